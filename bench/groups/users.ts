@@ -71,9 +71,10 @@ async function fill(redis: Running, users: number): Promise<void> {
     for (let from = 0, sequence = 1; from < users; from += BATCH, sequence++) {
       const charges = Array.from({ length: Math.min(BATCH, users - from) }, (_, i) => ({
         user: userName(from + i),
+        organisation: null,
         category: 'read',
         cost: 1,
-        limits: { personal: limits, global: limits },
+        limits: { personal: limits, organisation: null, global: limits },
       }))
       await store.settle({ instance: 'bench', sequence, refunds: [], charges })
     }

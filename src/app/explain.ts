@@ -207,9 +207,10 @@ function refusal(
     accepted: false,
     at,
     personal: usages(limits.personal, personal),
+    organisation: null,
     global: limits.global === null ? null : usages(limits.global, global),
   }
-  const charge = { user, category, cost: least, limits }
+  const charge = { user, organisation: null, category, cost: least, limits }
   const { msg, quota } = refusalBody(charge, decision, config.timeZone)
   const never = neverFits(charge, decision)
   if (never !== null) {

@@ -40,7 +40,7 @@ export interface Charging {
 export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order): Promise<Settlement | Denial> {
   const { rules, route, user, category, cost } = order
   const policy = rules.policy()
-  const charge: Charge = { user, category, cost, limits: policy.limitsFor(category, user) }
+  const charge: Charge = { user, organisation: null, category, cost, limits: policy.limitsFor(category, user) }
   const decision = await ledger.charge(charge).catch(undecided)
   const isDecided = !isDenial(decision)
   if (isDecided && decision.accepted) {

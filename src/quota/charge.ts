@@ -4,6 +4,8 @@ import { type Limit, startOf, type Usage } from './window.ts'
 /** The limits of one user in one category, each list shortest window first. */
 export interface Limits {
   readonly personal: readonly Limit[]
+  /** `null` if the user belongs to no organisation, or to one that has no limits here. */
+  readonly organisation: readonly Limit[] | null
   /** `null` if the global scope does not apply: it is switched off, or the user bypasses it. */
   readonly global: readonly Limit[] | null
 }
@@ -12,6 +14,8 @@ export interface Limits {
 export interface Charge {
   /** The verified user id: a well-formed string of any content. Stores must keep two different ids apart. */
   readonly user: string
+  /** The organisation of the user, of any content as well; `null` for none. No user id is the same as one of these. */
+  readonly organisation: string | null
   readonly category: string
   /** Whole tokens, at least 1. */
   readonly cost: number
@@ -31,6 +35,8 @@ export interface Decision {
   readonly at: number
   /** Usage after the decision, one for each of `limits.personal`, in the same order. */
   readonly personal: readonly Usage[]
+  /** The same for `limits.organisation`; `null` if that is `null`. */
+  readonly organisation: readonly Usage[] | null
   /** The same for `limits.global`; `null` if that is `null`. */
   readonly global: readonly Usage[] | null
   /** The limits that decided the charge, if they are not its own: the share that may be used while the store is out. */
@@ -92,7 +98,7 @@ function decide(
     add(cost, own, personal, limits.personal, now)
     add(cost, all, global, globalLimits, now)
   }
-  return { accepted, at: now, personal, global: limits.global === null ? null : global }
+  return { accepted, at: now, personal, organisation: null, global: limits.global === null ? null : global }
 }
 
 /** A loop, as above: of the 2.7 us of a charge in a batch of 64 closures would take 0.2 (Node 26.10). */

@@ -128,6 +128,7 @@ export function createPolicy(
       category,
       {
         personal: settings.windows.map((window) => layers.limit('personal', category, window)),
+        organisation: null,
         global: settings.global.enabled
           ? settings.windows.map((window) => layers.limit('global', category, window))
           : null,
@@ -185,7 +186,7 @@ export function createPolicy(
 }
 
 function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
-  const { personal, global } = limits
+  const { personal, organisation, global } = limits
   const isOwn = personal.some(({ window }) => own?.has(window.name))
   // Equal limits are the same object as everybody else's: a batch sends each set once.
   if (!isOwn && (global === null || !bypassGlobal)) return limits
@@ -193,6 +194,7 @@ function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined
     personal: isOwn
       ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
       : personal,
+    organisation,
     global: bypassGlobal ? null : global,
   }
 }

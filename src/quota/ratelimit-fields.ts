@@ -88,6 +88,7 @@ export function snapshotFields(policy: Policy, { at, personal, global }: UsageSn
     rateLimit(category, limits, {
       at,
       personal: usages(limits.personal, personal[i]),
+      organisation: null,
       global: limits.global === null ? null : usages(limits.global, global[i]),
     }),
   )

@@ -18,8 +18,8 @@ export interface Reserve {
 export type IsKnown = (user: string) => boolean
 
 /** The limits of a user who is not known, from those of everybody. Nothing is kept of a limit whose part is less than a token. */
-export function newcomersLimits({ personal, global }: Limits, share: number): Limits {
-  return { personal, global: global === null ? null : global.map((limit) => lessReserve(limit, share)) }
+export function newcomersLimits(limits: Limits, share: number): Limits {
+  return { ...limits, global: limits.global?.map((limit) => lessReserve(limit, share)) ?? null }
 }
 
 function lessReserve(whole: Limit, share: number): Limit {

@@ -123,7 +123,7 @@ export async function startAdmin({
     raw: (bytes) => raw(url, bytes),
     async spend(user, category, cost) {
       const limits = createPolicy(config.quota).limitsOf(category)
-      const charge = { user, category, cost, limits, forced: true } as const
+      const charge = { user, organisation: null, category, cost, limits, forced: true } as const
       await store.settle({ instance: `test-${url}`, sequence: ++sequence, refunds: [], charges: [charge] })
     },
     async stop() {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   writeFileSync(file, yaml)
   const store = openSqliteStore({ file: join(folder, 'quota.db') })
   const limits = createPolicy(configOf(yaml).config.quota).limitsOf('read')
-  const charges = [{ user: 'alice', category: 'read', cost: 119, limits }]
+  const charges = [{ user: 'alice', organisation: null, category: 'read', cost: 119, limits }]
   await store.settle({ instance: 'test', sequence: 1, refunds: [], charges })
   await store.change({ kind: 'settings', to: { global: { multiplier: 2 } } }, { who: 'test', why: null }, null)
   await store.close()

@@ -327,7 +327,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
     it("empties the user's windows and nothing else", async () => {
       const of = limits([10, 10], [100, 100])
       const charges = ['alice', 'bob'].flatMap((user) =>
-        ['read', 'write'].map((category) => ({ user, category, cost: 3, limits: of })),
+        ['read', 'write'].map((category) => ({ user, organisation: null, category, cost: 3, limits: of })),
       )
       await under.store.settle({ instance: 'reset', sequence: 1, refunds: [], charges })
       await done(limited('alice', 5))
@@ -344,7 +344,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(personal).toEqual([[], []])
       expect(await under.store.readUsage('bob', ['read', 'write'])).toEqual({ ...before, at: expect.any(Number) })
       expect((await under.store.readControl()).overrides.get('alice')?.value).toEqual(override(5))
-      const again = [{ user: 'alice', category: 'read', cost: 10, limits: of }]
+      const again = [{ user: 'alice', organisation: null, category: 'read', cost: 10, limits: of }]
       const [decision] = await under.store.settle({ instance: 'reset', sequence: 2, refunds: [], charges: again })
       expect(decision).toMatchObject({ accepted: true, personal: [{ used: 10 }, { used: 10 }] })
     })
@@ -366,6 +366,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
     let sequence = 0
     const charge = (cost: number, category = 'read', user = 'alice', by: Limits = of): Charge => ({
       user,
+      organisation: null,
       category,
       cost,
       limits: by,

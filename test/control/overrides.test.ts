@@ -137,7 +137,11 @@ it('is taken by the policy as it is stored', () => {
   const overrides = asOverrides({ overrides: new Map([['alice', { version: 3, value }]]) })
   expect(overrides.get('alice')).toMatchObject({ limits: table({ read: { '1h': 500 } }), bypassGlobal: true })
   const policy = createPolicy(FILE, 1, overrides)
-  expect(policy.limitsFor('read', 'alice')).toMatchObject({ personal: [{ limit: 500 }, { limit: 1200 }], global: null })
+  expect(policy.limitsFor('read', 'alice')).toMatchObject({
+    personal: [{ limit: 500 }, { limit: 1200 }],
+    organisation: null,
+    global: null,
+  })
   expect(policy.isShadowed('alice')).toBe(true)
   expect(policy.trace('read', 'alice').personal[0]?.steps).toEqual(['override 500 (load test)'])
 })

@@ -6,14 +6,16 @@ const AT = Date.UTC(2026, 7, 6, 14, 36, 26)
 const HOUR = { name: '1h', seconds: 3600 }
 const CHARGE: Charge = {
   user: 'alice',
+  organisation: null,
   category: 'read',
   cost: 4,
-  limits: { personal: [{ window: HOUR, limit: 10 }], global: null },
+  limits: { personal: [{ window: HOUR, limit: 10 }], organisation: null, global: null },
 }
 const decision = (at = AT): Decision => ({
   accepted: false,
   at,
   personal: [{ startedAt: AT - 1_800_000, used: 8 }],
+  organisation: null,
   global: null,
 })
 const PROBLEM = 'application/problem+json'

@@ -50,7 +50,13 @@ const history = fc.record({
 })
 
 function chargeOf({ user, category, cost, bypass }: Request, personal: Limit[], global: Limit[]): Charge {
-  return { user, category, cost, limits: { personal, global: bypass ? null : global } }
+  return {
+    user,
+    organisation: null,
+    category,
+    cost,
+    limits: { personal, organisation: null, global: bypass ? null : global },
+  }
 }
 
 describe('any history of charges', () => {
@@ -174,9 +180,10 @@ describe('a decision', () => {
   it('is a picture of its moment: later charges of its batch do not change it', () => {
     const charge: Charge = {
       user: 'a',
+      organisation: null,
       category: 'read',
       cost: 2,
-      limits: { personal: [{ window: WINDOWS[2] as Limit['window'], limit: 9 }], global: null },
+      limits: { personal: [{ window: WINDOWS[2] as Limit['window'], limit: 9 }], organisation: null, global: null },
     }
     const decisions = settleBatch({ refunds: [], charges: [charge, charge, charge] }, ledgerBook().counterOf, START)
     expect(decisions.map((d) => d.personal[0]?.used)).toEqual([2, 4, 6])
@@ -189,12 +196,13 @@ describe('a decision', () => {
         { window: short, limit: 5 },
         { window: long, limit: 50 },
       ],
+      organisation: null,
       global: null,
     }
     const { counterOf } = ledgerBook()
-    const charges = [4, 2].map((cost): Charge => ({ user: 'a', category: 'read', cost, limits }))
+    const charges = [4, 2].map((cost): Charge => ({ user: 'a', organisation: null, category: 'read', cost, limits }))
     const [, refused] = settleBatch({ refunds: [], charges }, counterOf, START)
     const usage = { startedAt: START, used: 4 }
-    expect(refused).toEqual({ accepted: false, at: START, personal: [usage, usage], global: null })
+    expect(refused).toEqual({ accepted: false, at: START, personal: [usage, usage], organisation: null, global: null })
   })
 })

@@ -41,10 +41,12 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
   const LIMITS = limitsIn(unit)
   const free: fc.Arbitrary<Charge> = fc.record({
     user: fc.constantFrom('alice', 'bob', 'read:alice'),
+    organisation: fc.constant(null),
     category: fc.constantFrom('read', 'write'),
     cost: fc.integer({ min: 1, max: 6 }),
     limits: fc.record({
       personal: fc.constantFrom(...LIMITS),
+      organisation: fc.constant(null),
       global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
     }),
   })

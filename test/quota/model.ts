@@ -47,7 +47,7 @@ export class Model {
     const usages = windows.map((window) => this.#usage(window, now))
     const own = charge.limits.personal.length
     const global = charge.limits.global === null ? null : usages.slice(own)
-    return { decision: { accepted, at: now, personal: usages.slice(0, own), global }, number }
+    return { decision: { accepted, at: now, personal: usages.slice(0, own), organisation: null, global }, number }
   }
 
   /** Gives back in the runs that still are what they were at the charge. */

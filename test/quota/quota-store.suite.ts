@@ -22,7 +22,7 @@ export function limits(personal: [number, number], global: [number, number] | nu
     { window: shortest, limit: short },
     { window: DAY, limit: long },
   ]
-  return { personal: both(personal), global: global === null ? null : both(global) }
+  return { personal: both(personal), organisation: null, global: global === null ? null : both(global) }
 }
 
 export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
@@ -40,6 +40,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   }
   const charge = (user: string, cost: number, of: Limits, category = 'read'): Charge => ({
     user,
+    organisation: null,
     category,
     cost,
     limits: of,
@@ -174,11 +175,11 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('may be one in the global scope alone, and be given back', async () => {
       const both = limits([5, 5], [9, 9])
-      const of = { personal: [], global: both.global }
+      const of = { personal: [], organisation: null, global: both.global }
       const batch = [charge('a', 1, both), forced('b', 7, of), charge('a', 1, both), charge('c', 1, both)]
       const decisions = await settle(batch)
       expect(verdicts(decisions)).toEqual([true, true, true, false])
-      expect(decisions[1]).toMatchObject({ personal: [], global: [{ used: 8 }, { used: 8 }] })
+      expect(decisions[1]).toMatchObject({ personal: [], organisation: null, global: [{ used: 8 }, { used: 8 }] })
       expect([await used('a'), await used('b')]).toEqual([
         { personal: [2, 2], global: [9, 9] },
         { personal: [0, 0], global: [9, 9] },
@@ -215,7 +216,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
 
     it('that the configuration no longer names is remembered until it ends', async () => {
       await settle([charge('a', 5, limits([10, 10]))])
-      const short: Limits = { personal: [{ window: MINUTE, limit: 10 }], global: null }
+      const short: Limits = { personal: [{ window: MINUTE, limit: 10 }], organisation: null, global: null }
       await settle([charge('a', 5, short)])
       expect((await used('a')).personal).toEqual([10, 5])
     })

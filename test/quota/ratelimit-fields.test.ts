@@ -15,10 +15,17 @@ const LIMITS: Limits = {
     { window: HOUR, limit: 120 },
     { window: DAY, limit: 1200 },
   ],
+  organisation: null,
   global: [{ window: HOUR, limit: 12_000 }],
 }
 const IDLE: Usage = { startedAt: 0, used: 0 }
-const decision = (personal: Usage[], global: Usage[] | null): Decision => ({ accepted: true, at: AT, personal, global })
+const decision = (personal: Usage[], global: Usage[] | null): Decision => ({
+  accepted: true,
+  at: AT,
+  personal,
+  organisation: null,
+  global,
+})
 
 describe('RateLimit-Policy', () => {
   it('names each window with its quota and its length in seconds', () => {
@@ -77,7 +84,7 @@ describe('RateLimit', () => {
       fc.property(seconds, amount, amount, fc.nat(10 ** 6), fc.boolean(), (lengths, limit, used, age, both) => {
         const list: Limit[] = lengths.map((s) => ({ window: { name: `${s}s`, seconds: s }, limit }))
         const usages = list.map(({ window }) => ({ startedAt: AT - Math.min(age, window.seconds * 1000 - 1), used }))
-        const limits: Limits = { personal: list, global: both ? list : null }
+        const limits: Limits = { personal: list, organisation: null, global: both ? list : null }
         const policy = parseList(rateLimitPolicy('read', limits))
         const state = parseList(rateLimit('read', limits, decision(usages, both ? usages : null)))
         expect(state.map(([name]) => name)).toEqual(policy.map(([name]) => name))
@@ -94,7 +101,7 @@ describe('RateLimit', () => {
 })
 
 it('a problem of type quota-exceeded names the policies that refuse, the reported one first', () => {
-  const charge: Charge = { user: 'alice', category: 'read', cost: 4, limits: LIMITS }
+  const charge: Charge = { user: 'alice', organisation: null, category: 'read', cost: 4, limits: LIMITS }
   const usages: Usage[] = [
     { startedAt: AT - 1000, used: 118 },
     { startedAt: AT - 1000, used: 1199 },
@@ -120,7 +127,12 @@ describe('the fields of a snapshot', () => {
       global: { enabled, multiplier: 1 },
     })
     const counter = (used: number) => [{ seconds: 3600, startedAt, used }]
-    const snapshot = { at: AT, personal: [counter(1), counter(2)], global: [counter(3), counter(4)] }
+    const snapshot = {
+      at: AT,
+      personal: [counter(1), counter(2)],
+      organisation: null,
+      global: [counter(3), counter(4)],
+    }
     const [a = '', b = '', c = '', d = ''] = snapshotFields(policy, snapshot, 'bob')
     return new Map([
       [a, b],

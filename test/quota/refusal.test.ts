@@ -22,8 +22,14 @@ function refused(
   const limits = (rows: readonly Row[]): Limit[] => rows.map(([window, limit]) => ({ window, limit }))
   const usages = (rows: readonly Row[]): Usage[] => rows.map(([, , usage]) => usage)
   return [
-    { user: 'alice', category, cost, limits: { personal: limits(personal), global: global && limits(global) } },
-    { accepted: false, at: AT, personal: usages(personal), global: global && usages(global) },
+    {
+      user: 'alice',
+      organisation: null,
+      category,
+      cost,
+      limits: { personal: limits(personal), organisation: null, global: global && limits(global) },
+    },
+    { accepted: false, at: AT, personal: usages(personal), organisation: null, global: global && usages(global) },
   ]
 }
 const reported = (of: [Charge, Decision]): string => {
@@ -127,7 +133,7 @@ describe('the body of a 429', () => {
 
   it('promises a time if a share of the limits refuses, which holds only while the store is out', () => {
     const [charge, decision] = refused(13, [[HOUR, 120, IDLE]])
-    const limits = { personal: [{ window: HOUR, limit: 12 }], global: null }
+    const limits = { personal: [{ window: HOUR, limit: 12 }], organisation: null, global: null }
     expect(refusalBody(charge, { ...decision, limits }, 'UTC').msg).toContain('is used up. Requests may continue after')
   })
 

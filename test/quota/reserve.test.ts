@@ -103,7 +103,7 @@ describe('the limits with a reserve', () => {
         let byNew = 0
         let all = 0
         for (const { user, cost } of asked) {
-          const charge = { user, category: 'read', cost, limits: policy.limitsFor('read', user) }
+          const charge = { user, organisation: null, category: 'read', cost, limits: policy.limitsFor('read', user) }
           const [decision] = settleBatch({ refunds: [], charges: [charge] }, find, 1000)
           const isNew = user.startsWith('new')
           const most = isNew ? Math.ceil(whole * 0.8) : whole

@@ -48,7 +48,7 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
 
   const OF = limits([10, 100], [10 ** 6, 10 ** 6])
   async function charge(users: readonly string[], cost = 1, category = 'read'): Promise<void> {
-    const charges: Charge[] = users.map((user) => ({ user, category, cost, limits: OF }))
+    const charges: Charge[] = users.map((user) => ({ user, organisation: null, category, cost, limits: OF }))
     for (let i = 0; i < charges.length; i += 256) {
       const batch = { instance: 'usage', sequence: ++sequence, refunds: [], charges: charges.slice(i, i + 256) }
       expect((await under.store.settle(batch)).every((decision) => decision.accepted)).toBe(true)

@@ -100,6 +100,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
     const policy = createPolicy(FILE)
     const charge = (user: string, cost: number) => ({
       user,
+      organisation: null,
       category: 'read',
       cost,
       limits: policy.limitsFor('read', user),

@@ -27,7 +27,7 @@ export class Books {
     const accepted = fits || forced === true
     if (accepted) for (const { name, window } of both) this.#runAt(name, window.seconds, at).used += cost
     const usage = ({ name, window }: (typeof both)[number]): Usage => this.#usage(name, window.seconds, at)
-    return { accepted, at, personal: own.map(usage), global: all?.map(usage) ?? null }
+    return { accepted, at, personal: own.map(usage), organisation: null, global: all?.map(usage) ?? null }
   }
 
   /**

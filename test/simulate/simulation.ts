@@ -305,6 +305,7 @@ class Simulation {
     const order: Order = {
       id,
       user: random.pick(this.#users),
+      organisation: null,
       category: random.pick(CATEGORIES),
       cost: random.integer(1, 4),
       limits: place.limits,
@@ -434,5 +435,5 @@ function limitsOf(random: Random): Limits {
   const generosity = random.pick([1, 5, 20])
   const list = (most: number): Limit[] =>
     windows.map((window) => ({ window, limit: random.integer(4, most * generosity) }))
-  return { personal: list(20), global: random.chance(0.8) ? list(40) : null }
+  return { personal: list(20), organisation: null, global: random.chance(0.8) ? list(40) : null }
 }

@@ -94,10 +94,12 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 
 const charge: fc.Arbitrary<Charge> = fc.record({
   user,
+  organisation: fc.constant(null),
   category,
   cost: fc.integer({ min: 1, max: 15 }),
   limits: fc.record({
     personal: fc.constantFrom(...WINDOWS),
+    organisation: fc.constant(null),
     global: fc.option(fc.constantFrom(...WINDOWS)),
   }),
 })
@@ -262,10 +264,12 @@ const clocked = fc.oneof(
     charges: fc.array(
       fc.record({
         user: fc.constantFrom('alice', 'bob'),
+        organisation: fc.constant(null),
         category: fc.constant('read'),
         cost: fc.integer({ min: 1, max: 6 }),
         limits: fc.record({
           personal: fc.constantFrom(limit(4, 9, 20), limit(12, 30, 31), limit(5, 10), limit(100), MOST),
+          organisation: fc.constant(null),
           global: fc.option(fc.constantFrom(limit(4, 9, 20), limit(100), MOST), { nil: null }),
         }),
       }),

@@ -32,12 +32,19 @@ const limits: Limits = {
     { window, limit: 40 },
     { window: day, limit: 400 },
   ],
+  organisation: null,
   global: [
     { window, limit: 50 },
     { window: day, limit: 500 },
   ],
 }
-const charge = (user: string, cost: number, of = limits): Charge => ({ user, category: 'read', cost, limits: of })
+const charge = (user: string, cost: number, of = limits): Charge => ({
+  user,
+  organisation: null,
+  category: 'read',
+  cost,
+  limits: of,
+})
 
 let clock: WallClock
 let server: RedisServer
@@ -166,8 +173,8 @@ describe.each([
   it('a window that has not started yet does not start with a refusal, also where the clock is set back once more', async () => {
     await clocked.store.beat(replica('so that the store knows which forms of a counter all processes read'))
     const two = { name: '2h', seconds: 7200 }
-    const only = { personal: limits.personal.slice(0, 1), global: null }
-    const both = { personal: [...only.personal, { window: two, limit: 100 }], global: null }
+    const only = { personal: limits.personal.slice(0, 1), organisation: null, global: null }
+    const both = { personal: [...only.personal, { window: two, limit: 100 }], organisation: null, global: null }
     clocked.set(MONTH)
     await settle(charge('a', 40, only))
     clocked.set(0)
@@ -176,7 +183,11 @@ describe.each([
       personal: [{ used: 40 }, { startedAt: 0, used: 0 }],
     })
     clocked.set(-HOUR)
-    const more = { personal: both.personal.map(({ window }) => ({ window, limit: 100 })), global: null }
+    const more = {
+      personal: both.personal.map(({ window }) => ({ window, limit: 100 })),
+      organisation: null,
+      global: null,
+    }
     const accepted = await settleOne(charge('a', 1, more))
     expect(accepted.personal).toEqual([
       { startedAt: accepted.at, used: 41 },
@@ -246,7 +257,11 @@ it('keys of Redis end with the windows that were set to now', async () => {
   const { store, close } = await openShared(() => {})
   const redis = new Redis(server.url)
   const keys = createKeys(`clock-${prefixes}`)
-  const short = { personal: limits.personal.slice(0, 1), global: limits.global?.slice(0, 1) ?? null }
+  const short = {
+    personal: limits.personal.slice(0, 1),
+    organisation: null,
+    global: limits.global?.slice(0, 1) ?? null,
+  }
   const settle = (sequence: number, cost: number): ReturnType<Store['settle']> =>
     store.settle({ instance: 'one', sequence, refunds: [], charges: [charge('a', cost, short)] })
   clock.set(MONTH)

@@ -139,7 +139,13 @@ const DAY: Limits['personal'] = [
   { window: { name: '1d', seconds: 86_400 }, limit: 10 },
 ]
 const charge = (user: string, cost = 7, category = 'read'): Charge => {
-  return { user, category, cost, limits: { personal: DAY, global: DAY.map((one) => ({ ...one, limit: 10 ** 9 })) } }
+  return {
+    user,
+    organisation: null,
+    category,
+    cost,
+    limits: { personal: DAY, organisation: null, global: DAY.map((one) => ({ ...one, limit: 10 ** 9 })) },
+  }
 }
 
 /** A little of everything, put there as a gateway and its administrators do. */

@@ -67,8 +67,8 @@ export function partsOf(owed: Runs, { user, category }: Charge, at: number): Cha
     const own = inSteps(windowsOwed(personal, cost))
     const all = inSteps(windowsOwed(global, cost))
     return Array.from({ length: Math.max(own.length, all.length) }, (_, i): Charge => {
-      const limits = { personal: own[i] ?? [], global: all[i] ?? null }
-      return { user, category, cost, forced: true, limits }
+      const limits = { personal: own[i] ?? [], organisation: null, global: all[i] ?? null }
+      return { user, organisation: null, category, cost, forced: true, limits }
     })
   })
 }
@@ -95,8 +95,8 @@ export function refundOf(owed: Runs, part: Charge, paid: Decision, { charge, dec
   const all = countedIn(part.limits.global ?? [], paid.global ?? [], owed.global, runs.global)
   if (own.limits.length + all.limits.length === 0) return []
   const isGlobal = all.limits.length > 0
-  const limits = { personal: own.limits, global: isGlobal ? all.limits : null }
-  const usages = { personal: own.usages, global: isGlobal ? all.usages : null }
+  const limits = { personal: own.limits, organisation: null, global: isGlobal ? all.limits : null }
+  const usages = { personal: own.usages, organisation: null, global: isGlobal ? all.usages : null }
   return [{ charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
 }
 

@@ -87,7 +87,11 @@ export class OutageAllowance {
     if (known?.of === of) return known.limits
     const cut = (list: readonly Limit[]): Limit[] =>
       list.map(({ window, limit }) => ({ window, limit: portion(limit, of) }))
-    const cutLimits = { personal: cut(limits.personal), global: limits.global === null ? null : cut(limits.global) }
+    const cutLimits = {
+      personal: cut(limits.personal),
+      organisation: null,
+      global: limits.global === null ? null : cut(limits.global),
+    }
     this.#shares.set(limits, { of, limits: cutLimits })
     return cutLimits
   }

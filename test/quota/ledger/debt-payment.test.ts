@@ -9,11 +9,18 @@ const HOUR = { window: { name: '1h', seconds: 3600 }, limit: 1000 }
 const DAY = { window: { name: '1d', seconds: 86_400 }, limit: 1000 }
 const charge = (cost: number, user: string, personal = [HOUR]): Charge => ({
   user,
+  organisation: null,
   category: 'read',
   cost,
-  limits: { personal, global: null },
+  limits: { personal, organisation: null, global: null },
 })
-const decision: Decision = { accepted: true, at: AT, personal: [{ startedAt: AT, used: 9 }], global: null }
+const decision: Decision = {
+  accepted: true,
+  at: AT,
+  personal: [{ startedAt: AT, used: 9 }],
+  organisation: null,
+  global: null,
+}
 
 let outage: Outage
 let payment: DebtPayment

@@ -13,12 +13,24 @@ import { MOST_WINDOWS } from '../../../src/quota/window.ts'
 
 const AT = Date.UTC(2026, 7, 6)
 const limit = (seconds: number) => ({ window: { name: `${seconds}s`, seconds }, limit: 100 })
-const LIMITS: Limits = { personal: [limit(60), limit(3600)], global: [limit(60)] }
-const charge = (cost: number, limits = LIMITS): Charge => ({ user: 'alice', category: 'read', cost, limits })
+const LIMITS: Limits = { personal: [limit(60), limit(3600)], organisation: null, global: [limit(60)] }
+const charge = (cost: number, limits = LIMITS): Charge => ({
+  user: 'alice',
+  organisation: null,
+  category: 'read',
+  cost,
+  limits,
+})
 /** The windows of a decision began at these moments. */
 const decision = (personal: readonly number[], global: readonly number[] | null): Decision => {
   const usages = (starts: readonly number[]) => starts.map((startedAt) => ({ startedAt, used: 1 }))
-  return { accepted: true, at: AT, personal: usages(personal), global: global === null ? null : usages(global) }
+  return {
+    accepted: true,
+    at: AT,
+    personal: usages(personal),
+    organisation: null,
+    global: global === null ? null : usages(global),
+  }
 }
 function owedFor(...admitted: readonly (readonly [Charge, Decision])[]): Runs {
   const owed = { personal: [], global: [] }
@@ -67,8 +79,15 @@ describe('the charges that pay it', () => {
   it('are one for each different amount, and name the windows that still run', () => {
     const owed = owedFor([charge(3), decision([AT, AT], [AT])], [charge(4), decision([AT + 60_000, AT], [AT])])
     expect(partsOf(owed, charge(1), AT + 60_000)).toMatchObject([
-      { user: 'alice', category: 'read', cost: 4, forced: true, limits: { personal: [limitName(60)], global: null } },
-      { cost: 7, forced: true, limits: { personal: [limitName(3600)], global: null } },
+      {
+        user: 'alice',
+        organisation: null,
+        category: 'read',
+        cost: 4,
+        forced: true,
+        limits: { personal: [limitName(60)], organisation: null, global: null },
+      },
+      { cost: 7, forced: true, limits: { personal: [limitName(3600)], organisation: null, global: null } },
     ])
     expect(partsOf(owed, charge(1), AT + 3_600_000)).toEqual([])
   })
@@ -76,7 +95,7 @@ describe('the charges that pay it', () => {
   it('hold no more windows than a charge may have', () => {
     const many = Array.from({ length: MOST_WINDOWS + 1 }, (_, i) => limit(60 + i))
     const owed = owedFor([
-      charge(3, { personal: many, global: null }),
+      charge(3, { personal: many, organisation: null, global: null }),
       decision(
         many.map(() => AT),
         null,
@@ -94,7 +113,7 @@ describe('the charges that pay it', () => {
     expect(refundOf(owed, four, byStore, early)).toEqual([])
     expect(refundOf(owed, four, byStore, late)).toEqual([{ charge: four, decision: byStore }])
     expect(refundOf(owed, seven, decision([AT + 61_000], null), early)).toMatchObject([
-      { charge: { cost: 3, limits: { personal: [limitName(3600)], global: null } } },
+      { charge: { cost: 3, limits: { personal: [limitName(3600)], organisation: null, global: null } } },
     ])
   })
 })

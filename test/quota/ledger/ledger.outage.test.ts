@@ -11,8 +11,18 @@ import { type Fault, FaultyStore } from './faulty-store.ts'
 /** A ledger whose store is out: the circuit, what is admitted meanwhile, and how that gets into the store. */
 
 const DAY = { name: '1d', seconds: 86_400 }
-const LIMITS = { personal: [{ window: DAY, limit: 1000 }], global: [{ window: DAY, limit: 10_000 }] }
-const charge = (cost = 1, user = 'alice', category = 'read'): Charge => ({ user, category, cost, limits: LIMITS })
+const LIMITS = {
+  personal: [{ window: DAY, limit: 1000 }],
+  organisation: null,
+  global: [{ window: DAY, limit: 10_000 }],
+}
+const charge = (cost = 1, user = 'alice', category = 'read'): Charge => ({
+  user,
+  organisation: null,
+  category,
+  cost,
+  limits: LIMITS,
+})
 
 let store: FaultyStore
 let seen: Observation[]
@@ -291,7 +301,7 @@ describe('a category with a share', () => {
     expect(later.map((d) => d.accepted)).toEqual([true, true, true, true, false, false])
     expect(later.at(-1)).toMatchObject({
       personal: [{ used: 100 }],
-      limits: { personal: [{ limit: 100 }], global: [{ limit: 1000 }] },
+      limits: { personal: [{ limit: 100 }], organisation: null, global: [{ limit: 1000 }] },
     })
     expect(reported('outage_charge').map((o) => o.verdict)).toEqual([
       ...Array(10).fill('accepted'),
@@ -687,7 +697,10 @@ describe('closing during an outage', () => {
     const open = await openCircuit('not_applied', { maxBatch: 2 })
     const hour = [{ window: { name: '1h', seconds: 3600 }, limit: 1000 }]
     await open.charge(charge(60))
-    await open.charge({ ...charge(10), limits: { personal: [...hour, ...LIMITS.personal], global: null } })
+    await open.charge({
+      ...charge(10),
+      limits: { personal: [...hour, ...LIMITS.personal], organisation: null, global: null },
+    })
     await open.charge(charge(7, 'bob'))
     store.otherwise = 'silent'
     store.faults = ['none']

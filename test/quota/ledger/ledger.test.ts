@@ -8,8 +8,18 @@ import { type Ledger, LedgerFull, type LedgerOptions } from '../../../src/quota/
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import { type Fault, FaultyStore } from './faulty-store.ts'
 
-const LIMITS = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 1000 }], global: null }
-const charge = (cost = 1, user = 'alice'): Charge => ({ user, category: 'read', cost, limits: LIMITS })
+const LIMITS = {
+  personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 1000 }],
+  organisation: null,
+  global: null,
+}
+const charge = (cost = 1, user = 'alice'): Charge => ({
+  user,
+  organisation: null,
+  category: 'read',
+  cost,
+  limits: LIMITS,
+})
 
 let store: FaultyStore
 let seen: Observation[]

@@ -8,8 +8,14 @@ import { StoreError } from '../../../src/quota/quota-store.ts'
 
 const AUGUST = Date.UTC(2026, 7, 6)
 const HOUR_MS = 3_600_000
-const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], global: null }
-const charge = (cost: number, category = 'read'): Charge => ({ user: 'alice', category, cost, limits: LIMITS })
+const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], organisation: null, global: null }
+const charge = (cost: number, category = 'read'): Charge => ({
+  user: 'alice',
+  organisation: null,
+  category,
+  cost,
+  limits: LIMITS,
+})
 const DOWN = new StoreError('down', 'connection', 'no')
 
 let clock: number

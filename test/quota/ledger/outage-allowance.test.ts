@@ -55,6 +55,7 @@ describe('while the store is out', () => {
         { startedAt: AT, used: 10 },
         { startedAt: AT, used: 10 },
       ],
+      organisation: null,
       global: [
         { startedAt: AT, used: 10 },
         { startedAt: AT, used: 10 },
@@ -113,7 +114,7 @@ describe('while the store is out', () => {
   it('those whose windows ended are looked for once a second: a crowd of new users must not cost a sweep each', () => {
     const open = allowance({ maxUsers: 1 })
     const second = [{ window: { name: '1s', seconds: 1 }, limit: 100 }]
-    const of: Limits = { personal: second, global: null }
+    const of: Limits = { personal: second, organisation: null, global: null }
     expect(open.decide(charge(5, 'a', of), AT)?.accepted).toBe(true)
     expect(open.decide(charge(5, 'b', of), AT + 500)).toBeNull()
     expect(open.decide(charge(5, 'b', of), AT + 1499)).toBeNull()

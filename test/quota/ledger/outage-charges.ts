@@ -12,11 +12,12 @@ export const limits = (
     { window: HOUR, limit: hour },
     { window: DAY, limit: day },
   ]
-  return { personal: both(personal), global: global === null ? null : both(global) }
+  return { personal: both(personal), organisation: null, global: global === null ? null : both(global) }
 }
 export const LIMITS = limits([100, 300], [1000, 3000])
 export const charge = (cost: number, user = 'alice', of = LIMITS, category = 'read'): Charge => ({
   user,
+  organisation: null,
   category,
   cost,
   limits: of,

@@ -7,7 +7,7 @@ import { Outage } from '../../../src/quota/ledger/outage.ts'
 
 const limitsOf = (seconds: readonly number[], hasGlobal: boolean): Limits => {
   const list = seconds.map((length) => ({ window: { name: `${length}s`, seconds: length }, limit: 1000 }))
-  return { personal: list, global: hasGlobal ? list : null }
+  return { personal: list, organisation: null, global: hasGlobal ? list : null }
 }
 /** Windows become others by a reload, and some users bypass the global scope. */
 const LIMITS = [limitsOf([2, 5, 60], true), limitsOf([2, 5, 60], false), limitsOf([3, 5], true)]
@@ -73,7 +73,7 @@ function play(steps: readonly Step[]): void {
 }
 
 function admit(open: Outage, { user, cost, limits }: Extract<Step, { kind: 'admit' }>, at: number): Admission {
-  const charge = { user, category: 'read', cost, limits }
+  const charge = { user, organisation: null, category: 'read', cost, limits }
   const decision = open.decide(charge, at) as Decision
   open.owe(charge, decision)
   return { charge, decision, paidAt: null }
@@ -102,6 +102,7 @@ function storeDecision({ limits }: Charge): Decision {
     accepted: true,
     at: 1,
     personal: usages(limits.personal),
+    organisation: null,
     global: limits.global === null ? null : usages(limits.global),
   }
 }
@@ -122,7 +123,7 @@ function lasting({ charge, decision }: Admission, at: number): Limits {
       const startedAt = decision[scope]?.[i]?.startedAt ?? 0
       return at < startedAt + window.seconds * 1000
     })
-  return { personal: of('personal'), global: of('global') }
+  return { personal: of('personal'), organisation: null, global: of('global') }
 }
 
 /** Tokens by scope, user and window. */

@@ -210,6 +210,7 @@ describe('a debt', () => {
     const open = outage()
     const windows = (from: number): Limits => ({
       personal: Array.from({ length: 8 }, (_, i) => ({ window: { name: `${i}`, seconds: from + i }, limit: 100 })),
+      organisation: null,
       global: null,
     })
     const first = { charge: charge(4, 'alice', windows(60)), decision: admit(open, charge(4, 'alice', windows(60))) }
@@ -235,11 +236,11 @@ describe('a debt', () => {
   it('a debt is kept while any of its windows runs, when those that ended make room', () => {
     const [open, store] = [outage({ maxUsers: 2 }), bank()]
     const hour = (limit: number) => [{ window: HOUR, limit }]
-    const hours = { personal: hour(100), global: hour(1000) }
+    const hours = { personal: hour(100), organisation: null, global: hour(1000) }
     admit(open, charge(1, 'bob', hours))
     admit(open, charge(4, 'alice', hours), AT + 30 * MINUTE)
     admit(open, charge(3, 'alice', hours), AT + 70 * MINUTE)
-    admit(open, charge(2, 'carol', { personal: hour(100), global: null }), AT + 70 * MINUTE)
+    admit(open, charge(2, 'carol', { personal: hour(100), organisation: null, global: null }), AT + 70 * MINUTE)
     // The hour of alice is over, that of all together and that of carol, who bypasses it, are not.
     const at = AT + 95 * MINUTE
     expect([open.decide(charge(1, 'dave', hours), at), open.owed(), tokens.expired]).toEqual([null, 9, 1])

@@ -6,9 +6,9 @@ import { abandon, resolveLocally } from '../../../src/quota/ledger/waiting-charg
 import { StoreError } from '../../../src/quota/quota-store.ts'
 
 const DEADLINE_MS = 10
-const LIMITS = { personal: [], global: null }
-const charge = (cost = 1): Charge => ({ user: 'alice', category: 'read', cost, limits: LIMITS })
-const DECISION: Decision = { accepted: true, at: 1, personal: [], global: null }
+const LIMITS = { personal: [], organisation: null, global: null }
+const charge = (cost = 1): Charge => ({ user: 'alice', organisation: null, category: 'read', cost, limits: LIMITS })
+const DECISION: Decision = { accepted: true, at: 1, personal: [], organisation: null, global: null }
 const CLOSED = new StoreError('the ledger is closed', 'other', 'unknown')
 
 let clock: number

@@ -15,11 +15,13 @@ const LIMITS = {
     { window: HOUR, limit: 10 },
     { window: DAY, limit: 100 },
   ],
+  organisation: null,
   global: [{ window: HOUR, limit: 1000 }],
 }
 const AT = 1_790_000_000_000
 const charge = (more: Partial<Charge> = {}): Charge => ({
   user: 'alice',
+  organisation: null,
   category: 'read',
   cost: 4,
   limits: LIMITS,
@@ -33,6 +35,7 @@ const refusal = (left = 1_800_000): Decision => ({
     { startedAt: AT - 3_600_000 + left, used: 8 },
     { startedAt: 0, used: 0 },
   ],
+  organisation: null,
   global: [{ startedAt: AT - 1000, used: 8 }],
 })
 
@@ -204,6 +207,7 @@ describe('a ledger whose client goes on asking', () => {
       { window: HOUR, limit: hour },
       { window: DAY, limit: day },
     ],
+    organisation: null,
     global: null,
   })
 
@@ -232,7 +236,11 @@ describe('a ledger whose client goes on asking', () => {
   })
 
   it('a client is accepted from the moment at which the window ends, also if the refusal took long to arrive', async () => {
-    const { ask, clock, hold, settled } = onStore({ personal: [{ window: HOUR, limit: 5 }], global: null })
+    const { ask, clock, hold, settled } = onStore({
+      personal: [{ window: HOUR, limit: 5 }],
+      organisation: null,
+      global: null,
+    })
     const { at } = await ask(5)
     const end = at - AT + HOUR.seconds * 1000
     clock.now = end - 100

@@ -5,9 +5,15 @@ import { Outage } from '../../../src/quota/ledger/outage.ts'
 import { Refunds } from '../../../src/quota/ledger/refunds.ts'
 
 const AT = Date.UTC(2026, 7, 6)
-const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], global: null }
-const charge = (cost: number): Charge => ({ user: 'alice', category: 'read', cost, limits: LIMITS })
-const DECISION: Decision = { accepted: true, at: AT, personal: [{ startedAt: AT, used: 9 }], global: null }
+const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], organisation: null, global: null }
+const charge = (cost: number): Charge => ({ user: 'alice', organisation: null, category: 'read', cost, limits: LIMITS })
+const DECISION: Decision = {
+  accepted: true,
+  at: AT,
+  personal: [{ startedAt: AT, used: 9 }],
+  organisation: null,
+  global: null,
+}
 /** Of a charge that the store decided. */
 const refund = (cost: number): Refund => ({ charge: charge(cost), decision: DECISION })
 

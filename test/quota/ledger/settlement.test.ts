@@ -10,8 +10,14 @@ import { abandon, resolveLocally } from '../../../src/quota/ledger/waiting-charg
 import { StoreError } from '../../../src/quota/quota-store.ts'
 
 const AT = Date.UTC(2026, 7, 6)
-const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], global: null }
-const charge = (cost: number, user = 'alice'): Charge => ({ user, category: 'read', cost, limits: LIMITS })
+const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], organisation: null, global: null }
+const charge = (cost: number, user = 'alice'): Charge => ({
+  user,
+  organisation: null,
+  category: 'read',
+  cost,
+  limits: LIMITS,
+})
 const DOWN = new StoreError('down', 'connection', 'no')
 
 let counters: Map<string, Counter>

@@ -4,12 +4,12 @@ import { decodeReply, encodeBatch } from '../../../src/store/redis/charge-batch.
 import { createKeys } from '../../../src/store/redis/keys.ts'
 
 const HOUR = { window: { name: '1h', seconds: 3600 }, limit: 10 }
-const limits: Limits = { personal: [HOUR], global: null }
+const limits: Limits = { personal: [HOUR], organisation: null, global: null }
 const batchOf = (category: string, of = limits): Batch => ({
   instance: 'i',
   sequence: 1,
   refunds: [],
-  charges: [{ user: 'alice', category, cost: 4, limits: of }],
+  charges: [{ user: 'alice', organisation: null, category, cost: 4, limits: of }],
 })
 const keys = createKeys('tollgate')
 
@@ -30,10 +30,10 @@ describe('a reply of the script', () => {
 
   it('gives the decisions that follow from what was used before', () => {
     expect(decode(replyOf('1', 6))).toEqual([
-      { accepted: true, at: now, personal: [{ startedAt: started, used: 10 }], global: null },
+      { accepted: true, at: now, personal: [{ startedAt: started, used: 10 }], organisation: null, global: null },
     ])
     expect(decode(replyOf('0', 7))).toEqual([
-      { accepted: false, at: now, personal: [{ startedAt: started, used: 7 }], global: null },
+      { accepted: false, at: now, personal: [{ startedAt: started, used: 7 }], organisation: null, global: null },
     ])
   })
 
@@ -50,14 +50,20 @@ describe('a reply of the script', () => {
 })
 
 describe('a batch', () => {
-  const none: Limits = { personal: [], global: null }
+  const none: Limits = { personal: [], organisation: null, global: null }
   /** Each of another user, who has a key of his own beside that of the instance. */
   const chargesOf = (users: number) =>
-    Array.from({ length: users }, (_, i) => ({ user: `u${i}`, category: 'read', cost: 1, limits }))
+    Array.from({ length: users }, (_, i) => ({ user: `u${i}`, organisation: null, category: 'read', cost: 1, limits }))
   /** All of one user, and of another cost each. */
   const unlike = (charges: number) =>
-    Array.from({ length: charges }, (_, cost) => ({ user: 'alice', category: 'read', cost, limits }))
-  const nine: Limits = { personal: Array.from({ length: 9 }, () => HOUR), global: null }
+    Array.from({ length: charges }, (_, cost) => ({
+      user: 'alice',
+      organisation: null,
+      category: 'read',
+      cost,
+      limits,
+    }))
+  const nine: Limits = { personal: Array.from({ length: 9 }, () => HOUR), organisation: null, global: null }
   it.each([
     ['without a category', batchOf('')],
     ['with a category of 33 letters', batchOf('x'.repeat(33))],

@@ -315,8 +315,12 @@ describe('the operator', () => {
 it('the clock is that of Redis, whatever this process takes for the time', async () => {
   const store = open(server.url)
   await whenReady(store)
-  const limits = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }], global: null }
-  const charges = [{ user: 'clock', category: 'read', cost: 1, limits }]
+  const limits = {
+    personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }],
+    organisation: null,
+    global: null,
+  }
+  const charges = [{ user: 'clock', organisation: null, category: 'read', cost: 1, limits }]
   const before = Number((await admin.time())[0]) * 1000
   vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2099, 0, 1) })
   try {

@@ -18,8 +18,18 @@ import { whenReady } from './ready.ts'
 
 /** Long enough that no window ends, and a limit that only the tests of refusals reach. */
 const DAY = { name: '1d', seconds: 86_400 }
-const LIMITS = { personal: [{ window: DAY, limit: 10_000 }], global: [{ window: DAY, limit: 1_000_000 }] }
-const charge = (cost = 1, user = 'alice'): Charge => ({ user, category: 'read', cost, limits: LIMITS })
+const LIMITS = {
+  personal: [{ window: DAY, limit: 10_000 }],
+  organisation: null,
+  global: [{ window: DAY, limit: 1_000_000 }],
+}
+const charge = (cost = 1, user = 'alice'): Charge => ({
+  user,
+  organisation: null,
+  category: 'read',
+  cost,
+  limits: LIMITS,
+})
 
 let folder: string
 let server: RedisServer

@@ -17,6 +17,7 @@ const WINDOWS = [
 ]
 const LIMITS = {
   personal: WINDOWS.map((window) => ({ window, limit: 100 })),
+  organisation: null,
   global: WINDOWS.map((window) => ({ window, limit: 10 ** 9 })),
 }
 const OWN = '{tollgate}:c:alice'
@@ -47,6 +48,7 @@ beforeEach(async () => {
 
 const charge = (cost: number, user = 'alice', category = 'read', limits: Limits = LIMITS): Charge => ({
   user,
+  organisation: null,
   category,
   cost,
   limits,
@@ -140,7 +142,11 @@ describe('what lies under the key of a counter', () => {
     [5400, 'seconds', 1 + 4 + 4 + 12],
     [2 ** 32 - 1, 'seconds', 1 + 4 + 4 + 12],
   ])('says %i seconds in %s', async (seconds, _, size) => {
-    const limits: Limits = { personal: [{ window: { name: 'w', seconds }, limit: 9 }], global: null }
+    const limits: Limits = {
+      personal: [{ window: { name: 'w', seconds }, limit: 9 }],
+      organisation: null,
+      global: null,
+    }
     const [one] = await settle(charge(4, 'alice', 'read', limits))
     expect(await redis.strlen(OWN)).toBe(size)
     expect((await store.readUsage('alice', ['read'])).personal[0]).toEqual([entry(seconds, one?.at ?? 0, 4)])
@@ -152,7 +158,7 @@ describe('what lies under the key of a counter', () => {
 
   it('goes from one form to the other and back with the windows of the configuration', async () => {
     const minutes = { window: { name: '90m', seconds: 5400 }, limit: 100 }
-    const longer: Limits = { personal: [...LIMITS.personal, minutes], global: null }
+    const longer: Limits = { personal: [...LIMITS.personal, minutes], organisation: null, global: null }
     for (const limits of [LIMITS, longer, LIMITS, longer]) await settle(charge(10, 'alice', 'read', limits))
     const used = (await store.readUsage('alice', ['read'])).personal[0]?.map((one) => [one.seconds, one.used])
     expect(used).toEqual([...WINDOWS.map(({ seconds }) => [seconds, 40]), [5400, 20]])
@@ -166,7 +172,11 @@ describe('what lies under the key of a counter', () => {
 
   it('keeps the largest numbers exactly', async () => {
     const most = 2 ** 48 - 2
-    const limits: Limits = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: most + 1 }], global: null }
+    const limits: Limits = {
+      personal: [{ window: { name: '1d', seconds: 86_400 }, limit: most + 1 }],
+      organisation: null,
+      global: null,
+    }
     expect(await settle(charge(most, 'alice', 'read', limits))).toMatchObject([{ personal: [{ used: most }] }])
     expect(await settle(charge(1, 'alice', 'read', limits), charge(1, 'alice', 'read', limits))).toMatchObject([
       { accepted: true, personal: [{ used: most + 1 }] },
@@ -202,7 +212,10 @@ describe('what lies under the key of a counter', () => {
     const old = section('old', entry(7200, at - 3 * 3_600_000, 9))
     await redis.set(OWN, Buffer.concat([old, section('read', ...all(at, 8))]))
     const usages = all(at, 8)
-    const refund = { charge: charge(5), decision: { accepted: true, at, personal: usages, global: null } }
+    const refund = {
+      charge: charge(5),
+      decision: { accepted: true, at, personal: usages, organisation: null, global: null },
+    }
     await store.settle({ instance: 'keys', sequence: ++sequence, refunds: [refund], charges: [charge(2)] })
     expect(await redis.getBuffer(OWN)).toEqual(section('read', ...all(at, 5)))
   })
@@ -247,7 +260,7 @@ describe('one batch', () => {
 
   it('counts other windows of the same category apart, also if there are as many', async () => {
     const others = [1800, 3600, 7200].map((seconds) => ({ window: { name: `${seconds}s`, seconds }, limit: 100 }))
-    const changed: Limits = { personal: others, global: others }
+    const changed: Limits = { personal: others, organisation: null, global: others }
     const decisions = await settle(charge(40), charge(50, 'alice', 'read', changed), charge(11))
     expect(decisions[1]?.personal.map((usage) => usage.used)).toEqual([50, 90, 50])
     expect(decisions[1]?.global?.map((usage) => usage.used)).toEqual([50, 90, 50])
@@ -318,12 +331,12 @@ describe('every key', () => {
 
   it('of a counter ends with the last of its windows also if that is a shorter one', async () => {
     const pair = WINDOWS.slice(0, 2).map((window) => ({ window, limit: 100 }))
-    await settle(charge(1, 'alice', 'read', { personal: pair.slice(1), global: null }))
+    await settle(charge(1, 'alice', 'read', { personal: pair.slice(1), organisation: null, global: null }))
     const bytes = (await redis.getBuffer(OWN)) ?? Buffer.alloc(0)
     // The five hours end in a minute, and the hour has yet to start.
     bytes.writeUIntBE(Date.now() - 5 * 3_600_000 + 60_000, bytes.length - 12, 6)
     await redis.set(OWN, bytes, 'PX', 60_000)
-    await settle(charge(1, 'alice', 'read', { personal: pair, global: null }))
+    await settle(charge(1, 'alice', 'read', { personal: pair, organisation: null, global: null }))
     expect(await redis.pttl(OWN)).toBeGreaterThan(50 * 60_000)
   })
 
@@ -371,25 +384,28 @@ describe('a section in the short form', () => {
     await redis.set(OWN, packCounters(new Map([['read', counter]])), 'PX', 60_000)
     const most = WINDOWS.map((window) => ({ window, limit: 10 ** 12 }))
     await store.beat(replica('i'))
-    const [decision] = await settle(charge(7, 'alice', 'read', { personal: most, global: null }))
+    const [decision] = await settle(charge(7, 'alice', 'read', { personal: most, organisation: null, global: null }))
     const charged = counter.map(({ startedAt, used }) => ({ startedAt, used: used + 7 }))
     expect(decision).toMatchObject({ accepted: true, personal: charged })
     expect(await redis.strlen(OWN)).toBe(37)
     expect((await store.readUsage('alice', ['read'])).personal[0]).toMatchObject(charged)
-    expect(await settle(charge(1, 'alice', 'read', { personal: most, global: null }))).toMatchObject([
-      { accepted: false, personal: charged },
-    ])
+    expect(
+      await settle(charge(1, 'alice', 'read', { personal: most, organisation: null, global: null })),
+    ).toMatchObject([{ accepted: false, personal: charged }])
   })
 
   it('stays above every limit if more is counted than it has room for', async () => {
     const most = WINDOWS.map((window) => ({ window, limit: 10 ** 12 }))
     await store.beat(replica('i'))
-    const forced: Charge = { ...charge(10 ** 12, 'alice', 'read', { personal: most, global: null }), forced: true }
+    const forced: Charge = {
+      ...charge(10 ** 12, 'alice', 'read', { personal: most, organisation: null, global: null }),
+      forced: true,
+    }
     await settle(forced, forced, forced)
     expect(await used('read')).toEqual([[2 ** 40 - 1, 2 ** 40 - 1, 2 ** 40 - 1]])
-    expect(await settle(charge(1, 'alice', 'read', { personal: most, global: null }))).toMatchObject([
-      { accepted: false },
-    ])
+    expect(
+      await settle(charge(1, 'alice', 'read', { personal: most, organisation: null, global: null })),
+    ).toMatchObject([{ accepted: false }])
   })
 
   it.each<[string, string, Limits['personal']]>([
@@ -399,8 +415,14 @@ describe('a section in the short form', () => {
     ['a window of more than 255 hours', 'read', [{ window: { name: '31d', seconds: 31 * 86_400 }, limit: 100 }]],
   ])('is not written for %s', async (_, category, personal) => {
     await store.beat(replica('i'))
-    await settle(charge(1, 'alice', category, { personal, global: null }), charge(2, 'alice', 'short'))
-    await settle(charge(1, 'alice', category, { personal, global: null }), charge(2, 'alice', 'short'))
+    await settle(
+      charge(1, 'alice', category, { personal, organisation: null, global: null }),
+      charge(2, 'alice', 'short'),
+    )
+    await settle(
+      charge(1, 'alice', category, { personal, organisation: null, global: null }),
+      charge(2, 'alice', 'short'),
+    )
     expect(await used(category, 'short')).toEqual([personal.map(() => 2), [4, 4, 4]])
     const size = 1 + category.length + (personal.length === 3 ? 3 : 4 * personal.length) + 12 * personal.length
     expect(await redis.strlen(OWN)).toBe(size + 38)

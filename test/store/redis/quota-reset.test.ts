@@ -24,9 +24,10 @@ const AT = Date.UTC(2150, 0, 1)
 const limits = [hour, five, days].map((window) => ({ window, limit: 1000 }))
 const charge = (cost: number): Charge => ({
   user: 'alice',
+  organisation: null,
   category: 'read',
   cost,
-  limits: { personal: limits, global: limits },
+  limits: { personal: limits, organisation: null, global: limits },
 })
 const resetOf = (...windows: QuotaReset['windows']): QuotaReset => ({
   kind: 'quota_reset',

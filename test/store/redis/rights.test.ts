@@ -28,7 +28,9 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     let heard = 0
     store.onChange(() => heard++)
     await expect.poll(() => heard, { timeout: 30_000 }).toBe(1)
-    const charges = [{ user: 'alice', category: 'read', cost: 1, limits: limits([10, 10], [10, 10]) }]
+    const charges = [
+      { user: 'alice', organisation: null, category: 'read', cost: 1, limits: limits([10, 10], [10, 10]) },
+    ]
     const [decision] = await store.settle({ instance: 'i', sequence: 1, refunds: [], charges })
     expect(decision?.accepted).toBe(true)
     await store.settle({ instance: 'i', sequence: 2, refunds: [], charges })
@@ -104,7 +106,13 @@ it.each(['set', 'setrange'])(
     const store = open(`redis://tollgate:secret@127.0.0.1:${redis.port}`)
     const used = async (user: string): Promise<number> =>
       (await store.readUsage(user, ['read'])).personal[0]?.[0]?.used ?? 0
-    const charge = (user: string) => ({ user, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) })
+    const charge = (user: string) => ({
+      user,
+      organisation: null,
+      category: 'read',
+      cost: 1,
+      limits: limits([10, 10], [100, 100]),
+    })
     try {
       await whenReady(store)
       await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge('alice')] })
@@ -146,7 +154,7 @@ it.each(['set', 'hset', 'hdel', 'del', 'zadd', 'zremrangebyrank'])(
         instance: 'i',
         sequence: 1,
         refunds: [],
-        charges: [{ user: 'alice', category: 'read', cost: 1, limits: limits([10, 10], [10, 10]) }],
+        charges: [{ user: 'alice', organisation: null, category: 'read', cost: 1, limits: limits([10, 10], [10, 10]) }],
       })
       await store.change({ kind: 'override', user: 'bob', to: override }, ann, null)
       await admin.acl('SETUSER', 'tollgate', `-${right}`)

@@ -28,12 +28,16 @@ async function open(url: string, prefix = `suite-${++opened}`) {
 }
 
 function batch(sequence: number, user = 'alice'): Batch {
-  const limits = { personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }], global: null }
+  const limits = {
+    personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }],
+    organisation: null,
+    global: null,
+  }
   return {
     instance: 'failover',
     sequence,
     refunds: [],
-    charges: [{ user, category: 'read', cost: 6, limits }],
+    charges: [{ user, organisation: null, category: 'read', cost: 6, limits }],
   }
 }
 

@@ -32,7 +32,7 @@ async function open(prefix = 'tollgate'): Promise<Store> {
   return store
 }
 async function charge(store: Store, user: string): Promise<void> {
-  const charges = [{ user, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) }]
+  const charges = [{ user, organisation: null, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) }]
   await store.settle({ instance: `usage-${user}`, sequence: 1, refunds: [], charges })
 }
 async function scan(store: Store): Promise<{ steps: number; users: UserUsage[] }> {

@@ -10,10 +10,11 @@ const [file = '', user = '', most = 'Infinity'] = process.argv.slice(2)
 const store = openSqliteStore({ file })
 const limits = {
   personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 ** 9 }],
+  organisation: null,
   global: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 ** 9 }],
 }
 for (let sequence = 1; sequence <= Number(most); sequence++) {
-  const charges = [{ user, category: 'read', cost: 1, limits }]
+  const charges = [{ user, organisation: null, category: 'read', cost: 1, limits }]
   const [decision] = await insisting(() => store.settle({ instance: user, sequence, refunds: [], charges }))
   if (decision?.accepted) writeSync(1, 'accepted\n')
 }

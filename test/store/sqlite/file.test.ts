@@ -17,8 +17,18 @@ import type { Store } from '../../../src/store/store.ts'
 
 const HOUR = { name: '1h', seconds: 3600 }
 const DAY = { name: '1d', seconds: 86_400 }
-const limits = (limit: number): Limits => ({ personal: [{ window: DAY, limit }], global: [{ window: DAY, limit }] })
-const charge = (cost: number, user = 'alice', of = limits(10)): Charge => ({ user, category: 'read', cost, limits: of })
+const limits = (limit: number): Limits => ({
+  personal: [{ window: DAY, limit }],
+  organisation: null,
+  global: [{ window: DAY, limit }],
+})
+const charge = (cost: number, user = 'alice', of = limits(10)): Charge => ({
+  user,
+  organisation: null,
+  category: 'read',
+  cost,
+  limits: of,
+})
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -234,7 +244,7 @@ describe('sweeping', () => {
   it('forgets counters whose last window has ended, and no other, once a minute', async () => {
     let now = Date.UTC(2026, 7, 6)
     const store = open(() => now)
-    const hour = { personal: [{ window: HOUR, limit: 10 }], global: null }
+    const hour = { personal: [{ window: HOUR, limit: 10 }], organisation: null, global: null }
     await settle(store, charge(1, 'ended', hour), charge(1, 'runs', limits(10)))
     now += 3_600_000 - 1
     vi.advanceTimersByTime(60_000)
@@ -249,7 +259,7 @@ describe('sweeping', () => {
   it('keeps up, however many end in a minute', async () => {
     let now = Date.UTC(2026, 7, 6)
     const store = open(() => now)
-    const hour = { personal: [{ window: HOUR, limit: 10 }], global: null }
+    const hour = { personal: [{ window: HOUR, limit: 10 }], organisation: null, global: null }
     const users = Array.from({ length: 2500 }, (_, i) => charge(1, `user-${i}`, hour))
     await settle(store, ...users)
     now += 3_600_000

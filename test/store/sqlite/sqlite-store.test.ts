@@ -51,7 +51,7 @@ describe('the embedded store', () => {
       const file = newFile()
       const { store, close } = await open(file)
       const of = limits([5, 5], [5, 5])
-      const charge = (user: string, cost: number) => ({ user, category: 'read', cost, limits: of })
+      const charge = (user: string, cost: number) => ({ user, organisation: null, category: 'read', cost, limits: of })
       const settle = (sequence: number, ...charges: ReturnType<typeof charge>[]) =>
         store.settle({ instance: 'test', sequence, refunds: [], charges })
       await settle(1, charge('alice', 3))
