@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { payerOf } from '../quota/policy.ts'
 import type { InForceResponse, LimitInForceResponse, OverridesInForceResponse, UserInForceResponse } from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
@@ -82,7 +83,7 @@ function list({ control }: Desk, { query }: Call): AdminResponse {
 function showUser(desk: Desk, user: string): AdminResponse {
   const { policy, state, origin, settings } = inForce(desk)
   const limits = policy.categories.map((category): [string, LimitInForceResponse[]] => {
-    const { personal, global } = policy.trace(category, user, origin)
+    const { personal, global } = policy.trace(category, payerOf(user), origin)
     const rows = (scope: 'Personal' | 'Global', traced: typeof personal) =>
       traced.map((each) => ({ scope, window: each.window.name, limit: each.limit, ...layers(each) }))
     return [category, [...rows('Personal', personal), ...rows('Global', global ?? [])]]

@@ -6,7 +6,15 @@ import { iso } from './http.ts'
 export function overrideOf({ overrides }: Pick<ControlState, 'overrides'>, user: string): OverrideResponse | null {
   const found = overrides.get(user)
   if (found === undefined) return null
-  const { limits, bypassGlobal, shadow, reason, expiresAt } = found.value
+  const { limits, plan, bypassGlobal, shadow, reason, expiresAt } = found.value
   const until = expiresAt === null ? null : iso(expiresAt)
-  return { version: found.version, limits, bypassGlobal, shadow, reason, expiresAt: until }
+  return {
+    version: found.version,
+    limits,
+    ...(plan !== undefined && { plan }),
+    bypassGlobal,
+    shadow,
+    reason,
+    expiresAt: until,
+  }
 }

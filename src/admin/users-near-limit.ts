@@ -1,5 +1,5 @@
 import { usageOf } from '../quota/counter.ts'
-import type { Policy } from '../quota/policy.ts'
+import { type Policy, payerOf } from '../quota/policy.ts'
 import type { UsageStore, UserUsage } from '../quota/quota-store.ts'
 
 export interface NearestOptions {
@@ -66,7 +66,7 @@ function shareOf({ user, counters }: UserUsage, policy: Policy, at: number): num
   let greatest = 0
   for (const [category, counter] of counters) {
     if (!policy.categories.includes(category)) continue
-    for (const { window, limit } of policy.limitsFor(category, user).personal) {
+    for (const { window, limit } of policy.limitsFor(category, payerOf(user)).personal) {
       const { used } = usageOf(counter, window.seconds, at)
       if (used > 0) greatest = Math.max(greatest, used / limit)
     }

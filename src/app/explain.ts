@@ -7,7 +7,8 @@ import { bodyTooLarge, type PlanRefusal, plan } from '../gateway/plan.ts'
 import type { Route } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
-import type { Origin } from '../quota/policy.ts'
+import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layers.ts'
+import type { Payer } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
 import { neverFits, type QuotaViolation, refusalBody } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
@@ -40,18 +41,36 @@ export async function explain(
   if (problem !== null) return { problem }
   const { cost } = priced
   if (cost === 0) return { ...charged, cost, decision: 'not_charged', ...because(REASONS.costsNothing), limits: [] }
+  if (config.quota.exempt?.users.includes(question.user)) {
+    return { ...charged, cost, decision: 'not_charged', ...because(REASONS.exempt), limits: [] }
+  }
   const { view, snapshot } = await inForce()
-  const limits = limitsOf(view, snapshot, { user: question.user, category: access.category, cost: priced.least })
-  return { ...charged, cost, limits, ...verdict(limits, snapshot, { config, view, question, access, ...priced }) }
+  const limits = limitsOf(view, snapshot, { payer: payerIn(question), category: access.category, cost: priced.least })
+  const plan = view.policy.planOf(payerIn(question))
+  return {
+    ...charged,
+    cost,
+    ...(plan !== null && { plan }),
+    limits,
+    ...verdict(limits, snapshot, { config, view, question, access, ...priced }),
+  }
+}
+
+function payerIn({ user, organisation, plan }: Question): Payer {
+  return { user, organisation: organisation ?? null, plan: plan ?? null }
 }
 
 /** Where the file has a value, for `LimitAnswer.steps`. */
 export function fileOrigin({ file, quota }: Pick<Config, 'file' | 'quota'>): Origin {
   return (scope, category, window, layer) => {
-    const lines = layer === 'baselines' ? quota.baselineLines : quota.customLines
-    const line = lines[scope].get(category)?.get(window)
+    const line = tableOf(quota, scope, layer)?.get(category)?.get(window)
     return line === undefined ? null : `${file}:${line}`
   }
+}
+
+function tableOf(quota: Config['quota'], scope: LimitScope, layer: Layer): LimitTable | undefined {
+  if (typeof layer === 'object') return scope === 'global' ? undefined : quota.planLines.get(layer.plan)?.[scope]
+  return scope === 'organisation' ? undefined : quota[layer === 'baselines' ? 'baselineLines' : 'customLines'][scope]
 }
 
 const NOTHING = { route: null, category: null, cost: null, costs: null, limits: [] } as const
@@ -145,9 +164,9 @@ type ExplainedLimit = ExplainResponse['limits'][number]
 function limitsOf(
   { policy, origin }: View,
   snapshot: UsageSnapshot,
-  { user, category, cost }: { user: string; category: string; cost: number },
+  { payer, category, cost }: { payer: Payer; category: string; cost: number },
 ): ExplainedLimit[] {
-  const { personal, global } = policy.trace(category, user, origin)
+  const { personal, global } = policy.trace(category, payer, origin)
   const i = policy.categories.indexOf(category)
   const shown = (scope: LimitResponse['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
     const counter = (scope === 'Personal' ? snapshot.personal : snapshot.global)[i]
@@ -197,9 +216,9 @@ function refusal(
   { at, personal, global }: UsageSnapshot,
   { config, view, question, access, least }: Case,
 ): ExplainedRefusal {
-  const { user } = question
+  const payer = payerIn(question)
   const { category } = access
-  const limits = view.policy.limitsFor(category, user)
+  const limits = view.policy.limitsFor(category, payer)
   const i = view.policy.categories.indexOf(category)
   const usages = (of: readonly Limit[], counters: UsageSnapshot['personal']) =>
     of.map(({ window }) => usageOf(counters[i] ?? [], window.seconds, at))
@@ -210,6 +229,7 @@ function refusal(
     organisation: null,
     global: limits.global === null ? null : usages(limits.global, global),
   }
+  const { user } = payer
   const charge = { user, organisation: null, category, cost: least, limits }
   const { msg, quota } = refusalBody(charge, decision, config.timeZone)
   const never = neverFits(charge, decision)
@@ -229,15 +249,15 @@ function refusal(
 /** That a part of the window is kept for known users, if it is. */
 function ofNewUser({ scope, window }: ExplainedRefusal['window'], { config, view, question, access }: Case): Reason[] {
   const { reserve } = config.quota
-  const { global } = view.policy.limitsFor(access.category, question.user)
+  const { global } = view.policy.limitsFor(access.category, payerIn(question))
   const limit = scope === 'Global' ? global?.find((each) => each.window.name === window) : undefined
   if (reserve === undefined || limit?.kept === undefined) return []
   const after = formatDuration(reserve.knownAfterMs)
   return [REASONS.newUser({ kept: limit.kept, whole: limit.limit + limit.kept, after })]
 }
 
-function room({ policy }: View, { user }: Question, { category }: Charged, cost: number): Reason {
-  const { noGlobal } = policy.trace(category, user)
+function room({ policy }: View, question: Question, { category }: Charged, cost: number): Reason {
+  const { noGlobal } = policy.trace(category, payerIn(question))
   if (noGlobal === null) return REASONS.room(cost)
   return noGlobal === 'switched off' ? REASONS.roomGlobalOff(cost) : REASONS.roomBypass(cost, noGlobal.bypass)
 }

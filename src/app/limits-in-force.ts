@@ -42,18 +42,33 @@ export function createLimitsInForce(quota: QuotaConfig, isKnown?: IsKnown): Limi
  * What was changed at run time and has no place in a configuration: a sentence for each category or window that is
  * missing there. It takes effect again when the configuration has it.
  */
-export function restingChanges({ windows, categories }: QuotaConfig, { settings, overrides }: ControlState): string[] {
+export function restingChanges(
+  { windows, categories, plans }: QuotaConfig,
+  { settings, overrides }: ControlState,
+): string[] {
   const { baselines, custom } = settings.value
   const lengths = windows.map(({ name }) => name)
   const ofSettings = [baselines?.personal, baselines?.global, custom?.personal, custom?.global]
   return [
     ...missing('settings', ofSettings, categories, lengths),
     ...missing('overrides of users', limitsOf(overrides), categories, lengths),
+    ...missingPlans(overrides, plans),
   ]
 }
 
 function* limitsOf(overrides: ControlState['overrides']): Iterable<Table> {
   for (const { value } of overrides.values()) yield value.limits
+}
+
+function missingPlans(overrides: ControlState['overrides'], plans: QuotaConfig['plans']): string[] {
+  const gone = new Set<string>()
+  for (const { value } of overrides.values()) {
+    if (value.plan !== undefined && plans?.has(value.plan) !== true) gone.add(value.plan)
+  }
+  return [...gone].map(
+    (name) =>
+      `quota: overrides of users that set plan ${JSON.stringify(name)} rest: add it to plans, or set another for those users`,
+  )
 }
 
 /** Looks at each value once and keeps none: with 100,000 overrides a list of them all held the process for 0.15 s. */

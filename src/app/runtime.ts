@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
 import type { CertificateRules } from '../auth/client-certificate.ts'
-import type { AuthConfig, Config, EdgeConfig, IssuerConfig, UpstreamConfig } from '../config/config.ts'
+import type { AuthConfig, Config, EdgeConfig, IssuerConfig, QuotaConfig, UpstreamConfig } from '../config/config.ts'
 import type { AccessKeys } from '../control/held-access-keys.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
@@ -64,6 +64,7 @@ export async function createRuntime(
     credentials: placesToHide(config),
     policy: limits.policy,
     shadow: limits.shadow,
+    exempt: exemptOf(config.quota),
     forwarder,
     timeZone: config.timeZone,
     refundUnreached: config.quota.refund === 'unreached',
@@ -165,9 +166,18 @@ function issuerOf({ clockToleranceMs, types, ...issuer }: IssuerConfig): IssuerO
 }
 
 function proxyCheck({ trustedProxies }: EdgeConfig): (address: string) => boolean {
-  const trusted = new BlockList()
-  for (const { address, prefix, family } of trustedProxies) trusted.addSubnet(address, prefix, family)
-  return remembered((address) => trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
+  return subnetCheck(trustedProxies)
+}
+
+function exemptOf({ exempt }: QuotaConfig): Rules['exempt'] {
+  if (exempt === undefined) return null
+  return { users: new Set(exempt.users), hasAddress: subnetCheck(exempt.addresses) }
+}
+
+function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: string) => boolean {
+  const list = new BlockList()
+  for (const { address, prefix, family } of subnets) list.addSubnet(address, prefix, family)
+  return remembered((address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
 function takesUnderscores({ lenient }: EdgeConfig): boolean {

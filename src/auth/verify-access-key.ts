@@ -33,5 +33,6 @@ function judge(key: AccessKey | null, now: number): Verified | Denial {
   const until = key.expiresAt ?? Number.POSITIVE_INFINITY
   if (now >= until) return invalid('expired gateway token', 'The token has expired.')
   if (!isUserId(key.user)) return invalid('the owner of the gateway token is no user id')
-  return { caller: callerOf(key.user, 'gateway_token'), until }
+  const { plan = null, organisation = null } = key
+  return { caller: { ...callerOf(key.user, 'gateway_token'), plan, organisation }, until }
 }

@@ -25,6 +25,8 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
       cost: { type: 'string' },
       value: { type: 'string' },
       bytes: { type: 'string' },
+      plan: { type: 'string' },
+      organisation: { type: 'string' },
       json: { type: 'boolean' },
     },
   })
@@ -51,14 +53,19 @@ interface Options {
   readonly cost?: string | undefined
   readonly value?: string | undefined
   readonly bytes?: string | undefined
+  readonly plan?: string | undefined
+  readonly organisation?: string | undefined
 }
 
 /** As in a configuration. */
 const MAX_COST = 1e9
 
-function questionOf({ user, method = 'GET', path, cost, value, bytes }: Options): Question {
+function questionOf(options: Options): Question {
+  const { user, method = 'GET', path, cost, value, bytes, plan, organisation } = options
   if (user === undefined || path === undefined) throw new UsageError('explain needs --user and --path')
   if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
+  if (plan !== undefined && !isUserId(plan)) throw new UsageError(`--plan takes ${USER_ID}`)
+  if (organisation !== undefined && !isUserId(organisation)) throw new UsageError(`--organisation takes ${USER_ID}`)
   if (!path.startsWith('/')) throw new UsageError('--path takes a path that begins with "/"')
   if (cost !== undefined && (!/^\d{1,10}$/.test(cost) || Number(cost) > MAX_COST)) {
     throw new UsageError(`--cost takes whole tokens, at most ${MAX_COST}`)
@@ -71,6 +78,8 @@ function questionOf({ user, method = 'GET', path, cost, value, bytes }: Options)
     ...(cost !== undefined && { cost: Number(cost) }),
     ...(value !== undefined && { value }),
     ...(bytes !== undefined && { bytes: Number(bytes) }),
+    ...(plan !== undefined && { plan }),
+    ...(organisation !== undefined && { organisation }),
   }
 }
 
@@ -95,13 +104,14 @@ const DECISIONS: Readonly<Record<ExplainResponse['decision'], string>> = {
 
 /** For somebody who has been woken: the verdict first, then why, then every number that it hangs on. */
 export function asText(response: ExplainResponse): string {
-  const { user, method, path, route, category, limits, decision, why } = response
+  const { user, method, path, route, category, plan, limits, decision, why } = response
   return [
     `${DECISIONS[decision]}   ${method} ${shown(path)} of ${shown(user)}`,
     why,
     '',
     `route      ${route === null ? 'none' : `${route.match}   (line ${route.line})`}`,
     ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(response)}`]),
+    ...(plan === undefined ? [] : [`plan       ${planText(plan)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
   ].join('\n')
 }
@@ -109,6 +119,12 @@ export function asText(response: ExplainResponse): string {
 /** A user id or a path may hold what a terminal would obey. */
 function shown(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
+}
+
+function planText({ name, from, unknown }: NonNullable<ExplainResponse['plan']>): string {
+  const named = unknown === null ? '' : `   (${shown(unknown)} is not configured)`
+  const how = from === null || from === 'credential' ? '' : `   (by ${from})`
+  return `${name ?? 'none'}${named || how}`
 }
 
 function costText({ cost, costs }: ExplainResponse): string {

@@ -35,7 +35,8 @@ Exit code: 0 without problems (warnings are printed), 1 with problems.`,
   ],
   [
     'token',
-    `Usage: tollgate token create --user USER --name NAME [--expires DURATION] [-c FILE]
+    `Usage: tollgate token create --user USER --name NAME [--expires DURATION]
+                             [--plan PLAN] [--organisation ORGANISATION] [-c FILE]
        tollgate token list [-c FILE]
        tollgate token revoke ID|TOKEN [-c FILE]
 
@@ -43,11 +44,14 @@ A gateway token draws on the quota of its user. It is shown once, when it is mad
   --user      the user id: 1 to 256 bytes
   --name      what it is for: 1 to 64 characters
   --expires   after which it is refused, for example 12h or 30d, at most 36500d (default: never)
+  --plan      the plan of its user, one of quota.plans (default: none)
+  --organisation  the organisation of its user: 1 to 256 bytes (default: none)
 A revoked token is refused within 2 seconds by every gateway on the same store.`,
   ],
   [
     'explain',
-    `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--bytes N] [--json] [-c FILE]
+    `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--bytes N]
+                        [--plan PLAN] [--organisation ORGANISATION] [--json] [-c FILE]
 
 Tells which route matches, what the request costs, where each limit comes from and whether it would be let through now, from
 the configuration and its store. Nothing is charged. A window that refuses is marked with "!".
@@ -57,6 +61,8 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
   --cost      tokens, where the cost depends on the body
   --value     value of the body's field if the cost depends on it: 2 is the number, '"2"' the text
   --bytes     length of the body, which may be too large
+  --plan      the plan that the credential names (default: none)
+  --organisation  the organisation that the credential names (default: none)
   --json      the answer of GET /api/explain
 Exit code: 0, whatever the verdict; 1 where it cannot be given.`,
   ],

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { openStore, openStoreToLook } from '../app/stores.ts'
+import type { Config } from '../config/config.ts'
 import { parseDuration } from '../config/units.ts'
 import {
   type AccessKeyRecord,
@@ -9,6 +10,7 @@ import {
   mintToken,
 } from '../control/access-key-record.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
+import { planOf } from '../control/overrides.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, isYetToBeMade, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
@@ -19,13 +21,21 @@ export async function token(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { ...CONFIG_OPTION, user: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' } },
+    options: {
+      ...CONFIG_OPTION,
+      user: { type: 'string' },
+      name: { type: 'string' },
+      expires: { type: 'string' },
+      plan: { type: 'string' },
+      organisation: { type: 'string' },
+    },
   })
   const { config, ...options } = values
   const work = workOf(positionals, options)
   const loaded = await loadOrReport(configFile(config))
   if (loaded === null) return 1
-  const { store: where } = loaded.config
+  const { store: where, quota } = loaded.config
+  if (options.plan !== undefined) insistOnPlan(quota, options.plan)
   const name = nameOf(where.location)
   const isNew = isYetToBeMade(where.location)
   if (positionals[0] !== 'create') insistOnStore(loaded)
@@ -66,15 +76,24 @@ interface CreateOptions {
   readonly user?: string | undefined
   readonly name?: string | undefined
   readonly expires?: string | undefined
+  readonly plan?: string | undefined
+  readonly organisation?: string | undefined
 }
 
-function create({ user, name, expires }: CreateOptions): Work {
+function insistOnPlan(quota: Config['quota'], plan: string): void {
+  const [problem] = planOf(quota)(plan, 'plan')
+  if (problem !== undefined) throw new UsageError(`--plan ${problem.msg}`)
+}
+
+function create({ user, name, expires, plan, organisation }: CreateOptions): Work {
   if (user === undefined || name === undefined) throw new UsageError('token create needs --user and --name')
   if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
   if (!isTokenName(name)) throw new UsageError('--name takes 1 to 64 characters without control characters')
+  if (organisation !== undefined && !isUserId(organisation)) throw new UsageError(`--organisation takes ${USER_ID}`)
   const lifetime = expires === undefined ? null : lifetimeOf(expires)
+  const facts = { ...(plan !== undefined && { plan }), ...(organisation !== undefined && { organisation }) }
   return async (store) => {
-    const { token, record } = await makeToken(store, { user, name, lifetime })
+    const { token, record } = await makeToken(store, { user, name, ...facts, lifetime })
     console.log(token)
     console.error(`Token ${record.id} of ${user} was made. It is shown this once.`)
     return 0
@@ -84,13 +103,13 @@ function create({ user, name, expires }: CreateOptions): Work {
 /** @param of its lifetime in milliseconds, `null` for an access key that does not end by itself. @throws StoreError */
 export async function makeToken(
   store: Store,
-  of: { readonly user: string; readonly name: string; readonly lifetime: number | null },
+  of: Omit<Parameters<typeof mintToken>[0], 'expiresAt'> & { readonly lifetime: number | null },
 ): Promise<ReturnType<typeof mintToken>> {
-  const { user, name, lifetime } = of
+  const { lifetime, ...owner } = of
   const now = Date.now()
-  const made = mintToken({ user, name, expiresAt: lifetime === null ? null : now + lifetime }, now)
-  const { id, expiresAt } = made.record
-  await store.change({ kind: 'token_created', id, to: { user, name, expiresAt } }, AUTHOR, null)
+  const to = { ...owner, expiresAt: lifetime === null ? null : now + lifetime }
+  const made = mintToken(to, now)
+  await store.change({ kind: 'token_created', id: made.record.id, to }, AUTHOR, null)
   await store.insertToken(made.record)
   return made
 }

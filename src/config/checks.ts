@@ -6,6 +6,7 @@ import { checkHidden } from './checks/hidden.ts'
 import { Lookup } from './checks/lookup.ts'
 import { checkNetwork } from './checks/network.ts'
 import { checkGlobalLimits, checkUserClaims } from './checks/newcomers.ts'
+import { checkPlans } from './checks/plans.ts'
 import { checkQuota } from './checks/quota.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkReserve } from './checks/reserve.ts'
@@ -27,6 +28,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkCors(parsed),
     ...checkUserClaims(parsed),
     ...ofQuota,
+    ...checkPlans(parsed),
     ...checkReserve(parsed),
     ...ofRoutes,
     ...checkReference(parsed, lineOf),

@@ -1,5 +1,5 @@
 import type { Immutable } from '../lib/immutable.ts'
-import type { ScopedLimits } from '../quota/policy.ts'
+import type { Plans, ScopedLimits } from '../quota/limit-layers.ts'
 import type { Parsed } from './schema.ts'
 
 export type { HostPort, IssuerKeys, StoreLocation } from './addresses.ts'
@@ -41,6 +41,8 @@ export type QuotaConfig = Understood['quota'] & {
   readonly baselineLines: ScopedLimits
   /** As `baselineLines`; empty without `custom`. */
   readonly customLines: ScopedLimits
+  /** The same for the limits of each plan. */
+  readonly planLines: Plans
 }
 
 /** A rule of the route map. */

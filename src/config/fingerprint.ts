@@ -19,7 +19,7 @@ export function fingerprint(config: Config): string {
 }
 
 function decisive({ timeZone, auth, quota, routes, unmatched, edge, cors }: Config): unknown {
-  const { baselineLines: _, customLines: __, ...limits } = quota
+  const { baselineLines: _, customLines: __, planLines: ___, ...limits } = quota
   const issuers = auth.jwt.map(({ keys, ...issuer }) =>
     keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
   )

@@ -1,7 +1,8 @@
 import { dirname, isAbsolute, join } from 'node:path'
-import type { ScopedLimits } from '../quota/policy.ts'
+import type { LimitTable, PlanLimits, Plans, ScopedLimits } from '../quota/limit-layers.ts'
 import type { ClientTls, Config, IssuerKeys, ListenerTls, StoreConfig } from './config.ts'
 import { lineOf } from './locate.ts'
+import type { Path } from './problems.ts'
 import type { Parsed } from './schema.ts'
 import type { Tree } from './tree.ts'
 
@@ -29,6 +30,7 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
       ...quota,
       baselineLines: linesOf(quota.baselines, 'baselines', tree),
       customLines: linesOf(quota.custom ?? NO_LIMITS, 'custom', tree),
+      planLines: planLinesOf(quota.plans, tree),
     },
     routes: parsed.routes.map((route, i) => ({ ...route, line: lineOf(tree, ['routes', i, 'match']) ?? 1 })),
     errors: new Map([...errors].map(([code, body]) => [code, { ...body, file: beside(body.file, file) }])),
@@ -69,12 +71,26 @@ function issuerKeys(keys: IssuerKeys, file: string): IssuerKeys {
 const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
 
 function linesOf(limits: ScopedLimits, key: 'baselines' | 'custom', tree: Tree): ScopedLimits {
-  const ofScope = (scope: 'personal' | 'global') =>
-    new Map(
-      [...limits[scope]].map(([category, byWindow]) => {
-        const lines = [...byWindow.keys()].map((name) => [name, lineOf(tree, ['quota', key, scope, category, name])])
-        return [category, new Map(lines.filter((entry): entry is [string, number] => entry[1] !== null))]
-      }),
-    )
+  const ofScope = (scope: 'personal' | 'global') => tableLines(limits[scope], ['quota', key, scope], tree)
   return { personal: ofScope('personal'), global: ofScope('global') }
+}
+
+function planLinesOf(plans: Plans = new Map(), tree: Tree): Plans {
+  const of = (plan: string, limits: PlanLimits, scope: keyof PlanLimits) =>
+    tableLines(limits[scope], ['quota', 'plans', plan, scope], tree)
+  return new Map(
+    [...plans].map(([plan, limits]) => [
+      plan,
+      { personal: of(plan, limits, 'personal'), organisation: of(plan, limits, 'organisation') },
+    ]),
+  )
+}
+
+function tableLines(table: LimitTable, path: Path, tree: Tree): LimitTable {
+  return new Map(
+    [...table].map(([category, byWindow]) => {
+      const lines = [...byWindow.keys()].map((name) => [name, lineOf(tree, [...path, category, name])])
+      return [category, new Map(lines.filter((entry): entry is [string, number] => entry[1] !== null))]
+    }),
+  )
 }

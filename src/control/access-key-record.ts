@@ -14,6 +14,9 @@ export interface AccessKeyRecord {
   /** The user on whose quota it draws. */
   readonly user: string
   readonly name: string
+  /** What its user has while it is used. Default none. */
+  readonly plan?: string
+  readonly organisation?: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   /** Milliseconds since the epoch; `null` for a token that does not end by itself. */
@@ -57,7 +60,7 @@ export function isTokenName(name: string): boolean {
 
 /** Makes a token and the record to keep. The token is shown once and cannot be had again. */
 export function mintToken(
-  owner: { user: string; name: string; expiresAt: number | null },
+  owner: Pick<AccessKeyRecord, 'user' | 'name' | 'plan' | 'organisation' | 'expiresAt'>,
   now: number,
 ): { token: string; record: AccessKeyRecord } {
   const secret = randomText(SECRET_CHARS)

@@ -5,7 +5,7 @@ import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
 
 /** What is known of a gateway token without asking the store. */
-export type AccessKey = Pick<AccessKeyRecord, 'user' | 'expiresAt' | 'revokedAt'>
+export type AccessKey = Pick<AccessKeyRecord, 'user' | 'plan' | 'organisation' | 'expiresAt' | 'revokedAt'>
 
 /**
  * All gateway tokens of the store, by their hashes. A token that nobody made so never reaches the store, however many are sent.
@@ -142,8 +142,9 @@ function packed(hash: string): string {
   return Buffer.from(hash, 'hex').toString('latin1')
 }
 
-function keyOf({ user, expiresAt, revokedAt }: AccessKeyRecord): AccessKey {
-  return { user, expiresAt, revokedAt }
+function keyOf({ user, plan, organisation, expiresAt, revokedAt }: AccessKeyRecord): AccessKey {
+  const facts = { ...(plan !== undefined && { plan }), ...(organisation !== undefined && { organisation }) }
+  return { user, ...facts, expiresAt, revokedAt }
 }
 
 function sleep(ms: number): Promise<void> | null {

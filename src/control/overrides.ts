@@ -1,6 +1,6 @@
 import { isObject } from '../lib/json.ts'
 import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
-import { type Check, each, flag, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
+import { type Check, choice, each, flag, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
 import type { ControlState, Table, UserOverride } from './state.ts'
 import { timeOf } from './times.ts'
@@ -20,12 +20,13 @@ export function overrideFrom(
   if (problems.length > 0 || !isObject(body)) return { problems }
   const override: UserOverride = {
     limits: limitsIn(body, categories),
+    ...(typeof body.plan === 'string' && { plan: body.plan }),
     bypassGlobal: body.bypassGlobal === true,
     shadow: body.shadow === true,
     reason: body.reason as string,
     expiresAt: typeof body.expiresAt === 'string' ? timeOf(body.expiresAt) : null,
   }
-  return setsNothing(override) ? { problems: [{ path: '', msg: NOTHING_SET(categories) }] } : { override }
+  return setsNothing(override) ? { problems: [{ path: '', msg: nothingSet(file, categories) }] } : { override }
 }
 
 /**
@@ -52,11 +53,19 @@ function asTable(table: Table): LimitTable {
   return new Map(Object.entries(table).map(([category, row]) => [category, new Map(Object.entries(row))]))
 }
 
-const NOTHING_SET = (categories: readonly string[]) =>
-  `sets nothing: give a limit under ${categories.join(' or ')}, or set bypassGlobal or shadow; to take an override away, DELETE it`
+function nothingSet({ plans }: FileSettings, categories: readonly string[]): string {
+  const fields = `${plans === undefined ? '' : 'plan, '}bypassGlobal or shadow`
+  return `sets nothing: give a limit under ${categories.join(' or ')}, or set ${fields}; to take an override away, DELETE it`
+}
 
-function setsNothing({ limits, bypassGlobal, shadow }: UserOverride): boolean {
-  return Object.keys(limits).length === 0 && !bypassGlobal && !shadow
+function setsNothing({ limits, plan, bypassGlobal, shadow }: UserOverride): boolean {
+  return Object.keys(limits).length === 0 && plan === undefined && !bypassGlobal && !shadow
+}
+
+/** Whether a text names a plan of the file. */
+export function planOf({ plans }: Pick<FileSettings, 'plans'>): Check {
+  if (plans !== undefined && plans.size > 0) return choice([...plans.keys()])
+  return (_, path) => [{ path, msg: 'names a plan, and the file has none: add quota.plans there' }]
 }
 
 function problemsOfBody(body: unknown, file: FileSettings, categories: readonly string[], now: number): Problem[] {
@@ -70,6 +79,7 @@ function problemsOfBody(body: unknown, file: FileSettings, categories: readonly 
     ),
   )
   const fields: [string, Check][] = [
+    ...(file.plans === undefined ? [] : [['plan', orNull(planOf(file))] as [string, Check]]),
     ['bypassGlobal', orNull(flag)],
     ['shadow', orNull(flag)],
     ['reason', reason],

@@ -1,5 +1,5 @@
 import { usageOf } from '../quota/counter.ts'
-import type { Policy } from '../quota/policy.ts'
+import { type Policy, payerOf } from '../quota/policy.ts'
 import type { QuotaStore, UsageStore, UserUsage } from '../quota/quota-store.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
 import { lacksRoom, resetAt } from '../quota/window.ts'
@@ -140,7 +140,7 @@ function blockOf({ user, counters }: UserUsage, { policy, cheapest, shadow }: Ru
   for (const category of policy.categories) {
     const cost = cheapest.get(category)
     if (cost === undefined) continue
-    for (const { window, limit } of policy.limitsFor(category, user).personal) {
+    for (const { window, limit } of policy.limitsFor(category, payerOf(user)).personal) {
       const usage = usageOf(counters.get(category) ?? [], window.seconds, at)
       if (!lacksRoom({ used: usage.used, limit }, cost)) continue
       const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window.seconds)

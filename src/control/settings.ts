@@ -65,6 +65,8 @@ export function resolve(file: FileSettings, changes: Changes): Resolved {
       custom: isEmpty(custom) ? null : custom,
       global: { ...file.global, ...changes.global },
       ...(file.reserve !== undefined && { reserve: file.reserve }),
+      ...(file.plans !== undefined && { plans: file.plans }),
+      ...(file.defaultPlan !== undefined && { defaultPlan: file.defaultPlan }),
     },
     shadow: changes.shadow ?? file.shadow,
     changed: changedPaths(file, changes),
@@ -121,10 +123,11 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
 
 /** Where the values come from, for `Policy.trace`. @param lines `tollgate.yaml:22` for a value of the file */
 export function originOf(changes: Changes, lines: Origin): Origin {
-  return (scope, category, window, layer) =>
-    valueIn(changes[layer]?.[scope], category, window) === undefined
-      ? lines(scope, category, window, layer)
-      : 'set at run time'
+  return (scope, category, window, layer) => {
+    const isFixed = typeof layer === 'object' || scope === 'organisation'
+    const set = isFixed ? undefined : valueIn(changes[layer]?.[scope], category, window)
+    return set === undefined ? lines(scope, category, window, layer) : 'set at run time'
+  }
 }
 
 export function categoriesOf(file: Pick<QuotaSettings, 'baselines'>): string[] {

@@ -29,6 +29,8 @@ export interface Changes {
 export interface UserOverride {
   /** Personal limits that replace those of the settings as they stand. */
   readonly limits: Table
+  /** The user's plan. Default that of the credential. */
+  readonly plan?: string
   /** Whether the global scope is neither checked nor charged for this user. */
   readonly bypassGlobal: boolean
   /** Whether this user's refusals are only counted and reported. */

@@ -13,6 +13,8 @@ export interface Priced {
 
 /** A limit that some request can never fit into, so that no waiting helps whoever sends it. */
 export interface TooDear {
+  /** Whose limit it is; absent for everybody's. */
+  readonly plan?: string
   readonly scope: Scope
   readonly category: string
   readonly window: string
@@ -28,12 +30,24 @@ export interface TooDear {
 
 const SHOWN = 20
 
-/** Of the limits that hold for everybody. */
+/** Of the limits that hold for everybody, and of those that a plan has instead. */
 export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
   return policy.categories.flatMap((category) => {
     const { personal, global } = policy.limitsOf(category)
-    return [...among('Personal', category, personal, routes), ...among('Global', category, global ?? [], routes)]
+    return [
+      ...among('Personal', category, personal, routes),
+      ...policy.plans.flatMap((plan) => tooDearIn(policy, plan, category, routes)),
+      ...among('Global', category, global ?? [], routes),
+    ]
   })
+}
+
+/** A limit of 0 is how a plan is kept from a category. */
+function tooDearIn(policy: Policy, plan: string, category: string, routes: readonly Priced[]): TooDear[] {
+  const { personal: everybody } = policy.limitsOf(category)
+  const { personal } = policy.limitsOf(category, plan)
+  const own = personal.filter(({ limit }, i) => limit > 0 && limit !== everybody[i]?.limit)
+  return among('Personal', category, own, routes).map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
 }
 
 /** Of those that were set for one user. @param set by category, then window name */

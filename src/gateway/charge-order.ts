@@ -3,7 +3,7 @@ import { type Denial, isDenial } from '../errors.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
-import type { Policy } from '../quota/policy.ts'
+import type { Payer, Policy } from '../quota/policy.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { type Scope, violations } from '../quota/refusal.ts'
 import { isOfReserve } from '../quota/reserve.ts'
@@ -22,7 +22,7 @@ export type Settlement =
 export interface Order {
   readonly rules: Rules
   readonly route: Route
-  readonly user: string
+  readonly caller: Payer
   readonly category: string
   /** At least 1. */
   readonly cost: number
@@ -38,9 +38,12 @@ export interface Charging {
 
 /** Asks the ledger. @returns a denial if nobody decided, and the request is not in shadow */
 export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order): Promise<Settlement | Denial> {
-  const { rules, route, user, category, cost } = order
+  const { rules, route, caller, category, cost } = order
+  const { user } = caller
   const policy = rules.policy()
-  const charge: Charge = { user, organisation: null, category, cost, limits: policy.limitsFor(category, user) }
+  const limits = policy.limitsFor(category, caller)
+  const organisation = limits.organisation === null ? null : caller.organisation
+  const charge: Charge = { user, organisation, category, cost, limits }
   const decision = await ledger.charge(charge).catch(undecided)
   const isDecided = !isDenial(decision)
   if (isDecided && decision.accepted) {

@@ -6,9 +6,11 @@ import type { Denial } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
+import type { PlanInForce } from '../quota/policy.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
 import type { Target } from '../routing/target.ts'
 import type { Settlement } from './charge-order.ts'
+import type { Exemption } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import type { OneAddress } from './one-address.ts'
 import type { Route, Rules } from './snapshot.ts'
@@ -56,6 +58,10 @@ export interface Exchange {
   /** Why the caller would have been refused, had `auth.shadow` not let it in. */
   letIn: Denial | null
   cost: number
+  /** By which the caller's limits were chosen; `null` if the quota is not asked, or the configuration has no plans. */
+  plan: PlanInForce | null
+  /** Why nothing is charged to the caller; `null` if it is. */
+  exempt: Exemption | null
   /** `null` if the quota is not asked. */
   settlement: Settlement | null
   isRefunded: boolean

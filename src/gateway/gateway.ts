@@ -109,6 +109,8 @@ function begin(
     caller: null,
     letIn: null,
     cost: 0,
+    plan: null,
+    exempt: null,
     settlement: null,
     isRefunded: false,
   }

@@ -74,6 +74,8 @@ export interface Rules {
   readonly policy: () => Policy
   /** Whether all refusals of the quota are only counted and reported, now. */
   readonly shadow: () => boolean
+  /** Who is never charged; `null` for nobody. */
+  readonly exempt: { readonly users: ReadonlySet<string>; readonly hasAddress: (address: string) => boolean } | null
   readonly forwarder: Forwarder
   /** IANA zone of the time in the 429's sentence. */
   readonly timeZone: string

@@ -14,6 +14,7 @@ import type { Target } from '../routing/target.ts'
 import { chargeOrder } from './charge-order.ts'
 import { callerByAddress } from './client-address.ts'
 import type { Context, Exchange } from './context.ts'
+import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import type { Plan, RequestLine } from './plan.ts'
@@ -90,11 +91,9 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
       context.store.readUsage(caller.user, policy.categories),
       context.knownUsers.lookUp(caller.user),
     ])
-    const response = statusResponse(
-      quotaStatus(policy, snapshot, caller.user),
-      snapshotFields(policy, snapshot, caller.user),
-    )
-    return answered(response)
+    const isExempt = exemptionOf(exchange.rules, exchange, caller) !== null
+    const status = { ...quotaStatus(policy, snapshot, caller), ...(isExempt && { exempt: true as const }) }
+    return answered(statusResponse(status, snapshotFields(policy, snapshot, caller)))
   } catch (error) {
     if (error instanceof StoreError) return denied(storeUnavailable(error))
     throw error
@@ -193,12 +192,15 @@ export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): 
   return stopIf(await holder.takeWithin('upstream_connections', rules.shares, rules.queueTimeoutMs), req)
 }
 
-/** The charge. A refusal of the quota stops the request, unless it is in shadow. */
+/** The charge, unless the caller is exempt. A refusal of the quota stops the request, unless it is in shadow. */
 export async function settle(context: Context, exchange: Exchange, route: Route): Promise<Stop | null> {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
+  exchange.exempt = exemptionOf(rules, exchange, caller)
+  if (exchange.exempt !== null) return null
+  exchange.plan = rules.policy().planOf(caller)
   const { category } = route.tariff
-  const order = { rules, route, user: caller.user, category, cost, accept: req.headers.accept }
+  const order = { rules, route, caller, category, cost, accept: req.headers.accept }
   const settlement = resultOf(await chargeOrder(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement

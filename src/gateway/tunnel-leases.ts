@@ -2,8 +2,10 @@ import type { Asking } from '../auth/asking.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import { isDenial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
+import { type PlanInForce, planLabel } from '../quota/policy.ts'
 import { type Charging, chargeOrder, isShadowed } from './charge-order.ts'
 import { callerByAddress } from './client-address.ts'
+import type { Exemption } from './exemption.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** Why a tunnel is ended. */
@@ -22,6 +24,8 @@ interface Leased extends Asking {
   readonly route: Route | null
   readonly caller: Caller | null
   cost: number
+  readonly plan: PlanInForce | null
+  readonly exempt: Exemption | null
 }
 
 /** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
@@ -89,12 +93,12 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
   }
 
   async function judge(lease: Lease): Promise<LeaseEnd | null> {
-    const { caller, route, cost } = lease.exchange
+    const { caller, route, cost, exempt } = lease.exchange
     if (caller === null) return null
     if (!(await isStill(lease.exchange, caller))) return 'credential'
     // What costs nothing has no limit that could end it.
-    if (cost === 0 || route?.tariff == null) return null
-    if (isBlocked(caller.user, route, route.tariff.category)) return 'blocked'
+    if (cost === 0 || exempt !== null || route?.tariff == null) return null
+    if (isBlocked(caller, route, route.tariff.category)) return 'blocked'
     return charge(lease)
   }
 
@@ -108,11 +112,11 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
     return !isDenial(caller) && caller.user === user
   }
 
-  function isBlocked(user: string, route: Route, category: string): boolean {
+  function isBlocked(caller: Caller, route: Route, category: string): boolean {
     const policy = rules().policy()
-    const { personal, global } = policy.limitsFor(category, user)
-    const isZero = [...personal, ...(global ?? [])].some(({ limit }) => limit === 0)
-    return isZero && !isShadowed(rules(), route, user, policy)
+    const { personal, organisation, global } = policy.limitsFor(category, caller)
+    const isZero = [...personal, ...(organisation ?? []), ...(global ?? [])].some(({ limit }) => limit === 0)
+    return isZero && !isShadowed(rules(), route, caller.user, policy)
   }
 
   /** What it costs again, if its rule says so. A store that does not decide is asked the next time. */
@@ -124,13 +128,13 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
     if (performance.now() - lease.chargedAt < everyMs) return null
     const { category, price } = route.tariff
     const { cost } = price
-    const order = { rules: rules(), route, user: caller.user, category, cost, accept: undefined }
+    const order = { rules: rules(), route, caller, category, cost, accept: undefined }
     const settlement = await chargeOrder(charging, order)
     if (isDenial(settlement) || settlement.decision === null) return null
     lease.chargedAt += everyMs
     if (settlement.kind !== 'charged') return settlement.kind === 'refused' ? 'quota' : null
     exchange.cost += cost
-    observe({ type: 'tokens_charged', category, cost })
+    observe({ type: 'tokens_charged', category, cost, plan: planLabel(exchange.plan) })
     return null
   }
 

@@ -90,6 +90,11 @@ const CREDENTIALS = {
       what: seen.listener,
       detail: scrub(seen.problem),
     }),
+  unknown_plan: (seen) =>
+    line('warn', 'a credential names a plan that is not configured', {
+      plan: scrub(seen.plan),
+      instead: seen.instead ?? 'none',
+    }),
 } satisfies Partial<Lines>
 
 /** The life of the process and its workers, and what clients do to it. */
@@ -131,6 +136,7 @@ const LEFT_TO_THE_METRICS = {
   reserve_refusal: none,
   shadow_refusal: none,
   caller_let_in: none,
+  exempt_request: none,
   unmatched: none,
   outage_charge: none,
   batch_settled: none,

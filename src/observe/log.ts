@@ -72,6 +72,11 @@ export function createLog(options: LogOptions = {}): Log {
   const startsAhead = createThrottle<Reported>(STARTS_AHEAD_MS, (latest, count) =>
     report(latest, logger, count > 1 ? { count } : {}),
   )
+  const unknownPlans = createThrottle<Reported>(
+    UNKNOWN_PLANS_MS,
+    (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
+    MOST_UNKNOWN_PLANS,
+  )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   const flushAtExit = (): void => sink.flushSync()
   process.on('exit', flushAtExit)
@@ -101,6 +106,9 @@ export function createLog(options: LogOptions = {}): Log {
         case 'window_start_ahead':
           startsAhead.add(observation.type, observation)
           break
+        case 'unknown_plan':
+          unknownPlans.add(observation.plan, observation)
+          break
         case 'outage_charge':
           outage.count(observation.verdict)
           break
@@ -125,6 +133,7 @@ export function createLog(options: LogOptions = {}): Log {
       news.close()
       turnedAway.close()
       startsAhead.close()
+      unknownPlans.close()
       requestLines.close()
       await sink.close()
       process.off('exit', flushAtExit)
@@ -143,6 +152,10 @@ function reportFailure({ operation, reason, message }: StoreFailed, count: numbe
 
 /** Users come back over hours, and each brings windows of his own that started in the future. */
 const STARTS_AHEAD_MS = 3_600_000
+
+/** Each name once an hour. Whoever issues credentials chooses the names, so no more of them are reported. */
+const UNKNOWN_PLANS_MS = 3_600_000
+const MOST_UNKNOWN_PLANS = 20
 
 interface RequestLines {
   write(done: RequestDone): void
@@ -201,11 +214,12 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
 
 function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
   const { requestId, user, kind, letIn, method, route, category, cost, outcome, httpStatus, clientStatus, error } = done
-  const { reason, lenient } = done
+  const { reason, lenient, plan, exempt } = done
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
     `,"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}` +
+    `${plan === null ? '' : `,"plan":${json(plan)}`}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${error === null ? '' : `,"error":"${error}"`}` +
     `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`

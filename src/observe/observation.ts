@@ -49,9 +49,24 @@ export type Observation =
   /** The factor that mode `adaptive` would have now, or has. */
   | { readonly type: 'adaptive_factor'; readonly factor: number }
   | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }
-  | { readonly type: 'tokens_charged'; readonly category: string; readonly cost: number }
+  /** `plan` is `none` for a caller without one, and `null` if no plans are configured. */
+  | {
+      readonly type: 'tokens_charged'
+      readonly category: string
+      readonly cost: number
+      readonly plan: string | null
+    }
   /** The quota refused a request with 429; `scope` is that of the window that the response names. */
-  | { readonly type: 'quota_refusal'; readonly category: string; readonly scope: 'personal' | 'global' }
+  | {
+      readonly type: 'quota_refusal'
+      readonly category: string
+      readonly scope: 'personal' | 'global'
+      readonly plan: string | null
+    }
+  /** A credential named a plan that is not configured; the caller has the limits of `instead`. */
+  | { readonly type: 'unknown_plan'; readonly plan: string; readonly instead: string | null }
+  /** Of a caller to whom nothing is charged. */
+  | { readonly type: 'exempt_request'; readonly category: string }
   /** It refused a new user for what it keeps for known ones; reported beside `quota_refusal`. */
   | { readonly type: 'reserve_refusal'; readonly category: string }
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
@@ -62,7 +77,12 @@ export type Observation =
   | { readonly type: 'one_address'; readonly address: string; readonly text: string }
   /** A request matched no route. `path` is as it was sent, without the query. */
   | { readonly type: 'unmatched'; readonly method: string; readonly path: string }
-  | { readonly type: 'tokens_refunded'; readonly category: string; readonly cost: number }
+  | {
+      readonly type: 'tokens_refunded'
+      readonly category: string
+      readonly cost: number
+      readonly plan: string | null
+    }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
   | { readonly type: 'store_connected' }
   /** A reload brought another login or certificate, and the store took it. */
@@ -187,6 +207,10 @@ export interface RequestDone {
   readonly route: string | null
   readonly category: string | null
   readonly cost: number
+  /** The plan whose limits the caller has; `null` for none, and if the quota was not asked. */
+  readonly plan: string | null
+  /** By what the caller is exempt from the quota; `null` if it is not. */
+  readonly exempt: 'user' | 'address' | null
   /** Whether the quota refused it and it was let through all the same, uncharged. */
   readonly shadowed: boolean
   /** Whose it is for the adaptive mode, a user or `UNCHARGED`; `null` if it does not count there. */

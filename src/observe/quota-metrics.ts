@@ -25,12 +25,55 @@ export function quotaMetrics(meter: Meter): Counting {
     ['category', 'scope'],
   )
   const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
+  const ofPlans = planMetrics(meter)
   return {
-    tokens_charged: (seen) => charged.add(seen.category, seen.cost),
-    tokens_refunded: (seen) => refunded.add(seen.category, seen.cost),
+    ...ofPlans.counting,
+    tokens_charged(seen) {
+      charged.add(seen.category, seen.cost)
+      if (seen.plan !== null) ofPlans.charged.add(`${seen.plan}\n${seen.category}`, seen.cost)
+    },
+    tokens_refunded(seen) {
+      refunded.add(seen.category, seen.cost)
+      if (seen.plan !== null) ofPlans.refunded.add(`${seen.plan}\n${seen.category}`, seen.cost)
+    },
     unmatched: () => unmatched.add(''),
-    quota_refusal: (seen) => refusals.add(`${seen.category}\n${seen.scope}`),
+    quota_refusal(seen) {
+      refusals.add(`${seen.category}\n${seen.scope}`)
+      if (seen.plan !== null) ofPlans.refusals.add(`${seen.plan}\n${seen.category}\n${seen.scope}`)
+    },
     reserve_refusal: (seen) => ofReserve.add(seen.category),
     shadow_refusal: (seen) => shadowed.add(`${seen.category}\n${seen.scope}`),
+  }
+}
+
+/** The plans are those of the configuration, and `none`. */
+function planMetrics(meter: Meter) {
+  const unknown = meter.counter(
+    'unknown_plan_requests_total',
+    'Requests of callers whose credential names a plan that is not configured.',
+    [],
+  )
+  // From the start: `increase` does not see a first one that comes with its series.
+  unknown.add('', 0)
+  const exempt = meter.counter('exempt_requests_total', 'Requests of callers to whom nothing is charged.', ['category'])
+  const counting: Counting = {
+    unknown_plan: () => unknown.add(''),
+    exempt_request: (seen) => exempt.add(seen.category),
+  }
+  return {
+    counting,
+    charged: meter.counter('plan_tokens_charged_total', 'Tokens charged, by the plan of the caller.', [
+      'plan',
+      'category',
+    ]),
+    refunded: meter.counter('plan_tokens_refunded_total', 'Tokens given back, by the plan of the caller.', [
+      'plan',
+      'category',
+    ]),
+    refusals: meter.counter(
+      'plan_refusals_total',
+      'Requests that the quota refused with 429, by the plan of the caller and the scope of the window that the answer names.',
+      ['plan', 'category', 'scope'],
+    ),
   }
 }

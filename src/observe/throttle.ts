@@ -19,8 +19,15 @@ function reportAll<T>(entries: Iterable<Unreported<T>>, report: (latest: T, coun
   }
 }
 
-/** @param intervalMs at most one `report` for each key in this time, in milliseconds */
-export function createThrottle<T>(intervalMs: number, report: (latest: T, count: number) => void): Throttle<T> {
+/**
+ * @param intervalMs at most one `report` for each key in this time, in milliseconds
+ * @param most keys at a time: others meanwhile are not reported. Default any number
+ */
+export function createThrottle<T>(
+  intervalMs: number,
+  report: (latest: T, count: number) => void,
+  most = Number.POSITIVE_INFINITY,
+): Throttle<T> {
   const seen = new Map<string, Unreported<T> & { readonly timer: NodeJS.Timeout }>()
 
   function add(key: string, latest: T): void {
@@ -30,6 +37,7 @@ export function createThrottle<T>(intervalMs: number, report: (latest: T, count:
       entry.count++
       return
     }
+    if (seen.size >= most) return
     seen.set(key, { latest, count: 0, timer: setInterval(() => tick(key), intervalMs).unref() })
     report(latest, 1)
   }

@@ -1,47 +1,36 @@
 import type { Limits } from './charge.ts'
-import { decimal, ONE } from './decimal.ts'
-import { type IsKnown, newcomersLimits, type Reserve } from './reserve.ts'
-import type { Limit, Window } from './window.ts'
+import {
+  createPlanLayers,
+  type Layers,
+  type LimitScope,
+  type LimitTable,
+  type Origin,
+  type PlanLayers,
+  type QuotaSettings,
+} from './limit-layers.ts'
+import { type IsKnown, newcomersLimits } from './reserve.ts'
+import type { Limit } from './window.ts'
 
-/**
- * Makes the limits in force from what administrators set: pure.
- * A limit is floor(baseline x mode factor x multiplier), at least 1 if the baseline is at least 1. The multiplier is
- * for the global scope.
- */
+/** Makes the limits in force from what administrators set: pure. */
 
-export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
-export type Mode = (typeof MODES)[number]
-
-/** The factor on the global limits. */
-export const MULTIPLIER = { min: 0.25, max: 4 } as const
-
-/** Tokens of one limit: sums of limits stay exact in a double, in Lua too. */
-export const MAX_LIMIT = 1e12
-
-/** Token limits by category, then by window name. Every category names every window. */
-export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
-
-export interface ScopedLimits {
-  readonly personal: LimitTable
-  readonly global: LimitTable
-}
-
-export interface QuotaSettings {
-  readonly mode: Mode
-  /** Shortest first; one to eight. */
-  readonly windows: readonly Window[]
-  readonly baselines: ScopedLimits
-  /** The explicit values of mode `custom`; what is missing there is the baseline. `null` for none. */
-  readonly custom: ScopedLimits | null
-  readonly global: { readonly enabled: boolean /** In `MULTIPLIER`. */; readonly multiplier: number }
-  /** What is kept of the global limits for known users. Default nothing. */
-  readonly reserve?: Reserve
-}
+export {
+  type LimitTable,
+  MAX_LIMIT,
+  MODES,
+  type Mode,
+  MULTIPLIER,
+  modeFactor,
+  type Origin,
+  type QuotaSettings,
+  type ScopedLimits,
+} from './limit-layers.ts'
 
 /** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode. */
 export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
+  /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
+  readonly plan?: string
   readonly bypassGlobal: boolean
   /** Whether this user's refusals are only counted and reported. */
   readonly shadow: boolean
@@ -52,59 +41,70 @@ export interface Override {
 /** By user. */
 export type Overrides = Pick<ReadonlyMap<string, Override>, 'get' | 'size'>
 
-const FACTORS = { conservative: 0.75, normal: 1, loose: 1.5, custom: 1 } as const
+/** Whose limits are asked for: a user, and what the credential says of him. */
+export interface Payer {
+  readonly user: string
+  readonly organisation: string | null
+  /** Any text. */
+  readonly plan: string | null
+}
 
-/** The mode's factor. `adaptive` is the share drawn from the server error rate, used in mode `adaptive` only. */
-export function modeFactor(mode: Mode, adaptive: number): number {
-  return mode === 'adaptive' ? adaptive : FACTORS[mode]
+/** A user of whom nothing else is known, as whoever has only an id. */
+export function payerOf(user: string): Payer {
+  return { user, organisation: null, plan: null }
+}
+
+/** Which plan somebody has. */
+export interface PlanInForce {
+  /** One of the configuration's; `null` for none. */
+  readonly name: string | null
+  readonly from: 'override' | 'credential' | 'default' | null
+  /** The plan that the credential names, if the configuration does not have it. */
+  readonly unknown: string | null
+}
+
+/** A plan as metrics have it; `null` if the configuration has none. */
+export function planLabel(plan: PlanInForce | null): string | null {
+  return plan === null ? null : (plan.name ?? 'none')
 }
 
 /** The limits in force, worked out once for each change of settings, so that a request only looks them up. */
 export interface Policy {
   readonly categories: readonly string[]
+  /** Names of the plans, in the order of the configuration. */
+  readonly plans: readonly string[]
   /**
-   * The limits of users without an override.
+   * The limits of users without an override whose credential names no plan and no organisation.
+   * @param plan one of `plans`: those of its users, who belong to an organisation
    * @throws Error for a category that the settings do not name: routes are checked against them at load
    */
-  limitsOf(category: string): Limits
+  limitsOf(category: string, plan?: string): Limits
   /**
-   * The limits of users without an override who are not known: the same object if no reserve is kept. @throws Error as
-   * `limitsOf`
+   * The limits of users without an override and a plan who are not known: the same object if no reserve is kept. @throws
+   * Error as `limitsOf`
    */
   limitsOfNewcomers(category: string): Limits
   /**
-   * The limits of one user. Without an override they are those of `limitsOf`, or of users who are not known, if a
-   * reserve is kept from them. Equal limits are the same object while this policy lives: texts and memories are kept by
-   * it.
+   * The limits of one caller: of his plan, of the organisation if the plan limits it, and with what was set for the user. If a
+   * reserve is kept, they differ for users who are not known. Equal limits are the same object while this policy lives: texts
+   * and memories are kept by it.
    * @throws Error as `limitsOf`
    */
-  limitsFor(category: string, user: string): Limits
+  limitsFor(category: string, payer: Payer): Limits
+  /** `null` if the configuration has no plans. */
+  planOf(payer: Payer): PlanInForce | null
   /** Whether the user's refusals are only counted and reported, by an override. */
   isShadowed(user: string): boolean
-  /** How the limits of one user came about. @param origin where a value was written. @throws Error as `limitsOf` */
-  trace(category: string, user: string, origin?: Origin): Trace
+  /** How the limits of one caller came about. @param origin where a value was written. @throws Error as `limitsOf` */
+  trace(category: string, payer: Payer, origin?: Origin): Trace
 }
-
-/** Where the value of a baseline or of mode `custom` was written, for example `tollgate.yaml:22`; `null` if nobody knows. */
-export type Origin = (
-  scope: keyof ScopedLimits,
-  category: string,
-  window: string,
-  layer: 'baselines' | 'custom',
-) => string | null
 
 /** A limit in force and the layers that made it. */
-export interface LimitTrace extends Limit {
-  /** Names of the layers, for example `baseline x mode`. */
-  readonly source: string
-  /**
-   * A sentence for each layer, in the order they apply: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`.
-   */
-  readonly steps: readonly string[]
-}
+export interface LimitTrace extends Limit, Layers {}
 
 export interface Trace {
   readonly personal: readonly LimitTrace[]
+  readonly organisation: readonly LimitTrace[] | null
   readonly global: readonly LimitTrace[] | null
   /** Why the global scope does not apply: the switch, or a user's override and its reason; `null` if it does. */
   readonly noGlobal: 'switched off' | { readonly bypass: string } | null
@@ -120,69 +120,131 @@ export function createPolicy(
   overrides: Overrides = NO_OVERRIDES,
   isKnown: IsKnown = NOBODY,
 ): Policy {
-  const { reserve } = settings
+  const { reserve, defaultPlan = null } = settings
   const categories = [...settings.baselines.personal.keys()]
-  const layers = createLayers(settings, adaptive)
-  const everybody = new Map(
-    categories.map((category): [string, Limits] => [
-      category,
-      {
-        personal: settings.windows.map((window) => layers.limit('personal', category, window)),
-        organisation: null,
-        global: settings.global.enabled
-          ? settings.windows.map((window) => layers.limit('global', category, window))
-          : null,
-      },
-    ]),
-  )
-  const newcomers =
-    reserve === undefined
-      ? null
-      : new Map([...everybody].map(([category, limits]) => [category, newcomersLimits(limits, reserve.share)]))
-  /** Only users with an override are remembered, when they first come. */
-  const own = new Map(categories.map((category) => [category, new Map<string, Limits>()]))
+  const plans = [...(settings.plans?.keys() ?? [])]
+  const layers = new Map([null, ...plans].map((plan) => [plan, createPlanLayers(settings, adaptive, plan)]))
+  const tiers = new Map(categories.map((category) => [category, createTiers(settings, layers, category)]))
+  /** By the limits that they replace, then by user. Only users with an override are remembered, when they first come. */
+  const own = new Map<Limits, Map<string, Limits>>()
 
-  function limitsOf(category: string): Limits {
-    const limits = everybody.get(category)
-    if (limits === undefined) throw new Error(`no limits for category ${category}`)
-    return limits
+  function tiersOf(category: string): Tiers {
+    const found = tiers.get(category)
+    if (found === undefined) throw new Error(`no limits for category ${category}`)
+    return found
+  }
+
+  function limitsOf(category: string, plan?: string): Limits {
+    const { byPlan, byDefault } = tiersOf(category)
+    const ofPlan = plan === undefined ? undefined : byPlan.get(plan)
+    return ofPlan === undefined ? byDefault.alone.known : ofPlan.member.known
   }
 
   function limitsOfNewcomers(category: string): Limits {
-    return newcomers?.get(category) ?? limitsOf(category)
+    return tiersOf(category).byDefault.alone.newcomer
   }
 
-  function limitsFor(category: string, user: string): Limits {
+  function limitsFor(category: string, { user, organisation, plan }: Payer): Limits {
     const override = overrides.size === 0 ? undefined : overrides.get(user)
-    if (override === undefined)
-      return newcomers === null || isKnown(user) ? limitsOf(category) : limitsOfNewcomers(category)
-    const known = own.get(category)?.get(user)
-    if (known !== undefined) return known
-    const limits = overridden(limitsOf(category), override.limits.get(category), override.bypassGlobal)
-    own.get(category)?.set(user, limits)
-    return limits
+    const { byPlan, byDefault } = tiersOf(category)
+    const tier = byPlan.size === 0 ? byDefault : (tierOf(byPlan, override?.plan, plan) ?? byDefault)
+    const standing = organisation === null ? tier.alone : tier.member
+    if (override === undefined) return reserve === undefined || isKnown(user) ? standing.known : standing.newcomer
+    return ownLimits(category, user, override, standing.known)
+  }
+
+  function ownLimits(category: string, user: string, override: Override, limits: Limits): Limits {
+    const known = own.get(limits) ?? new Map<string, Limits>()
+    const mine = known.get(user) ?? overridden(limits, override.limits.get(category), override.bypassGlobal)
+    own.set(limits, known)
+    known.set(user, mine)
+    return mine
+  }
+
+  function planOf({ user, plan }: Payer): PlanInForce | null {
+    const { plans } = settings
+    if (plans === undefined) return null
+    const set = overrides.get(user)?.plan
+    if (set !== undefined && plans.has(set)) return { name: set, from: 'override', unknown: null }
+    if (plan !== null && plans.has(plan)) return { name: plan, from: 'credential', unknown: null }
+    return { name: defaultPlan, from: defaultPlan === null ? null : 'default', unknown: plan }
   }
 
   function isShadowed(user: string): boolean {
     return overrides.get(user)?.shadow === true
   }
 
-  function trace(category: string, user: string, origin: Origin = () => null): Trace {
-    const { personal, global } = limitsFor(category, user)
-    const override = overrides.get(user)
+  function trace(category: string, payer: Payer, origin: Origin = () => null): Trace {
+    const { personal, organisation, global } = limitsFor(category, payer)
+    const override = overrides.get(payer.user)
     const set = override?.limits.get(category)
-    const traced = (scope: keyof ScopedLimits, limit: Limit): LimitTrace =>
-      scope === 'personal' && set?.has(limit.window.name)
-        ? { ...limit, source: 'override', steps: [`override ${limit.limit}${because(override)}`] }
-        : { ...limit, ...lessKept(layers.explain(scope, category, limit.window, origin), limit) }
+    const plan = planOf(payer)
+    const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
+    const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
+      if (scope === 'personal' && set?.has(limit.window.name)) {
+        return { ...limit, source: 'override', steps: [`override ${limit.limit}${because(override)}`] }
+      }
+      const made = ofPlan.explain(scope, category, limit.window, origin)
+      return { ...limit, ...lessKept(chosen(made, plan, override), limit) }
+    }
     return {
       personal: personal.map((limit) => traced('personal', limit)),
+      organisation: organisation?.map((limit) => traced('organisation', limit)) ?? null,
       global: global?.map((limit) => traced('global', limit)) ?? null,
       noGlobal: global !== null ? null : settings.global.enabled ? { bypass: override?.reason ?? '' } : 'switched off',
     }
   }
 
-  return { categories, limitsOf, limitsOfNewcomers, limitsFor, isShadowed, trace }
+  return { categories, plans, limitsOf, limitsOfNewcomers, limitsFor, planOf, isShadowed, trace }
+}
+
+/** Limits of one plan in one category: of callers who belong to an organisation, and of others. */
+interface Tier {
+  readonly member: Standing
+  readonly alone: Standing
+}
+
+/** The same object twice if no reserve is kept. */
+interface Standing {
+  readonly known: Limits
+  readonly newcomer: Limits
+}
+
+interface Tiers {
+  readonly byPlan: ReadonlyMap<string, Tier>
+  /** Of callers without a plan. */
+  readonly byDefault: Tier
+}
+
+/** By the first plan that is configured. */
+function tierOf(byPlan: Tiers['byPlan'], set: string | undefined, named: string | null): Tier | undefined {
+  return (set === undefined ? undefined : byPlan.get(set)) ?? (named === null ? undefined : byPlan.get(named))
+}
+
+/** Plans with equal limits have the same object: a batch sends each set once. */
+function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null, PlanLayers>, category: string): Tiers {
+  const { reserve, defaultPlan = null } = settings
+  const known = new Map<string, Standing>()
+  const standing = (limits: Limits): Standing => {
+    const text = JSON.stringify([limits.personal, limits.organisation])
+    let found = known.get(text)
+    if (found === undefined) {
+      found = { known: limits, newcomer: reserve === undefined ? limits : newcomersLimits(limits, reserve.share) }
+      known.set(text, found)
+    }
+    return found
+  }
+  const global = settings.global.enabled ? (layers.get(null) as PlanLayers).limits('global', category) : null
+  const tier = (ofPlan: PlanLayers): Tier => {
+    const personal = ofPlan.limits('personal', category)
+    const organisation = ofPlan.limits('organisation', category)
+    const alone = standing({ personal, organisation: null, global })
+    return { alone, member: organisation.length === 0 ? alone : standing({ personal, organisation, global }) }
+  }
+  const all = new Map([...layers].map(([plan, ofPlan]) => [plan, tier(ofPlan)]))
+  const byDefault = all.get(defaultPlan) ?? (all.get(null) as Tier)
+  all.delete(null)
+  return { byPlan: all as Map<string, Tier>, byDefault }
 }
 
 function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
@@ -191,6 +253,7 @@ function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined
   // Equal limits are the same object as everybody else's: a batch sends each set once.
   if (!isOwn && (global === null || !bypassGlobal)) return limits
   return {
+    ...limits,
     personal: isOwn
       ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
       : personal,
@@ -203,65 +266,20 @@ function because(override: Override | undefined): string {
   return override?.reason === undefined ? '' : ` (${override.reason})`
 }
 
-function lessKept(layers: Pick<LimitTrace, 'source' | 'steps'>, { limit, kept }: Limit): typeof layers {
+/** Says who chose the plan that made a limit, if it was not the caller's credential. */
+function chosen(layers: Layers, plan: PlanInForce | null, override: Override | undefined): Layers {
+  const [first = '', ...others] = layers.steps
+  if (plan === null || !layers.source.startsWith('plan ')) return layers
+  if (plan.from === 'default') return { ...layers, steps: [`${first}, by default`, ...others] }
+  return plan.from === 'override'
+    ? { ...layers, steps: [`${first}, by override${because(override)}`, ...others] }
+    : layers
+}
+
+function lessKept(layers: Layers, { limit, kept }: Limit): Layers {
   if (kept === undefined) return layers
   return {
     source: `${layers.source} - reserve`,
     steps: [...layers.steps, `reserve: ${kept} of ${limit + kept} are kept for known users`],
   }
-}
-
-/** The layers from a written value to a limit: baseline or custom value, factor of the mode, multiplier. */
-function createLayers({ mode, baselines, custom, global }: QuotaSettings, adaptive: number) {
-  const factor = modeFactor(mode, adaptive)
-
-  function written(scope: keyof ScopedLimits, category: string, window: Window) {
-    const explicit = mode === 'custom' ? custom?.[scope].get(category)?.get(window.name) : undefined
-    if (explicit !== undefined) return { layer: 'custom', value: explicit } as const
-    const value = baselines[scope].get(category)?.get(window.name)
-    if (value === undefined) throw new Error(`no limit for ${category} in window ${window.name}`)
-    return { layer: 'baselines', value } as const
-  }
-
-  function multiplierOf(scope: keyof ScopedLimits): number {
-    return scope === 'global' ? global.multiplier : 1
-  }
-
-  function limit(scope: keyof ScopedLimits, category: string, window: Window): Limit {
-    const { value } = written(scope, category, window)
-    return { window, limit: effective(value, factor, multiplierOf(scope)) }
-  }
-
-  function explain(scope: keyof ScopedLimits, category: string, window: Window, origin: Origin) {
-    const { layer, value } = written(scope, category, window)
-    const multiplier = multiplierOf(scope)
-    const place = origin(scope, category, window.name, layer)
-    const name = layer === 'custom' ? 'custom' : 'baseline'
-    const parts = [[name, `${name} ${value}${place === null ? '' : ` (${place})`}`]]
-    if (factor !== 1 || mode === 'adaptive') parts.push(['mode', `mode ${mode} x ${factor}`])
-    if (multiplier !== 1) parts.push(['multiplier', `multiplier x ${multiplier}`])
-    const result = effective(value, factor, multiplier)
-    const steps = parts.map(([, step]) => step as string)
-    if (!isWhole(value, factor, multiplier)) steps.push(`rounded to ${result}`)
-    return { source: parts.map(([layer]) => layer).join(' x '), steps }
-  }
-
-  return { limit, explain }
-}
-
-/**
- * In decimal, as an administrator reads it. In binary 100 x 1.1 is 110.00000000000001 and 0.29 x 100 is
- * 28.999999999999996. Factors count to twelve decimals. Up to 1000 these are exact, and so is everything after.
- */
-function effective(baseline: number, factor: number, multiplier: number): number {
-  const product = Number(scaled(baseline, factor, multiplier) / (ONE * ONE))
-  return baseline >= 1 ? Math.max(1, product) : product
-}
-
-function isWhole(baseline: number, factor: number, multiplier: number): boolean {
-  return scaled(baseline, factor, multiplier) % (ONE * ONE) === 0n
-}
-
-function scaled(baseline: number, factor: number, multiplier: number): bigint {
-  return BigInt(baseline) * decimal(factor) * decimal(multiplier)
 }

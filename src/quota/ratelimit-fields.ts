@@ -1,6 +1,6 @@
 import type { Decision, Limits } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
-import type { Policy } from './policy.ts'
+import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage } from './window.ts'
 
@@ -80,8 +80,8 @@ function left(
  * Both fields for all categories, for `/me/quota`.
  * @param snapshot of the user, read for exactly `policy.categories`, in that order
  */
-export function snapshotFields(policy: Policy, { at, personal, global }: UsageSnapshot, user: string): string[] {
-  const each = policy.categories.map((category, i) => ({ category, limits: policy.limitsFor(category, user), i }))
+export function snapshotFields(policy: Policy, { at, personal, global }: UsageSnapshot, payer: Payer): string[] {
+  const each = policy.categories.map((category, i) => ({ category, limits: policy.limitsFor(category, payer), i }))
   const usages = (limits: readonly Limit[], counter: Counter = []): Usage[] =>
     limits.map(({ window }) => usageOf(counter, window.seconds, at))
   const left = each.map(({ category, limits, i }) =>

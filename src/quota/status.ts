@@ -1,5 +1,5 @@
 import { type Counter, usageOf } from './counter.ts'
-import type { Policy } from './policy.ts'
+import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
 import type { Scope } from './refusal.ts'
 import { type Limit, NOT_RUNNING, resetAt } from './window.ts'
@@ -30,6 +30,10 @@ export type WindowStatuses = Readonly<Record<string, readonly WindowStatus[]>>
 
 /** The body of `GET /me/quota`: entries by category, Personal first, shortest window first. */
 export interface QuotaStatus {
+  /** Whose limits the caller has; `null` for none. Only if the configuration has plans. */
+  readonly plan?: string | null
+  /** Whether nothing is charged to the caller. Only if so. */
+  readonly exempt?: true
   readonly windows: WindowStatuses
 }
 
@@ -37,10 +41,12 @@ export interface QuotaStatus {
  * What a user has of each window.
  * @param snapshot of the user, read for exactly `policy.categories`, in that order
  */
-export function quotaStatus(policy: Policy, snapshot: UsageSnapshot, user: string): QuotaStatus {
+export function quotaStatus(policy: Policy, snapshot: UsageSnapshot, payer: Payer): QuotaStatus {
+  const plan = policy.planOf(payer)
   return {
+    ...(plan !== null && { plan: plan.name }),
     windows: byCategory(policy, (category, i) => {
-      const { personal, global } = policy.limitsFor(category, user)
+      const { personal, global } = policy.limitsFor(category, payer)
       return [
         ...personal.map((limit) => windowStatus('Personal', limit, snapshot.personal[i], snapshot.at)),
         ...(global ?? []).map((limit) => windowStatus('Global', limit, snapshot.global[i], snapshot.at)),
@@ -99,8 +105,23 @@ export interface LimitsInForce {
   readonly global: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
+const rows = (limits: readonly Limit[]) => Object.fromEntries(limits.map(({ window, limit }) => [window.name, limit]))
+
+/** Of each plan, as plain JSON; without categories that it does not limit for organisations. */
+export function plansInForce(policy: Policy) {
+  const of = (plan: string, scope: 'personal' | 'organisation') =>
+    Object.fromEntries(
+      policy.categories.flatMap((category) => {
+        const limits = policy.limitsOf(category, plan)[scope]
+        return limits === null ? [] : [[category, rows(limits)]]
+      }),
+    )
+  return Object.fromEntries(
+    policy.plans.map((plan) => [plan, { personal: of(plan, 'personal'), organisation: of(plan, 'organisation') }]),
+  )
+}
+
 export function limitsInForce(policy: Policy): LimitsInForce {
-  const rows = (limits: readonly Limit[]) => Object.fromEntries(limits.map(({ window, limit }) => [window.name, limit]))
   const each = policy.categories.map((category) => ({ category, ...policy.limitsOf(category) }))
   return {
     personal: Object.fromEntries(each.map(({ category, personal }) => [category, rows(personal)])),

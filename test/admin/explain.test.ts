@@ -510,6 +510,16 @@ describe('the sentence of an explanation', () => {
     ])
   })
 
+  test('about a user who is exempt has a code, its values, and words in the dashboard', async () => {
+    await other((yaml) => yaml.replace('quota:', 'quota:\n  exempt: { users: [monitoring] }'))
+    await running.spend('monitoring', 'read', 120)
+    const { json } = await ask('POST', '/v1/user/x', {}, 'monitoring')
+    expect(json).toMatchObject({ decision: 'not_charged', category: 'read', cost: 2, limits: [] })
+    for (const { code } of json.reasons) seen.add(code)
+    expect(json.reasons).toEqual([{ code: 'exempt', values: {} }])
+    expect((await ask('POST', '/v1/user/x')).json.decision).toBe('accept')
+  })
+
   test('about global limits that do not apply has a code, its values, and words in the dashboard', async () => {
     const text = 'All windows have room for 2; the global limits do not apply'
     await put({ bypassGlobal: true, reason: 'on trial' })

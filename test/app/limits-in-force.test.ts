@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { createLimitsInForce, restingChanges } from '../../src/app/limits-in-force.ts'
 import { type ControlState, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
+import { payerOf } from '../../src/quota/policy.ts'
 import { understood } from '../e2e/harness.ts'
 
 const LIMITS = 'baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } } }'
@@ -17,7 +18,7 @@ function state(settings: ControlState['settings']['value'], overrides: Record<st
 }
 
 const numbers = ({ policy }: ReturnType<typeof createLimitsInForce>, user = 'nobody') => {
-  const { personal, global } = policy().limitsFor('read', user)
+  const { personal, global } = policy().limitsFor('read', payerOf(user))
   return [personal[0]?.limit, global?.[0]?.limit ?? null]
 }
 

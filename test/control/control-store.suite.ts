@@ -31,7 +31,8 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
 
   describe('an access key', () => {
     it('is found by its id, with all that was kept of it', async () => {
-      const kept = [record(1000, '用户 "x" {y}\n', 2000), record(2000)]
+      const facts = { plan: '专业 "pro"', organisation: "o'{y}" }
+      const kept = [record(1000, '用户 "x" {y}\n', 2000), { ...record(2000), ...facts }]
       for (const each of kept) await under.store.insertToken(each)
       const found = await under.store.findTokens(kept.map(({ id }) => id))
       expect(new Set(found)).toEqual(new Set(kept))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { asOverrides, overrideFrom } from '../../src/control/overrides.ts'
-import { createPolicy } from '../../src/quota/policy.ts'
+import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { FILE, table } from './settings-of-a-file.ts'
 
 const NOW = Date.UTC(2026, 7, 6, 15)
@@ -47,6 +47,22 @@ describe('an override', () => {
 
   it.each([{ read: { '1h': 0 } }, { bypassGlobal: true }, { shadow: true }])('may be %j alone', (body) => {
     expect(told({ ...body, reason: 'enough' })).toEqual([])
+  })
+
+  it('has a plan of the file, which may be all that it sets', () => {
+    const file = { ...FILE, plans: new Map([['pro', { personal: table({}), organisation: table({}) }]]) }
+    expect(overrideFrom({ plan: 'pro', reason: 'paid' }, file, NOW)).toEqual({
+      override: { limits: {}, plan: 'pro', bypassGlobal: false, shadow: false, reason: 'paid', expiresAt: null },
+    })
+    const wrong = (body: object) => {
+      const reading = overrideFrom({ ...body, reason: 'paid' }, file, NOW)
+      return 'problems' in reading ? reading.problems : []
+    }
+    expect(wrong({ plan: 'por' })).toEqual([{ path: 'plan', msg: 'must be one of pro; did you mean "pro"?' }])
+    expect(wrong({ plan: null })).toEqual([{ path: '', msg: expect.stringContaining('or set plan, bypassGlobal or') }])
+    expect(told({ plan: 'pro', reason: 'paid' })).toEqual([
+      'plan: unknown field "plan"; there are read, write, bypassGlobal, shadow, reason, expiresAt',
+    ])
   })
 
   it.each([{}, { read: {} }, { read: { '1h': null }, bypassGlobal: false, shadow: false }])(
@@ -137,11 +153,11 @@ it('is taken by the policy as it is stored', () => {
   const overrides = asOverrides({ overrides: new Map([['alice', { version: 3, value }]]) })
   expect(overrides.get('alice')).toMatchObject({ limits: table({ read: { '1h': 500 } }), bypassGlobal: true })
   const policy = createPolicy(FILE, 1, overrides)
-  expect(policy.limitsFor('read', 'alice')).toMatchObject({
+  expect(policy.limitsFor('read', payerOf('alice'))).toMatchObject({
     personal: [{ limit: 500 }, { limit: 1200 }],
     organisation: null,
     global: null,
   })
   expect(policy.isShadowed('alice')).toBe(true)
-  expect(policy.trace('read', 'alice').personal[0]?.steps).toEqual(['override 500 (load test)'])
+  expect(policy.trace('read', payerOf('alice')).personal[0]?.steps).toEqual(['override 500 (load test)'])
 })

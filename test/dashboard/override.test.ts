@@ -31,10 +31,16 @@ describe('the body of an override', () => {
     expect(bodyOf({ ...FORM, limits }, NOW)).toEqual({ body: null, problems: { '': 'problem.nothing' } })
   })
 
+  test('may be a plan and nothing else', () => {
+    expect(bodyOf({ ...FORM, plan: 'pro' }, NOW)).toMatchObject({ body: { plan: 'pro' }, problems: {} })
+    expect(bodyOf({ ...FORM, limits: { 'read.1h': '1' } }, NOW).body).not.toHaveProperty('plan')
+  })
+
   test('that is read into the form and sent again is the same', () => {
     const set = {
       version: 3,
       limits: { read: { '1h': 5, '1d': 9 } },
+      plan: 'pro',
       bypassGlobal: false,
       shadow: true,
       reason: 'why',
@@ -70,6 +76,7 @@ describe('what was sent', () => {
     [{ read: { '1h': 5 } }],
     [{ read: { '1h': 5, '1d': 9, '5h': 1 } }],
     [{ bypassGlobal: true }],
+    [{ plan: 'pro' }],
     [{ shadow: false }],
     [{ reason: 'another' }],
     [{ expiresAt: null }],
@@ -155,6 +162,19 @@ describe('what an override uses up', () => {
     expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), QUOTA)).toEqual([])
+  })
+
+  test('are windows under the limits of a plan that it sets, or takes away', () => {
+    const quota = { ...QUOTA, plans: { free: { personal: { read: { '1h': 60 } }, organisation: {} } } }
+    const window = { scope: 'Personal', category: 'read', window: '1h' }
+    expect(usedUpUnder({ ...BODY, plan: 'free' }, userWith(100, null), quota)).toEqual([
+      { ...window, used: 100, limit: 60, forever: false },
+    ])
+    const free = { ...SET, limits: { read: { '1h': 500 } }, plan: 'free' }
+    expect(usedUpUnder(null, userWith(130, free), quota)).toEqual([
+      { ...window, used: 130, limit: 120, forever: false },
+    ])
+    expect(usedUpUnder({ ...BODY, plan: 'free', read: { '1h': 500 } }, userWith(130, free), quota)).toEqual([])
   })
 
   test('are global windows that the user is spared now, and no more then', () => {

@@ -396,8 +396,8 @@ test('an internal error has its stack and its causes', async () => {
 test('what happens with every request or batch has no line, at any level', async () => {
   const quiet: Observation[] = [
     { type: 'batch_settled', charges: 1, refunds: 0, durationMs: 1 },
-    { type: 'tokens_charged', category: 'read', cost: 1 },
-    { type: 'tokens_refunded', category: 'read', cost: 1 },
+    { type: 'tokens_charged', category: 'read', cost: 1, plan: null },
+    { type: 'tokens_refunded', category: 'read', cost: 1, plan: null },
     { type: 'shadow_refusal', category: 'read', scope: 'global' },
     { type: 'unmatched', method: 'GET', path: '/x' },
     { type: 'credential_checked', cached: true },

@@ -12,6 +12,8 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     route: 'POST /v1/music/upsert',
     category: 'write',
     cost: 15,
+    plan: null,
+    exempt: null,
     shadowed: false,
     voice: 'alice',
     outcome: 'forwarded',

@@ -5,8 +5,10 @@ import {
   type LimitTable,
   type Mode,
   modeFactor,
+  type Origin,
   type Override,
   type Policy,
+  payerOf,
   type QuotaSettings,
 } from '../../src/quota/policy.ts'
 
@@ -211,29 +213,29 @@ describe('rounding', () => {
 describe('an override', () => {
   it('replaces the personal limits it names as they stand, and the others follow the default', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode: 'conservative' })
-    expect(policy.limitsFor('read', 'alice').personal).toEqual([
+    expect(policy.limitsFor('read', payerOf('alice')).personal).toEqual([
       { window: WINDOWS[0], limit: 5000 },
       { window: WINDOWS[1], limit: 900 },
     ])
-    expect(policy.limitsFor('read', 'alice').global).toEqual(policy.limitsOf('read').global)
+    expect(policy.limitsFor('read', payerOf('alice')).global).toEqual(policy.limitsOf('read').global)
   })
 
   it('holds in every mode, custom and adaptive too', () => {
     for (const mode of ['conservative', 'loose', 'adaptive', 'custom'] as const) {
       const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode, custom: CUSTOM })
-      expect(policy.limitsFor('read', 'alice').personal[0]?.limit).toBe(5000)
+      expect(policy.limitsFor('read', payerOf('alice')).personal[0]?.limit).toBe(5000)
     }
   })
 
   it('of zero shuts a user out', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 0 } }) })
-    expect(numbers(policy.limitsFor('read', 'alice').personal)).toEqual([0, 1200])
+    expect(numbers(policy.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 1200])
   })
 
   it('concerns its own user only', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 5 } }), bypassGlobal: true, shadow: true })
     for (const user of ['bob', 'Alice', '', '__proto__']) {
-      expect(policy.limitsFor('read', user)).toBe(policy.limitsOf('read'))
+      expect(policy.limitsFor('read', payerOf(user))).toBe(policy.limitsOf('read'))
       expect(policy.isShadowed(user)).toBe(false)
     }
     expect(policy.isShadowed('alice')).toBe(true)
@@ -241,39 +243,43 @@ describe('an override', () => {
 
   it('of another category changes nothing, not even the object', () => {
     const policy = withOverride({ limits: table({ write: { '1h': 5 } }), shadow: true })
-    expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
+    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
   })
 
   it('rests for a window or a category that the settings do not name', () => {
     const policy = withOverride({ limits: table({ read: { '2h': 5 }, admin: { '1h': 5 } }) })
-    expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
-    expect(() => policy.limitsFor('admin', 'alice')).toThrow('no limits for category admin')
+    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
+    expect(() => policy.limitsFor('admin', payerOf('alice'))).toThrow('no limits for category admin')
   })
 
   it('may take the user out of the global scope, never out of the personal one', () => {
     const policy = withOverride({ bypassGlobal: true })
-    expect(policy.limitsFor('read', 'alice')).toEqual({ personal: policy.limitsOf('read').personal, global: null })
+    expect(policy.limitsFor('read', payerOf('alice'))).toEqual({
+      personal: policy.limitsOf('read').personal,
+      organisation: null,
+      global: null,
+    })
   })
 
   it('brings no global scope back that is switched off', () => {
     const off = withOverride({ limits: table({ read: { '1h': 5 } }) }, { global: { enabled: false, multiplier: 1 } })
-    expect(off.limitsFor('read', 'alice').global).toBeNull()
+    expect(off.limitsFor('read', payerOf('alice')).global).toBeNull()
   })
 
   it('gives the same object for every request of the user, so that what is remembered of it stays true', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 5 }, write: { '1d': 7 } }) })
-    const read = policy.limitsFor('read', 'alice')
-    expect(policy.limitsFor('write', 'alice')).not.toBe(read)
-    expect(policy.limitsFor('read', 'alice')).toBe(read)
+    const read = policy.limitsFor('read', payerOf('alice'))
+    expect(policy.limitsFor('write', payerOf('alice'))).not.toBe(read)
+    expect(policy.limitsFor('read', payerOf('alice'))).toBe(read)
   })
 })
 
 describe('the way of a limit', () => {
   const LINES: Record<string, number> = { personal: 22, global: 27 }
-  const origin = (scope: string, _category: string, window: string, layer: string) =>
+  const origin: Origin = (scope, _category, window, layer) =>
     window === '1d' ? null : `tollgate.yaml:${(LINES[scope] ?? 0) + (layer === 'custom' ? 100 : 0)}`
   const told = (policy: Policy, user = 'bob') => {
-    const { personal, global, noGlobal } = policy.trace('read', user, origin)
+    const { personal, global, noGlobal } = policy.trace('read', payerOf(user), origin)
     const line = (trace: { limit: number; source: string; steps: readonly string[] } | undefined) =>
       trace && [trace.limit, trace.source, ...trace.steps]
     return { personal: line(personal[0]), global: line(global?.[0]), noGlobal }
@@ -292,8 +298,8 @@ describe('the way of a limit', () => {
       ],
       noGlobal: null,
     })
-    expect(policy.trace('read', 'bob', origin).personal[1]?.steps[0]).toBe('baseline 1200')
-    expect(policy.trace('read', 'bob').personal[0]?.steps[0]).toBe('baseline 120')
+    expect(policy.trace('read', payerOf('bob'), origin).personal[1]?.steps[0]).toBe('baseline 1200')
+    expect(policy.trace('read', payerOf('bob')).personal[0]?.steps[0]).toBe('baseline 120')
   })
 
   it('leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
@@ -330,9 +336,9 @@ describe('the way of a limit', () => {
       global: undefined,
       noGlobal: { bypass: 'load test until Friday' },
     })
-    expect(policy.trace('read', 'alice').personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
+    expect(policy.trace('read', payerOf('alice')).personal[1]).toMatchObject({ limit: 1800, source: 'baseline x mode' })
     const within = withOverride({ ...override, bypassGlobal: false })
-    expect(within.trace('read', 'alice').global?.[0]).toMatchObject({ limit: 12_000, source: 'baseline' })
+    expect(within.trace('read', payerOf('alice')).global?.[0]).toMatchObject({ limit: 12_000, source: 'baseline' })
     const silent = withOverride({ limits: override.limits, bypassGlobal: true })
     expect(told(silent, 'alice')).toMatchObject({
       personal: [5000, 'override', 'override 5000'],
@@ -342,8 +348,8 @@ describe('the way of a limit', () => {
 
   it('says that the global scope is switched off, which leaves a bypass nothing to change', () => {
     const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
-    expect(policy.trace('read', 'alice').noGlobal).toBe('switched off')
-    expect(policy.limitsFor('read', 'alice')).toBe(policy.limitsOf('read'))
+    expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('switched off')
+    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
   })
 
   it('always ends at the limit in force', () => {
@@ -357,8 +363,8 @@ describe('the way of a limit', () => {
           { limits, bypassGlobal: bypass },
           { mode, baselines, global: { enabled, multiplier: 3 } },
         )
-        const { personal, global, noGlobal } = policy.trace('read', 'alice')
-        const inForce = policy.limitsFor('read', 'alice')
+        const { personal, global, noGlobal } = policy.trace('read', payerOf('alice'))
+        const inForce = policy.limitsFor('read', payerOf('alice'))
         expect([numbers(personal), numbers(global)]).toEqual([numbers(inForce.personal), numbers(inForce.global)])
         expect(noGlobal === null).toBe(global !== null)
       }),

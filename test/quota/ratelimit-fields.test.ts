@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
-import { createPolicy } from '../../src/quota/policy.ts'
+import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { problemBody } from '../../src/quota/problem-body.ts'
 import { rateLimit, rateLimitPolicy, snapshotFields } from '../../src/quota/ratelimit-fields.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
@@ -133,7 +133,7 @@ describe('the fields of a snapshot', () => {
       organisation: null,
       global: [counter(3), counter(4)],
     }
-    const [a = '', b = '', c = '', d = ''] = snapshotFields(policy, snapshot, 'bob')
+    const [a = '', b = '', c = '', d = ''] = snapshotFields(policy, snapshot, payerOf('bob'))
     return new Map([
       [a, b],
       [c, d],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { settleBatch } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
-import { createPolicy, type Override, type QuotaSettings } from '../../src/quota/policy.ts'
+import { createPolicy, type Override, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import { isOfReserve, type Reserve } from '../../src/quota/reserve.ts'
 
 const WINDOWS = [
@@ -27,8 +27,8 @@ const policyOf = (change?: Partial<QuotaSettings>) =>
 describe('the limits with a reserve', () => {
   it('are whole for known users and for those with an override, and in both scopes lower for nobody but new ones', () => {
     const policy = policyOf()
-    for (const user of ['old', 'vip']) expect(policy.limitsFor('read', user)).toBe(policy.limitsOf('read'))
-    const { personal, global } = policy.limitsFor('read', 'new')
+    for (const user of ['old', 'vip']) expect(policy.limitsFor('read', payerOf(user))).toBe(policy.limitsOf('read'))
+    const { personal, global } = policy.limitsFor('read', payerOf('new'))
     expect(personal).toBe(policy.limitsOf('read').personal)
     expect(global).toEqual([
       { window: WINDOWS[0], limit: 9600, kept: 2400 },
@@ -38,24 +38,24 @@ describe('the limits with a reserve', () => {
 
   it('are one object for all new users, so that a batch can send each set once', () => {
     const policy = policyOf()
-    expect(policy.limitsFor('read', 'new')).toBe(policy.limitsFor('read', 'another'))
+    expect(policy.limitsFor('read', payerOf('new'))).toBe(policy.limitsFor('read', payerOf('another')))
   })
 
   it('are those without one if the global scope is switched off', () => {
     const policy = policyOf({ global: { enabled: false, multiplier: 1 } })
-    expect(policy.limitsFor('read', 'new').global).toBeNull()
+    expect(policy.limitsFor('read', payerOf('new')).global).toBeNull()
   })
 
   it('say in the layers of a new user how much is kept', () => {
     const policy = policyOf({ mode: 'loose' })
-    expect(policy.trace('read', 'new').global?.[0]).toEqual({
+    expect(policy.trace('read', payerOf('new')).global?.[0]).toEqual({
       window: WINDOWS[0],
       limit: 14_400,
       kept: 3600,
       source: 'baseline x mode - reserve',
       steps: ['baseline 12000', 'mode loose x 1.5', 'reserve: 3600 of 18000 are kept for known users'],
     })
-    expect(policy.trace('read', 'old').global?.[0]?.steps).toEqual(['baseline 12000', 'mode loose x 1.5'])
+    expect(policy.trace('read', payerOf('old')).global?.[0]?.steps).toEqual(['baseline 12000', 'mode loose x 1.5'])
   })
 
   it('are for new users the whole ones less the part, rounded up, and never 0 unless the whole one is', () => {
@@ -67,7 +67,7 @@ describe('the limits with a reserve', () => {
         (large, small, permille) => {
           const reserve = { ...KEPT, share: permille / 1000 }
           const policy = policyOf({ baselines: { personal: table(1, 1), global: table(large, small) }, reserve })
-          const limits = policy.limitsFor('read', 'new').global ?? []
+          const limits = policy.limitsFor('read', payerOf('new')).global ?? []
           for (const [i, whole] of [large, small].entries()) {
             const { limit = -1, kept = 0 } = limits[i] ?? {}
             expect(limit + kept).toBe(whole)
@@ -103,7 +103,13 @@ describe('the limits with a reserve', () => {
         let byNew = 0
         let all = 0
         for (const { user, cost } of asked) {
-          const charge = { user, organisation: null, category: 'read', cost, limits: policy.limitsFor('read', user) }
+          const charge = {
+            user,
+            organisation: null,
+            category: 'read',
+            cost,
+            limits: policy.limitsFor('read', payerOf(user)),
+          }
           const [decision] = settleBatch({ refunds: [], charges: [charge] }, find, 1000)
           const isNew = user.startsWith('new')
           const most = isNew ? Math.ceil(whole * 0.8) : whole

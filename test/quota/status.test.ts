@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPolicy, type LimitTable, type QuotaSettings } from '../../src/quota/policy.ts'
+import { createPolicy, type LimitTable, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import { globalStatus, limitsInForce, quotaStatus } from '../../src/quota/status.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)
@@ -31,7 +31,7 @@ const NOTHING = { at: AT, personal: [[], []], global: [[], []] }
 
 describe('the quota status', () => {
   it('has an array for each category, Personal first, shortest window first', () => {
-    const { windows } = quotaStatus(policy(), NOTHING, 'bob')
+    const { windows } = quotaStatus(policy(), NOTHING, payerOf('bob'))
     const names = (category: string) => windows[category]?.map(({ scope, window }) => `${scope} ${window}`)
     expect(Object.keys(windows)).toEqual(['read', 'write'])
     expect(names('read')).toEqual(['Personal 1h', 'Personal 1d', 'Global 1h', 'Global 1d'])
@@ -40,7 +40,7 @@ describe('the quota status', () => {
 
   it('says of a running window when it started and when it resets', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
-    const { windows } = quotaStatus(policy(), { ...NOTHING, personal }, 'bob')
+    const { windows } = quotaStatus(policy(), { ...NOTHING, personal }, payerOf('bob'))
     expect(windows.read?.[0]).toEqual({
       scope: 'Personal',
       window: '1h',
@@ -62,9 +62,9 @@ describe('the quota status', () => {
       startedAt: null,
       resetAt: null,
     }
-    expect(quotaStatus(policy(), NOTHING, 'bob').windows.read?.[0]).toEqual(idle)
+    expect(quotaStatus(policy(), NOTHING, payerOf('bob')).windows.read?.[0]).toEqual(idle)
     const ended = [[{ seconds: 3600, startedAt: AT - 3_600_000, used: 20 }], []]
-    expect(quotaStatus(policy(), { ...NOTHING, personal: ended }, 'bob').windows.read?.[0]).toEqual(idle)
+    expect(quotaStatus(policy(), { ...NOTHING, personal: ended }, payerOf('bob')).windows.read?.[0]).toEqual(idle)
   })
 
   it('keeps the numbers of each category and scope where they belong', () => {
@@ -76,7 +76,7 @@ describe('the quota status', () => {
         personal: [counter(1), counter(2)],
         global: [counter(3), counter(4)],
       },
-      'bob',
+      payerOf('bob'),
     )
     const used = (category: string) => windows[category]?.map((entry) => entry.used)
     expect([used('read'), used('write')]).toEqual([
@@ -87,7 +87,7 @@ describe('the quota status', () => {
 
   it('never says that less than nothing remains, also if a limit was lowered', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 500 }], []]
-    expect(quotaStatus(policy(), { ...NOTHING, personal }, 'bob').windows.read?.[0]).toMatchObject({
+    expect(quotaStatus(policy(), { ...NOTHING, personal }, payerOf('bob')).windows.read?.[0]).toMatchObject({
       limit: 120,
       used: 500,
       remaining: 0,
@@ -95,12 +95,12 @@ describe('the quota status', () => {
   })
 
   it('leaves the global scope out if it does not apply', () => {
-    const { windows } = quotaStatus(policy(false), NOTHING, 'bob')
+    const { windows } = quotaStatus(policy(false), NOTHING, payerOf('bob'))
     expect(windows.read?.map((entry) => entry.scope)).toEqual(['Personal', 'Personal'])
   })
 
   it("of a user with an override shows the user's own limits, and no global scope that is bypassed", () => {
-    const { windows } = quotaStatus(policy(), NOTHING, 'alice')
+    const { windows } = quotaStatus(policy(), NOTHING, payerOf('alice'))
     expect(windows.read?.map(({ scope, window, limit }) => [scope, window, limit])).toEqual([
       ['Personal', '1h', 500],
       ['Personal', '1d', 1200],

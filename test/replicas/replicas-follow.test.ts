@@ -7,7 +7,7 @@ import type { Change } from '../../src/control/control-store.ts'
 import { asOverrides } from '../../src/control/overrides.ts'
 import { preview } from '../../src/control/preview.ts'
 import { applyPatch, resolve } from '../../src/control/settings.ts'
-import { createPolicy } from '../../src/quota/policy.ts'
+import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -76,7 +76,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
     expect(keepers[0].state()).toEqual(await stores[0].readControl())
     const { settings } = resolve(FILE, keepers[1].state().settings.value)
     const policy = createPolicy(settings, 1, asOverrides(keepers[1].state()))
-    expect(policy.limitsFor('read', '用户 "x"').personal.map(({ limit }) => limit)).toEqual([5, 1800])
+    expect(policy.limitsFor('read', payerOf('用户 "x"')).personal.map(({ limit }) => limit)).toEqual([5, 1800])
     expect(policy.limitsOf('read').personal.map(({ limit }) => limit)).toEqual([10, 1800])
   })
 
@@ -103,7 +103,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
       organisation: null,
       category: 'read',
       cost,
-      limits: policy.limitsFor('read', user),
+      limits: policy.limitsFor('read', payerOf(user)),
     })
     const settle = (store: Store, instance: string, user: string, cost: number) =>
       store.settle({ instance, sequence: 1, refunds: [], charges: [charge(user, cost)] })

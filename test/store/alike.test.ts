@@ -104,9 +104,10 @@ const charge: fc.Arbitrary<Charge> = fc.record({
   }),
 })
 
-const TOKENS: readonly AccessKeyRecord[] = USERS.slice(0, 3).map(
-  (user, i) => mintToken({ user, name: `token ${i}`, expiresAt: i % 2 === 0 ? null : 5000 }, 1000 + (i % 3)).record,
-)
+const TOKENS: readonly AccessKeyRecord[] = USERS.slice(0, 3).map((user, i) => {
+  const facts = i === 0 ? {} : { plan: `plan ${i}`, ...(i === 1 && { organisation: 'acme' }) }
+  return mintToken({ user, name: `token ${i}`, ...facts, expiresAt: i % 2 === 0 ? null : 5000 }, 1000 + (i % 3)).record
+})
 const token = fc.constantFrom(...TOKENS)
 
 /** A window that is emptied in the very millisecond of its start goes on, with nothing in it: that is for the clock to say. */

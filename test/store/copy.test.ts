@@ -159,7 +159,12 @@ async function live(place: Place): Promise<void> {
   for (const user of STRANGE_IDS) await store.change({ kind: 'override', user, to: override(5) }, author, null)
   await store.change({ kind: 'override', user: 'a', to: null }, author, null)
   for (let i = 0; i < 3; i++) {
-    await store.insertToken(mintToken({ user: `owner ${i}`, name: 'laptop', expiresAt: i || null }, 1000 + i).record)
+    await store.insertToken(
+      mintToken(
+        { user: `owner ${i}`, name: 'laptop', plan: `plan ${i}`, organisation: 'acme', expiresAt: i || null },
+        1000 + i,
+      ).record,
+    )
   }
   await store.addTally({ ...NOTHING, total: 5, status0: 2, aside: 1 })
 }

@@ -21,6 +21,9 @@ export interface Question {
   readonly value?: string | undefined
   /** Length of the body, if it is known. */
   readonly bytes?: number | undefined
+  /** What the credential names. */
+  readonly plan?: string | undefined
+  readonly organisation?: string | undefined
 }
 
 export interface InForce {
@@ -68,6 +71,14 @@ const Asked = z.strictObject({
     .transform(Number)
     .optional()
     .meta({ description: 'Length of the body, which may be too large' }),
+  plan: once
+    .refine(isUserId, { error: `must be the name of a plan: ${USER_ID}` })
+    .optional()
+    .meta({ description: 'The plan that the credential names. Default none' }),
+  organisation: once
+    .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
+    .optional()
+    .meta({ description: 'The organisation that the credential names. Default none' }),
   value: text(256).optional().meta({ description: 'Value of the field of the body that the cost depends on' }),
 })
 

@@ -6,7 +6,7 @@ import type { ControlState } from '../../control/state.ts'
 import { tooDear } from '../../control/too-dear.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
-import { globalStatus, limitsInForce, type WindowStatuses } from '../../quota/status.ts'
+import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
 import type {
   PreviewResponse,
   QuotaResponse,
@@ -135,6 +135,10 @@ export function settingsInForce(inForce: InForce, factor: number): SettingsInFor
     factor: modeFactor(settings.mode, factor),
     adaptive: { factor },
     effective: limitsInForce(policy),
+    ...(settings.plans !== undefined && {
+      plans: plansInForce(policy),
+      defaultPlan: settings.defaultPlan ?? null,
+    }),
     file: settingsResponse(setup.quota),
     changed,
     categories: policy.categories,

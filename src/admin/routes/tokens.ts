@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type AccessKeyRecord, isTokenName, mintToken } from '../../control/access-key-record.ts'
+import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { TokenResponse } from '../api.ts'
@@ -45,6 +46,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
 }
 
 const USER = `must be a text of ${USER_ID}: the user on whose quota the token draws`
+const ORGANISATION = `must be a text of ${USER_ID}: the organisation of that user`
 const NAME = `must be a text of 1 to 64 characters without control characters: what the token is for`
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
@@ -58,6 +60,12 @@ const NewToken = z.strictObject({
     .string({ error: NAME })
     .refine(isTokenName, { error: NAME })
     .meta({ description: 'What the token is for: 1 to 64 characters' }),
+  plan: z.string().nullish().meta({ description: 'The plan of its user: one of quota.plans. Default none' }),
+  organisation: z
+    .string({ error: ORGANISATION })
+    .refine(isUserId, { error: ORGANISATION })
+    .nullish()
+    .meta({ description: 'The organisation of its user: 1 to 256 bytes. Default none' }),
   expiresAt: z.iso
     .datetime({ offset: true, error: EXPIRES })
     .nullish()
@@ -69,12 +77,15 @@ const NewToken = z.strictObject({
 async function create(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(NewToken, call.body)
   if ('problems' in fields) return badFields(fields.problems)
-  const { user, name, expiresAt } = fields.data
+  const { user, name, plan, organisation, expiresAt } = fields.data
+  const noPlan = plan == null ? [] : planOf(desk.setup().quota)(plan, 'plan')
+  if (noPlan.length > 0) return badFields(noPlan)
   const end = expiresAt == null ? null : timeOf(expiresAt)
   if (Number.isNaN(end)) return badFields([{ path: 'expiresAt', msg: EXPIRES }])
   if (end !== null && end <= now) return badFields([{ path: 'expiresAt', msg: 'must be in the future' }])
-  const { token, record } = mintToken({ user, name, expiresAt: end }, now)
-  const to = { user, name, expiresAt: record.expiresAt }
+  const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
+  const to = { user, name, ...facts, expiresAt: end }
+  const { token, record } = mintToken(to, now)
   return desk.record(call, { kind: 'token_created', id: record.id, to }, async () => {
     await desk.store.insertToken(record)
     return { status: 201, body: { ...shown(record), token } }
@@ -96,7 +107,7 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
 }
 
 /** A record as it is shown: without its hash. */
-function shown({ id, user, name, createdAt, expiresAt, revokedAt }: AccessKeyRecord): TokenResponse {
+function shown({ hash: _, createdAt, expiresAt, revokedAt, ...record }: AccessKeyRecord): TokenResponse {
   const time = (at: number | null) => (at === null ? null : iso(at))
-  return { id, user, name, createdAt: iso(createdAt), expiresAt: time(expiresAt), revokedAt: time(revokedAt) }
+  return { ...record, createdAt: iso(createdAt), expiresAt: time(expiresAt), revokedAt: time(revokedAt) }
 }

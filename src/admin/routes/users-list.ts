@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { InTurn } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
+import { payerOf } from '../../quota/policy.ts'
 import type { UserUsage } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
 import { lacksRoom } from '../../quota/window.ts'
@@ -170,7 +171,7 @@ function userLine(
     policy.categories.map((category) => [
       category,
       policy
-        .limitsFor(category, user)
+        .limitsFor(category, payerOf(user))
         .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
     ]),
   )

@@ -1,4 +1,5 @@
 import { oneAtATime } from '../../lib/serialize.ts'
+import { payerOf } from '../../quota/policy.ts'
 import { windowStatus } from '../../quota/status.ts'
 import type { LayersResponse, LimitResponse, UserResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
@@ -47,7 +48,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const now = await desk.view(user)
   const { at, personal, global } = await desk.store.readUsage(user, now.policy.categories)
   const windows = now.policy.categories.map((category, i): [string, LimitResponse[]] => {
-    const trace = now.policy.trace(category, user, now.origin)
+    const trace = now.policy.trace(category, payerOf(user), now.origin)
     return [
       category,
       [

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { limit } from './limits.ts'
+import { limit, planInForce } from './limits.ts'
 import { byName, count, name } from './values.ts'
 
 /** What would become of a request. */
@@ -36,6 +36,7 @@ export const reasonCode = z.enum([
   // By the quota.
   'value_unknown', // fields: of the body, values: those that it may have
   'depends_on_body',
+  'exempt',
   'room', // cost: tokens
   'room_global_off', // cost
   'room_bypass', // cost, reason: of the override
@@ -65,6 +66,8 @@ export const explain = name(
     cost: count.nullable(),
     /** By the text of the body's field, if the cost depends on it. */
     costs: byName(count).nullable(),
+    /** Only with `quota.plans`. */
+    plan: planInForce.optional(),
     decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
     why: z.string(),
     reasons: z.array(z.strictObject({ code: reasonCode, values: reasonValues })).min(1),

@@ -31,6 +31,13 @@ export const layers = z.strictObject({
   steps: z.array(z.string()),
 })
 
+/** `unknown` is the plan that the credential names, if it is not configured. */
+export const planInForce = z.strictObject({
+  name: z.string().nullable(),
+  from: z.enum(['override', 'credential', 'default']).nullable(),
+  unknown: z.string().nullable(),
+})
+
 export const limit = name(
   z.strictObject({ ...window.shape, ...layers.shape }),
   'Limit',

@@ -8,12 +8,14 @@ export const token = name(
     id: z.string(),
     user: z.string(),
     name: z.string(),
+    plan: z.string().optional(),
+    organisation: z.string().optional(),
     createdAt: time,
     expiresAt: time.nullable(),
     revokedAt: time.nullable(),
   }),
   'Token',
-  'A gateway token, without itself.',
+  'A gateway token, without itself. `plan` and `organisation` are there if it names them.',
 )
 
 export const tokens = name(

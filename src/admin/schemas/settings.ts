@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { windows } from './limits.ts'
-import { byName, count, mode, multiplier, name, scope, scopedTable, share } from './values.ts'
+import { byName, count, mode, multiplier, name, planLimits, scope, scopedTable, share } from './values.ts'
 
 /** The settings of the quota that hold for everybody. */
 
@@ -18,6 +18,7 @@ export const settings = name(
 
 export const warning = name(
   z.strictObject({
+    plan: z.string().optional(),
     scope,
     category: z.string(),
     window: z.string(),
@@ -29,7 +30,7 @@ export const warning = name(
     msg: z.string(),
   }),
   'Warning',
-  'A limit that some request can never fit into: what it costs at the most, and the first 20 of the `routeCount` rules of such requests.',
+  'A limit that some request can never fit into: what it costs at the most, and the first 20 of the `routeCount` rules of such requests. `plan` is there if the limit is that of a plan.',
 )
 
 export const warnings = z.array(warning)
@@ -41,6 +42,9 @@ export const settingsInForce = z.strictObject({
   /** Of the mode, in force. */
   factor: z.number(),
   effective: scopedTable,
+  /** The limits in force of each plan, and the plan of whoever has none. Only with `quota.plans`. */
+  plans: byName(planLimits).optional(),
+  defaultPlan: z.string().nullable().optional(),
   /** What the file says. */
   file: settings,
   /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */

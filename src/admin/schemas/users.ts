@@ -7,6 +7,7 @@ import { byName, count, name, reason, table, tablePatch, time } from './values.t
 
 /** The categories stand beside these fields. */
 export const overrideFields = z.object({
+  plan: z.string().nullish().meta({ description: 'One of quota.plans, instead of what the credential says' }),
   bypassGlobal: z.boolean().nullish(),
   shadow: z.boolean().nullish(),
   reason,
@@ -24,13 +25,14 @@ export const override = name(
     /** For If-Match; the ETag of the user. */
     version: count,
     limits: table,
+    plan: z.string().optional(),
     bypassGlobal: z.boolean(),
     shadow: z.boolean(),
     reason: z.string(),
     expiresAt: time.nullable(),
   }),
   'Override',
-  'What was set for one user.',
+  'What was set for one user. `plan` is there if it was set.',
 )
 
 export const overrideSet = name(

@@ -35,5 +35,11 @@ export const scopedTable = name(
   'Tokens in both scopes.',
 )
 
+export const planLimits = name(
+  z.strictObject({ personal: table, organisation: table }),
+  'PlanLimits',
+  'Tokens of a plan in force; `organisation` has the windows that the plan limits for all users of one organisation together.',
+)
+
 /** Tokens to set; `null` gives a value back to the file. */
 export const tablePatch = byName(byName(z.int().min(0).max(MAX_LIMIT).nullable()).nullable())

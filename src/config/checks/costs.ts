@@ -1,9 +1,12 @@
-import { createPolicy } from '../../quota/policy.ts'
+import type { Limits } from '../../quota/charge.ts'
+import { createPolicy, type Policy } from '../../quota/policy.ts'
 import type { ParsedRoute, Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 
 interface Ceiling {
+  /** Whose requests it keeps out. Default everybody's. */
+  readonly plan?: string
   readonly limit: number
   /** For example `personal limit of window 1h`. */
   readonly name: string
@@ -23,33 +26,57 @@ interface Ceilings {
  * Only for quotas without problems.
  */
 export function checkCosts({ quota, routes, unmatched }: Salvage): Finding[] {
-  const ceilings = ceilingsOf(quota)
-  if (ceilings === null) return []
-  const findings = routes.flatMap((route, i) => checkCost(route, ['routes', i], ceilings))
-  return unmatched?.kind === 'charge' ? [...findings, ...checkCost(unmatched, ['unmatched'], ceilings)] : findings
+  const of = ceilingsOf(quota)
+  if (of === null) return []
+  const check = (route: Partial<Pick<ParsedRoute, 'category' | 'cost'>>, path: Path): Finding[] => {
+    const findings = checkCost(route, path, of.everybody)
+    return findings.length > 0 ? findings : checkCost(route, path, of.plans)
+  }
+  const findings = routes.flatMap((route, i) => check(route, ['routes', i]))
+  return unmatched?.kind === 'charge' ? [...findings, ...check(unmatched, ['unmatched'])] : findings
 }
 
-function ceilingsOf(quota: Salvage['quota']): Map<string, Ceilings> | null {
-  const { mode, baselines, custom, global, adaptive } = quota
+type CeilingsByCategory = ReadonlyMap<string, Ceilings>
+
+/** Of callers without a plan, and the lowest that any plan has. */
+function ceilingsOf(
+  quota: Salvage['quota'],
+): { readonly everybody: CeilingsByCategory; readonly plans: CeilingsByCategory } | null {
+  const { mode, baselines, custom, global, adaptive, plans } = quota
   if (mode === undefined || baselines === undefined || global === undefined) return null
-  const settings = { mode, windows: toWindows(windowsOf(quota)), baselines, custom: custom ?? null, global }
+  const windows = toWindows(windowsOf(quota))
+  const settings = { mode, windows, baselines, custom: custom ?? null, global, ...(plans !== undefined && { plans }) }
   const [most, least] = [createPolicy(settings, adaptive?.max), createPolicy(settings, adaptive?.min)]
   const factor = mode === 'adaptive' && adaptive !== undefined ? adaptive.min : null
-  return new Map(
-    most.categories.map((category) => [
-      category,
-      { ever: lowest(most.limitsOf(category)), atWorst: lowest(least.limitsOf(category)), factor },
-    ]),
+  const each = (of: (policy: Policy, category: string) => Ceiling[]): CeilingsByCategory =>
+    new Map(
+      most.categories.map((category) => [
+        category,
+        { ever: lowest(of(most, category)), atWorst: lowest(of(least, category)), factor },
+      ]),
+    )
+  return {
+    everybody: each((policy, category) => ceilingsIn(policy.limitsOf(category))),
+    plans: each((policy, category) =>
+      policy.plans.flatMap((plan) =>
+        ceilingsIn(policy.limitsOf(category, plan), plan).filter(({ limit }) => limit > 0),
+      ),
+    ),
+  }
+}
+
+/** In a plan a limit of 0 keeps it from a category, as somebody wants. */
+function ceilingsIn(limits: Limits, plan?: string): Ceiling[] {
+  return (['personal', 'organisation', 'global'] as const).flatMap((scope) =>
+    (limits[scope] ?? []).map(({ window, limit }) => ({
+      limit,
+      name: `${scope} limit of window ${window.name}`,
+      ...(plan !== undefined && { plan }),
+    })),
   )
 }
 
-function lowest({ personal, global }: ReturnType<ReturnType<typeof createPolicy>['limitsOf']>): Ceiling {
-  const all = (['personal', 'global'] as const).flatMap((scope) =>
-    ((scope === 'personal' ? personal : global) ?? []).map(({ window, limit }) => ({
-      limit,
-      name: `${scope} limit of window ${window.name}`,
-    })),
-  )
+function lowest(all: readonly Ceiling[]): Ceiling {
   return all.reduce((least, next) => (next.limit < least.limit ? next : least), {
     limit: Number.POSITIVE_INFINITY,
     name: '',
@@ -74,10 +101,11 @@ function checkCost(
 
 function tooHigh(tokens: number, category: string, { ever, atWorst, factor }: Ceilings): string {
   const isEver = tokens > ever.limit
-  const { limit, name } = isEver ? ever : atWorst
-  const above = `${tokens} is above the ${name} in category ${quote(category)}, ${limit}`
+  const { limit, name, plan } = isEver ? ever : atWorst
+  const [of, ofThat] = plan === undefined ? ['', ''] : [` of plan ${plan}`, ' of that plan']
+  const above = `${tokens} is above the ${name}${of} in category ${quote(category)}, ${limit}`
   const what = isEver
-    ? 'no such request is ever accepted'
-    : `which mode adaptive has at its lowest factor, ${factor}: meanwhile no such request is accepted`
+    ? `no such request${ofThat} is ever accepted`
+    : `which mode adaptive has at its lowest factor, ${factor}: meanwhile no such request${ofThat} is accepted`
   return `${above}${isEver ? ':' : ','} ${what}; lower the cost or raise the limit`
 }

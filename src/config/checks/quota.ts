@@ -49,7 +49,7 @@ function checkOutage(named: readonly string[], categories: readonly string[]): F
 }
 
 /** In the admin API they stand beside the categories of an override. */
-const OVERRIDE_FIELDS = new Set(['bypassGlobal', 'shadow', 'reason', 'expiresAt'])
+const OVERRIDE_FIELDS = new Set(['plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt'])
 
 function checkAdaptive(adaptive: Salvage['quota']['adaptive']): Finding[] {
   if (adaptive === undefined) return []
@@ -136,7 +136,8 @@ function checkLimits(
   return findings
 }
 
-function unknownName(name: string, known: readonly string[], path: Path, what: string): Finding[] {
+/** A name that is used and not known. */
+export function unknownName(name: string, known: readonly string[], path: Path, what: string): Finding[] {
   if (known.includes(name)) return []
   const cure = didYouMean(name, known) || `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ') || 'none'}`
   return [{ path, key: name, message: `unknown ${what} ${quote(name)}${cure}` }]

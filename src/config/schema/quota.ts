@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
+import { parseSubnet } from '../addresses.ts'
 import { PERCENTAGE, parsePercentage, type Reading } from '../units.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 import { domain } from './domain.ts'
-import { byName, choice, duration, either, flag, integer, read, section, wanted } from './values.ts'
+import { byName, choice, duration, either, flag, integer, list, read, section, text, wanted } from './values.ts'
 
 /** Limits. */
 
@@ -94,6 +96,49 @@ const reserve = domain(
   { known_after: 'knownAfterMs', remember: 'rememberMs' },
 )
 
+const MAX_PLAN = 64
+
+/** As claims name it, so it is freer than other names. It is a label of metrics, and stands in lines of the log. */
+const planName = text(
+  { description: `1 to ${MAX_PLAN} characters`, pattern: '^\\P{Cc}{1,64}$' },
+  { max: MAX_PLAN, what: 'the name of a plan' },
+).regex(/^\P{Cc}*$/u, { error: 'has a control character: write the name of a plan without one' })
+
+const partly = (description: string) => limits(description).prefault({})
+
+const plan = section(
+  {
+    personal: partly('Limits of each user, by category and window; what is left out follows the baselines'),
+    organisation: partly(
+      'Limits of all users of one organisation together, by category and window; what is left out has none',
+    ),
+  },
+  'The limits of callers with this plan',
+)
+
+const exempt = section(
+  {
+    users: list(
+      text({ description: USER_ID }, { max: 256, what: 'a user id' }).refine(isUserId, {
+        error: `is no user id: write ${USER_ID}`,
+      }),
+      0,
+      1000,
+      { description: 'User ids, up to 1000. Default none' },
+    ).default([]),
+    addresses: list(
+      read('an address or a network like 10.0.0.0/8', parseSubnet, { description: 'An address or a network' }),
+      0,
+      1000,
+      {
+        description:
+          'Addresses or networks of clients, up to 1000; behind a peer of edge.trusted_proxies the address that it names counts. Default none',
+      },
+    ).default([]),
+  },
+  'Callers who are identified, forwarded and counted, and never charged',
+)
+
 export const quota = section(
   {
     windows: byName(duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }), {
@@ -114,6 +159,18 @@ export const quota = section(
     reserve: reserve.optional(),
     baselines: scopes('Limits by scope, category and window: each category names each window').prefault(BASELINES),
     custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
+    plans: byName(
+      plan,
+      { description: 'Limits of callers by the name of their plan. Default none' },
+      planName,
+    ).optional(),
+    default_plan: planName
+      .meta({
+        description:
+          'The plan of callers who have none, or one that plans does not have. Default none: the baselines are their limits',
+      })
+      .optional(),
+    exempt: exempt.optional(),
     adaptive: adaptive.prefault({}),
     shadow: flag({
       description:
@@ -140,6 +197,7 @@ export const quota = section(
   'Limits',
 ).transform(
   ({ windows, mode, baselines, custom = null, global, reserve, shadow, adaptive, store_outage, refund, ...rest }) => {
+    const { plans, default_plan: defaultPlan, exempt } = rest
     const categories = [...baselines.personal.keys()]
     return {
       mode,
@@ -150,8 +208,11 @@ export const quota = section(
       baselines,
       custom,
       global,
-      /** Absent if nothing is kept: a build that does not know the key has the same fingerprint then. */
+      // What is not configured is absent: a build that does not know the key has the same fingerprint then.
       ...(reserve !== undefined && { reserve }),
+      ...(plans !== undefined && { plans }),
+      ...(defaultPlan !== undefined && { defaultPlan }),
+      ...(exempt !== undefined && { exempt }),
       shadow,
       adaptive,
       /** By category, each of them: the share of the limits, 0 to 1, to admit while the store is out; 0 refuses. */

@@ -307,6 +307,10 @@ export const en = {
   'override.limitsText':
     'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default.',
   'override.default': 'default',
+  'override.plan': 'Plan',
+  'override.planText':
+    'Instead of the one that the credential names; limits that are set above replace those of the plan',
+  'override.planOfCredential': 'as the credential says',
   'override.bypass': 'Bypass the global scope',
   'override.bypassText': 'Global windows are neither checked nor charged for this user',
   'override.shadow': 'Shadow mode for this user',

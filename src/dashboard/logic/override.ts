@@ -6,6 +6,8 @@ import { limitOf } from './settings.ts'
 export interface OverrideForm {
   /** By `category.window`; empty follows the default. */
   readonly limits: Readonly<Record<string, string>>
+  /** Empty for that of the credential. */
+  readonly plan: string
   readonly bypassGlobal: boolean
   readonly shadow: boolean
   readonly reason: string
@@ -27,13 +29,13 @@ export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
 
 export function formOf(override: OverrideResponse | null): OverrideForm {
   if (override === null)
-    return { limits: {}, bypassGlobal: false, shadow: false, reason: '', expiry: { kind: 'never' } }
-  const { limits, bypassGlobal, shadow, reason, expiresAt } = override
+    return { limits: {}, plan: '', bypassGlobal: false, shadow: false, reason: '', expiry: { kind: 'never' } }
+  const { limits, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
   const flat = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => [`${category}.${window}`, String(limit)] as const),
   )
   const expiry: Expiry = expiresAt === null ? { kind: 'never' } : { kind: 'keep', at: expiresAt }
-  return { limits: Object.fromEntries(flat), bypassGlobal, shadow, reason, expiry }
+  return { limits: Object.fromEntries(flat), plan, bypassGlobal, shadow, reason, expiry }
 }
 
 /** Without limits that the file has no category or window for any more: they have no field, and the API refuses them. */
@@ -57,8 +59,16 @@ export function editsSince(form: OverrideForm, sent: OverrideForm, set: Override
 /** Whether what was sent is what is set. */
 export function isSet(sent: OverrideBody, override: OverrideResponse | null): boolean {
   if (override === null) return false
-  const { bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
-  const asked = formOf({ ...override, bypassGlobal, shadow, reason, expiresAt, limits } as OverrideResponse)
+  const { plan, bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
+  const asked = formOf({
+    ...override,
+    plan: plan ?? undefined,
+    bypassGlobal,
+    shadow,
+    reason,
+    expiresAt,
+    limits,
+  } as OverrideResponse)
   const set = formOf(override)
   return editsSince(asked, set, set) === null && editsSince(set, asked, asked) === null
 }
@@ -88,10 +98,13 @@ export function bodyOf(
   const expiresAt = expiryOf(form.expiry, now)
   if (expiresAt === undefined) problems.expiresAt = 'problem.expiry'
   const isAnythingSet = Object.values(form.limits).some((text) => text.trim() !== '')
-  if (!isAnythingSet && !form.bypassGlobal && !form.shadow) problems[''] = 'problem.nothing'
+  if (!isAnythingSet && form.plan === '' && !form.bypassGlobal && !form.shadow) problems[''] = 'problem.nothing'
   if (Object.keys(problems).length > 0) return { body: null, problems }
-  const { bypassGlobal, shadow } = form
-  return { body: { ...limits, bypassGlobal, shadow, reason, expiresAt: expiresAt ?? null }, problems }
+  const { plan, bypassGlobal, shadow } = form
+  return {
+    body: { ...limits, ...(plan !== '' && { plan }), bypassGlobal, shadow, reason, expiresAt: expiresAt ?? null },
+    problems,
+  }
 }
 
 /** In ISO 8601; `null` for never, `undefined` if it is no time to come. */
@@ -138,9 +151,11 @@ export interface UsedUp {
 export function usedUpUnder(
   body: OverrideBody | null,
   { windows, override }: UserResponse,
-  quota: Pick<QuotaResponse, 'effective' | 'cheapest' | 'windows'>,
+  quota: Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'windows'>,
 ): UsedUp[] {
   if (body?.shadow === true) return []
+  const ofPlan = body?.plan == null ? undefined : quota.plans?.[body.plan]?.personal
+  const isOtherPlan = (body?.plan ?? undefined) !== override?.plan
   const endsSparing = isSpared(override) && !isSpared(body)
   return Object.entries(windows).flatMap(([category, list]) => {
     const cost = quota.cheapest[category]
@@ -150,7 +165,8 @@ export function usedUpUnder(
       if (scope !== 'Personal') return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const isSetNow = override?.limits[category]?.[window] !== undefined
-      const limit = set ?? (isSetNow ? quota.effective.personal[category]?.[window] : now)
+      const byDefault = (ofPlan ?? quota.effective.personal)[category]?.[window]
+      const limit = set ?? (isSetNow || isOtherPlan ? byDefault : now)
       return limit === undefined ? [] : [{ scope, window, used, limit }]
     })
     return [...own, ...global]

@@ -11,19 +11,24 @@ export interface TokenRow {
   readonly created_at: number
   readonly expires_at: number | null
   readonly revoked_at: number | null
+  readonly plan: string | null
+  readonly organisation: string | null
 }
 
 export function tokenOf(row: TokenRow): AccessKeyRecord {
-  const { hash, id, user, name, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt } = row
-  return { hash, id, user, name, createdAt, expiresAt, revokedAt }
+  const { hash, id, user, name, plan, organisation, created_at, expires_at, revoked_at } = row
+  const facts = { ...(plan !== null && { plan }), ...(organisation !== null && { organisation }) }
+  return { hash, id, user, name, ...facts, createdAt: created_at, expiresAt: expires_at, revokedAt: revoked_at }
 }
 
 /** @param otherwise what to do if the access key is there already. Default: an error */
 export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE' = ''): (t: AccessKeyRecord) => void {
   const sql = database.prepare(
-    `INSERT ${otherwise} INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT ${otherwise} INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at, plan, organisation)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  return (t) => void sql.run(t.hash, t.id, t.user, t.name, t.createdAt, t.expiresAt, t.revokedAt)
+  return ({ hash, id, user, name, createdAt, expiresAt, revokedAt, plan = null, organisation = null }) =>
+    void sql.run(hash, id, user, name, createdAt, expiresAt, revokedAt, plan, organisation)
 }
 
 /** Access keys that one step reads. */

@@ -60,6 +60,8 @@ const MIGRATIONS = [
      ends INTEGER NOT NULL        -- when it is forgotten
    ) WITHOUT ROWID;
    CREATE INDEX known_users_by_end ON known_users (ends);`,
+  `ALTER TABLE tokens ADD COLUMN plan TEXT;
+   ALTER TABLE tokens ADD COLUMN organisation TEXT;`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -1,4 +1,4 @@
-import { Button, Switch, TextInput } from '@mantine/core'
+import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { QuotaResponse, UserResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -61,6 +61,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
       <Changing label={t('override.title')}>
         <form ref={ref} onSubmit={review} noValidate>
           <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
+          <PlanField plan={form.plan} plans={Object.keys(quota?.plans ?? {})} edit={edit} error={problemOf('plan')} />
           <div className="fields">
             <Switch
               label={t('override.bypass')}
@@ -140,6 +141,31 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
         </Confirm>
       )}
     </Panel>
+  )
+}
+
+interface PlanFieldProps {
+  readonly plan: string
+  /** Those of the configuration. */
+  readonly plans: readonly string[]
+  readonly edit: (part: Partial<OverrideForm>) => void
+  readonly error: string | undefined
+}
+
+/** Nothing if there are no plans. One that is set and not configured any more is shown, so that it can be taken away. */
+function PlanField({ plan, plans, edit, error }: PlanFieldProps) {
+  const { t } = useTexts()
+  const names = plan === '' || plans.includes(plan) ? plans : [...plans, plan]
+  if (names.length === 0) return null
+  return (
+    <NativeSelect
+      label={t('override.plan')}
+      description={t('override.planText')}
+      data={[{ value: '', label: t('override.planOfCredential') }, ...names]}
+      value={plan}
+      onChange={(event) => edit({ plan: event.currentTarget.value })}
+      error={error}
+    />
   )
 }
 

@@ -153,6 +153,7 @@ function UserHead({ user, override, blocked, shadow }: HeadProps) {
       </a>
       {blocked && <Tag tone={shadow ? 'warn' : 'bad'}>{t('users.blocked')}</Tag>}
       {override && <Tag tone="info">{t('users.override')}</Tag>}
+      {override?.plan !== undefined && <Tag>{override.plan}</Tag>}
       {override?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
       {override?.shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
       {override?.expiresAt && <span className="muted">{t('users.until', { time: time(override.expiresAt) })}</span>}

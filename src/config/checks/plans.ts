@@ -1,0 +1,63 @@
+import { didYouMean } from '../../lib/suggest.ts'
+import type { PlanLimits } from '../../quota/limit-layers.ts'
+import type { Salvage } from '../partial.ts'
+import { type Finding, quote } from '../problems.ts'
+import { windowsOf } from '../window-lengths.ts'
+import { unknownName } from './quota.ts'
+
+const PATH = ['quota', 'plans']
+const SCOPES = ['personal', 'organisation'] as const
+
+/** Plans name categories and windows that there are, and whatever names a plan names one that there is. */
+export function checkPlans({ quota, auth, names }: Salvage): Finding[] {
+  const { plans, default_plan: byDefault, baselines } = quota
+  if (!('plans' in quota)) return []
+  const known = [...(plans?.keys() ?? [])]
+  const findings = byDefault === undefined ? [] : unknownPlan(byDefault, known, ['quota', 'default_plan'])
+  if (plans === undefined) return findings
+  const { anonymous } = auth
+  if (anonymous?.plan != null) findings.push(...unknownPlan(anonymous.plan, known, ['auth', 'anonymous', 'plan']))
+  const windows = windowsOf(quota).map(({ name }) => name)
+  const categories = baselines === undefined ? names.categories : [...baselines.personal.keys()]
+  if (categories === null) return findings
+  for (const [plan, limits] of plans) findings.push(...checkNames(plan, limits, categories, windows))
+  return [...findings, ...checkOrganisations(plans, auth)]
+}
+
+function unknownPlan(name: string, known: readonly string[], path: readonly string[]): Finding[] {
+  if (known.includes(name)) return []
+  const cure =
+    known.length === 0
+      ? '; there are none: add quota.plans'
+      : `; there ${known.length === 1 ? 'is' : 'are'} ${known.join(', ')}`
+  return [{ path, message: `unknown plan ${quote(name)}${didYouMean(name, known) || cure}` }]
+}
+
+function checkNames(
+  plan: string,
+  limits: PlanLimits,
+  categories: readonly string[],
+  windows: readonly string[],
+): Finding[] {
+  return SCOPES.flatMap((scope) => {
+    const path = [...PATH, plan, scope]
+    return [...limits[scope]].flatMap(([category, byWindow]) => [
+      ...unknownName(category, categories, path, 'category'),
+      ...[...byWindow.keys()].flatMap((window) => unknownName(window, windows, [...path, category], 'window')),
+    ])
+  })
+}
+
+/** An organisation that nobody names has no limits. */
+function checkOrganisations(plans: ReadonlyMap<string, PlanLimits>, auth: Salvage['auth']): Finding[] {
+  const { jwt, introspection, trusted, gateway_tokens: keys } = auth
+  const isNamed =
+    keys !== false ||
+    trusted?.organisation != null ||
+    [...jwt, ...introspection].some((provider) => provider.organisation_claim !== undefined)
+  const plan = [...plans].find(([, { organisation }]) => organisation.size > 0)
+  if (isNamed || plan === undefined) return []
+  const message =
+    'has no effect, since nothing names the organisation of a caller: add organisation_claim to an issuer, or auth.trusted.organisation'
+  return [{ path: [...PATH, plan[0], 'organisation'], severity: 'warning', message }]
+}

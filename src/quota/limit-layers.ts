@@ -1,0 +1,153 @@
+import { decimal, ONE } from './decimal.ts'
+import type { Reserve } from './reserve.ts'
+import type { Limit, Window } from './window.ts'
+
+/**
+ * From what was written to the limit that it makes: pure.
+ * A limit is floor(value x mode factor x multiplier), at least 1 if the value is at least 1. The value is that of the plan, else the baseline.
+ * The multiplier is for the global scope.
+ */
+
+export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
+export type Mode = (typeof MODES)[number]
+
+/** The factor on the global limits. */
+export const MULTIPLIER = { min: 0.25, max: 4 } as const
+
+/** Tokens of one limit: sums of limits stay exact in a double, in Lua too. */
+export const MAX_LIMIT = 1e12
+
+/** Token limits by category, then by window name. Every category names every window. */
+export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
+
+export interface ScopedLimits {
+  readonly personal: LimitTable
+  readonly global: LimitTable
+}
+
+/** Limits of callers with this plan. A category or window that is left out follows the baselines, or has no limit of the organisation. */
+export interface PlanLimits {
+  readonly personal: LimitTable
+  readonly organisation: LimitTable
+}
+
+/** By name. */
+export type Plans = ReadonlyMap<string, PlanLimits>
+
+export interface QuotaSettings {
+  readonly mode: Mode
+  /** Shortest first; one to eight. */
+  readonly windows: readonly Window[]
+  readonly baselines: ScopedLimits
+  /** The explicit values of mode `custom`, instead of baselines; what is missing there is the baseline. `null` for none. */
+  readonly custom: ScopedLimits | null
+  readonly global: { readonly enabled: boolean /** In `MULTIPLIER`. */; readonly multiplier: number }
+  /** What is kept of the global limits for known users. Default nothing. */
+  readonly reserve?: Reserve
+  /** Default none: the baselines are everybody's. */
+  readonly plans?: Plans
+  /** One of `plans`, of whoever has none. Default none. */
+  readonly defaultPlan?: string
+}
+
+const FACTORS = { conservative: 0.75, normal: 1, loose: 1.5, custom: 1 } as const
+
+/** The mode's factor. `adaptive` is the share drawn from the server error rate, used in mode `adaptive` only. */
+export function modeFactor(mode: Mode, adaptive: number): number {
+  return mode === 'adaptive' ? adaptive : FACTORS[mode]
+}
+
+export type LimitScope = keyof ScopedLimits | keyof PlanLimits
+
+/** What a value was written in: `custom` is that of mode `custom`. */
+export type Layer = 'baselines' | 'custom' | { readonly plan: string }
+
+/** Where a value was written, for example `tollgate.yaml:22`; `null` if nobody knows. */
+export type Origin = (scope: LimitScope, category: string, window: string, layer: Layer) => string | null
+
+/** How a limit came about. */
+export interface Layers {
+  /** Names of the layers, for example `baseline x mode`. */
+  readonly source: string
+  /**
+   * A sentence for each layer, in the order they apply: `baseline 120 (tollgate.yaml:22)`, `mode conservative x 0.75`.
+   */
+  readonly steps: readonly string[]
+}
+
+/** Those of a plan, or of none (`null`). */
+export interface PlanLayers {
+  /** The limits of one scope, shortest window first. @throws Error for a baseline that is missing */
+  limits(scope: LimitScope, category: string): Limit[]
+  explain(scope: LimitScope, category: string, window: Window, origin: Origin): Layers
+}
+
+export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan: string | null): PlanLayers {
+  const { mode, windows, baselines, custom, plans, global } = settings
+  const factor = modeFactor(mode, adaptive)
+  const ofPlan = plan === null ? undefined : plans?.get(plan)
+
+  function written(scope: LimitScope, category: string, window: Window) {
+    const own = scope === 'global' ? undefined : ofPlan?.[scope].get(category)?.get(window.name)
+    if (own !== undefined && plan !== null) return { layer: { plan }, value: own }
+    if (scope === 'organisation') return null
+    const explicit = mode === 'custom' ? custom?.[scope].get(category)?.get(window.name) : undefined
+    if (explicit !== undefined) return { layer: 'custom', value: explicit } as const
+    const value = baselines[scope].get(category)?.get(window.name)
+    return value === undefined ? null : ({ layer: 'baselines', value } as const)
+  }
+
+  function multiplierOf(scope: LimitScope): number {
+    return scope === 'global' ? global.multiplier : 1
+  }
+
+  function limits(scope: LimitScope, category: string): Limit[] {
+    return windows.flatMap((window) => {
+      const found = written(scope, category, window)
+      if (found !== null) return { window, limit: effective(found.value, factor, multiplierOf(scope)) }
+      if (scope === 'organisation') return []
+      throw new Error(`no limit for ${category} in window ${window.name}`)
+    })
+  }
+
+  function explain(scope: LimitScope, category: string, window: Window, origin: Origin): Layers {
+    const found = written(scope, category, window)
+    if (found === null) return { source: '', steps: [] }
+    const { layer, value } = found
+    const multiplier = multiplierOf(scope)
+    const parts = [writtenStep(layer, value, origin(scope, category, window.name, layer))]
+    if (factor !== 1 || mode === 'adaptive') parts.push(['mode', `mode ${mode} x ${factor}`])
+    if (multiplier !== 1) parts.push(['multiplier', `multiplier x ${multiplier}`])
+    const result = effective(value, factor, multiplier)
+    const steps = parts.map(([, step]) => step)
+    if (!isWhole(value, factor, multiplier)) steps.push(`rounded to ${result}`)
+    return { source: parts.map(([name]) => name).join(' x '), steps }
+  }
+
+  return { limits, explain }
+}
+
+/** The name of the layer, and its sentence. */
+function writtenStep(layer: Layer, value: number, place: string | null): [string, string] {
+  const at = place === null ? '' : ` (${place})`
+  if (typeof layer === 'object') return [`plan ${layer.plan}`, `plan ${layer.plan}${at}: ${value}`]
+  const name = layer === 'custom' ? 'custom' : 'baseline'
+  return [name, `${name} ${value}${at}`]
+}
+
+/**
+ * In decimal, as an administrator reads it. In binary 100 x 1.1 is 110.00000000000001 and 0.29 x 100 is
+ * 28.999999999999996. Factors count to twelve decimals. Up to 1000 these are exact, and so is everything after.
+ */
+function effective(value: number, factor: number, multiplier: number): number {
+  const product = Number(scaled(value, factor, multiplier) / (ONE * ONE))
+  return value >= 1 ? Math.max(1, product) : product
+}
+
+function isWhole(value: number, factor: number, multiplier: number): boolean {
+  return scaled(value, factor, multiplier) % (ONE * ONE) === 0n
+}
+
+function scaled(value: number, factor: number, multiplier: number): bigint {
+  return BigInt(value) * decimal(factor) * decimal(multiplier)
+}

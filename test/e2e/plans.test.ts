@@ -1,0 +1,189 @@
+import { fetch, type Response } from 'undici'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { parseMetrics } from '../observe/parse-metrics.ts'
+import { type RunningApp, SECRET, startApp, startUpstream, type Upstream } from './harness.ts'
+import { jwtOf } from './jwt.ts'
+
+/** By whose limits a caller is held, and who is held by none: counted by what the upstream saw. */
+
+const ADMIN = { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' }
+const SOON = { timeout: 30_000, interval: 10 }
+
+let upstream: Upstream
+let app: RunningApp
+beforeEach(async () => {
+  upstream = await startUpstream()
+  app = await startApp(text())
+})
+afterEach(async () => {
+  await app.stop()
+  await upstream.close()
+  expect(app.observations.filter((o) => o.type === 'internal_error')).toEqual([])
+})
+
+const PLANS = `
+  plans:
+    free: { personal: { read: { 1h: 2 } } }
+    pro: { personal: { read: { 1h: 4 } } }
+  default_plan: free
+  exempt: { users: [monitoring], addresses: [192.0.2.0/24] }`
+
+function text(plans = PLANS): string {
+  return `
+listen: 127.0.0.1:0
+upstream: { url: "${upstream.url}" }
+store: "sqlite::memory:"
+admin: { listen: "127.0.0.1:0", token: test-admin-token-0001 }
+auth:
+  jwt:
+    - { issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256], plan_claim: app.plan, organisation_claim: org }
+  trusted: { user: X-User, plan: X-Plan }
+edge: { trusted_proxies: [127.0.0.1] }
+log: { level: fatal, requests: none }
+quota:
+  baselines: { personal: { read: { 1h: 3 } }, global: { read: { 1h: 1000 } } }${plans}
+routes:
+  - { match: "GET /*", category: read }`
+}
+
+const token = (user: string, plan: string | null) => jwtOf(user, plan === null ? {} : { app: { plan } })
+const get = (user: string, plan: string | null = null, path = '/x', headers: Record<string, string> = {}) =>
+  fetch(app.url + path, { headers: { authorization: `Bearer ${token(user, plan)}`, ...headers } })
+/** How many requests of six, one after the other, the upstream sees. */
+async function seen(ask: () => Promise<Response>): Promise<number> {
+  const before = upstream.seen.length
+  for (let i = 0; i < 6; i++) await ask()
+  return upstream.seen.length - before
+}
+async function admin(method: string, path: string, body?: unknown) {
+  const response = await fetch(app.admin + path, { method, headers: ADMIN, body: body ? JSON.stringify(body) : null })
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the API says
+  return (response.status === 204 ? null : await response.json()) as any
+}
+async function samples(): Promise<ReadonlyMap<string, number>> {
+  return parseMetrics(await (await fetch(`${app.admin}/metrics`)).text()).samples
+}
+
+describe('the plan of a caller', () => {
+  it('is that of the claim, of a trusted field, else the default, and its limits are the ones that hold', async () => {
+    expect(await seen(() => get('alice', 'pro'))).toBe(4)
+    expect(await seen(() => get('bob', 'free'))).toBe(2)
+    expect(await seen(() => get('carol'))).toBe(2)
+    expect(await seen(() => fetch(`${app.url}/x`, { headers: { 'x-user': 'dave', 'x-plan': 'pro' } }))).toBe(4)
+  })
+
+  it('is told by /me/quota, in the record of each request, and by metrics of plans that are configured', async () => {
+    expect(await (await get('alice', 'pro', '/me/quota')).json()).toMatchObject({
+      plan: 'pro',
+      windows: { read: [{ scope: 'Personal', limit: 4 }, { scope: 'Global' }] },
+    })
+    expect(await (await get('alice', null, '/me/quota')).json()).toMatchObject({ plan: 'free' })
+    await seen(() => get('alice', 'pro'))
+    await seen(() => get('bob', 'gold'))
+    expect(new Set(app.requests().map(({ user, route, plan }) => `${user} ${route} ${plan}`))).toEqual(
+      new Set(['alice null null', 'alice GET /* pro', 'bob GET /* free']),
+    )
+    const found = await samples()
+    expect(found.get('tollgate_plan_tokens_charged_total{plan="pro",category="read"}')).toBe(4)
+    expect(found.get('tollgate_plan_tokens_charged_total{plan="free",category="read"}')).toBe(2)
+    expect(found.get('tollgate_plan_refusals_total{plan="pro",category="read",scope="personal"}')).toBe(2)
+    expect(found.get('tollgate_unknown_plan_requests_total')).toBe(6)
+    expect([...found.keys()].filter((key) => key.includes('gold'))).toEqual([])
+  })
+
+  it('that is not configured is told with its name', async () => {
+    await get('bob', 'gold')
+    expect(app.observations.filter(({ type }) => type === 'unknown_plan')).toEqual([
+      { type: 'unknown_plan', plan: 'gold', instead: 'free' },
+    ])
+  })
+
+  it('is that of the access key while it is used, and the personal windows are the same', async () => {
+    const made = await admin('POST', '/api/tokens', { user: 'alice', name: 'n', plan: 'pro', organisation: 'acme' })
+    expect(made).toMatchObject({ plan: 'pro', organisation: 'acme' })
+    const byKey = () => fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${made.token}` } })
+    await expect.poll(async () => (await byKey()).status, SOON).toBe(200)
+    expect(upstream.seen.at(-1)?.headers['x-tollgate-user']).toBe('alice')
+    expect(await seen(() => get('alice'))).toBe(1)
+    expect(await seen(byKey)).toBe(2)
+    expect((await admin('GET', '/api/tokens')).tokens).toMatchObject([{ plan: 'pro', organisation: 'acme' }])
+    expect(await admin('POST', '/api/tokens', { user: 'alice', name: 'n', plan: 'por' })).toMatchObject({
+      problems: [{ path: 'plan', msg: 'must be one of free, pro; did you mean "pro"?' }],
+    })
+  })
+
+  it('is that of the override before all others, and a change of it never resets a counter', async () => {
+    expect(await seen(() => get('alice', 'free'))).toBe(2)
+    await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
+    await expect.poll(async () => (await get('alice', 'free')).status, SOON).toBe(200)
+    expect(await seen(() => get('alice', 'free'))).toBe(1)
+    expect(await admin('GET', '/api/users/alice')).toMatchObject({
+      override: { plan: 'pro' },
+      windows: { read: [{ limit: 4, used: 4, steps: ['plan pro (test.yaml:16): 4, by override (a trial)'] }, {}] },
+    })
+    await admin('DELETE', '/api/users/alice/override')
+    await expect.poll(async () => (await get('alice', 'free')).status, SOON).toBe(429)
+    expect(await (await get('alice', 'free', '/me/quota')).json()).toMatchObject({
+      windows: { read: [{ limit: 2, used: 4, remaining: 0 }, {}] },
+    })
+  })
+
+  it('rests in an override when a reload takes it away, and the others follow the new file', async () => {
+    await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
+    await app.reload(text('\n  plans: { free: { personal: { read: { 1h: 1 } } } }'))
+    expect(await seen(() => get('alice', 'free'))).toBe(1)
+    expect(await seen(() => get('bob', null))).toBe(3)
+    expect(app.observations.filter(({ type }) => type === 'config_warning')).toMatchObject([
+      { problem: expect.stringContaining('overrides of users that set plan "pro" rest') },
+    ])
+  })
+
+  it('is explained for a user of whom only the id is known, and for the plan that a credential would name', async () => {
+    const explain = (more: string) => admin('GET', `/api/explain?user=alice&method=GET&path=/x${more}`)
+    expect(await explain('&plan=pro')).toMatchObject({
+      plan: { name: 'pro', from: 'credential', unknown: null },
+      limits: [{ limit: 4, source: 'plan pro', steps: ['plan pro (test.yaml:16): 4'] }, {}],
+    })
+    expect(await explain('&plan=gold')).toMatchObject({ plan: { name: 'free', from: 'default', unknown: 'gold' } })
+    expect(await explain('')).toMatchObject({
+      limits: [{ limit: 2, steps: ['plan free (test.yaml:15): 2, by default'] }, {}],
+    })
+  })
+
+  it('has its limits in force in the settings, with the mode', async () => {
+    await admin('PATCH', '/api/quota', { mode: 'loose' })
+    expect(await admin('GET', '/api/quota')).toMatchObject({
+      plans: { free: { personal: { read: { '1h': 3 } }, organisation: {} }, pro: { personal: { read: { '1h': 6 } } } },
+      defaultPlan: 'free',
+    })
+  })
+})
+
+describe('an exempt caller', () => {
+  const exempt = () => app.requests().map(({ user, exempt, outcome }) => [user, exempt, outcome])
+
+  it('by its user id is forwarded and counted, and never charged', async () => {
+    expect(await seen(() => get('monitoring'))).toBe(6)
+    expect(exempt()).toEqual(Array(6).fill(['monitoring', 'user', 'forwarded']))
+    expect(app.observations.filter(({ type }) => type === 'tokens_charged')).toEqual([])
+    expect((await samples()).get('tollgate_exempt_requests_total{category="read"}')).toBe(6)
+    const response = await get('monitoring', null, '/me/quota')
+    expect(await response.json()).toMatchObject({ exempt: true, windows: { read: [{ used: 0 }, { used: 0 }] } })
+    expect(await admin('GET', '/api/explain?user=monitoring&method=GET&path=/x')).toMatchObject({
+      decision: 'not_charged',
+      reasons: [{ code: 'exempt' }],
+    })
+  })
+
+  it('by its address, as a trusted proxy names it, is one whoever it is, and nobody else is', async () => {
+    expect(await seen(() => get('alice', null, '/x', { 'x-forwarded-for': '192.0.2.7' }))).toBe(6)
+    expect(exempt()).toEqual(Array(6).fill(['alice', 'address', 'forwarded']))
+    expect(await seen(() => get('alice', null, '/x', { 'x-forwarded-for': '198.51.100.7' }))).toBe(2)
+    expect(await seen(() => get('bob', null, '/x', { 'x-forwarded-for': '192.0.2.7, 198.51.100.7' }))).toBe(2)
+  })
+
+  it('needs a credential as any', async () => {
+    const response = await fetch(`${app.url}/x`, { headers: { 'x-forwarded-for': '192.0.2.7' } })
+    expect(response.status).toBe(401)
+  })
+})
