@@ -1,3 +1,4 @@
+import { type Calendar, LONGEST_SECONDS } from '../quota/calendar.ts'
 import type { LimitTable } from '../quota/policy.ts'
 import type { Window } from '../quota/window.ts'
 import { parseDuration } from './units.ts'
@@ -7,16 +8,18 @@ export interface Candidate {
   readonly name: string
   /** `null` if a name that should be a length is none. */
   readonly ms: number | null
+  readonly calendar?: Calendar
 }
 
 interface Named {
-  readonly windows?: ReadonlyMap<string, number> | undefined
+  /** Lengths in milliseconds, or calendars. */
+  readonly windows?: ReadonlyMap<string, number | Calendar> | undefined
   readonly baselines?: { readonly personal: LimitTable } | undefined
 }
 
 /** Those of `quota.windows`, or the names that the first of the baselines uses. */
 export function windowsOf({ windows, baselines }: Named): Candidate[] {
-  if (windows !== undefined) return [...windows].map(([name, ms]) => ({ name, ms }))
+  if (windows !== undefined) return [...windows].map(([name, length]) => ({ name, ...lengthOf(length) }))
   const [first] = baselines?.personal.values() ?? []
   return [...(first?.keys() ?? [])].map((name) => {
     const reading = parseDuration(name)
@@ -24,7 +27,13 @@ export function windowsOf({ windows, baselines }: Named): Candidate[] {
   })
 }
 
+function lengthOf(length: number | Calendar): Omit<Candidate, 'name'> {
+  return typeof length === 'number' ? { ms: length } : { ms: LONGEST_SECONDS[length.unit] * 1000, calendar: length }
+}
+
 /** @returns shortest first, for candidates without problems */
 export function toWindows(candidates: readonly Candidate[]): Window[] {
-  return candidates.map(({ name, ms }) => ({ name, seconds: (ms ?? 0) / 1000 })).sort((a, b) => a.seconds - b.seconds)
+  return candidates
+    .map(({ name, ms, calendar }) => ({ name, seconds: (ms ?? 0) / 1000, ...(calendar !== undefined && { calendar }) }))
+    .sort((a, b) => a.seconds - b.seconds)
 }

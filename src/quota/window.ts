@@ -1,3 +1,5 @@
+import type { Calendar } from './calendar.ts'
+
 /**
  * The arithmetic of one window: pure, with the time as an argument.
  * A window starts with the first charge that is accepted, runs for its length and ends at `startedAt + length`. At that
@@ -8,8 +10,10 @@
 export interface Window {
   /** Label in responses and configuration, for example `1h`. */
   readonly name: string
-  /** Length in whole seconds, at least 1. */
+  /** Length in whole seconds, at least 1; of a calendar window more than any period of its unit lasts. */
   readonly seconds: number
+  /** Whose periods a run of the window ends with. Absent for a window of a fixed length. */
+  readonly calendar?: Calendar
 }
 
 /** Windows of one category. A section of the Redis store has room for as many (store/redis/sections.ts). */

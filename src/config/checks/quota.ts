@@ -1,4 +1,5 @@
 import { didYouMean } from '../../lib/suggest.ts'
+import { LONGEST_SECONDS } from '../../quota/calendar.ts'
 import { portion } from '../../quota/decimal.ts'
 import type { ScopedLimits } from '../../quota/policy.ts'
 import { MOST_WINDOWS } from '../../quota/window.ts'
@@ -85,25 +86,35 @@ function checkWindows(windows: readonly Candidate[], path: Path): Finding[] {
   if (windows.length > MOST_WINDOWS) {
     findings.push({ path, message: `has ${windows.length} windows: keep at most ${MOST_WINDOWS}` })
   }
-  const seen = new Map<number, string>()
-  for (const { name, ms } of windows) {
-    const first = ms === null ? undefined : seen.get(ms)
-    const message =
-      first === undefined ? lengthProblem(name, ms) : `windows ${first} and ${name} have the same length: remove one`
+  const seen = new Map<number, Candidate>()
+  for (const window of windows) {
+    const first = window.ms === null ? undefined : seen.get(window.ms)
+    const message = lengthProblem(window) ?? (first === undefined ? null : sameLength(first, window))
     if (message !== null) findings.push({ path, message })
-    else if (ms !== null) seen.set(ms, name)
+    else if (window.ms !== null) seen.set(window.ms, window)
   }
   return findings
 }
 
+function sameLength(first: Candidate, { name, calendar }: Candidate): string {
+  if (calendar === undefined) return `windows ${first.name} and ${name} have the same length: remove one`
+  return `windows ${first.name} and ${name} both count by the ${calendar.unit}: remove one`
+}
+
 const LONGEST = parseDuration(MAX_WINDOW)
 
-function lengthProblem(name: string, ms: number | null): string | null {
+/** What the stores take for calendar windows. */
+const TAKEN: ReadonlySet<number> = new Set(Object.values(LONGEST_SECONDS).map((seconds) => 1000 * seconds))
+
+function lengthProblem({ name, ms, calendar }: Candidate): string | null {
+  if (calendar !== undefined) return null
   if (ms === null)
     return `window ${quote(name)} is not a length like 1h: write one, or give its length under quota.windows`
   if (ms === 0 || ('value' in LONGEST && ms > LONGEST.value)) {
     return `window ${quote(name)} is out of range: write ${MIN_WINDOW} to ${MAX_WINDOW}`
   }
+  if (TAKEN.has(ms))
+    return `window ${quote(name)} has a length that stands for a calendar in the store: change it by a second`
   return ms % 1000 === 0 ? null : `window ${quote(name)} is not a whole number of seconds: round it`
 }
 

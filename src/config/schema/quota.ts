@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
+import { CALENDAR_UNITS } from '../../quota/calendar.ts'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
 import { parseSubnet } from '../addresses.ts'
+import { parseTimeZone } from '../time-zone.ts'
 import { PERCENTAGE, parsePercentage, type Reading } from '../units.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 import { domain } from './domain.ts'
@@ -37,6 +39,22 @@ const allowance = section(
 
 export const MAX_WINDOW = '3650d'
 export const MIN_WINDOW = '1s'
+
+const calendar = section(
+  {
+    calendar: choice(CALENDAR_UNITS, { description: 'Period of the calendar; a week begins on Monday' }),
+    zone: read('a time zone like Asia/Shanghai', parseTimeZone, {
+      description: 'IANA name of the time zone in which the periods begin',
+    }),
+  },
+  'A window that runs from the beginning of a period of the calendar to that of the next',
+).transform(({ calendar, zone }) => ({ unit: calendar, zone }))
+
+const windowLength = either(
+  'a length like 1h, or a calendar like { calendar: month, zone: Asia/Shanghai }',
+  [duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }), calendar],
+  { description: 'Length, or { calendar: month, zone: Asia/Shanghai }' },
+)
 
 const factor = (min: number, max: number, description: string) => {
   const error = ({ input }: { input?: unknown }) => wanted(`a number from ${min} to ${max}`, input)
@@ -141,9 +159,9 @@ const exempt = section(
 
 export const quota = section(
   {
-    windows: byName(duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }), {
+    windows: byName(windowLength, {
       description:
-        'Names and lengths of the windows, one to eight. Default: the names used under baselines, which are lengths (1h)',
+        'Names of the windows, one to eight, with their lengths or calendars. Default: the names used under baselines, which are lengths (1h)',
     }).optional(),
     mode: choice(MODES, {
       description:
