@@ -67,7 +67,7 @@ function shareOf({ user, counters }: UserUsage, policy: Policy, at: number): num
   for (const [category, counter] of counters) {
     if (!policy.categories.includes(category)) continue
     for (const { window, limit } of policy.limitsFor(category, payerOf(user)).personal) {
-      const { used } = usageOf(counter, window.seconds, at)
+      const { used } = usageOf(counter, window, at)
       if (used > 0) greatest = Math.max(greatest, used / limit)
     }
   }

@@ -221,7 +221,7 @@ function refusal(
   const limits = view.policy.limitsFor(category, payer)
   const i = view.policy.categories.indexOf(category)
   const usages = (of: readonly Limit[], counters: UsageSnapshot['personal']) =>
-    of.map(({ window }) => usageOf(counters[i] ?? [], window.seconds, at))
+    of.map(({ window }) => usageOf(counters[i] ?? [], window, at))
   const decision = {
     accepted: false,
     at,

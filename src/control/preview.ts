@@ -141,9 +141,9 @@ function blockOf({ user, counters }: UserUsage, { policy, cheapest, shadow }: Ru
     const cost = cheapest.get(category)
     if (cost === undefined) continue
     for (const { window, limit } of policy.limitsFor(category, payerOf(user)).personal) {
-      const usage = usageOf(counters.get(category) ?? [], window.seconds, at)
+      const usage = usageOf(counters.get(category) ?? [], window, at)
       if (!lacksRoom({ used: usage.used, limit }, cost)) continue
-      const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window.seconds)
+      const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window)
       if (until <= longest) continue
       longest = until
       block = {

@@ -105,7 +105,7 @@ function decide(
 function usagesOf(counter: Counter, limits: readonly Limit[], now: number, onAhead: AheadListener): MutableUsage[] {
   const usages: MutableUsage[] = []
   for (let i = 0; i < limits.length; i++) {
-    const { startedAt, used } = usageToCharge(counter, (limits[i] as Limit).window.seconds, now, onAhead)
+    const { startedAt, used } = usageToCharge(counter, (limits[i] as Limit).window, now, onAhead)
     usages.push({ startedAt, used })
   }
   return usages

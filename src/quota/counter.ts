@@ -1,8 +1,8 @@
-import { NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
+import { type Length, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 
 /** One window inside a counter. */
 export interface Entry {
-  /** Length of the window, its identity. */
+  /** Length of the window (of a calendar window its longest one): its identity. */
   readonly seconds: number
   startedAt: number
   used: number
@@ -15,9 +15,9 @@ export interface Entry {
 export type Counter = Entry[]
 
 /** The usage of the window of this length at `now`. */
-export function usageOf(counter: Counter, seconds: number, now: number): Usage {
-  const entry = entryOf(counter, seconds)
-  return entry === undefined ? NOT_RUNNING : usageAt(entry, seconds, now)
+export function usageOf(counter: Counter, window: Length, now: number): Usage {
+  const entry = entryOf(counter, window.seconds)
+  return entry === undefined ? NOT_RUNNING : usageAt(entry, window, now)
 }
 
 /** Hears how many milliseconds in the future the start of a window lay when a charge met it. */
@@ -27,14 +27,14 @@ export type AheadListener = (aheadMs: number) => void
  * The same for a charge, also a refused one. It sets a start in the future to `now` for good. Otherwise the window
  * would have its whole length left at each look, and nobody would see it end.
  */
-export function usageToCharge(counter: Counter, seconds: number, now: number, onAhead: AheadListener): Usage {
-  const entry = entryOf(counter, seconds)
+export function usageToCharge(counter: Counter, window: Length, now: number, onAhead: AheadListener): Usage {
+  const entry = entryOf(counter, window.seconds)
   if (entry === undefined) return NOT_RUNNING
   if (entry.startedAt > now) {
     onAhead(entry.startedAt - now)
     entry.startedAt = now
   }
-  return usageAt(entry, seconds, now)
+  return usageAt(entry, window, now)
 }
 
 /** Sets the window of this length. */
@@ -77,7 +77,7 @@ export interface Emptied {
  */
 export function empty(counter: Counter, windows: readonly Window[], all: boolean, now: number): Emptied {
   const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)
-  const named = windows.map(({ name, seconds }) => [name, usageOf(counter, seconds, now).used] as const)
+  const named = windows.map((window) => [window.name, usageOf(counter, window, now).used] as const)
   // A window that no configuration names any more is left out if nothing is used in it.
   const others = all ? running(counter, now).filter((entry) => entry.used > 0 && !isNamed(entry)) : []
   const left = counter.flatMap((entry) => {
@@ -90,12 +90,12 @@ export function empty(counter: Counter, windows: readonly Window[], all: boolean
   }
 }
 
-/** The entries that still run at `now`. */
+/** The entries that still run at `now`, as far as their lengths say: a period of a calendar may have ended before. */
 export function running(counter: Counter, now: number): Counter {
   return counter.filter((e) => now < e.startedAt + e.seconds * 1000)
 }
 
-/** When the last window of the counter ends: until then a store must keep it. 0 for an empty counter. */
+/** When the last window of the counter ends at the latest: until then a store must keep it. 0 for an empty counter. */
 export function endsAt(counter: Counter): number {
   return counter.reduce((latest, e) => Math.max(latest, e.startedAt + e.seconds * 1000), 0)
 }

@@ -1,5 +1,5 @@
 import type { Charge, Decision } from './charge.ts'
-import { type Limit, NOT_RUNNING, resetAt, type Usage, usageAt } from './window.ts'
+import { endOf, type Limit, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
 export type Scope = 'Personal' | 'Global'
@@ -56,11 +56,10 @@ function addOver(
 ): void {
   for (let i = 0; i < limits.length; i++) {
     const limit = limits[i] as Limit
-    const { seconds } = limit.window
-    const usage = usageAt(usages[i] ?? NOT_RUNNING, seconds, at)
+    const usage = usageAt(usages[i] ?? NOT_RUNNING, limit.window, at)
     if (usage.used + cost <= limit.limit) continue
     // A window that has not started and still refuses would end one length from now.
-    const reset = usage === NOT_RUNNING ? at + seconds * 1000 : resetAt(usage, seconds)
+    const reset = endOf(limit.window, usage === NOT_RUNNING ? at : usage.startedAt)
     all.push({ scope, limit, used: usage.used, resetAt: reset })
   }
 }
@@ -125,7 +124,7 @@ export function neverFitsSentence(
   who: string,
 ): string {
   const tokens = `${cost} ${category} ${cost === 1 ? 'token' : 'tokens'}`
-  const of = `the ${scope} ${spoken(window.seconds)} limit of ${limit}${kept === undefined ? '' : ' for new users'}`
+  const of = `the ${scope} ${spoken(window)} limit of ${limit}${kept === undefined ? '' : ' for new users'}`
   return `${who} costs ${tokens}, more than ${of} ever allows; waiting does not help.`
 }
 
@@ -138,7 +137,7 @@ function sentence(
 ): string {
   if (never !== null) return neverFitsSentence(never, category, cost, 'This request')
   return (
-    `${scope} ${spoken(limit.window.seconds)} ${category} quota is used up${reserved(limit)}. ` +
+    `${scope} ${spoken(limit.window)} ${category} quota is used up${reserved(limit)}. ` +
     `Requests may continue after ${there} ${timeZone} (${offsetOf(resetAt, timeZone).name}).`
   )
 }
@@ -154,8 +153,11 @@ const UNITS = [
   [1, 'second'],
 ] as const
 
-/** `3600` as `1-hour`. */
-function spoken(seconds: number): string {
+const BY_CALENDAR = { day: 'daily', week: 'weekly', month: 'monthly' } as const
+
+/** `3600` as `1-hour`; a calendar window as `monthly`. */
+function spoken({ seconds, calendar }: Window): string {
+  if (calendar !== undefined) return BY_CALENDAR[calendar.unit]
   const [size, name] = UNITS.find(([unit]) => seconds % unit === 0) ?? [1, 'second']
   return `${seconds / size}-${name}`
 }

@@ -2,7 +2,7 @@ import { type Counter, usageOf } from './counter.ts'
 import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
 import type { Scope } from './refusal.ts'
-import { type Limit, NOT_RUNNING, resetAt } from './window.ts'
+import { beginOf, endOf, type Limit, NOT_RUNNING } from './window.ts'
 
 /** The gateway's own response with the quota of the caller. */
 export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
@@ -20,7 +20,7 @@ export interface WindowStatus {
   readonly used: number
   /** Never below 0, also if a limit was lowered under what is used. */
   readonly remaining: number
-  /** ISO 8601 UTC; `null` for a window that is not running. */
+  /** ISO 8601 UTC; `null` for a window that is not running. A calendar window always runs. */
   readonly startedAt: string | null
   readonly resetAt: string | null
 }
@@ -85,16 +85,18 @@ export function windowStatus(
   counter: Counter | undefined,
   at: number,
 ): WindowStatus {
-  const usage = usageOf(counter ?? [], window.seconds, at)
-  const runs = usage !== NOT_RUNNING
+  const usage = usageOf(counter ?? [], window, at)
+  // A period of a calendar runs without a charge.
+  const runs = usage !== NOT_RUNNING || window.calendar !== undefined
+  const startedAt = beginOf(window, usage === NOT_RUNNING ? at : usage.startedAt)
   return {
     scope,
     window: window.name,
     limit,
     used: usage.used,
     remaining: Math.max(0, limit - usage.used),
-    startedAt: runs ? new Date(usage.startedAt).toISOString() : null,
-    resetAt: runs ? new Date(resetAt(usage, window.seconds)).toISOString() : null,
+    startedAt: runs ? new Date(startedAt).toISOString() : null,
+    resetAt: runs ? new Date(endOf(window, startedAt)).toISOString() : null,
   }
 }
 

@@ -1,9 +1,11 @@
-import type { Calendar } from './calendar.ts'
+import { type Calendar, periodOf } from './calendar.ts'
 
 /**
  * The arithmetic of one window: pure, with the time as an argument.
  * A window starts with the first charge that is accepted, runs for its length and ends at `startedAt + length`. At that
- * millisecond it is over.
+ * millisecond it is over. A run of a calendar window ends with the period that its first charge lies in. It is shown from
+ * the beginning of that period. In the store it is named by its first charge, as any other: so no two have one name,
+ * whenever a window is emptied.
  */
 
 /** A kind of window. Its length is its identity in the store, so a renamed window keeps its usage. */
@@ -15,6 +17,9 @@ export interface Window {
   /** Whose periods a run of the window ends with. Absent for a window of a fixed length. */
   readonly calendar?: Calendar
 }
+
+/** What says how long a window runs. */
+export type Length = Pick<Window, 'seconds' | 'calendar'>
 
 /** Windows of one category. A section of the Redis store has room for as many (store/redis/sections.ts). */
 export const MOST_WINDOWS = 8
@@ -46,9 +51,19 @@ export function startOf(usage: Usage, now: number): number {
   return usage.startedAt === 0 ? now : usage.startedAt
 }
 
+/** The moment at which a run that starts then ends, in milliseconds since the epoch. */
+export function endOf({ seconds, calendar }: Length, startedAt: number): number {
+  return calendar === undefined ? startedAt + seconds * 1000 : periodOf(calendar, startedAt).to
+}
+
+/** The moment from which a run that starts then is shown: a period of a calendar begins without a charge. */
+export function beginOf({ calendar }: Length, startedAt: number): number {
+  return calendar === undefined ? startedAt : periodOf(calendar, startedAt).from
+}
+
 /** The moment at which a running window ends, in milliseconds since the epoch. */
-export function resetAt(usage: Usage, seconds: number): number {
-  return usage.startedAt + seconds * 1000
+export function resetAt(usage: Usage, window: Length): number {
+  return endOf(window, usage.startedAt)
 }
 
 /**
@@ -56,9 +71,14 @@ export function resetAt(usage: Usage, seconds: number): number {
  * counts as started now: the clock was ahead when it started. What was used in it stays, and it has its length left at
  * most.
  */
-export function usageAt(usage: Usage, seconds: number, now: number): Usage {
+export function usageAt(usage: Usage, window: Length, now: number): Usage {
   if (usage.startedAt > now) return { startedAt: now, used: usage.used }
-  return usage.startedAt !== 0 && now < resetAt(usage, seconds) ? usage : NOT_RUNNING
+  return usage.startedAt !== 0 && isRunning(usage.startedAt, window, now) ? usage : NOT_RUNNING
+}
+
+/** The period of `now` is the one that is remembered. */
+function isRunning(startedAt: number, { seconds, calendar }: Length, now: number): boolean {
+  return calendar === undefined ? now < startedAt + seconds * 1000 : startedAt >= periodOf(calendar, now).from
 }
 
 /**

@@ -46,7 +46,7 @@ export function rateLimitFields({ category, cost, limits: own }: Charge, decisio
   const limits = decision.limits ?? own
   return [
     'RateLimit-Policy',
-    rateLimitPolicy(category, limits),
+    rateLimitPolicy(category, limits, decision.at),
     'RateLimit',
     rateLimit(category, limits, decision, cost),
   ]

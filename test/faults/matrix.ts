@@ -337,7 +337,7 @@ async function booksOf({ witness, upstream }: World, { category }: Column): Prom
   const each = await Promise.all(
     [...requests].map(async ([user, { length }]) => {
       const { at, personal, global } = await witness.readUsage(user, [category])
-      const used = (counters: readonly Counter[]): number => usageOf(counters[0] ?? [], DAY, at).used
+      const used = (counters: readonly Counter[]): number => usageOf(counters[0] ?? [], { seconds: DAY }, at).used
       return { user, used: used(personal), seen: length * COST, all: used(global) }
     }),
   )

@@ -326,12 +326,12 @@ async function usedByEach(): Promise<{ all: number; each: Map<string, number> }>
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const { at, users, next } = await store.scanUsers(cursor ?? null)
       for (const { user, counters } of users) {
-        each.set(user, usageOf(counters.get(LENIENT) ?? [], DAY, at).used)
+        each.set(user, usageOf(counters.get(LENIENT) ?? [], { seconds: DAY }, at).used)
       }
       cursor = next
     }
     const { at, global } = await store.readUsage('nobody', [LENIENT])
-    return { all: usageOf(global[0] ?? [], DAY, at).used, each }
+    return { all: usageOf(global[0] ?? [], { seconds: DAY }, at).used, each }
   } finally {
     await store.close()
   }

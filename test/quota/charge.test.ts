@@ -96,9 +96,7 @@ describe('any history of charges', () => {
           const before = dump()
           const room = (user: string | null, limits: readonly Limit[]): boolean => {
             const counter = structuredClone(counterOf(user, charge.category))
-            return limits.every(
-              ({ window, limit }) => limit - usageOf(counter, window.seconds, now).used >= charge.cost,
-            )
+            return limits.every(({ window, limit }) => limit - usageOf(counter, window, now).used >= charge.cost)
           }
           const fits = room(charge.user, personal) && (charge.limits.global === null || room(null, global))
           const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, now) as [Decision]

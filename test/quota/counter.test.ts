@@ -22,12 +22,12 @@ describe('usageOf', () => {
   const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
 
   it('counts a window until the millisecond at which it ends', () => {
-    expect(usageOf(counter, 60, T + 59_999)).toMatchObject({ startedAt: T, used: 4 })
-    expect(usageOf(counter, 60, T + 60_000)).toBe(NOT_RUNNING)
+    expect(usageOf(counter, { seconds: 60 }, T + 59_999)).toMatchObject({ startedAt: T, used: 4 })
+    expect(usageOf(counter, { seconds: 60 }, T + 60_000)).toBe(NOT_RUNNING)
   })
 
   it('finds a window by its length alone', () => {
-    expect(usageOf(counter, 3600, T)).toBe(NOT_RUNNING)
+    expect(usageOf(counter, { seconds: 3600 }, T)).toBe(NOT_RUNNING)
   })
 })
 
@@ -38,8 +38,11 @@ describe('usageToCharge', () => {
       { seconds: 3600, startedAt: T + 5000, used: 4 },
     ]
     const told: number[] = []
-    expect(usageToCharge(counter, 60, T, (ms) => told.push(ms))).toMatchObject({ startedAt: T, used: 4 })
-    expect(usageToCharge(counter, 60, T + 1000, (ms) => told.push(ms))).toMatchObject({ startedAt: T, used: 4 })
+    expect(usageToCharge(counter, { seconds: 60 }, T, (ms) => told.push(ms))).toMatchObject({ startedAt: T, used: 4 })
+    expect(usageToCharge(counter, { seconds: 60 }, T + 1000, (ms) => told.push(ms))).toMatchObject({
+      startedAt: T,
+      used: 4,
+    })
     expect(told).toEqual([5000])
     // Nobody asked for the other one.
     expect(counter[1]?.startedAt).toBe(T + 5000)
@@ -48,9 +51,9 @@ describe('usageToCharge', () => {
   it('leaves what runs and what has ended as it is', () => {
     const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
     const told: number[] = []
-    expect(usageToCharge(counter, 60, T, (ms) => told.push(ms))).toBe(counter[0])
-    expect(usageToCharge(counter, 60, T + 60_000, (ms) => told.push(ms))).toBe(NOT_RUNNING)
-    expect(usageToCharge(counter, 3600, T, (ms) => told.push(ms))).toBe(NOT_RUNNING)
+    expect(usageToCharge(counter, { seconds: 60 }, T, (ms) => told.push(ms))).toBe(counter[0])
+    expect(usageToCharge(counter, { seconds: 60 }, T + 60_000, (ms) => told.push(ms))).toBe(NOT_RUNNING)
+    expect(usageToCharge(counter, { seconds: 3600 }, T, (ms) => told.push(ms))).toBe(NOT_RUNNING)
     expect([told, counter]).toEqual([[], [{ seconds: 60, startedAt: T, used: 4 }]])
   })
 })

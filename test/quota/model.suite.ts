@@ -166,7 +166,7 @@ function checkEnds(charge: Charge, decision: Decision): void {
   for (const [{ window }, usage] of both) {
     if (usage === undefined || usage.startedAt === 0) continue
     expect(usage.startedAt).toBeLessThanOrEqual(decision.at)
-    expect(resetAt(usage, window.seconds)).toBeGreaterThan(decision.at)
+    expect(resetAt(usage, window)).toBeGreaterThan(decision.at)
   }
   for (const { limit, resetAt } of violations(charge, decision)) {
     expect(resetAt).toBeLessThanOrEqual(decision.at + limit.window.seconds * 1000)

@@ -49,7 +49,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   async function used(user: string, category = 'read'): Promise<{ personal: number[]; global: number[] }> {
     const { at, personal, global } = await under.store.readUsage(user, [category])
     const of = (counter: (typeof personal)[number] | undefined): number[] =>
-      [MINUTE, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)
+      [MINUTE, DAY].map((window) => usageOf(counter ?? [], window, at).used)
     return { personal: of(personal[0]), global: of(global[0]) }
   }
 
@@ -259,7 +259,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       const { personal, global } = await under.store.readUsage('a', ['read'])
       const at = later?.at ?? 0
       for (const counter of [personal[0], global[0]]) {
-        expect([SECOND, DAY].map(({ seconds }) => usageOf(counter ?? [], seconds, at).used)).toEqual([4, 4])
+        expect([SECOND, DAY].map((window) => usageOf(counter ?? [], window, at).used)).toEqual([4, 4])
       }
     })
   })
@@ -358,7 +358,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     const everybody = { read: (300 * 301) / 2, write: 300, none: 0 } as Record<string, number>
     snapshots.forEach(({ at, personal, global }, i) => {
       const daily = (counters: typeof personal): number[] =>
-        counters.map((counter) => usageOf(counter, 86_400, at).used)
+        counters.map((counter) => usageOf(counter, { seconds: 86_400 }, at).used)
       const own = { read: i + 1, write: 1, none: 0 } as Record<string, number>
       expect(daily(personal)).toEqual(asked[i]?.map((category) => own[category]))
       expect(daily(global)).toEqual(asked[i]?.map((category) => everybody[category]))

@@ -29,15 +29,48 @@ const decision = (personal: Usage[], global: Usage[] | null): Decision => ({
 
 describe('RateLimit-Policy', () => {
   it('names each window with its quota and its length in seconds', () => {
-    expect(rateLimitPolicy('read', LIMITS)).toBe(
+    expect(rateLimitPolicy('read', LIMITS, AT)).toBe(
       '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400, "global-read-1h";q=12000;w=3600',
     )
   })
 
   it('has no global entry if the global scope does not apply', () => {
-    expect(rateLimitPolicy('read', { ...LIMITS, global: null })).toBe(
+    expect(rateLimitPolicy('read', { ...LIMITS, global: null }, AT)).toBe(
       '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400',
     )
+  })
+})
+
+describe('the fields of a calendar window', () => {
+  const month = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'UTC' } } as const
+  const limits: Limits = {
+    personal: [
+      { window: HOUR, limit: 9 },
+      { window: month, limit: 99 },
+    ],
+    organisation: null,
+    global: null,
+  }
+
+  it('have the length of its period, which changes with the month', () => {
+    const lengths = [Date.UTC(2028, 0, 31), Date.UTC(2028, 1, 29), Date.UTC(2028, 0, 31)].map(
+      (at) => /month";q=99;w=(\d+)$/.exec(rateLimitPolicy('read', limits, at))?.[1],
+    )
+    expect(lengths).toEqual([31, 29, 31].map((days) => String(days * 86_400)))
+  })
+
+  it('have the seconds to the end of its period, also before the first charge', () => {
+    const at = Date.UTC(2028, 1, 29, 23, 59, 58, 1)
+    for (const startedAt of [0, Date.UTC(2028, 1, 3)]) {
+      const used = startedAt === 0 ? 0 : 4
+      const text = rateLimit('read', limits, {
+        at,
+        personal: [IDLE, { startedAt, used }],
+        organisation: null,
+        global: null,
+      })
+      expect(text).toBe(`"personal-read-1h";r=9, "personal-read-month";r=${99 - used};t=2`)
+    }
   })
 })
 
@@ -85,7 +118,7 @@ describe('RateLimit', () => {
         const list: Limit[] = lengths.map((s) => ({ window: { name: `${s}s`, seconds: s }, limit }))
         const usages = list.map(({ window }) => ({ startedAt: AT - Math.min(age, window.seconds * 1000 - 1), used }))
         const limits: Limits = { personal: list, organisation: null, global: both ? list : null }
-        const policy = parseList(rateLimitPolicy('read', limits))
+        const policy = parseList(rateLimitPolicy('read', limits, AT))
         const state = parseList(rateLimit('read', limits, decision(usages, both ? usages : null)))
         expect(state.map(([name]) => name)).toEqual(policy.map(([name]) => name))
         expect(policy.map(([, p]) => p)).toEqual(

@@ -64,6 +64,29 @@ describe('the body of a 429', () => {
     )
   })
 
+  const MONTH = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'Asia/Shanghai' } } as const
+
+  it('says when the month ends in its zone, to the second', () => {
+    const body = refusalBody(...refused(1, [[MONTH, 5, { startedAt: STARTED, used: 5 }]]), 'Asia/Shanghai')
+    expect(body.msg).toBe(
+      'Personal monthly read quota is used up. Requests may continue after 2026-09-01 00:00:00 Asia/Shanghai (UTC+8).',
+    )
+    expect(body.quota.resetAt).toBe('2026-08-31T16:00:00.000Z')
+    expect(body.retryAfterSeconds).toBe((Date.UTC(2026, 7, 31, 16) - AT) / 1000)
+  })
+
+  it('names the end of the month, and its limit, for what costs more than that ever allows', () => {
+    const body = refusalBody(...refused(6, [[MONTH, 5, IDLE]]), 'UTC')
+    expect(body.quota.resetAt).toBe('2026-08-31T16:00:00.000Z')
+    expect(body.msg).toContain('more than the Personal monthly limit of 5 ever allows')
+  })
+
+  it.each(['day', 'week', 'month'] as const)('has a word for a calendar window: %s', (unit) => {
+    const window = { name: 'w', seconds: 2_707_201, calendar: { unit, zone: 'UTC' } }
+    const word = { day: 'daily', week: 'weekly', month: 'monthly' }[unit]
+    expect(message(refused(1, [[window, 5, { startedAt: AT, used: 5 }]]), 'UTC')).toContain(`Personal ${word} read`)
+  })
+
   it('names the global scope, the category and the window in its sentence', () => {
     const of = refused(4, [[FIVE, 400, IDLE]], [[FIVE, 6, { startedAt: STARTED, used: 3 }]], 'write')
     expect(message(of, 'UTC')).toMatch(/^Global 5-hour write quota is used up\./)

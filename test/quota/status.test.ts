@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createPolicy, type LimitTable, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
-import { globalStatus, limitsInForce, quotaStatus } from '../../src/quota/status.ts'
+import { globalStatus, limitsInForce, quotaStatus, windowStatus } from '../../src/quota/status.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)
 const STARTED = Date.UTC(2026, 7, 6, 14, 30)
@@ -50,6 +50,21 @@ describe('the quota status', () => {
       startedAt: '2026-08-06T14:30:00.000Z',
       resetAt: '2026-08-06T15:30:00.000Z',
     })
+  })
+
+  it('shows a calendar window from the beginning of its period to the next, also before the first charge', () => {
+    const month = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'Asia/Shanghai' } } as const
+    const of = (used: number, counter: readonly { startedAt: number; used: number }[]) => {
+      const entries = counter.map((entry) => ({ seconds: month.seconds, ...entry }))
+      expect(windowStatus('Personal', { window: month, limit: 5 }, entries, AT)).toMatchObject({
+        used,
+        startedAt: '2026-07-31T16:00:00.000Z',
+        resetAt: '2026-08-31T16:00:00.000Z',
+      })
+    }
+    of(0, [])
+    of(3, [{ startedAt: STARTED, used: 3 }])
+    of(0, [{ startedAt: Date.UTC(2026, 6, 31, 15, 59, 59, 999), used: 3 }])
   })
 
   it('shows a window that is not running as empty, with no start and no reset', () => {

@@ -412,12 +412,12 @@ export const MUTATIONS: readonly Mutation[] = [
     'now <= e.startedAt + e.seconds * 1000',
   ]),
   shared(WINDOW, 'a window ends a millisecond late', [
-    'now < resetAt(usage, seconds)',
-    'now <= resetAt(usage, seconds)',
+    'now < startedAt + seconds * 1000',
+    'now <= startedAt + seconds * 1000',
   ]),
   shared(WINDOW, 'a window ends a millisecond early', [
-    'now < resetAt(usage, seconds)',
-    'now < resetAt(usage, seconds) - 1',
+    'now < startedAt + seconds * 1000',
+    'now < startedAt + seconds * 1000 - 1',
   ]),
   // The embedded store.
   sqlite('counters.ts', 'the embedded store answers a repeated batch anew', [

@@ -287,7 +287,7 @@ const endsOf = ({ limits }: Charge, { personal, global }: Decision): number[] =>
 const endIn =
   (usages: readonly Usage[]) =>
   ({ window }: Limit, i: number) =>
-    resetAt(usages[i] as Usage, window.seconds)
+    resetAt(usages[i] as Usage, window)
 
 /** Each store forgets what has ended in its own time: a clock set back behind such an end may find it in one of the two. */
 it('both stores decide alike while their clock is set forth, and back within what runs', async () => {

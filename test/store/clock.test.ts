@@ -149,7 +149,7 @@ describe.each([
       clocked.set(ahead)
       const { at, personal, global } = await clocked.store.readUsage('a', ['read'])
       for (const counter of [personal[0], global[0]]) {
-        expect(usageOf(counter ?? [], 3600, at)).toEqual({ startedAt: at, used: 10 })
+        expect(usageOf(counter ?? [], { seconds: 3600 }, at)).toEqual({ startedAt: at, used: 10 })
       }
     }
     expect(starts()).toBe(0)
@@ -208,7 +208,7 @@ describe.each([
       refunds: [{ charge: one, decision }],
     })
     const { at, personal } = await clocked.store.readUsage('a', ['read'])
-    expect(usageOf(personal[0] ?? [], 3600, at)).toMatchObject({ startedAt: after.at, used: 15 })
+    expect(usageOf(personal[0] ?? [], { seconds: 3600 }, at)).toMatchObject({ startedAt: after.at, used: 15 })
   })
 
   it('a process that died then leaves the list, and those that live stay in it', async () => {

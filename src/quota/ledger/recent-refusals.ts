@@ -111,6 +111,6 @@ function endsOf({ personal, global }: Limits, decision: Decision): number[] {
 function addEnds(ends: number[], limits: readonly Limit[], usages: readonly Usage[]): void {
   for (let i = 0; i < limits.length; i++) {
     const usage = usages[i] ?? NOT_RUNNING
-    if (usage.startedAt !== 0) ends.push(resetAt(usage, (limits[i] as Limit).window.seconds))
+    if (usage.startedAt !== 0) ends.push(resetAt(usage, (limits[i] as Limit).window))
   }
 }

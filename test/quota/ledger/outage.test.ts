@@ -43,7 +43,7 @@ function bank() {
     settle: (charges: readonly Charge[], at: number, refunds: Parameters<typeof settleBatch>[0]['refunds'] = []) =>
       settleBatch({ charges, refunds }, counterOf, at),
     used: (user: string | null, at: number) =>
-      [HOUR, DAY].map(({ seconds }) => usageOf(counterOf(user, 'read'), seconds, at).used),
+      [HOUR, DAY].map((window) => usageOf(counterOf(user, 'read'), window, at).used),
   }
 }
 function pay(open: Outage, to: ReturnType<typeof bank>, at = AT): number {

@@ -85,7 +85,7 @@ async function used(users: readonly string[] = ['alice']): Promise<{ all: number
   const snapshots = await Promise.all(users.map((user) => direct.readUsage(user, ['read'])))
   await direct.close()
   const of = (counter: Parameters<typeof usageOf>[0] | undefined, at: number): number =>
-    usageOf(counter ?? [], DAY.seconds, at).used
+    usageOf(counter ?? [], DAY, at).used
   return {
     all: of(snapshots[0]?.global[0], snapshots[0]?.at ?? 0),
     each: snapshots.map((s) => of(s.personal[0], s.at)),

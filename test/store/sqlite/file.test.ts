@@ -53,7 +53,7 @@ const settle = (store: Store, ...charges: Charge[]): Promise<readonly Decision[]
   store.settle({ instance: 'file', sequence: ++sequence, refunds: [], charges })
 async function used(store: Store, user: string): Promise<[personal: number, global: number]> {
   const { at, personal, global } = await store.readUsage(user, ['read'])
-  return [usageOf(personal[0] ?? [], DAY.seconds, at).used, usageOf(global[0] ?? [], DAY.seconds, at).used]
+  return [usageOf(personal[0] ?? [], DAY, at).used, usageOf(global[0] ?? [], DAY, at).used]
 }
 
 describe('the file of the embedded store', () => {
