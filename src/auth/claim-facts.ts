@@ -1,6 +1,7 @@
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
-import { forwardable, integerOf, jsonAt } from './claim-path.ts'
+import { jsonAt } from '../lib/json-path.ts'
+import { forwardable, integerOf } from './claim-path.ts'
 import { type JsonObject, member } from './jwt-encoding.ts'
 import { type Caller, invalid } from './verdict.ts'
 

@@ -21,7 +21,7 @@ export interface IssuerOptions extends FactClaims {
     | { readonly kind: 'secret'; readonly secret: string }
   /** Allowed values of `alg`. HS256, HS384 and HS512 go with a secret only, and a secret only with them. */
   readonly algorithms: readonly string[]
-  /** The claim that holds the user id, by path, for example `sub` or `app.user` (claim-path.ts). */
+  /** The claim that holds the user id, by path, for example `sub` or `app.user` (lib/json-path.ts). */
   readonly userClaim: string
   /** Allowed difference of clocks in seconds, 0 or more. A token is never remembered past its `exp` all the same. */
   readonly clockToleranceSeconds: number
