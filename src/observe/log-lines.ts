@@ -48,6 +48,8 @@ const STORE = {
       ? line('warn', 'what was admitted while the store was out is never charged', { tokens: seen.tokens })
       : null,
   refunds_lost: (seen) => line('warn', 'what was to be given back may stay charged', { tokens: seen.tokens }),
+  additions_lost: (seen) =>
+    line('warn', 'what responses cost beyond the charge may never be charged', { tokens: seen.tokens }),
   store_recovered: (seen) => line('info', 'the store answers again', { downMs: Math.round(seen.downMs) }),
   store_warning: (seen) => line('warn', 'store warning', { detail: scrub(seen.message) }),
   outcome_unknown: (seen) =>

@@ -112,6 +112,8 @@ export type Observation =
   | { readonly type: 'outage_settled'; readonly tokens: number }
   /** So many tokens were to be given back, and nobody will learn whether the store has: given up, or at the end of the process. */
   | { readonly type: 'refunds_lost'; readonly tokens: number }
+  /** What responses said beyond the cost, and nobody knows whether it is charged. */
+  | { readonly type: 'additions_lost'; readonly tokens: number }
   | { readonly type: 'store_warning'; readonly message: string }
   | { readonly type: 'log_lost'; readonly lines: number }
   | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }

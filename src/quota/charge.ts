@@ -43,11 +43,18 @@ export interface Decision {
   readonly limits?: Limits
 }
 
-/** A charge that was accepted, to be given back. */
+/** A charge that was accepted, to be given back, or of which another amount turned out to be right. */
 export interface Refund {
   readonly charge: Charge
   /** The decision that accepted it: it names the runs of the windows that were charged. */
   readonly decision: Decision
+  /** Whole tokens to give back; below 0, to charge in addition, whatever the limits say. Default the cost. */
+  readonly amount?: number
+}
+
+/** The tokens that a refund gives back. */
+export function amountOf({ charge, amount = charge.cost }: Refund): number {
+  return amount
 }
 
 /** Many charges and refunds settled as one, in order, refunds first. */
@@ -128,15 +135,17 @@ function add(cost: number, counter: Counter, usages: MutableUsage[], limits: rea
   }
 }
 
-function giveBack({ charge, decision }: Refund, counterOf: CounterOf): void {
-  const { user, category, cost, limits } = charge
+function giveBack(refund: Refund, counterOf: CounterOf): void {
+  const { charge, decision } = refund
+  const { user, category, limits } = charge
+  const amount = amountOf(refund)
   const personal = counterOf(user, category)
   limits.personal.forEach(({ window }, i) => {
-    takeBack(personal, window.seconds, cost, decision.personal[i]?.startedAt ?? 0)
+    takeBack(personal, window.seconds, amount, decision.personal[i]?.startedAt ?? 0)
   })
   if (limits.global === null || decision.global === null) return
   const global = counterOf(null, category)
   limits.global.forEach(({ window }, i) => {
-    takeBack(global, window.seconds, cost, decision.global?.[i]?.startedAt ?? 0)
+    takeBack(global, window.seconds, amount, decision.global?.[i]?.startedAt ?? 0)
   })
 }

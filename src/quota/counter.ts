@@ -55,12 +55,12 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
 }
 
 /**
- * Takes `cost` back from the very run of the window that was charged. A later run is left alone, and so is a run whose
+ * Takes an amount back from the very run of the window that was charged, or adds one that is below 0. A later run is left alone, and so is a run whose
  * start was set to another moment since. What an ended window still holds counts nowhere.
  */
-export function takeBack(counter: Counter, seconds: number, cost: number, startedAt: number): void {
+export function takeBack(counter: Counter, seconds: number, amount: number, startedAt: number): void {
   const entry = counter.find((e) => e.seconds === seconds && e.startedAt === startedAt)
-  if (entry !== undefined) entry.used = Math.max(0, entry.used - cost)
+  if (entry !== undefined) entry.used = Math.max(0, entry.used - amount)
 }
 
 /** The windows of a counter that are left after others were emptied, and what was used in those. */

@@ -30,7 +30,8 @@ type Step =
   | {
       readonly kind: 'batch'
       readonly charges: readonly Charge[]
-      readonly refunds: readonly number[]
+      /** Which charge, and what it is to cost; `null` for nothing, as a refund has it. */
+      readonly refunds: readonly (readonly [which: number, cost: number | null])[]
       readonly replyLost: boolean
     }
   | { readonly kind: 'pass'; readonly ms: number }
@@ -67,7 +68,7 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
       arbitrary: fc.record({
         kind: fc.constant('batch' as const),
         charges: fc.array(charge, { maxLength: 6 }),
-        refunds: fc.array(fc.nat(1000), { maxLength: 2 }),
+        refunds: fc.array(fc.tuple(fc.nat(1000), fc.constantFrom(null, null, 0, 1, 5, 90)), { maxLength: 2 }),
         replyLost: fc.boolean(),
       }),
     },
@@ -122,15 +123,17 @@ async function play(steps: readonly Step[], store: ClockedStore): Promise<void> 
     } else if (step.kind === 'reset') await reset(step.change, store, model, now)
     else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
     else {
-      const given = step.refunds.flatMap((at) =>
-        refundable.length > 0 ? refundable.splice(at % refundable.length, 1) : [],
-      )
-      for (const { number } of given) model.refund(number, now)
+      const given = step.refunds.flatMap(([which, cost]) => {
+        const [chosen] = refundable.length > 0 ? refundable.splice(which % refundable.length, 1) : []
+        if (chosen === undefined) return []
+        model.refund(chosen.number, cost ?? 0, now)
+        return cost === null ? chosen.refund : { ...chosen.refund, amount: chosen.refund.charge.cost - cost }
+      })
       const batch = {
         instance: 'model',
         sequence: ++sequence,
         charges: step.charges,
-        refunds: given.map((g) => g.refund),
+        refunds: given,
       }
       let decisions = await store.settle(batch, now)
       // A lost reply: the same batch goes out again, a little later.

@@ -50,10 +50,10 @@ export class Model {
     return { decision: { accepted, at: now, personal: usages.slice(0, own), organisation: null, global }, number }
   }
 
-  /** Gives back in the runs that still are what they were at the charge. */
-  refund(number: number, now: number): void {
+  /** Lets a charge count with another cost in the runs that still are what they were at the charge. */
+  refund(number: number, cost: number, now: number): void {
     for (const { run, startedAt, seconds } of this.#charged.get(number) ?? []) {
-      if (run.startedAt === startedAt && now < startedAt + seconds * 1000) run.costs.delete(number)
+      if (run.startedAt === startedAt && now < startedAt + seconds * 1000) run.costs.set(number, cost)
     }
   }
 

@@ -232,6 +232,47 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
     })
 
+    it('of an amount gives back so much of the charge, once', async () => {
+      const one = charge('a', 7, of)
+      const [decision] = await settle([one, charge('a', 2, of)])
+      const refunds = [{ charge: one, decision: decision as Decision, amount: 4 }]
+      const batch = { instance: 'test', sequence: ++sequence, charges: [], refunds }
+      await under.store.settle(batch)
+      await under.store.settle(batch)
+      expect(await used('a')).toEqual({ personal: [5, 5], global: [5, 5] })
+    })
+
+    it('of an amount below 0 charges in addition, above every limit', async () => {
+      const one = charge('a', 7, of)
+      const [decision] = await settle([one])
+      await settle([charge('b', 1, of)], [{ charge: one, decision: decision as Decision, amount: -30 }])
+      expect(await used('a')).toEqual({ personal: [37, 37], global: [37, 37] })
+      expect((await used('b')).personal).toEqual([0, 0])
+    })
+
+    it('of an amount below 0 adds nothing to a later run of the window', async () => {
+      const short = limits([10, 20], [20, 20], SECOND)
+      const one = charge('a', 5, short)
+      const [decision] = await settle([one])
+      await under.pass(1000)
+      const [later] = await settle(
+        [charge('a', 4, short)],
+        [{ charge: one, decision: decision as Decision, amount: -3 }],
+      )
+      const windows = [...(later?.personal ?? []), ...(later?.global ?? [])]
+      expect(windows.map((each) => each.used)).toEqual([4, 12, 4, 12])
+    })
+
+    it('of an amount below 0 stops at the most that a window can hold', async () => {
+      const hour = { name: '1h', seconds: 3600 }
+      const hours = [{ window: hour, limit: 10 ** 12 }]
+      const one = charge('a', 10 ** 12, { personal: hours, organisation: null, global: null })
+      const [decision] = await settle([one])
+      await settle([], [{ charge: one, decision: decision as Decision, amount: -(10 ** 9) }])
+      const { at, personal } = await under.store.readUsage('a', ['read'])
+      expect(usageOf(personal[0] ?? [], hour, at).used).toBeGreaterThanOrEqual(10 ** 12)
+    })
+
     it('comes before the charges of its batch', async () => {
       const one = charge('a', 10, of)
       const [decision] = await settle([one])

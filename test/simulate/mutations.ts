@@ -27,6 +27,7 @@ const LOCAL = 'src/quota/ledger/local-decisions.ts'
 const SENDER = 'src/quota/ledger/sender.ts'
 const ALLOWANCE = 'src/quota/ledger/outage-allowance.ts'
 const DEBTS = 'src/quota/ledger/outage-debts.ts'
+const OUTAGE = 'src/quota/ledger/outage.ts'
 const DEBT = 'src/quota/ledger/debt.ts'
 const RUNS = 'src/quota/ledger/debt-runs.ts'
 const CHARGE = 'src/quota/charge.ts'
@@ -97,7 +98,8 @@ export const MUTATIONS: readonly Mutation[] = [
   lua('the script lets one too many pass', ['    fits = cost <= own[ROOM]', '    fits = cost <= own[ROOM] + 1']),
   lua('the script keeps what was used in an ended window', ['section[i], section[n + i] = 0, 0', 'section[i] = 0']),
   lua('the script gives back to the wrong run of a window', [' and started == refund[r + 1]', '']),
-  lua('the script gives back twice', ['math.max(0, used - cost)', 'math.max(0, used - 2 * cost)']),
+  lua('the script gives back twice', ['math.max(0, used - amount)', 'math.max(0, used - 2 * amount)']),
+  lua('the script charges nothing in addition', ['math.max(0, used - amount)', 'math.max(0, used - math.abs(amount))']),
   lua('the script does not write what it gave back', ['values[key], whole[key] = bytes, true', 'values[key] = bytes']),
   lua('the script refuses forced charges above the limit', ['if fits or plan[2] == 1 then', 'if fits then']),
   lua('the script lets a counter end with its first window', [
@@ -397,6 +399,26 @@ export const MUTATIONS: readonly Mutation[] = [
     'for (const refund of batch.refunds) giveBack(refund, counterOf)\n',
     'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, counterOf)))\n',
   ]),
+  shared(COUNTER, 'nothing is charged in addition', ['entry.used - amount)', 'entry.used - Math.abs(amount))']),
+  shared(CHARGE, 'every refund is of the whole cost', ['  return amount\n', '  return charge.cost\n']),
+  edit(
+    DEBTS,
+    'every refund takes the whole cost out of a debt',
+    ['cost: amount }, refund.decision', 'cost: refund.charge.cost }, refund.decision'],
+    ['ledger'],
+  ),
+  edit(
+    OUTAGE,
+    'the amount of a refund is forgotten while nobody knows what the store has counted',
+    ['[{ ...refund, decision: byStore }]', '[{ charge: refund.charge, decision: byStore }]'],
+    ['ledger'],
+  ),
+  edit(
+    RUNS,
+    'the amount of a refund is forgotten when its debt is paid',
+    ['return [{ ...refund, charge:', 'return [{ charge:'],
+    ['ledger'],
+  ),
   shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),
   shared(CHARGE, 'each charge starts its windows anew', [
     'usage.startedAt = startOf(usage, now)',

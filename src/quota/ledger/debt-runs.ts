@@ -24,7 +24,7 @@ export function addRuns(owed: Runs, runs: Runs): void {
   for (const scope of SCOPES) for (const run of runs[scope]) addRun(owed[scope], run)
 }
 
-/** Takes what was added with these runs out again, as far as they still count. */
+/** Takes what was added with these runs out again, as far as they still count; what is below 0 is added. */
 export function removeRuns(owed: Runs, runs: Runs): void {
   for (const scope of SCOPES) {
     for (const run of runs[scope]) {
@@ -89,7 +89,8 @@ function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
  * What a paid part is to give back for a charge, in the windows whose runs the charge was part of.
  * @param paid the store's decision for the part
  */
-export function refundOf(owed: Runs, part: Charge, paid: Decision, { charge, decision }: Refund): Refund[] {
+export function refundOf(owed: Runs, part: Charge, paid: Decision, refund: Refund): Refund[] {
+  const { charge, decision } = refund
   const runs = runsOf(charge, decision)
   const own = countedIn(part.limits.personal, paid.personal, owed.personal, runs.personal)
   const all = countedIn(part.limits.global ?? [], paid.global ?? [], owed.global, runs.global)
@@ -97,7 +98,7 @@ export function refundOf(owed: Runs, part: Charge, paid: Decision, { charge, dec
   const isGlobal = all.limits.length > 0
   const limits = { personal: own.limits, organisation: null, global: isGlobal ? all.limits : null }
   const usages = { personal: own.usages, organisation: null, global: isGlobal ? all.usages : null }
-  return [{ charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
+  return [{ ...refund, charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
 }
 
 /** Of windows that were paid, those whose local run is among `runs`, with what the store said of them. */

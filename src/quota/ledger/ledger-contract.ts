@@ -19,7 +19,10 @@ export interface Ledger {
    * @throws LedgerFull if more charges wait than the ledger takes
    */
   charge(charge: Charge): Promise<Decision>
-  /** Gives an accepted charge back; settled with the next batch. Call it at most once for a decision. Nothing happens after `close`. */
+  /**
+   * Gives an accepted charge back, or the refund's `amount` of tokens, which may be below 0; settled with the next batch. Call it at
+   * most once for a decision. Nothing happens after `close`.
+   */
   refund(refund: Refund): void
   /**
    * Windows of everybody were emptied in the store: what was used of their shares during an outage counts no more. What is

@@ -56,13 +56,14 @@ export class OutageAllowance {
    * The share is free again, in the runs that the decision names.
    * @param moved as it was when the charge was decided
    */
-  giveBack({ charge, decision }: Refund, moved: number): void {
+  giveBack(refund: Refund, moved: number): void {
+    const { charge, decision } = refund
     const { limits = charge.limits, personal, global, at } = decision
     const ms = this.#moved - moved
     const now = (usages: readonly Usage[]): Usage[] => usages.map((u) => ({ ...u, startedAt: u.startedAt + ms }))
     const there = { ...decision, personal: now(personal), global: global === null ? null : now(global) }
     const counters = this.#countersOf(this.#users.get(userOf(charge)) ?? [])
-    settleBatch({ refunds: [{ charge: { ...charge, limits }, decision: there }], charges: [] }, counters, at)
+    settleBatch({ refunds: [{ ...refund, charge: { ...charge, limits }, decision: there }], charges: [] }, counters, at)
   }
 
   /** Empties the windows of everybody here, as was done in the store. */

@@ -1,4 +1,4 @@
-import type { Charge, Decision, Refund } from '../charge.ts'
+import { amountOf, type Charge, type Decision, type Refund } from '../charge.ts'
 import { createDebt, type Debt, final, inStore, join, keyOf } from './debt.ts'
 import { addRuns, isOver, partsOf, removeRuns, runsOf } from './debt-runs.ts'
 
@@ -47,18 +47,19 @@ export class OutageDebts {
   }
 
   /**
-   * Takes a charge out of its debt.
+   * Takes a charge, or a part of it, out of its debt; an amount below 0 is owed in addition.
    * @returns what the store is to give back for it, or `null` while it is not known whether the store has counted it
    */
   giveBack(first: Debt, refund: Refund): readonly Refund[] | null {
     const debt = final(first)
     if (debt.state === 'taken') return null
     if (debt.state === 'settled') return inStore(debt, refund)
-    const { charge, decision } = refund
-    debt.tokens -= charge.cost
-    removeRuns(debt.owed, runsOf(charge, decision))
+    const amount = amountOf(refund)
+    debt.tokens -= amount
+    removeRuns(debt.owed, runsOf({ ...refund.charge, cost: amount }, refund.decision))
     if (debt.tokens === 0) this.#open.delete(debt.key)
-    this.#count('given_back', charge.cost)
+    if (amount > 0) this.#count('given_back', amount)
+    else this.#count('owed', -amount)
     return []
   }
 

@@ -70,7 +70,7 @@ export class Outage {
   }
 
   /**
-   * Gives a charge back that was accepted here.
+   * Gives a charge back that was accepted here, or a part of it, or charges more for it. At most once for each charge.
    * @returns what the store is to give back for it, or `null` while it is not known whether the store has counted it
    */
   giveBack(refund: Refund): readonly Refund[] | null {
@@ -118,7 +118,7 @@ export class Outage {
   }
 
   #inStoreOf({ debt, byStore }: Admission, refund: Refund): readonly Refund[] | null {
-    if (byStore !== null) return [{ charge: refund.charge, decision: byStore }]
+    if (byStore !== null) return [{ ...refund, decision: byStore }]
     return debt === null ? null : this.#debts.giveBack(debt, refund)
   }
 }

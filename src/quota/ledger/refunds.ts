@@ -1,5 +1,5 @@
 import type { Observer } from '../../observe/observation.ts'
-import type { Refund } from '../charge.ts'
+import { amountOf, type Refund } from '../charge.ts'
 import type { Outage } from './outage.ts'
 
 export interface RefundsOptions {
@@ -10,7 +10,7 @@ export interface RefundsOptions {
 const NONE: readonly Refund[] = []
 
 /**
- * What is to be given back.
+ * What is to be given back, or to be charged in addition: a refund of an amount below 0.
  *
  * | A refund | Event                                                                       | Next              |
  * |----------|-----------------------------------------------------------------------------|-------------------|
@@ -80,7 +80,10 @@ export class Refunds {
 
   /** Refunds that were sent may have been made: nobody will know. */
   #reportLost(lost: readonly Refund[]): void {
-    const tokens = lost.reduce((sum, { charge }) => sum + charge.cost, 0)
+    const amounts = lost.map(amountOf)
+    const tokens = amounts.reduce((sum, amount) => sum + Math.max(0, amount), 0)
+    const more = amounts.reduce((sum, amount) => sum + Math.max(0, -amount), 0)
     if (tokens > 0) this.#options.observe({ type: 'refunds_lost', tokens })
+    if (more > 0) this.#options.observe({ type: 'additions_lost', tokens: more })
   }
 }

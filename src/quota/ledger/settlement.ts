@@ -62,7 +62,7 @@ export class Settlement {
     return [queue, queue.sent, this.#refunds, this.#refunds.sent].some((list) => list.length > 0) || outage.owed() > 0
   }
 
-  /** Gives an accepted charge back, with the next batch. */
+  /** Gives an accepted charge back, or another amount of tokens, with the next batch. */
   refund(refund: Refund): void {
     this.#options.refusals.clear()
     this.#refunds.add(refund)

@@ -1,4 +1,4 @@
-import { type Batch, type Charge, type Decision, type Limits, settleBatch } from '../../quota/charge.ts'
+import { amountOf, type Batch, type Charge, type Decision, type Limits, settleBatch } from '../../quota/charge.ts'
 import type { AheadListener, Counter } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { type Limit, MOST_WINDOWS, type Usage } from '../../quota/window.ts'
@@ -120,19 +120,23 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): Encod
 
   function refund(
     { position }: Section,
-    { category, cost }: Charge,
+    category: string,
+    amount: number,
     limits: readonly Limit[],
     usages: readonly Usage[],
   ): void {
     const runs = limits.flatMap(({ window }, i) => [window.seconds, usages[i]?.startedAt ?? 0])
-    r.push([position, category, cost, ...runs])
+    r.push([position, category, amount, ...runs])
   }
 
   const r: (number | string)[][] = []
-  for (const { charge, decision } of batch.refunds) {
-    refund(own(charge.user, charge.category), charge, charge.limits.personal, decision.personal)
+  for (const back of batch.refunds) {
+    const { charge, decision } = back
+    const { user, category } = charge
+    const amount = amountOf(back)
+    refund(own(user, category), category, amount, charge.limits.personal, decision.personal)
     if (charge.limits.global === null || decision.global === null) continue
-    refund(global(charge.category), charge, charge.limits.global, decision.global)
+    refund(global(category), category, amount, charge.limits.global, decision.global)
   }
 
   let charges = ''

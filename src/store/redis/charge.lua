@@ -15,7 +15,7 @@
                                                                for a charge that is accepted whatever was used; shape 0
                                                                for one in the global scope alone; key, shape and limits
                                                                of the global scope follow, if it applies
-              r  [[key, category, cost, seconds, startedAt, ...], ...]   refunds
+              r  [[key, category, amount, seconds, startedAt, ...], ...]   refunds; an amount below 0 is charged
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), one '1' (accepted) or '0' (refused) for each charge,
             then the numbers of each section, in the form of its shape, as they were when it was opened, refunds given
@@ -121,9 +121,9 @@ local function zeros(n) return { byte(rep('\0', n), 1, n) } end
 local whole, written, before = {}, zeros(#KEYS), zeros(#KEYS)
 local records, recorded = zeros(#KEYS), 1
 
--- Gives a charge back to the very runs of the windows that were charged.
+-- Gives an amount back to the very runs of the windows that were charged, or charges it there if it is below 0.
 local function give_back(refund)
-  local key, category, cost, at = refund[1], refund[2], refund[3], 1
+  local key, category, amount, at = refund[1], refund[2], refund[3], 1
   local bytes = values[key] or ''
   while true do
     local name, windows, numbers, next_at, form = section_at(bytes, at)
@@ -133,7 +133,8 @@ local function give_back(refund)
       for r = 4, #refund, 2 do
         if seconds == refund[r] and started == refund[r + 1] and now < started + seconds * 1000 then
           local place, format = tokens_at(windows, numbers, i, form)
-          local left = pack(format, math.max(0, used - cost))
+          local most = form == 'short' and 2 ^ 40 - 1 or 2 ^ 48 - 1
+          local left = pack(format, math.min(most, math.max(0, used - amount)))
           bytes = sub(bytes, 1, place - 1) .. left .. sub(bytes, place + #left)
           values[key], whole[key] = bytes, true
         end

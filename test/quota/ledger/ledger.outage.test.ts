@@ -622,6 +622,46 @@ describe('a refund of a local admission', () => {
   })
 })
 
+describe('another amount of a local admission', () => {
+  it('before the store is back changes what is charged then, and the share', async () => {
+    const open = await openCircuit()
+    const [first, second] = [charge(60), charge(20)]
+    const decisions = [await open.charge(first), await open.charge(second)]
+    open.refund({ charge: first, decision: decisions[0] as Decision, amount: 50 })
+    open.refund({ charge: second, decision: decisions[1] as Decision, amount: -5 })
+    expect([tokens('owed'), tokens('given_back')]).toEqual([85, 50])
+    // 10 + 25 of 100 are used.
+    expect((await open.charge(charge(66))).accepted).toBe(false)
+    expect((await open.charge(charge(65))).accepted).toBe(true)
+    await heal(open)
+    await until(() => store.used('alice') === 100)
+  })
+
+  it.each([
+    [50, 40],
+    [-7, 97],
+  ])('that was charged goes to the store: %i of 60 leaves %i of 90', async (amount, left) => {
+    const open = await openCircuit()
+    const decision = await open.charge(charge(60))
+    await open.charge(charge(30))
+    await heal(open)
+    await until(() => store.used('alice') === 90)
+    open.refund({ charge: charge(60), decision, amount })
+    await until(() => store.used('alice') === left)
+  })
+
+  it('waits until it is known whether the store has charged the local admission', async () => {
+    store.otherwise = 'reply_lost'
+    const open = ledger()
+    const decision = await open.charge(charge(60))
+    open.refund({ charge: charge(60), decision, amount: 45 })
+    expect(store.used('alice')).toBe(60)
+    await heal(open)
+    await until(() => store.used('alice') === 15)
+    await open.close(1000)
+  })
+})
+
 describe('closing during an outage', () => {
   it('a ledger that closes in an outage waits for the store within its grace, and charges what is owed', async () => {
     const open = await openCircuit()
@@ -786,7 +826,8 @@ it('whatever the store does and whenever it is out, it has counted in the end ea
     user: fc.constantFrom('alice', 'bob'),
     category: fc.constantFrom('read', 'read', 'write'),
     pauseMs: fc.constantFrom(0, 0, 0, 1, 10, 40),
-    giveBack: fc.constantFrom(false, false, true),
+    /** Of the cost; what is below 0 is charged in addition. */
+    giveBack: fc.constantFrom(0, 0, 0, 1, 0.5, -1),
     /** From here on the store does this. */
     turn: fc.option(fault, { nil: null, freq: 4 }),
   })
@@ -804,11 +845,10 @@ it('whatever the store does and whenever it is out, it has counted in the end ea
         const asked = charge(cost, user, category)
         const take = (decision: Decision): void => {
           if (!decision.accepted) return
-          if (giveBack) open.refund({ charge: asked, decision })
-          else {
-            count(`${user} ${category}`, cost)
-            if (decision.limits !== undefined) alone += cost
-          }
+          const amount = Math.ceil(giveBack * cost)
+          if (amount !== 0) open.refund({ charge: asked, decision, ...(giveBack < 1 && { amount }) })
+          count(`${user} ${category}`, cost - amount)
+          if (decision.limits !== undefined) alone += cost - Math.max(0, amount)
         }
         settled.push(open.charge(asked).then(take, () => {}))
         if (pauseMs > 0) await sleep(pauseMs)
@@ -832,7 +872,8 @@ it('whatever the store does until a stop, what is never charged and what stays c
   const step = fc.record({
     cost: fc.integer({ min: 1, max: 40 }),
     pauseMs: fc.constantFrom(0, 0, 0, 1, 5, 20),
-    giveBack: fc.constantFrom(false, false, true),
+    /** Of the cost; what is below 0 is charged in addition. */
+    giveBack: fc.constantFrom(0, 0, 0, 1, 0.5, -1),
     turn: fc.option(fc.constantFrom<Fault>('none', 'not_applied', 'request_lost', 'reply_lost'), {
       nil: null,
       freq: 3,
@@ -843,17 +884,16 @@ it('whatever the store does until a stop, what is never charged and what stays c
       store = new FaultyStore()
       seen = []
       const open = ledger({ deadlineMs: 12, maxBatch: 4, outageShare: () => 0.5 })
-      const kept: Charge[] = []
-      const given: Charge[] = []
+      const asks: { readonly user: string; readonly cost: number; readonly amount: number }[] = []
       const settled: Promise<unknown>[] = []
       for (const [i, { cost, pauseMs, giveBack, turn }] of steps.entries()) {
         if (turn !== null) store.otherwise = turn
         const asked = charge(cost, `user-${i}`)
+        const amount = Math.ceil(giveBack * cost)
         const take = (decision: Decision): void => {
           if (!decision.accepted) return
-          if (giveBack) open.refund({ charge: asked, decision })
-          const list = giveBack ? given : kept
-          list.push(asked)
+          if (amount !== 0) open.refund({ charge: asked, decision, amount })
+          asks.push({ user: asked.user, cost, amount })
         }
         settled.push(open.charge(asked).then(take, () => {}))
         if (pauseMs > 0) await sleep(pauseMs)
@@ -861,12 +901,18 @@ it('whatever the store does until a stop, what is never charged and what stays c
       await open.close(graceMs)
       store.otherwise = 'none'
       await Promise.all(settled)
-      const sum = (charges: readonly Charge[]): number => charges.reduce((all, { cost }) => all + cost, 0)
-      const refundsLost = reported('refunds_lost').reduce((all, o) => all + o.tokens, 0)
-      // Refunds whose batch may have been made are reported too.
-      expect(refundsLost).toBeGreaterThanOrEqual(sum(given.filter(({ user }) => store.used(user) > 0)))
+      const sum = (amounts: readonly number[]): number => amounts.reduce((all, amount) => all + Math.max(0, amount), 0)
+      const lost = (type: 'refunds_lost' | 'additions_lost') => reported(type).reduce((all, o) => all + o.tokens, 0)
+      const counted = asks.filter(({ user }) => store.used(user) > 0)
+      const wrong = counted.map(({ user, cost, amount }) => store.used(user) - (cost - amount))
+      // Those whose batch may have been made are reported too.
+      expect(lost('refunds_lost')).toBeGreaterThanOrEqual(sum(wrong))
+      expect(lost('additions_lost')).toBeGreaterThanOrEqual(sum(wrong.map((each) => -each)))
       if (reported('outcome_unknown').some((o) => !o.settled)) return
-      expect(tokens('lost')).toBe(sum(kept.filter(({ user }) => store.used(user) === 0)))
+      if (asks.every(({ amount }) => amount >= 0)) {
+        const gone = asks.filter(({ user }) => store.used(user) === 0)
+        expect(tokens('lost')).toBe(sum(gone.map(({ cost, amount }) => cost - amount)))
+      }
       expect(tokens('owed')).toBe(tokens('settled') + tokens('given_back') + tokens('lost'))
     }),
     { numRuns: 60 },

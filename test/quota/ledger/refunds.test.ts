@@ -90,6 +90,17 @@ describe('a refund of a local admission', () => {
   })
 })
 
+it('what is to be charged in addition is lost with its batch too, and reported as such', () => {
+  refunds.add({ ...refund(5), amount: -3 })
+  refunds.add({ ...refund(5), amount: 2 })
+  refunds.take(2)
+  refunds.dropped(true)
+  expect(seen).toEqual([
+    { type: 'refunds_lost', tokens: 2 },
+    { type: 'additions_lost', tokens: 3 },
+  ])
+})
+
 it('refunds that close report all that may stay charged, once', () => {
   refunds.add(localRefund(4))
   for (const cost of [1, 2]) refunds.add(refund(cost))
