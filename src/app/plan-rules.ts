@@ -41,11 +41,11 @@ async function referenceOf(config: Config): Promise<Reference | null> {
 
 function routesOf({ routes, upstream, auth }: Config): Route[] {
   return routes.map((route) => {
-    const { match, line, methods, segments, health, shadow, tunnelChargeMs } = route
+    const { match, line, methods, segments, health, shadow, tunnelChargeMs, settle } = route
     const anonymous = !route.public && (route.anonymous ?? auth.anonymous !== null)
     const tariff = route.public ? null : { category: route.category, price: route.cost }
     const patience = patienceOf(route, upstream)
-    return { match, line, methods, segments, tariff, anonymous, health, shadow, tunnelChargeMs, patience }
+    return { match, line, methods, segments, tariff, anonymous, health, shadow, tunnelChargeMs, settle, patience }
   })
 }
 
@@ -59,6 +59,7 @@ function unmatchedOf({ unmatched, upstream, auth }: Config): Route | null {
     health: 'charged',
     anonymous: auth.anonymous !== null,
     tunnelChargeMs: null,
+    settle: null,
   } as const
   if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false, patience: null }
   const { category, cost, shadow } = unmatched

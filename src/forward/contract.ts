@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Leniency } from './client/contract.ts'
+import type { FieldName } from './client/header-name.ts'
 
 /** What the upstream may learn of who asks. */
 export interface VerifiedCaller {
@@ -47,11 +48,33 @@ interface Admitted {
   readonly exposed?: readonly string[] | null
 }
 
+/** Hears a response on its way to the client. It changes nothing of it but fields that it adds. */
+export interface ResponseTap {
+  /** The head of the upstream's response; once, and first. */
+  onHead(head: ResponseFields): void
+  /** A piece of the body, as it came. A Buffer is not the tap's to keep. */
+  onBody(piece: Buffer | string): void
+  /** The body is whole. Called again without a meaning. */
+  onEnd(): void
+  /** Raw fields to add, when the head is written: after `onEnd` if the whole response is here by then. */
+  fields(): readonly string[]
+}
+
+/** A response as far as its fields go. */
+export interface ResponseFields {
+  readonly status: number
+  readonly names: readonly FieldName[]
+  /** One for each name. */
+  readonly values: readonly string[]
+}
+
 export interface Exchange extends Admitted {
   /** The responses before it on its connection are out. */
   readonly res: ServerResponse
   /** The whole body if it has been read already; sent unchanged. `null`: what `req` still holds is sent. */
   readonly body: Buffer | null
+  /** Default none. */
+  readonly tap?: ResponseTap | null
 }
 
 /** A WebSocket handshake: GET, version 13, without a body. The caller has checked that. */

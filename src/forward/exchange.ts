@@ -179,6 +179,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#response = head
     this.#status = head.status
     this.#noteLenient(head.needed)
+    this.#exchange.tap?.onHead(head)
     this.#awaitBody()
   }
 
@@ -199,8 +200,9 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   }
 
   #headersOf(response: ResponseHead): string[] {
-    const { res, responseHeaders, exposed } = this.#exchange
-    const headers = headersToClient(response, responseHeaders, exposed)
+    const { res, responseHeaders, exposed, tap } = this.#exchange
+    const ours = tap == null ? responseHeaders : [...responseHeaders, ...tap.fields()]
+    const headers = headersToClient(response, ours, exposed)
     this.#upstream.names.rewrite(response.status, headers, this.#head)
     if (asksForUpgrade(response.status, headers)) {
       headers.push('Connection', res.shouldKeepAlive ? 'Upgrade' : 'close, Upgrade')
@@ -215,8 +217,10 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   // Body.
 
   onBody(piece: Buffer | string, last: boolean): void {
-    const { res } = this.#exchange
+    const { res, tap } = this.#exchange
     if (res.destroyed) return
+    tap?.onBody(piece)
+    if (last) tap?.onEnd()
     if (last && this.#response !== null && typeof piece === 'string') {
       sendWhole(res, this.#status, this.#headersOf(this.#response), piece)
       this.#response = null
@@ -276,7 +280,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   // End.
 
   onEnd(trailers: readonly string[]): void {
-    const { res } = this.#exchange
+    const { res, tap } = this.#exchange
+    tap?.onEnd()
     this.#writeHead()
     this.#state = 'end'
     if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {

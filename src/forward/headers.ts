@@ -6,7 +6,7 @@ import { urlWithoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { type FieldName, fieldName } from './client/header-name.ts'
 import { encodeFact, factOf, type Origin } from './client-info.ts'
-import type { VerifiedCaller } from './contract.ts'
+import type { ResponseFields, VerifiedCaller } from './contract.ts'
 import { type Fate, type HeaderRules, type Hidden, type Holder, passes } from './field-fates.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
 
@@ -203,14 +203,6 @@ function nominate(names: Set<string> | null, value: string): Set<string> | null 
 /** `05` and `5` are one length; upstreams disagree on the first spelling. */
 function canonicalLength(value: string): string {
   return value.trim().replace(/^0+(?=\d)/, '')
-}
-
-/** A response as far as its fields go. */
-export interface ResponseFields {
-  readonly status: number
-  readonly names: readonly FieldName[]
-  /** One for each name. */
-  readonly values: readonly string[]
 }
 
 /** The fields of a response that Node has read. */

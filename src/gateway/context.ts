@@ -8,6 +8,7 @@ import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { PlanInForce } from '../quota/policy.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
+import type { FinalCost } from '../routing/final-cost.ts'
 import type { Target } from '../routing/target.ts'
 import type { Settlement } from './charge-order.ts'
 import type { Exemption } from './exemption.ts'
@@ -65,6 +66,8 @@ export interface Exchange {
   /** `null` if the quota is not asked. */
   settlement: Settlement | null
   isRefunded: boolean
+  /** What the request cost by its response; `null` if that was not asked. */
+  finalCost: FinalCost | null
 }
 
 /** A request that may go to the upstream. */

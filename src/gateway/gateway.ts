@@ -4,7 +4,7 @@ import { isVerified } from '../auth/verdict.ts'
 import { type IncomingRequest, type IncomingUpgrade, type RequestHandler, turnOf } from '../edge/connection.ts'
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
-import type { ForwardResult } from '../forward/contract.ts'
+import type { ForwardError, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { awaitsContinue } from '../respond/announced-body.ts'
@@ -24,6 +24,7 @@ import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
 import { cutOffEnding, denied, type Ending, forwarded, left, Stop } from './outcome.ts'
 import { plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
+import { chargedField, ResponseCost } from './response-cost.ts'
 import { forwardFailed, internal } from './responses.ts'
 import { identify, lineOf, ownResponse, price, settle, takePlace, takeUpstreamPlace } from './steps.ts'
 import { createLeases } from './tunnel-leases.ts'
@@ -113,6 +114,7 @@ function begin(
     exempt: null,
     settlement: null,
     isRefunded: false,
+    finalCost: null,
   }
 }
 
@@ -159,11 +161,13 @@ async function forward(context: Context, exchange: Exchange, res: ServerResponse
   }
   if (pass.body === null && awaitsContinue(req)) res.writeContinue()
   const startedAt = performance.now()
-  const result = await rules.forwarder.forward({ ...outgoing(exchange, pass), res, body: pass.body })
+  const tap = responseCostOf(exchange)
+  const result = await rules.forwarder.forward({ ...outgoing(exchange, pass), res, body: pass.body, tap })
   const upstreamMs = performance.now() - startedAt
   refundUnreached(context, exchange, result)
+  if (tap !== null) await settleByResponse(context, exchange, tap, result)
   if (result.error !== null && !result.headSent) {
-    writeResponse(req, res, own(exchange, denialResponse(forwardFailed(result.error))), requestId)
+    writeResponse(req, res, own(exchange, failureResponse(exchange, result.error)), requestId)
   }
   const cut = result.outcome === 'aborted' ? cutOffBy(req) : null
   return cut === null
@@ -233,6 +237,33 @@ function refundUnreached(
   if (settlement?.kind !== 'charged' || reached || !(rules.refundUnreached || error === 'no_connection')) return
   ledger.refund(settlement)
   exchange.isRefunded = true
+}
+
+/** What is to find out what a charged request cost; `null` if that is known before. */
+function responseCostOf({ req, route, settlement }: Exchange): ResponseCost | null {
+  if (route?.settle == null || settlement?.kind !== 'charged') return null
+  return new ResponseCost(route.settle, settlement.charge.cost, req.method === 'HEAD')
+}
+
+/** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
+async function settleByResponse(
+  { ledger }: Context,
+  exchange: Exchange,
+  tap: ResponseCost,
+  result: ForwardResult,
+): Promise<void> {
+  const { settlement } = exchange
+  if (settlement?.kind !== 'charged' || exchange.isRefunded) return
+  exchange.finalCost = await tap.cost(result, result.error === null ? 0 : STATUS_OF[forwardFailed(result.error).code])
+  const amount = settlement.charge.cost - exchange.finalCost.tokens
+  if (amount !== 0) ledger.refund({ ...settlement, amount })
+}
+
+/** Instead of the upstream's response, which there is none of. */
+function failureResponse({ route, isRefunded, finalCost }: Exchange, error: ForwardError): OwnResponse {
+  const response = denialResponse(forwardFailed(error))
+  const tokens = isRefunded && route?.settle != null ? 0 : finalCost?.tokens
+  return tokens === undefined ? response : { ...response, headers: [...response.headers, ...chargedField(tokens)] }
 }
 
 function respond(exchange: Exchange, res: ServerResponse, { response, ending }: Stop): Ending {

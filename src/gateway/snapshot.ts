@@ -6,6 +6,7 @@ import type { Forwarder, Patience } from '../forward/forwarder.ts'
 import type { Policy } from '../quota/policy.ts'
 import type { Presentation } from '../respond/presentation.ts'
 import type { OwnResponse } from '../respond/response.ts'
+import type { SettleRule } from '../routing/final-cost.ts'
 import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/route-table.ts'
 import type { PathAllowances } from '../routing/target.ts'
@@ -24,6 +25,8 @@ export interface Route extends RoutePattern {
   readonly shadow: boolean
   /** After how many milliseconds a tunnel costs again what it did; `null` for never. */
   readonly tunnelChargeMs: number | null
+  /** What tells by the response what its request cost; `null` for nothing. */
+  readonly settle: SettleRule | null
   /** For how long the upstream may be silent; `null` for as long as elsewhere. */
   readonly patience: Patience | null
 }

@@ -144,6 +144,7 @@ const LEFT_TO_THE_METRICS = {
   batch_settled: none,
   tokens_charged: none,
   tokens_refunded: none,
+  cost_settled: none,
   credential_checked: none,
   introspected: none,
   introspection_failed: none,

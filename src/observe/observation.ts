@@ -83,6 +83,8 @@ export type Observation =
       readonly cost: number
       readonly plan: string | null
     }
+  /** The response to a charged request said what it cost (`settle`), or not; how that came about is `source`. */
+  | { readonly type: 'cost_settled'; readonly category: string; readonly source: CostSource }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
   | { readonly type: 'store_connected' }
   /** A reload brought another login or certificate, and the store took it. */
@@ -180,6 +182,16 @@ export interface WorkerEnded {
   readonly restartMs: number | null
 }
 
+/**
+ * How the cost of a charged request came to be known. Of the last three the reserve stands, and of `missing` what the rule says.
+ * - `response` the response says it
+ * - `above_max` it says more than `max`, which counts
+ * - `missing` it has no such field or member
+ * - `malformed` it has one that says no number of tokens, or says two
+ * - `unread` it was cut off, too long or in an unknown coding
+ */
+export type CostSource = 'response' | 'above_max' | 'missing' | 'malformed' | 'unread'
+
 /** How a request ended. */
 export type Outcome =
   /** The upstream's response was passed on whole. */
@@ -209,6 +221,8 @@ export interface RequestDone {
   readonly route: string | null
   readonly category: string | null
   readonly cost: number
+  /** What it cost by its response (`settle`); `null` if it was not settled by that. */
+  readonly charged: number | null
   /** The plan whose limits the caller has; `null` for none, and if the quota was not asked. */
   readonly plan: string | null
   /** By what the caller is exempt from the quota; `null` if it is not. */

@@ -25,6 +25,11 @@ export function quotaMetrics(meter: Meter): Counting {
     ['category', 'scope'],
   )
   const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
+  const settled = meter.counter(
+    'settled_costs_total',
+    'Requests whose cost was to be known by the response (settle), by where it came from.',
+    ['category', 'source'],
+  )
   const ofPlans = planMetrics(meter)
   return {
     ...ofPlans.counting,
@@ -36,6 +41,7 @@ export function quotaMetrics(meter: Meter): Counting {
       refunded.add(seen.category, seen.cost)
       if (seen.plan !== null) ofPlans.refunded.add(`${seen.plan}\n${seen.category}`, seen.cost)
     },
+    cost_settled: (seen) => settled.add(`${seen.category}\n${seen.source}`),
     unmatched: () => unmatched.add(''),
     quota_refusal(seen) {
       refusals.add(`${seen.category}\n${seen.scope}`)

@@ -51,7 +51,8 @@ const allowed = ({ headers }: http.IncomingMessage) =>
 
 const READABLE = {
   'access-control-allow-origin': APP,
-  'access-control-expose-headers': 'RateLimit, RateLimit-Policy, Retry-After, X-Quota-Reset, X-Request-Id',
+  'access-control-expose-headers':
+    'RateLimit, RateLimit-Policy, Retry-After, X-Quota-Reset, X-Request-Id, X-Tollgate-Charged',
 }
 
 describe('a response of the gateway', () => {

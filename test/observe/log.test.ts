@@ -462,6 +462,7 @@ test.each<[Observation, number]>([
   [{ type: 'store_warning', message: 'eviction policy' }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: false }, WARN],
   [{ type: 'refunds_lost', tokens: 41 }, WARN],
+  [{ type: 'additions_lost', tokens: 41 }, WARN],
   [{ type: 'outcome_unknown', charges: 3, settled: true }, INFO],
   [{ type: 'jwks_failed', issuer: 'https://id', message: 'timeout' }, WARN],
   [{ type: 'jwks_keys_refused', issuer: 'https://id', message: 'key 2' }, WARN],

@@ -12,6 +12,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     route: 'POST /v1/music/upsert',
     category: 'write',
     cost: 15,
+    charged: null,
     plan: null,
     exempt: null,
     shadowed: false,

@@ -21,6 +21,7 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkReach(route, path, edge.allow_in_path),
       ...checkBody(route, path),
       ...checkTunnel(route, path),
+      ...checkSettle(route, path),
       ...checkLiterals(route, path),
       ...checkNames(route.cost, path),
     )
@@ -40,7 +41,7 @@ function checkAccess(route: Rule, path: Path): Finding[] {
     const message = 'has neither category nor public: add category (and cost), or public: true'
     return isBare ? [{ path, message }] : []
   }
-  return (['category', 'cost', 'anonymous', 'shadow', 'tunnel_charge'] as const)
+  return (['category', 'cost', 'anonymous', 'shadow', 'tunnel_charge', 'settle'] as const)
     .filter((key) => route[key] !== undefined && route[key] !== false)
     .map((key) => ({ path, key, message: `${key} has no meaning in a public rule: remove it, or remove public` }))
 }
@@ -71,6 +72,13 @@ function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): F
   }
   if (match === undefined || match.methods === '*' || match.methods.includes('GET')) return []
   return [{ path: at, message: 'is for WebSockets, which begin with GET: add GET to the methods, or remove it' }]
+}
+
+/** What costs nothing asks for no charge, which a response could correct. */
+function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
+  if (settle === undefined || cost?.kind !== 'fixed' || cost.cost !== 0) return []
+  const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
+  return [{ path: [...path, 'settle'], message }]
 }
 
 /** A field has a name, and no path; its values are texts, and no patterns. */

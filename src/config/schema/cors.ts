@@ -7,7 +7,7 @@ import { choice, duration, flag, list, read, section } from './values.ts'
 /** What pages of other origins may do. */
 
 /** What the gateway says of a quota and of a request. */
-const EXPOSED = ['RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Quota-Reset', 'X-Request-Id']
+const EXPOSED = ['RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Quota-Reset', 'X-Request-Id', 'X-Tollgate-Charged']
 
 function parseName(name: string): Reading<string> {
   const problem = fieldNameProblem(name)

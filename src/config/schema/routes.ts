@@ -1,49 +1,25 @@
-import { z } from 'zod'
-import { keyOfWritten } from '../../lib/json-scalar.ts'
+import type { z } from 'zod'
 import { parsePattern } from '../pattern.ts'
-import { choice, duration, either, flag, integer, list, name, read, section, size, text, wanted } from './values.ts'
+import { settle } from './settle.ts'
+import { byValue, tokens } from './tokens.ts'
+import { choice, duration, either, flag, list, name, read, section, size, text } from './values.ts'
 
 /** The route map. */
 
 /** Whole tokens. */
 const fixed = (cost: number) => ({ kind: 'fixed' as const, cost })
 
-const tokens = () => integer(0, 1e9, { description: 'Tokens, 0 to 1000000000' })
-
 const field = text({ description: 'A field at the top level of a JSON body' }, { max: 128, what: 'a field name' })
-
-/** Helm and JSON make a text of every key of a map, so not its type but its spelling distinguishes a number from a text. */
-function byKey(record: Readonly<Record<string, number>>, context: z.RefinementCtx): ReadonlyMap<string, number> {
-  const values = new Map<string, number>()
-  const report = (written: string, message: string) =>
-    context.addIssue({ code: 'custom', path: [written], message, input: record[written] })
-  for (const [written, tokens] of Object.entries(record)) {
-    const key = keyOfWritten(written)
-    if (key === null)
-      report(written, 'is a number that readers of JSON round differently: write one of 15 digits at most')
-    else if (values.has(key)) report(written, `is the same value as another key, ${key}: remove one of them`)
-    else values.set(key, tokens)
-  }
-  return values
-}
 
 const bodyCost = section(
   {
     body: either('a field name or a list of them', [field, list(field, 1, 20, { description: 'All its names' })], {
       description: 'Name of the field, or all the names under which the backend accepts it',
     }),
-    values: z
-      .record(z.string().max(256, { error: 'has a value of more than 256 characters: shorten it' }), tokens(), {
-        error: ({ input }) => wanted('a map of field values to tokens', input),
-      })
-      .refine((record) => Object.keys(record).length > 0, {
-        error: 'is empty: write at least one value and its tokens',
-      })
-      .transform(byKey)
-      .meta({
-        description:
-          'Tokens for each value of the field: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: 400, nothing charged, nothing forwarded',
-      }),
+    values: byValue(
+      tokens(),
+      'Tokens for each value of the field: 2 is the number, in any spelling; \'"2"\' is the text. Any other value: 400, nothing charged, nothing forwarded',
+    ),
     max_body: size('1B', '16MiB', { description: 'Largest body to read, 1B to 16MiB. Default 64KiB' }).prefault(
       '64KiB',
     ),
@@ -103,15 +79,26 @@ export const route = section(
       description:
         'After so long a WebSocket costs again what it did, 1s to 24h; where the quota refuses that, it is closed. Only with a cost in tokens. Default never',
     }).optional(),
+    settle: settle.optional(),
     ...timeouts(),
   },
   'A rule: the most specific one wins, whatever the order',
 ).transform(
-  ({ match, health, shadow, tunnel_charge = null, response_timeout = null, idle_timeout = null, ...access }) => ({
+  ({
+    match,
+    health,
+    shadow,
+    tunnel_charge = null,
+    settle = null,
+    response_timeout = null,
+    idle_timeout = null,
+    ...access
+  }) => ({
     ...match,
     health: whichCount(health),
     shadow,
     tunnelChargeMs: tunnel_charge,
+    settle,
     responseTimeoutMs: response_timeout,
     idleTimeoutMs: idle_timeout,
     ...accessOf(access),

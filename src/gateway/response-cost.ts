@@ -1,0 +1,127 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
+import type { ForwardResult, ResponseFields, ResponseTap } from '../forward/contract.ts'
+import {
+  costByStatus,
+  costByValue,
+  type FinalCost,
+  type Found,
+  inFields,
+  inJson,
+  type JsonSource,
+  type SettleRule,
+} from '../routing/final-cost.ts'
+
+/** Tells the client what its request cost. */
+export function chargedField(tokens: number): string[] {
+  return ['X-Tollgate-Charged', String(tokens)]
+}
+
+type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
+
+const DECODERS: Readonly<Record<string, Decoder>> = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress) as Decoder,
+}
+
+/**
+ * Finds out by a response what its request cost.
+ *
+ * | State   | What it means                               | Next                                                          |
+ * |---------|---------------------------------------------|---------------------------------------------------------------|
+ * | waiting | no head yet                                 | `onHead`: known by status or field, unread, or reading        |
+ * | reading | a body is collected                         | `onBody`: unread if it is too long · `onEnd`: whole, or known |
+ * | whole   | the body is here, in a coding               | `cost` decodes it: known                                      |
+ * | known   | the cost is known, if only as the reserve   |                                                               |
+ */
+export class ResponseCost implements ResponseTap {
+  readonly #rule: SettleRule
+  readonly #reserve: number
+  readonly #isHead: boolean
+  #known: FinalCost | null = null
+  /** Of a body that is read. */
+  #source: JsonSource | null = null
+  #coding = ''
+  #pieces: Buffer[] = []
+  #length = 0
+  #isWhole = false
+
+  /** @param isHead whether the request is a HEAD, whose response has no body to read */
+  constructor(rule: SettleRule, reserve: number, isHead: boolean) {
+    this.#rule = rule
+    this.#reserve = reserve
+    this.#isHead = isHead
+  }
+
+  onHead({ status, names, values }: ResponseFields): void {
+    this.#known = costByStatus(this.#rule, status, this.#reserve)
+    const { source } = this.#rule
+    if (this.#known !== null || source === null) return
+    const of = (field: string): string[] => values.filter((_, i) => names[i]?.lower === field)
+    if (source.kind === 'header') {
+      this.#know(inFields(of(source.field)))
+      return
+    }
+    // A part of a body and none at all say nothing of what the whole would have said.
+    if (this.#isHead || status === 206 || status === 304) {
+      this.#know('unread')
+      return
+    }
+    this.#coding = of('content-encoding').join().trim().toLowerCase()
+    this.#source = source
+  }
+
+  onBody(piece: Buffer | string): void {
+    if (this.#source === null) return
+    this.#length += piece.length
+    if (this.#length > this.#source.maxBody) this.#know('unread')
+    else this.#pieces.push(Buffer.from(piece as string, 'latin1'))
+  }
+
+  onEnd(): void {
+    if (this.#source === null || this.#isWhole) return
+    this.#isWhole = true
+    const isPlain = this.#coding === '' || this.#coding === 'identity'
+    if (isPlain) this.#know(inJson(Buffer.concat(this.#pieces).toString('utf8'), this.#source.path))
+  }
+
+  fields(): readonly string[] {
+    return this.#known === null ? [] : chargedField(this.#known.tokens)
+  }
+
+  /**
+   * The cost when the exchange is over, however it ended.
+   * @param status what the client gets instead, if there was no response
+   */
+  async cost({ outcome, headSent }: Pick<ForwardResult, 'outcome' | 'headSent'>, status: number): Promise<FinalCost> {
+    const hasNoResponse = outcome === 'failed' && !headSent
+    if (hasNoResponse) this.#known = costByStatus(this.#rule, status, this.#reserve) ?? this.#cutOff()
+    else if (this.#known === null && this.#source !== null && this.#isWhole)
+      this.#know(await this.#decoded(this.#source))
+    return this.#known ?? this.#cutOff()
+  }
+
+  async #decoded({ path, maxBody }: JsonSource): Promise<Found> {
+    const decode = DECODERS[this.#coding]
+    const body = Buffer.concat(this.#pieces)
+    if (decode === undefined) return 'unread'
+    try {
+      return inJson((await decode(body, { maxOutputLength: maxBody })).toString('utf8'), path)
+    } catch {
+      return 'unread'
+    }
+  }
+
+  #know(found: Found): void {
+    this.#known = costByValue(this.#rule, found, this.#reserve)
+    this.#source = null
+    this.#pieces = []
+  }
+
+  #cutOff(): FinalCost {
+    return costByValue(this.#rule, 'unread', this.#reserve)
+  }
+}

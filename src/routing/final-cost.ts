@@ -1,0 +1,104 @@
+import { jsonAt } from '../lib/json-path.ts'
+import { keyOfJson, keyOfWritten } from '../lib/json-scalar.ts'
+import type { CostSource } from '../observe/observation.ts'
+
+/** Whole tokens, or all that was reserved before the request. */
+export type Amount = number | 'all'
+
+/** What a request cost is known by its response: before that its price is a reserve. */
+export interface SettleRule {
+  /** Tokens by the status of the response, like `404`, or by its class, like `4xx`. The status itself comes first. */
+  readonly status: ReadonlyMap<string, Amount>
+  /** What else of the response is read; `null` for nothing. */
+  readonly source: HeaderSource | JsonSource | null
+  /** What the source says: tokens, up to `max`, or one of these values, by its key as json-scalar.ts has it. */
+  readonly reading: { readonly max: number } | { readonly values: ReadonlyMap<string, Amount> }
+  /** Tokens of a value that is none of `values`, and without a source of a status that is none of `status`. */
+  readonly otherwise: Amount
+  /** Tokens of a response that does not have what is read. */
+  readonly missing: Amount
+}
+
+export interface HeaderSource {
+  readonly kind: 'header'
+  /** In lower case. */
+  readonly field: string
+}
+
+export interface JsonSource {
+  readonly kind: 'json'
+  /** As `jsonAt` reads it. */
+  readonly path: string
+  /** Largest body in bytes, with and without its coding. */
+  readonly maxBody: number
+}
+
+export interface FinalCost {
+  /** Whole tokens, 0 or more. */
+  readonly tokens: number
+  readonly source: CostSource
+}
+
+/** What was read of a response: a text, a value of JSON as it is written, or why there is none. */
+export type Found =
+  | { readonly text: string }
+  | { readonly json: string }
+  | Extract<CostSource, 'missing' | 'malformed' | 'unread'>
+
+/** What the status alone decides; `null` if something else does. */
+export function costByStatus(rule: SettleRule, status: number, reserve: number): FinalCost | null {
+  const amount = rule.status.get(String(status)) ?? rule.status.get(`${Math.floor(status / 100)}xx`)
+  if (amount !== undefined) return known(amount, reserve)
+  return rule.source === null ? known(rule.otherwise, reserve) : null
+}
+
+/** What the source decides. */
+export function costByValue(rule: SettleRule, found: Found, reserve: number): FinalCost {
+  if (found === 'missing') return { tokens: tokensOf(rule.missing, reserve), source: 'missing' }
+  if (typeof found === 'string') return { tokens: reserve, source: found }
+  const { reading } = rule
+  if ('values' in reading) {
+    const key = 'text' in found ? keyOfWritten(found.text) : keyOfJson(found.json)
+    return known((key === null ? undefined : reading.values.get(key)) ?? rule.otherwise, reserve)
+  }
+  const tokens = 'text' in found ? tokensIn(found.text) : tokensInJson(found.json)
+  if (tokens === null) return { tokens: reserve, source: 'malformed' }
+  return tokens > reading.max ? { tokens: reading.max, source: 'above_max' } : { tokens, source: 'response' }
+}
+
+/** The one value of a field; lines that differ say two. */
+export function inFields(values: readonly string[]): Found {
+  const [first, ...others] = new Set(values.map((value) => value.trim()))
+  if (first === undefined) return 'missing'
+  return others.length === 0 ? { text: first } : 'malformed'
+}
+
+/** The value at a path of a body. */
+export function inJson(body: string, path: string): Found {
+  const text = body.trim()
+  try {
+    JSON.parse(text)
+  } catch {
+    return 'missing'
+  }
+  const json = jsonAt(text, path)
+  return json === null ? 'missing' : { json }
+}
+
+function known(amount: Amount, reserve: number): FinalCost {
+  return { tokens: tokensOf(amount, reserve), source: 'response' }
+}
+
+function tokensOf(amount: Amount, reserve: number): number {
+  return amount === 'all' ? reserve : amount
+}
+
+function tokensIn(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+/** A number that a double does not hold exactly is far above every `max`. */
+function tokensInJson(json: string): number | null {
+  const value: unknown = JSON.parse(json)
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? Math.abs(value) : null
+}

@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  type Amount,
+  costByStatus,
+  costByValue,
+  type Found,
+  inFields,
+  inJson,
+  type SettleRule,
+} from '../../src/routing/final-cost.ts'
+
+const HEADER = { kind: 'header', field: 'x-tokens-used' } as const
+
+function rule(changes: Partial<SettleRule> & { readonly statuses?: Record<string, Amount> } = {}): SettleRule {
+  const { statuses = {}, ...rest } = changes
+  const status = new Map(Object.entries(statuses))
+  return { status, source: HEADER, reading: { max: 500 }, otherwise: 'all', missing: 'all', ...rest }
+}
+const values = (list: Record<string, Amount>) => ({ values: new Map(Object.entries(list)) })
+
+describe('the status of a response', () => {
+  const statuses = { '4xx': 1, '5xx': 0, '404': 3, '2xx': 'all' } as const
+
+  it.each([
+    [200, 20],
+    [400, 1],
+    [404, 3],
+    [503, 0],
+  ])('%i comes before what else the response says, the status before its class', (status, tokens) => {
+    expect(costByStatus(rule({ statuses }), status, 20)).toEqual({ tokens, source: 'response' })
+  })
+
+  it('that the rule does not have leaves it to the field of the response, or is otherwise', () => {
+    expect(costByStatus(rule({ statuses }), 302, 20)).toBe(null)
+    const alone = rule({ statuses, source: null, otherwise: 2 })
+    expect(costByStatus(alone, 302, 20)).toEqual({ tokens: 2, source: 'response' })
+  })
+})
+
+describe('the tokens that a response names', () => {
+  it.each<[string, Found, number, string]>([
+    ['are the cost', { text: '42' }, 42, 'response'],
+    ['may be none', { text: '0' }, 0, 'response'],
+    ['may be more than the reserve', { json: '500' }, 500, 'response'],
+    ['are a number of JSON in any spelling', { json: '4.2e1' }, 42, 'response'],
+    ['are none below 0', { json: '-0' }, 0, 'response'],
+    ['above max count as max', { text: '501' }, 500, 'above_max'],
+    ['far above max count as max', { json: '1e300' }, 500, 'above_max'],
+    ['below 0 are no number of tokens', { text: '-1' }, 20, 'malformed'],
+    ['below 0 are none in JSON', { json: '-1' }, 20, 'malformed'],
+    ['with a fraction are none', { text: '1.5' }, 20, 'malformed'],
+    ['with a fraction are none in JSON', { json: '1.5' }, 20, 'malformed'],
+    ['in words are none', { text: 'many' }, 20, 'malformed'],
+    ['of nothing are none', { text: '' }, 20, 'malformed'],
+    ['in hexadecimal are none', { text: '0x10' }, 20, 'malformed'],
+    ['in a text of JSON are none', { json: '"42"' }, 20, 'malformed'],
+    ['in a list are none', { json: '[42]' }, 20, 'malformed'],
+    ['of null are none', { json: 'null' }, 20, 'malformed'],
+  ])('%s', (_, found, tokens, source) => {
+    expect(costByValue(rule(), found, 20)).toEqual({ tokens, source })
+  })
+
+  it.each<[Extract<Found, string>, number]>([
+    ['missing', 0],
+    ['malformed', 20],
+    ['unread', 20],
+  ])('that are %s leave %i of a reserve of 20 if missing is 0', (found, tokens) => {
+    expect(costByValue(rule({ missing: 0 }), found, 20)).toEqual({ tokens, source: found })
+  })
+
+  it('never make it more than max or the reserve, whatever the response says', () => {
+    const found = fc.oneof(
+      fc.string().map((text) => ({ text })),
+      fc.json().map((json) => ({ json })),
+    )
+    fc.assert(
+      fc.property(found, fc.nat(1000), fc.nat(1000), (said, max, reserve) => {
+        const { tokens } = costByValue(rule({ reading: { max } }), said, reserve)
+        expect(Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= Math.max(max, reserve)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('a value that a response has', () => {
+  const ofJson = rule({ reading: values({ 1: 'all', '"1"': 5, HIT: 0 }), otherwise: 2, missing: 2 })
+
+  it.each<[string, Found, number]>([
+    ['1 is that number', { json: '1' }, 15],
+    ['1.0 is the same number', { json: '1.0' }, 15],
+    ['"1" is a text', { json: '"1"' }, 5],
+    ['"HIT" is a text', { json: '"HIT"' }, 0],
+    ['HIT in a header too', { text: 'HIT' }, 0],
+    ['1 in a header is the number', { text: '1' }, 15],
+    ['5004 is none of the values', { json: '5004' }, 2],
+    ['a list is none of them', { json: '[1]' }, 2],
+  ])('%s', (_, found, tokens) => {
+    expect(costByValue(ofJson, found, 15)).toEqual({ tokens, source: 'response' })
+  })
+})
+
+describe('what is read of a response', () => {
+  it.each<[string[], Found]>([
+    [[], 'missing'],
+    [[' 42 '], { text: '42' }],
+    [['42', '42'], { text: '42' }],
+    [['42', '43'], 'malformed'],
+  ])('in fields of %j is %j', (lines, found) => {
+    expect(inFields(lines)).toEqual(found)
+  })
+
+  it.each<[string, Found]>([
+    ['{"usage":{"total":42}}', { json: '42' }],
+    [' \n{"usage.total":7} ', { json: '7' }],
+    ['{"usage":{}}', 'missing'],
+    ['{"usage":{"total":1,"total":2}}', 'missing'],
+    ['{"usage":{"total":42}', 'missing'],
+    ['[1]', 'missing'],
+    ['', 'missing'],
+    ['<html>', 'missing'],
+  ])('in the body %s is %j', (body, found) => {
+    expect(inJson(body, 'usage.total')).toEqual(found)
+  })
+})
