@@ -1,7 +1,7 @@
-import type { Limits } from '../quota/charge.ts'
-import type { Policy } from '../quota/policy.ts'
+import { type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, type Scope } from '../quota/refusal.ts'
 import type { Limit } from '../quota/window.ts'
+import type { Table } from './state.ts'
 
 /** What requests of a rule may cost, where the quota may refuse them. */
 export interface Priced {
@@ -50,15 +50,20 @@ function tooDearIn(policy: Policy, plan: string, category: string, routes: reado
   return among('Personal', category, own, routes).map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
 }
 
-/** Of those that were set for one user. @param set by category, then window name */
+/** Of those that were set for one user: by value, or by a plan of the user's own. */
 export function tooDearFor(
-  limitsFor: (category: string) => Limits,
-  set: Readonly<Record<string, Readonly<Record<string, number>>>>,
+  policy: Policy,
+  user: string,
+  { limits, plan }: { readonly limits: Table; readonly plan?: string | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
-  return Object.entries(set).flatMap(([category, row]) => {
-    const own = limitsFor(category).personal.filter(({ window }) => Object.hasOwn(row, window.name))
-    return among('Personal', category, own, routes)
+  return policy.categories.flatMap((category) => {
+    const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
+    const { personal } = policy.limitsFor(category, payerOf(user))
+    const own = personal.filter(({ window }) => Object.hasOwn(row, window.name))
+    const ofPlan = plan === undefined || !policy.plans.includes(plan) ? [] : tooDearIn(policy, plan, category, routes)
+    const isReplaced = ({ window }: TooDear) => Object.hasOwn(row, window)
+    return [...among('Personal', category, own, routes), ...ofPlan.filter((each) => !isReplaced(each))]
   })
 }
 

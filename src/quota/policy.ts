@@ -253,7 +253,6 @@ function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined
   // Equal limits are the same object as everybody else's: a batch sends each set once.
   if (!isOwn && (global === null || !bypassGlobal)) return limits
   return {
-    ...limits,
     personal: isOwn
       ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
       : personal,

@@ -101,6 +101,8 @@ describe('tollgate explain', () => {
     [['--user', 'a'], /needs --user and --path/],
     [['--user', '\n', '--path', '/x'], /--user takes/],
     [['--user', 'a', '--path', 'x'], /--path takes/],
+    [['--user', 'a', '--path', '/x', '--plan', '.'], /--plan takes/],
+    [['--user', 'a', '--path', '/x', '--organisation', ''], /--organisation takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1.5'], /--cost takes/],
     [['--user', 'a', '--path', '/x', '--bytes', '1k'], /--bytes takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1000000001'], /--cost takes .*1000000000$/m],

@@ -90,7 +90,24 @@ test('a lifetime that no date can hold is refused, and leaves the list and the a
   expect((await token('list')).stdout).toMatch(/bob\tlong\tgood until 2/)
 })
 
+test('an access key has a plan of the file and an organisation, which its record keeps', async () => {
+  const yaml = join(folder, 'plans.yaml')
+  const there = `sqlite:${join(folder, 'quota.db')}`
+  writeFileSync(yaml, YAML.replace('sqlite::memory:', there).replace('quota:', 'quota:\n  plans: { pro: {} }'))
+  const create = (plan: string) =>
+    tokenCommand(['create', '--user', 'pat', '--name', 'n', '--plan', plan, '--organisation', 'acme', '-c', yaml])
+  expect(await wrongCall(create('por'))).toContain('--plan must be one of pro; did you mean "pro"?')
+  expect(await create('pro')).toBe(0)
+  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  const found = (await store.listTokens()).filter(({ user }) => user === 'pat')
+  expect(found).toMatchObject([{ plan: 'pro', organisation: 'acme' }])
+  expect(await store.readAudit(null, 1)).toMatchObject([{ to: { plan: 'pro', organisation: 'acme' } }])
+  await store.close()
+})
+
 test.each([
+  [['create', '--user', 'alice', '--name', 'x', '--plan', 'pro'], '--plan names a plan, and the file has none'],
+  [['create', '--user', 'alice', '--name', 'x', '--organisation', '.'], '--organisation takes'],
   [['list', '--user', 'alice'], 'does not take --user'],
   [['list', 'alice'], 'does not take "alice"'],
   [['create', 'alice', '--user', 'alice', '--name', 'x'], 'does not take "alice"'],

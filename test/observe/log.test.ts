@@ -429,6 +429,29 @@ test('connections that find no place are reported with the limit that they met, 
   ])
 })
 
+test('plans that are not configured are reported by name, each at once and then together, and no more than 20 of them', async () => {
+  const named = (plan: string): Observation => ({ type: 'unknown_plan', plan, instead: null })
+  const msg = 'a credential names a plan that is not configured'
+  expect(await lines([named('gold'), named('gold'), named('gw_secret'), named('gold')])).toMatchObject([
+    { level: WARN, plan: 'gold', instead: 'none', msg },
+    { level: WARN, plan: 'gw_secret', msg },
+    { level: WARN, plan: 'gold', count: 2, msg },
+  ])
+  expect(await lines(Array.from({ length: 50 }, (_, i) => named(`made up ${i}`)))).toHaveLength(20)
+})
+
+test('the line of a request has the plan of the caller, and by what it is exempt', async () => {
+  const [plain, ofPlan, exempt] = await lines([
+    request(),
+    request({ plan: 'a "pro" plan' }),
+    request({ exempt: 'address' }),
+  ])
+  expect(plain).not.toHaveProperty('plan')
+  expect(plain).not.toHaveProperty('exempt')
+  expect(ofPlan).toMatchObject({ plan: 'a "pro" plan', cost: 15, outcome: 'forwarded' })
+  expect(exempt).toMatchObject({ exempt: 'address' })
+})
+
 test('windows that had started in the future are reported at once, and then together', async () => {
   const ahead: Observation = { type: 'window_start_ahead', aheadMs: 2_592_000_400 }
   const msg = 'the clock of the store was ahead: windows that it started then count as started now'

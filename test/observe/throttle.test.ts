@@ -28,6 +28,17 @@ test('keys do not share an interval', () => {
   expect(told).toEqual(['a x1', 'b x1'])
 })
 
+test('of so many keys at a time others are not reported, until one was quiet', () => {
+  const told: string[] = []
+  const throttle = createThrottle<string>(10_000, (latest, count) => told.push(`${latest} x${count}`), 2)
+  for (const key of ['a', 'b', 'c', 'a']) throttle.add(key, key)
+  expect(told).toEqual(['a x1', 'b x1'])
+  vi.advanceTimersByTime(10_000)
+  expect(told).toEqual(['a x1', 'b x1', 'a x1'])
+  throttle.add('c', 'c')
+  expect(told.at(-1)).toBe('c x1')
+})
+
 test('after a quiet interval the next is reported at once again', () => {
   const { told, throttle } = start()
   throttle.add('a', 'first')

@@ -13,7 +13,7 @@ export interface Mutation {
   readonly noticedBy: readonly Check[]
 }
 
-export type Check = 'simulation' | 'redis' | 'reset' | 'model' | 'sqlite' | 'ledger' | 'arithmetic' | 'clock'
+export type Check = 'plans' | 'simulation' | 'redis' | 'reset' | 'model' | 'sqlite' | 'ledger' | 'arithmetic' | 'clock'
 
 const LUA = 'src/store/redis/charge.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
@@ -33,6 +33,9 @@ const RUNS = 'src/quota/ledger/debt-runs.ts'
 const CHARGE = 'src/quota/charge.ts'
 const COUNTER = 'src/quota/counter.ts'
 const WINDOW = 'src/quota/window.ts'
+const POLICY = 'src/quota/policy.ts'
+const LAYERS = 'src/quota/limit-layers.ts'
+const EXEMPTION = 'src/gateway/exemption.ts'
 const BATCH = 'src/store/redis/charge-batch.ts'
 const REDIS = 'src/store/redis/redis-store.ts'
 const ERRORS = 'src/store/redis/store-errors.ts'
@@ -386,6 +389,48 @@ export const MUTATIONS: readonly Mutation[] = [
     ['runs(limits.global ?? [], global ?? [])', 'runs(limits.global ?? [], personal)'],
     ['ledger'],
   ),
+  // Whose limits hold.
+  plans(POLICY, 'the plan of the credential comes before that of the override', [
+    '(set === undefined ? undefined : byPlan.get(set)) ?? (named === null ? undefined : byPlan.get(named))',
+    '(named === null ? undefined : byPlan.get(named)) ?? (set === undefined ? undefined : byPlan.get(set))',
+  ]),
+  plans(POLICY, 'a plan that is not configured has the baselines, not the default plan', [
+    'const byDefault = all.get(defaultPlan) ?? (all.get(null) as Tier)',
+    'const byDefault = all.get(null) as Tier',
+  ]),
+  plans(POLICY, 'whoever has no organisation is charged in the scope of one', [
+    'organisation === null ? tier.alone : tier.member',
+    'tier.member',
+  ]),
+  plans(POLICY, 'limits of one plan are remembered for the user in another', [
+    'const known = own.get(limits) ?? ',
+    'const known = [...own.values()][0] ?? ',
+  ]),
+  plans(POLICY, 'new users of a plan have the whole global limit', [
+    'reserve === undefined || isKnown(user)',
+    'reserve === undefined || plan !== null || isKnown(user)',
+  ]),
+  plans(POLICY, 'an override takes the organisation out of the charge', [
+    '    organisation,\n    global: bypassGlobal',
+    '    organisation: null,\n    global: bypassGlobal',
+  ]),
+  plans(LAYERS, 'what a plan leaves out has no limit', [
+    'if (own !== undefined && plan !== null) return { layer: { plan }, value: own }',
+    "if (ofPlan !== undefined && plan !== null && scope !== 'global') return { layer: { plan }, value: own ?? 1e12 }",
+  ]),
+  plans(LAYERS, 'modes do not multiply the limits of plans', [
+    'limit: effective(found.value, factor,',
+    "limit: effective(found.value, typeof found.layer === 'object' ? 1 : factor,",
+  ]),
+  plans(LAYERS, 'values of mode custom replace those of plans', [
+    "const own = scope === 'global' ? undefined : ofPlan",
+    "const own = scope === 'global' || mode === 'custom' ? undefined : ofPlan",
+  ]),
+  plans(EXEMPTION, 'everybody is exempt behind the address of a proxy', [
+    "wholeAddressOf(client, req.headers['x-forwarded-for'], isProxy)",
+    'client.address',
+  ]),
+  plans(EXEMPTION, 'nobody is exempt by the user id', ["if (exempt.users.has(user)) return 'user'\n", '']),
   // The arithmetic that the embedded store shares.
   shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
   shared(CHARGE, 'the global scope is not checked', [' && fits(global, globalLimits, cost)', '']),
@@ -479,6 +524,10 @@ function ledger(name: string, change: readonly [string, string]): Mutation {
 
 function settlement(name: string, change: readonly [string, string]): Mutation {
   return edit(SETTLEMENT, name, change, ['simulation', 'ledger'])
+}
+
+function plans(file: string, name: string, change: readonly [string, string]): Mutation {
+  return edit(file, name, change, ['plans'])
 }
 
 function shared(file: string, name: string, change: readonly [string, string]): Mutation {

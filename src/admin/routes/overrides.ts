@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { overrideFrom } from '../../control/overrides.ts'
 import { tooDearFor } from '../../control/too-dear.ts'
-import { payerOf } from '../../quota/policy.ts'
 import type { OverrideSetResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -77,8 +76,7 @@ async function showSet(desk: Desk, user: string): Promise<AdminResponse> {
   const { policy, setup, state } = await desk.view()
   const override = overrideOf(state, user)
   if (override === null) return NO_OVERRIDE
-  const known = Object.fromEntries(Object.entries(override.limits).filter(([name]) => policy.categories.includes(name)))
-  const warnings = tooDearFor((category) => policy.limitsFor(category, payerOf(user)), known, setup.priced)
+  const warnings = tooDearFor(policy, user, override, setup.priced)
   return ok({ ...override, warnings } satisfies OverrideSetResponse, etag(override.version))
 }
 

@@ -369,6 +369,23 @@ describe('a limit that some request can never fit into', () => {
     expect(msg).toContain('GET /false/19 and 11 more: ')
   })
 
+  test('is reported of a plan, with its name, but for one of 0 that keeps the plan out', async () => {
+    await running.stop()
+    const plans =
+      '{ small: { personal: { write: { 1h: 20 }, read: { 1h: 0 } } }, same: { personal: { write: { 1h: 60 } } } }'
+    running = await startAdmin({ yaml: YAML.replace('quota:', `quota:\n  plans: ${plans}`) })
+    const ofPlan = { plan: 'small', ...never, msg: `Plan small: ${never.msg}` }
+    expect((await get()).warnings).toEqual([ofPlan])
+    expect((await running.call('POST', '/api/quota/preview', { body: {} })).json.warnings).toEqual([ofPlan])
+    const put = async (set: object) =>
+      (await running.call('PUT', '/api/users/alice/override', { body: { ...set, reason: 'why' } })).json.warnings
+    expect(await put({ plan: 'small' })).toEqual([ofPlan])
+    expect(await put({ plan: 'small', write: { '1h': 30 } })).toEqual([])
+    expect(await put({ plan: 'same' })).toEqual([])
+    await patch({ mode: 'loose' })
+    expect((await get()).warnings).toEqual([])
+  })
+
   test('is reported also if it is set for a user', async () => {
     const put = (limits: object) =>
       running.call('PUT', '/api/users/alice/override', { body: { ...limits, reason: 'why' } })
