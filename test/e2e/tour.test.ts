@@ -71,7 +71,7 @@ describe('the tour of the README', () => {
     expect(printed).toContain(readFileSync(join(folder, '.tollgate/token'), 'utf8').trim())
     const after = await run('curl -sS "$TOLLGATE_URL/me/quota" -H "Authorization: Bearer $TOLLGATE_TOKEN"')
     expect(after).toBe(before)
-    expect(after).toContain('"used":50')
+    expect(after).toContain('"used":51')
   })
 
   it('names the dashboard and where its admin token is, not the token, and has its credential in the audit', async () => {
