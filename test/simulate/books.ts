@@ -1,4 +1,4 @@
-import type { Charge, Decision } from '../../src/quota/charge.ts'
+import { amountOf, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
 import type { Usage } from '../../src/quota/window.ts'
 import type { CounterName } from './stored.ts'
 
@@ -31,19 +31,16 @@ export class Books {
   }
 
   /**
-   * Takes a cost out of the runs that a decision names, as far as they run and have not been set to another start since.
+   * Takes an amount out of the runs that a decision names, as far as they run and have not been set to another start since.
    * @returns whether it was taken out of all of them that last for so many seconds
    */
-  giveBack(
-    { user, category, cost, limits }: Charge,
-    { personal, global }: Decision,
-    at: number,
-    seconds: number,
-  ): boolean {
+  giveBack(refund: Refund, at: number, seconds: number): boolean {
+    const { user, category, limits } = refund.charge
+    const { personal, global } = refund.decision
     let isWhole = true
     const takeBack = (name: CounterName, length: number, usage: Usage | undefined): void => {
       const run = this.running(name, at).find((each) => each.seconds === length && each.startedAt === usage?.startedAt)
-      if (run !== undefined) run.used = Math.max(0, run.used - cost)
+      if (run !== undefined) run.used = Math.max(0, run.used - amountOf(refund))
       else if (length === seconds) isWhole = false
     }
     limits.personal.forEach(({ window }, i) => {

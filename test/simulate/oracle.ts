@@ -1,4 +1,4 @@
-import type { Batch, Charge, Decision, Refund } from '../../src/quota/charge.ts'
+import { amountOf, type Batch, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
 import type { Limit } from '../../src/quota/window.ts'
 import { Books } from './books.ts'
 import type { Execution } from './redis.ts'
@@ -34,9 +34,10 @@ interface Story {
   /** The batch that brought it to the store, and what was decided there. */
   batch: number
   decided: Decision | null
-  refundAsked: boolean
-  /** The store has given it back. */
-  refunded: boolean
+  /** Tokens that were asked back of it; below 0 such that it cost in addition. `null` for none. */
+  refundAsked: number | null
+  /** What the store has given back of it. */
+  refunded: number | null
 }
 
 interface Applied {
@@ -51,6 +52,7 @@ export const NOTHING_COUNTED = {
   refused: 0,
   failed: 0,
   refunds: 0,
+  additions: 0,
   batches: 0,
   repeats: 0,
   stale: 0,
@@ -85,6 +87,8 @@ export class Oracle {
   readonly #applied = new Map<string, Map<number, Applied>>()
   /** Tokens that were given back to a run which had another start by then, so that they stay in it. */
   #unsure = 0
+  /** Tokens that such a run was to have in addition, and has not. */
+  #unadded = 0
   #lastSeen: Pick<Execution, 'at' | 'values'> = { at: 0, values: [] }
 
   constructor(options: OracleOptions) {
@@ -103,8 +107,8 @@ export class Oracle {
       local: null,
       batch: 0,
       decided: null,
-      refundAsked: false,
-      refunded: false,
+      refundAsked: null,
+      refunded: null,
     })
   }
 
@@ -140,18 +144,14 @@ export class Oracle {
     story.local = decision
     const { order, gateway } = story
     const alone = [...this.#stories.values()].filter(
-      (each) =>
-        each.gateway === gateway &&
-        each.response === 'alone' &&
-        !each.refundAsked &&
-        each.order.category === order.category,
+      (each) => each.gateway === gateway && each.response === 'alone' && each.order.category === order.category,
     )
     const check = (scope: 'personal' | 'global', { window, limit }: Limit, i: number): void => {
       const startedAt = decision[scope]?.[i]?.startedAt
       const used = alone
         .filter((each) => scope === 'global' || each.order.user === order.user)
         .filter((each) => startOf(each, scope, window.seconds) === startedAt)
-        .reduce((sum, each) => sum + each.order.cost, 0)
+        .reduce((sum, each) => sum + each.order.cost - Math.max(0, each.refundAsked ?? 0), 0)
       const full = order.limits[scope]?.[i]?.limit ?? 0
       if (limit !== Math.floor(full * this.#options.share + 1e-9))
         this.#world.fail(`${limit} is not the share of ${full}`)
@@ -167,8 +167,8 @@ export class Oracle {
     })
   }
 
-  givesBack(id: number): void {
-    this.#story(id).refundAsked = true
+  givesBack(id: number, amount: number): void {
+    this.#story(id).refundAsked = amount
   }
 
   /** A ledger hands a batch to its store. */
@@ -257,17 +257,21 @@ export class Oracle {
     return decision
   }
 
-  #giveBack({ charge, decision }: Refund, at: number): void {
-    this.count.refunds++
-    const isWhole = this.#books.giveBack(charge, decision, at, this.#options.longWindow)
-    if (!isWhole) this.#unsure += charge.cost
-    const story = this.#stories.get((charge as Order).id)
+  #giveBack(refund: Refund, at: number): void {
+    const amount = amountOf(refund)
+    this.count[amount < 0 ? 'additions' : 'refunds']++
+    const isWhole = this.#books.giveBack(refund, at, this.#options.longWindow)
+    if (!isWhole) this.#unsure += Math.max(0, amount)
+    if (!isWhole) this.#unadded += Math.max(0, -amount)
+    const story = this.#stories.get((refund.charge as Order).id)
     if (story === undefined) return
     const { id } = story.order
-    if (story.refunded) this.#world.fail(`charge ${id} was given back twice`)
+    if (story.refunded !== null) this.#world.fail(`charge ${id} was given back twice`)
     if (story.decided?.accepted !== true) this.#world.fail(`charge ${id} was given back and never accepted`)
-    if (isTold(story) && !story.refundAsked) this.#world.fail(`charge ${id} was given back unasked`)
-    story.refunded = true
+    if (isTold(story) && story.refundAsked !== amount) {
+      this.#world.fail(`${amount} of charge ${id} were given back, and not ${story.refundAsked}`)
+    }
+    story.refunded = amount
   }
 
   /** The counters must be what the books say. */
@@ -321,11 +325,11 @@ export class Oracle {
       const counts = category === name.category && (name.user === null || user === name.user)
       if (!counts || !windows.some(({ window }) => window.seconds === longWindow)) continue
       const [low, high] = counted(story)
-      least += low * cost
-      most += high * cost
-      if (high > 0 || story.local !== null) terms.push(`${describe(story)}: ${cost} x ${low} to ${high}`)
+      least += low
+      most += high
+      if (high > 0 || story.local !== null) terms.push(`${describe(story)}: ${low} to ${high} of ${cost}`)
     }
-    if (used < least || used > most + this.#unsure) {
+    if (used < least - this.#unadded || used > most + this.#unsure) {
       for (const term of terms) this.#world.tell(term)
       this.#world.fail(`${show(name)} holds ${used} in ${longWindow}s, and ${least} to ${most} were told`)
     }
@@ -340,17 +344,18 @@ export class Oracle {
 
 function describe({ order, gateway, response, batch, decided, refundAsked, refunded }: Story): string {
   const there = decided === null ? 'not decided' : `${decided.accepted ? 'accepted' : 'refused'} in batch ${batch}`
-  const back = refundAsked || refunded ? `, refund ${refundAsked ? 'asked' : ''} ${refunded ? 'made' : ''}` : ''
+  const back = (refundAsked ?? refunded) ? `, refund of ${refundAsked} asked, of ${refunded} made` : ''
   return `${gateway.instance} (${gateway.ended}) charge ${order.id}: told ${response}, ${there}${back}`
 }
 
-/** How often a charge counts in the store at the end: once or not at all, and one of both where its gateway ended. */
+/** The tokens that a charge counts with in the store at the end: its last amount, or a range where its gateway ended. */
 function counted(story: Story): readonly [number, number] {
-  if (isLost(story)) return [1, 1]
-  if (story.response === 'accepted') return story.refunded ? [0, 0] : [1, 1]
+  const { cost } = story.order
+  const settled = cost - (story.refundAsked ?? 0)
+  if (isLost(story)) return [cost, cost]
+  if (story.response === 'accepted') return [cost - (story.refunded ?? 0), cost - (story.refunded ?? 0)]
   if (story.response !== 'alone') return [0, 0]
-  if (story.gateway.ended !== 'not') return [0, 1]
-  return story.refundAsked ? [0, 0] : [1, 1]
+  return story.gateway.ended === 'not' ? [settled, settled] : [0, Math.max(cost, settled)]
 }
 
 function isTold({ response }: Story): boolean {
@@ -359,7 +364,7 @@ function isTold({ response }: Story): boolean {
 
 /** It counts in the store, and nobody was told, or who was told gave it back. */
 function isLost(story: Story): boolean {
-  return story.decided?.accepted === true && !story.refunded && (!isTold(story) || story.refundAsked)
+  return story.decided?.accepted === true && story.refunded === null && (!isTold(story) || story.refundAsked !== null)
 }
 
 /** Start of the local run of a window that a charge was admitted in. */

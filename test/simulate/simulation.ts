@@ -318,13 +318,14 @@ class Simulation {
         this.#world.tell(`charge ${id} is ${decision.accepted ? 'accepted' : 'refused'}${alone}`)
         oracle.decided(id, decision)
         if (mustBeDecided && alone !== '') this.#world.fail(`charge ${id} was decided without the store`)
-        if (!decision.accepted || !random.chance(0.2)) return
-        // The request never reached the backend.
+        if (!decision.accepted || !random.chance(0.4)) return
+        // The request never reached the upstream, or its response says another cost.
+        const amount = random.chance(0.5) ? order.cost : order.cost - random.integer(0, 8)
         this.#world.after(random.between(0, 400), () => {
-          if (gateway.ended !== 'not') return
-          this.#world.tell(`${gateway.instance} gives charge ${id} back`)
-          oracle.givesBack(id)
-          gateway.ledger.refund({ charge: order, decision })
+          if (gateway.ended !== 'not' || amount === 0) return
+          this.#world.tell(`${gateway.instance} gives ${amount} of charge ${id} back`)
+          oracle.givesBack(id, amount)
+          gateway.ledger.refund({ charge: order, decision, amount })
         })
       },
       (error: Error) => {
