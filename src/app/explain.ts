@@ -213,7 +213,7 @@ interface ExplainedRefusal {
 }
 
 function refusal(
-  { at, personal, global }: UsageSnapshot,
+  { at, personal, organisation, global }: UsageSnapshot,
   { config, view, question, access, least }: Case,
 ): ExplainedRefusal {
   const payer = payerIn(question)
@@ -226,7 +226,7 @@ function refusal(
     accepted: false,
     at,
     personal: usages(limits.personal, personal),
-    organisation: null,
+    organisation: limits.organisation === null ? null : usages(limits.organisation, organisation ?? []),
     global: limits.global === null ? null : usages(limits.global, global),
   }
   const { user } = payer

@@ -96,9 +96,10 @@ function progressLine(): (copied: Copied) => void {
 }
 
 function summary(copied: Copied): string {
-  const { users, windows, everybody, known, tokens, settings, overrides, audit, failures } = copied
+  const { users, organisations, windows, everybody, known, tokens, settings, overrides, audit, failures } = copied
   return [
     `${users} users`,
+    ...(organisations === 0 ? [] : [`${organisations} organisations`]),
     `${everybody} categories of everybody`,
     `${windows} windows in all`,
     ...(known === 0 ? [] : [`${known} known users`]),

@@ -1,6 +1,6 @@
 import { overloaded } from '../edge/denials.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
+import type { Charge, Decision, ScopeName } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
@@ -73,9 +73,13 @@ export function isShadowed(rules: Rules, route: Route, user: string, policy: Pol
 }
 
 /** The scope of the window that a 429 would have named; `store` if the store did not decide. */
-export function shadowScopeOf(charge: Charge, decision: Decision | null): 'personal' | 'global' | 'store' {
+export function shadowScopeOf(charge: Charge, decision: Decision | null): ScopeName | 'store' {
   const [worst] = decision === null ? [] : violations(charge, decision)
   return worst === undefined ? 'store' : SCOPES[worst.scope]
 }
 
-export const SCOPES = { Personal: 'personal', Global: 'global' } as const satisfies Record<Scope, string>
+export const SCOPES = {
+  Personal: 'personal',
+  Organisation: 'organisation',
+  Global: 'global',
+} as const satisfies Record<Scope, ScopeName>

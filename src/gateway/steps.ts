@@ -88,7 +88,7 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
   const policy = exchange.rules.policy()
   try {
     const [snapshot] = await Promise.all([
-      context.store.readUsage(caller.user, policy.categories),
+      context.store.readUsage(caller.user, policy.categories, caller.organisation),
       context.knownUsers.lookUp(caller.user),
     ])
     const isExempt = exemptionOf(exchange.rules, exchange, caller) !== null

@@ -60,7 +60,7 @@ export type Observation =
   | {
       readonly type: 'quota_refusal'
       readonly category: string
-      readonly scope: 'personal' | 'global'
+      readonly scope: 'personal' | 'organisation' | 'global'
       readonly plan: string | null
     }
   /** A credential named a plan that is not configured; the caller has the limits of `instead`. */
@@ -70,7 +70,11 @@ export type Observation =
   /** It refused a new user for what it keeps for known ones; reported beside `quota_refusal`. */
   | { readonly type: 'reserve_refusal'; readonly category: string }
   /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
-  | { readonly type: 'shadow_refusal'; readonly category: string; readonly scope: 'personal' | 'global' | 'store' }
+  | {
+      readonly type: 'shadow_refusal'
+      readonly category: string
+      readonly scope: 'personal' | 'organisation' | 'global' | 'store'
+    }
   /** Whose credential was not taken was let in: there was none, it was not good, there were several, it could not be checked. */
   | { readonly type: 'caller_let_in'; readonly why: 'missing' | 'invalid' | 'ambiguous' | 'unchecked' }
   /** One address that is no trusted proxy brings nearly all requests. */

@@ -69,8 +69,25 @@ export interface Batch {
 
 type MutableUsage = { -readonly [K in keyof Usage]: Usage[K] }
 
-/** Finds the counter of a user, or of everybody (`null`), in a category. The same arguments give the same object within a batch. */
-export type CounterOf = (user: string | null, category: string) => Counter
+/** For whom a window counts, in the order in which scopes are named everywhere. */
+export const SCOPE_NAMES = ['personal', 'organisation', 'global'] as const
+export type ScopeName = (typeof SCOPE_NAMES)[number]
+
+/**
+ * Finds the counter of a user or an organisation, by its id, or of everybody, in a category. The same arguments give the
+ * same object within a batch.
+ */
+export type CounterOf = (scope: ScopeName, id: string, category: string) => Counter
+
+/** The id of everybody. */
+export const EVERYBODY = ''
+
+const NO_LIMITS: readonly Limit[] = []
+
+/** The limits of the organisation that the charge belongs to; none if there is no such organisation. */
+export function organisationLimits({ organisation, limits }: Charge): readonly Limit[] {
+  return (organisation === null ? null : limits.organisation) ?? NO_LIMITS
+}
 
 /**
  * Decides a batch: the one arithmetic that every store obeys. It changes the counters that `counterOf` hands out. A
@@ -89,24 +106,35 @@ export function settleBatch(
   return decisions
 }
 
-function decide(
-  { user, category, cost, limits, forced }: Charge,
-  counterOf: CounterOf,
-  now: number,
-  onAhead: AheadListener,
-): Decision {
-  const own = counterOf(user, category)
-  const all = limits.global === null ? [] : counterOf(null, category)
-  const globalLimits = limits.global ?? []
+function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: AheadListener): Decision {
+  const { user, organisation, category, cost, limits, forced } = charge
+  const theirLimits = organisationLimits(charge)
+  const globalLimits = limits.global ?? NO_LIMITS
+  const own = counterOf('personal', user, category)
+  const theirs = theirLimits === NO_LIMITS ? NO_COUNTER : counterOf('organisation', organisation ?? '', category)
+  const all = globalLimits === NO_LIMITS ? NO_COUNTER : counterOf('global', EVERYBODY, category)
   const personal = usagesOf(own, limits.personal, now, onAhead)
+  const their = usagesOf(theirs, theirLimits, now, onAhead)
   const global = usagesOf(all, globalLimits, now, onAhead)
-  const accepted = forced === true || (fits(personal, limits.personal, cost) && fits(global, globalLimits, cost))
+  const fitsAll =
+    fits(personal, limits.personal, cost) && fits(their, theirLimits, cost) && fits(global, globalLimits, cost)
+  const accepted = forced === true || fitsAll
   if (accepted) {
     add(cost, own, personal, limits.personal, now)
+    add(cost, theirs, their, theirLimits, now)
     add(cost, all, global, globalLimits, now)
   }
-  return { accepted, at: now, personal, organisation: null, global: limits.global === null ? null : global }
+  return {
+    accepted,
+    at: now,
+    personal,
+    organisation: theirLimits === NO_LIMITS ? null : their,
+    global: globalLimits === NO_LIMITS ? null : global,
+  }
 }
+
+/** Of a scope that does not apply: nothing is ever put into it. */
+const NO_COUNTER: Counter = []
 
 /** A loop, as above: of the 2.7 us of a charge in a batch of 64 closures would take 0.2 (Node 26.10). */
 function usagesOf(counter: Counter, limits: readonly Limit[], now: number, onAhead: AheadListener): MutableUsage[] {
@@ -137,15 +165,34 @@ function add(cost: number, counter: Counter, usages: MutableUsage[], limits: rea
 
 function giveBack(refund: Refund, counterOf: CounterOf): void {
   const { charge, decision } = refund
-  const { user, category, limits } = charge
   const amount = amountOf(refund)
-  const personal = counterOf(user, category)
-  limits.personal.forEach(({ window }, i) => {
-    takeBack(personal, window.seconds, amount, decision.personal[i]?.startedAt ?? 0)
-  })
-  if (limits.global === null || decision.global === null) return
-  const global = counterOf(null, category)
-  limits.global.forEach(({ window }, i) => {
-    takeBack(global, window.seconds, amount, decision.global?.[i]?.startedAt ?? 0)
-  })
+  for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
+    const counter = counterOf(scope, id, charge.category)
+    limits.forEach(({ window }, i) => {
+      takeBack(counter, window.seconds, amount, usages[i]?.startedAt ?? 0)
+    })
+  }
+}
+
+/** One scope that a charge was decided in. */
+interface ChargedScope {
+  readonly scope: ScopeName
+  /** Of the user, or the organisation. */
+  readonly id: string
+  readonly limits: readonly Limit[]
+  readonly usages: readonly Usage[]
+}
+
+/** The scopes that an accepted charge was counted in, with the windows of each. */
+export function chargedScopes(charge: Charge, { personal, organisation, global }: Decision): ChargedScope[] {
+  const { user, limits } = charge
+  const scopes: ChargedScope[] = [{ scope: 'personal', id: user, limits: limits.personal, usages: personal }]
+  if (charge.organisation !== null && limits.organisation !== null && organisation !== null) {
+    const id = charge.organisation
+    scopes.push({ scope: 'organisation', id, limits: limits.organisation, usages: organisation })
+  }
+  if (limits.global !== null && global !== null) {
+    scopes.push({ scope: 'global', id: EVERYBODY, limits: limits.global, usages: global })
+  }
+  return scopes
 }

@@ -1,11 +1,13 @@
 import type { Batch, Decision } from './charge.ts'
 import type { Counter } from './counter.ts'
 
-/** What a user has used: one personal and one global counter for each category that was asked for, in that order. */
+/** What a user has used: one counter of each scope for each category that was asked for, in that order. */
 export interface UsageSnapshot {
   /** The store's time of the reading, in milliseconds since the epoch. */
   readonly at: number
   readonly personal: readonly Counter[]
+  /** `null` if no organisation was asked for. */
+  readonly organisation: readonly Counter[] | null
   readonly global: readonly Counter[]
 }
 
@@ -21,8 +23,8 @@ export interface QuotaStore {
    */
   settle(batch: Batch): Promise<readonly Decision[]>
 
-  /** Reads without charging. @throws StoreError */
-  readUsage(user: string, categories: readonly string[]): Promise<UsageSnapshot>
+  /** Reads without charging. @param organisation of the user; default none @throws StoreError */
+  readUsage(user: string, categories: readonly string[], organisation?: string | null): Promise<UsageSnapshot>
 }
 
 /** A user who has used something, with the counters as they are stored: windows that have ended may be among them. */
@@ -31,7 +33,13 @@ export interface UserUsage {
   readonly counters: ReadonlyMap<string, Counter>
 }
 
-/** Looks through the users that have counters. Every implementation passes test/quota/usage.suite.ts. */
+/** The same of an organisation. */
+export interface OrganisationUsage {
+  readonly organisation: string
+  readonly counters: ReadonlyMap<string, Counter>
+}
+
+/** Looks through the users and the organisations that have counters. Every implementation passes test/quota/usage.suite.ts. */
 export interface UsageStore {
   /**
    * One step through all users: some of them, in no order, each once. A user may come twice while others come and go. A
@@ -44,6 +52,12 @@ export interface UsageStore {
     /** The store's time, in milliseconds since the epoch. */
     readonly at: number
     readonly users: readonly UserUsage[]
+    readonly next: string | null
+  }>
+  /** The same through all organisations. @throws StoreError */
+  scanOrganisations(cursor: string | null): Promise<{
+    readonly at: number
+    readonly organisations: readonly OrganisationUsage[]
     readonly next: string | null
   }>
 }

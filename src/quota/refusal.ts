@@ -2,7 +2,10 @@ import type { Charge, Decision } from './charge.ts'
 import { endOf, type Limit, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
-export type Scope = 'Personal' | 'Global'
+export type Scope = (typeof SCOPES)[number]
+
+/** In the order in which they are named. */
+export const SCOPES = ['Personal', 'Organisation', 'Global'] as const
 
 /** The `quota` object of the 429 body. */
 export interface QuotaViolation {
@@ -39,9 +42,11 @@ interface Violation {
 /** Every window that refuses the charge, the one to report first. Empty for an accepted decision. */
 export function violations(charge: Charge, decision: Decision): Violation[] {
   if (decision.accepted) return []
-  const { personal, global } = decision.limits ?? charge.limits
+  const { personal, organisation, global } = decision.limits ?? charge.limits
   const all: Violation[] = []
   addOver(all, 'Personal', personal, decision.personal, charge.cost, decision.at)
+  if (organisation !== null && decision.organisation !== null)
+    addOver(all, 'Organisation', organisation, decision.organisation, charge.cost, decision.at)
   if (global !== null) addOver(all, 'Global', global, decision.global ?? [], charge.cost, decision.at)
   return all.length > 1 ? all.sort(worstFirst) : all
 }
@@ -65,12 +70,12 @@ function addOver(
 }
 
 /**
- * The latest reset comes first, so that waiting once is enough. On a tie Personal comes before Global, then the longer
- * window.
+ * The latest reset comes first, so that waiting once is enough. On a tie Personal comes before Organisation, that before
+ * Global, then the longer window.
  */
 function worstFirst(a: Violation, b: Violation): number {
   if (a.resetAt !== b.resetAt) return b.resetAt - a.resetAt
-  if (a.scope !== b.scope) return a.scope === 'Personal' ? -1 : 1
+  if (a.scope !== b.scope) return SCOPES.indexOf(a.scope) - SCOPES.indexOf(b.scope)
   return b.limit.window.seconds - a.limit.window.seconds
 }
 

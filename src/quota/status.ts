@@ -28,7 +28,7 @@ export interface WindowStatus {
 /** Windows by category. */
 export type WindowStatuses = Readonly<Record<string, readonly WindowStatus[]>>
 
-/** The body of `GET /me/quota`: entries by category, Personal first, shortest window first. */
+/** The body of `GET /me/quota`: entries by category, Personal first, then Organisation, shortest window first. */
 export interface QuotaStatus {
   /** Whose limits the caller has; `null` for none. Only if the configuration has plans. */
   readonly plan?: string | null
@@ -46,9 +46,11 @@ export function quotaStatus(policy: Policy, snapshot: UsageSnapshot, payer: Paye
   return {
     ...(plan !== null && { plan: plan.name }),
     windows: byCategory(policy, (category, i) => {
-      const { personal, global } = policy.limitsFor(category, payer)
+      const { personal, organisation, global } = policy.limitsFor(category, payer)
+      const theirs = snapshot.organisation?.[i]
       return [
         ...personal.map((limit) => windowStatus('Personal', limit, snapshot.personal[i], snapshot.at)),
+        ...(organisation ?? []).map((limit) => windowStatus('Organisation', limit, theirs, snapshot.at)),
         ...(global ?? []).map((limit) => windowStatus('Global', limit, snapshot.global[i], snapshot.at)),
       ]
     }),

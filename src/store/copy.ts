@@ -3,6 +3,7 @@ import type { AuditEntry } from '../control/control-store.ts'
 import type { Changes, UserOverride, Versioned } from '../control/state.ts'
 import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
+import type { ScopeName } from '../quota/charge.ts'
 import type { Counter } from '../quota/counter.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 
@@ -13,9 +14,11 @@ import type { ReplicaStore } from '../replicas/presence.ts'
  * starts anew has another name.
  */
 
-/** The counters of one user, or of everybody (`null`), by category. */
+/** The counters of one user or organisation, or of everybody, by category. */
 export interface Owner {
-  readonly user: string | null
+  readonly scope: ScopeName
+  /** Empty for everybody. */
+  readonly id: string
   readonly counters: ReadonlyMap<string, Counter>
 }
 
@@ -71,6 +74,7 @@ export interface Refill {
 /** How much of what was copied. */
 export interface Copied {
   users: number
+  organisations: number
   windows: number
   /** Categories with a global counter. */
   everybody: number
@@ -108,6 +112,7 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
   if (first.done) throw new NotCopied('--from holds nothing: check the URL, and the prefix of its keys')
   const copied = {
     users: 0,
+    organisations: 0,
     windows: 0,
     everybody: 0,
     known: 0,
@@ -179,8 +184,8 @@ function count(portion: Portion, copied: Copied): void {
   else copied.failures += portion.buckets.length
 }
 
-function countOwner({ user, counters }: Owner, copied: Copied): void {
-  if (user === null) copied.everybody += counters.size
-  else copied.users++
+function countOwner({ scope, counters }: Owner, copied: Copied): void {
+  if (scope === 'global') copied.everybody += counters.size
+  else copied[scope === 'personal' ? 'users' : 'organisations']++
   for (const counter of counters.values()) copied.windows += counter.length
 }

@@ -57,7 +57,11 @@ async function filled(file: string, users: number): Promise<void> {
   const startedAt = Date.now()
   for (let i = 0; i < users; i += 1000) {
     const owners = Array.from({ length: Math.min(1000, users - i) }, (_, n) => {
-      return { user: `user ${i + n}`, counters: new Map([['read', [{ seconds: 86_400, startedAt, used: 5 }]]]) }
+      return {
+        scope: 'personal' as const,
+        id: `user ${i + n}`,
+        counters: new Map([['read', [{ seconds: 86_400, startedAt, used: 5 }]]]),
+      }
     })
     await refill.put({ kind: 'counters', owners })
   }

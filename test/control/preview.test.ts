@@ -31,8 +31,10 @@ function storeOf(usages: Usages, global: Usages[string] = {}, step = 2): Preview
     readUsage: async (_, categories) => ({
       at: AT,
       personal: categories.map(() => []),
+      organisation: null,
       global: categories.map((category) => counters(global).get(category) ?? []),
     }),
+    scanOrganisations: async () => ({ at: AT, organisations: [], next: null }),
     async scanUsers(cursor) {
       const from = Number(cursor ?? 0)
       const next = from + step < users.length ? String(from + step) : null

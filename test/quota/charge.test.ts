@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Charge, type Decision, type Refund, settleBatch } from '../../src/quota/charge.ts'
+import {
+  type Charge,
+  chargedScopes,
+  type Decision,
+  type Refund,
+  SCOPE_NAMES,
+  type ScopeName,
+  settleBatch,
+} from '../../src/quota/charge.ts'
 import { type Counter, usageOf } from '../../src/quota/counter.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
@@ -15,8 +23,8 @@ const WINDOWS = [
 /** Counters in memory, as settleBatch asks for them. */
 function ledgerBook() {
   const counters = new Map<string, Counter>()
-  const counterOf = (user: string | null, category: string): Counter => {
-    const key = JSON.stringify([user, category])
+  const counterOf = (scope: ScopeName, id: string, category: string): Counter => {
+    const key = JSON.stringify([scope, id, category])
     const known = counters.get(key) ?? []
     counters.set(key, known)
     return known
@@ -31,6 +39,7 @@ const fixedLimits: fc.Arbitrary<Limit[]> = fc
 
 interface Request {
   readonly user: string
+  readonly organisation: string | null
   readonly category: string
   readonly cost: number
   readonly bypass: boolean
@@ -38,6 +47,8 @@ interface Request {
 }
 const request: fc.Arbitrary<Request> = fc.record({
   user: fc.constantFrom('alice', 'bob'),
+  // One has the name of a user.
+  organisation: fc.constantFrom(null, 'alice', 'acme'),
   category: fc.constantFrom('read', 'write'),
   cost: fc.integer({ min: 1, max: 6 }),
   bypass: fc.boolean(),
@@ -45,24 +56,26 @@ const request: fc.Arbitrary<Request> = fc.record({
 })
 const history = fc.record({
   personal: fixedLimits,
+  organisation: fixedLimits,
   global: fixedLimits,
   requests: fc.array(request, { maxLength: 60 }),
 })
 
-function chargeOf({ user, category, cost, bypass }: Request, personal: Limit[], global: Limit[]): Charge {
-  return {
-    user,
-    organisation: null,
-    category,
-    cost,
-    limits: { personal, organisation: null, global: bypass ? null : global },
+type Scopes = Readonly<Record<ScopeName, Limit[]>>
+
+function chargeOf({ user, organisation, category, cost, bypass }: Request, of: Scopes): Charge {
+  const limits = {
+    personal: of.personal,
+    organisation: organisation === null ? null : of.organisation,
+    global: bypass ? null : of.global,
   }
+  return { user, organisation, category, cost, limits }
 }
 
 describe('any history of charges', () => {
-  it('admits in each run of a window at most its limit, in both scopes', () => {
+  it('admits in each run of a window at most its limit, in every scope', () => {
     fc.assert(
-      fc.property(history, ({ personal, global, requests }) => {
+      fc.property(history, ({ requests, ...of }) => {
         const { counterOf } = ledgerBook()
         const admitted = new Map<string, number>()
         let now = START
@@ -75,11 +88,11 @@ describe('any history of charges', () => {
           })
         for (const each of requests) {
           now += each.passMs
-          const charge = chargeOf(each, personal, global)
+          const charge = chargeOf(each, of)
           const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, now) as [Decision]
           if (!decision.accepted) continue
-          count(charge.user, charge, charge.limits.personal, decision.personal)
-          if (charge.limits.global !== null) count('everybody', charge, charge.limits.global, decision.global ?? [])
+          for (const { scope, id, limits, usages } of chargedScopes(charge, decision))
+            count(`${scope} ${id}`, charge, limits, usages)
         }
       }),
     )
@@ -87,18 +100,20 @@ describe('any history of charges', () => {
 
   it('refuses exactly what does not fit, and a refused charge changes nothing', () => {
     fc.assert(
-      fc.property(history, ({ personal, global, requests }) => {
+      fc.property(history, ({ requests, ...of }) => {
         const { counterOf, dump } = ledgerBook()
         let now = START
         for (const each of requests) {
           now += each.passMs
-          const charge = chargeOf(each, personal, global)
+          const charge = chargeOf(each, of)
           const before = dump()
-          const room = (user: string | null, limits: readonly Limit[]): boolean => {
-            const counter = structuredClone(counterOf(user, charge.category))
-            return limits.every(({ window, limit }) => limit - usageOf(counter, window, now).used >= charge.cost)
+          const room = (scope: ScopeName, id: string | null): boolean => {
+            const counter = structuredClone(counterOf(scope, id ?? '', charge.category))
+            return (charge.limits[scope] ?? []).every(
+              ({ window, limit }) => limit - usageOf(counter, window, now).used >= charge.cost,
+            )
           }
-          const fits = room(charge.user, personal) && (charge.limits.global === null || room(null, global))
+          const fits = room('personal', charge.user) && room('organisation', charge.organisation) && room('global', '')
           const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, now) as [Decision]
           expect(decision.accepted).toBe(fits)
           if (!decision.accepted) expect(dump()).toEqual(before)
@@ -116,15 +131,15 @@ describe('any history of charges', () => {
       },
     )
     fc.assert(
-      fc.property(history, jumps, ({ personal, global, requests }, jumps) => {
+      fc.property(history, jumps, ({ requests, ...of }, jumps) => {
         const { counterOf } = ledgerBook()
         let now = START
         requests.forEach((each, i) => {
           now += each.passMs + (jumps[i] ?? 0)
-          const charge = chargeOf(each, personal, global)
+          const charge = chargeOf(each, of)
           const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, now) as [Decision]
-          const usages = [...decision.personal, ...(decision.global ?? [])]
-          const limits = [...charge.limits.personal, ...(charge.limits.global ?? [])]
+          const usages = [...decision.personal, ...(decision.organisation ?? []), ...(decision.global ?? [])]
+          const limits = SCOPE_NAMES.flatMap((scope) => charge.limits[scope] ?? [])
           limits.forEach(({ window, limit }, i) => {
             const { startedAt, used } = usages[i] as Usage
             expect(used).toBeLessThanOrEqual(limit)
@@ -134,8 +149,12 @@ describe('any history of charges', () => {
           if (decision.accepted || limits.some(({ limit }) => limit < charge.cost)) return
           // Whoever waits for as long as he is told to, once, is accepted, also where he goes on asking meanwhile.
           const { resetAt } = violations(charge, decision)[0] as { resetAt: number }
-          const asked = structuredClone([charge.user, null].map((user) => counterOf(user, charge.category)))
-          const later = (user: string | null): Counter => asked[user === null ? 1 : 0] as Counter
+          const asked = new Map<string, Counter>()
+          const later = (scope: ScopeName, id: string, category: string): Counter => {
+            const counter = asked.get(scope) ?? structuredClone(counterOf(scope, id, category))
+            asked.set(scope, counter)
+            return counter
+          }
           const askAt = (at: number) => settleBatch({ refunds: [], charges: [charge] }, later, at)[0]?.accepted
           expect(askAt(now + Math.floor((resetAt - now) / 2))).toBe(false)
           expect(askAt(resetAt)).toBe(true)
@@ -146,25 +165,25 @@ describe('any history of charges', () => {
 
   it('that is given back whole within its windows leaves nothing used', () => {
     fc.assert(
-      fc.property(history, ({ personal, global, requests }) => {
+      fc.property(history, ({ requests, ...of }) => {
         const { counterOf } = ledgerBook()
         const refunds: Refund[] = []
-        const charges = requests.map((each) => chargeOf(each, personal, global))
+        const charges = requests.map((each) => chargeOf(each, of))
         settleBatch({ refunds, charges }, counterOf, START).forEach((decision, i) => {
           if (decision.accepted) refunds.push({ charge: charges[i] as Charge, decision })
         })
         settleBatch({ refunds, charges: [] }, counterOf, START + 999)
-        for (const { charge } of refunds)
-          for (const user of [charge.user, null])
-            for (const entry of counterOf(user, charge.category)) expect(entry.used).toBe(0)
+        for (const { charge, decision } of refunds)
+          for (const { scope, id } of chargedScopes(charge, decision))
+            for (const entry of counterOf(scope, id, charge.category)) expect(entry.used).toBe(0)
       }),
     )
   })
 
   it('decides one by one as it decides in one batch', () => {
     fc.assert(
-      fc.property(history, ({ personal, global, requests }) => {
-        const charges = requests.map((each) => chargeOf(each, personal, global))
+      fc.property(history, ({ requests, ...of }) => {
+        const charges = requests.map((each) => chargeOf(each, of))
         const together = settleBatch({ refunds: [], charges }, ledgerBook().counterOf, START)
         const { counterOf } = ledgerBook()
         const apart = charges.flatMap((charge) => settleBatch({ refunds: [], charges: [charge] }, counterOf, START))

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { QuotaReset } from '../../src/control/control-store.ts'
-import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
+import {
+  type Batch,
+  type Charge,
+  type Decision,
+  type Limits,
+  type Refund,
+  SCOPE_NAMES,
+} from '../../src/quota/charge.ts'
 import { violations } from '../../src/quota/refusal.ts'
 import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'
 import { runs } from '../setup/runs.ts'
@@ -42,19 +49,20 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
   const LIMITS = limitsIn(unit)
   const free: fc.Arbitrary<Charge> = fc.record({
     user: fc.constantFrom('alice', 'bob', 'read:alice'),
-    organisation: fc.constant(null),
+    // One has the name of a user.
+    organisation: fc.constantFrom(null, 'acme', 'alice'),
     category: fc.constantFrom('read', 'write'),
     cost: fc.integer({ min: 1, max: 6 }),
     limits: fc.record({
       personal: fc.constantFrom(...LIMITS),
-      organisation: fc.constant(null),
+      organisation: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
       global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
     }),
   })
   const charge: fc.Arbitrary<Charge> = fc.oneof(
     { weight: 9, arbitrary: free },
     { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const })) },
-    // In the global scope alone, or nowhere.
+    // In the scopes of others alone, or nowhere.
     { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const, limits: { ...c.limits, personal: [] } })) },
   )
   const [second, five, minute] = [1000 * unit, 5000 * unit, 60_000 * unit]
@@ -161,12 +169,10 @@ async function reset(change: QuotaReset, store: ClockedStore, model: Model, now:
 
 /** However the clock was moved, no window has more than its length left, and no refusal names a later moment. */
 function checkEnds(charge: Charge, decision: Decision): void {
-  const { limits } = charge
-  const both: [Limit, Usage | undefined][] = [
-    ...limits.personal.map((limit, i): [Limit, Usage | undefined] => [limit, decision.personal[i]]),
-    ...(limits.global ?? []).map((limit, i): [Limit, Usage | undefined] => [limit, decision.global?.[i]]),
-  ]
-  for (const [{ window }, usage] of both) {
+  const all = SCOPE_NAMES.flatMap((scope) =>
+    (charge.limits[scope] ?? []).map((limit, i): [Limit, Usage | undefined] => [limit, decision[scope]?.[i]]),
+  )
+  for (const [{ window }, usage] of all) {
     if (usage === undefined || usage.startedAt === 0) continue
     expect(usage.startedAt).toBeLessThanOrEqual(decision.at)
     expect(resetAt(usage, window)).toBeGreaterThan(decision.at)

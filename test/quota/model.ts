@@ -1,4 +1,4 @@
-import type { Charge, Decision } from '../../src/quota/charge.ts'
+import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import type { Usage } from '../../src/quota/window.ts'
 
 /** The run of a window that was charged last. */
@@ -36,7 +36,7 @@ export class Model {
    */
   charge(charge: Charge, now: number, seen: Decision): { decision: Decision; number: number } {
     const windows = namedBy(charge)
-    const shown = [...seen.personal, ...(seen.global ?? [])]
+    const shown = [...seen.personal, ...(seen.organisation ?? []), ...(seen.global ?? [])]
     windows.forEach((window, i) => {
       this.#settle(window, now, shown[i] as Usage, seen.accepted ? charge.cost : 0)
     })
@@ -46,8 +46,11 @@ export class Model {
     if (accepted) this.#count(number, charge.cost, windows, now)
     const usages = windows.map((window) => this.#usage(window, now))
     const own = charge.limits.personal.length
-    const global = charge.limits.global === null ? null : usages.slice(own)
-    return { decision: { accepted, at: now, personal: usages.slice(0, own), organisation: null, global }, number }
+    const theirs = theirLimits(charge)
+    const behind = own + (theirs?.length ?? 0)
+    const organisation = theirs === null ? null : usages.slice(own, behind)
+    const global = charge.limits.global === null ? null : usages.slice(behind)
+    return { decision: { accepted, at: now, personal: usages.slice(0, own), organisation, global }, number }
   }
 
   /** Lets a charge count with another cost in the runs that still are what they were at the charge. */
@@ -114,18 +117,20 @@ export class Model {
   }
 }
 
-function namedBy({ user, category, limits }: Charge): Named[] {
-  const own = limits.personal.map(({ window: { seconds }, limit }) => ({
-    of: JSON.stringify([user, category]),
-    seconds,
-    limit,
-  }))
-  const all = (limits.global ?? []).map(({ window: { seconds }, limit }) => ({
-    of: JSON.stringify([category]),
-    seconds,
-    limit,
-  }))
-  return [...own, ...all]
+/** Of the organisation of the user, if there is one. */
+function theirLimits({ organisation, limits }: Charge): Limits['organisation'] {
+  return organisation === null ? null : limits.organisation
+}
+
+function namedBy(charge: Charge): Named[] {
+  const { user, organisation, category, limits } = charge
+  const named = (of: readonly (string | null)[], list: Limits['organisation']): Named[] =>
+    (list ?? []).map(({ window: { seconds }, limit }) => ({ of: JSON.stringify(of), seconds, limit }))
+  return [
+    ...named([user, category], limits.personal),
+    ...named(['organisation', organisation, category], theirLimits(charge)),
+    ...named([category], limits.global),
+  ]
 }
 
 function keyOf({ of, seconds }: Named): string {

@@ -25,6 +25,11 @@ export function limits(personal: [number, number], global: [number, number] | nu
   return { personal: both(personal), organisation: null, global: global === null ? null : both(global) }
 }
 
+/** The same with an organisation. */
+function withOrganisation(of: Limits, organisation: [number, number]): Limits {
+  return { ...of, organisation: limits(organisation).personal }
+}
+
 export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   let under: StoreUnderTest
   let sequence: number
@@ -45,6 +50,10 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     cost,
     limits: of,
   })
+  const chargeIn = (organisation: string, user: string, cost: number, of: Limits, category = 'read'): Charge => ({
+    ...charge(user, cost, of, category),
+    organisation,
+  })
   const verdicts = (decisions: readonly Decision[]): boolean[] => decisions.map((d) => d.accepted)
   async function used(user: string, category = 'read'): Promise<{ personal: number[]; global: number[] }> {
     const { at, personal, global } = await under.store.readUsage(user, [category])
@@ -52,6 +61,102 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       [MINUTE, DAY].map((window) => usageOf(counter ?? [], window, at).used)
     return { personal: of(personal[0]), global: of(global[0]) }
   }
+
+  async function usedBy(organisation: string, category = 'read'): Promise<number[]> {
+    const { at, organisation: counters } = await under.store.readUsage('nobody', [category], organisation)
+    return [MINUTE, DAY].map((window) => usageOf(counters?.[0] ?? [], window, at).used)
+  }
+
+  describe('an organisation', () => {
+    const of = withOrganisation(limits([10, 10], [100, 100]), [15, 20])
+
+    it('is charged with all its users together, and each organisation apart', async () => {
+      const charges = [chargeIn('acme', 'a', 10, of), chargeIn('acme', 'b', 5, of), chargeIn('acme', 'c', 1, of)]
+      const decisions = await settle([...charges, chargeIn('other', 'd', 1, of)])
+      expect(verdicts(decisions)).toEqual([true, true, false, true])
+      expect(decisions[1]?.organisation?.map(({ used }) => used)).toEqual([15, 15])
+      expect([await usedBy('acme'), await usedBy('other')]).toEqual([
+        [15, 15],
+        [1, 1],
+      ])
+    })
+
+    it('that refuses a charge leaves no window of any scope charged', async () => {
+      await settle([chargeIn('acme', 'a', 10, of)])
+      const [refused] = await settle([chargeIn('acme', 'b', 6, of)])
+      expect(refused).toMatchObject({ accepted: false, organisation: [{ used: 10 }, { used: 10 }] })
+      expect(await used('b')).toEqual({ personal: [0, 0], global: [10, 10] })
+      expect(await usedBy('acme')).toEqual([10, 10])
+    })
+
+    it('is not charged what another scope refuses', async () => {
+      await settle([
+        chargeIn('acme', 'a', 11, of),
+        chargeIn('acme', 'b', 8, { ...of, global: limits([7, 7]).personal }),
+      ])
+      expect(await usedBy('acme')).toEqual([0, 0])
+    })
+
+    it('of the name of a user has windows of its own', async () => {
+      await settle([chargeIn('a', 'a', 4, of), charge('a', 3, of)])
+      expect([await used('a'), await usedBy('a')]).toEqual([{ personal: [7, 7], global: [7, 7] }, [4, 4]])
+    })
+
+    it('is not charged by whoever belongs to none, also in one batch with its users', async () => {
+      const decisions = await settle([charge('a', 1, of), chargeIn('acme', 'a', 2, of), charge('a', 4, of)])
+      expect(decisions.map(({ organisation }) => organisation?.[0]?.used ?? null)).toEqual([null, 2, null])
+      expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [7, 7], global: [7, 7] }, [2, 2]])
+    })
+
+    it('is left by a user with the personal windows as they are', async () => {
+      await settle([chargeIn('acme', 'a', 4, of)])
+      expect(verdicts(await settle([chargeIn('other', 'a', 6, of), chargeIn('other', 'a', 1, of)]))).toEqual([
+        true,
+        false,
+      ])
+      expect([await usedBy('acme'), await usedBy('other')]).toEqual([
+        [4, 4],
+        [6, 6],
+      ])
+    })
+
+    it('counts each of its categories, however they alternate in a batch', async () => {
+      const charges = [1, 2, 3, 4].map((cost, i) =>
+        chargeIn('acme', 'abcd'[i] ?? '', cost, of, i % 2 ? 'write' : 'read'),
+      )
+      expect(verdicts(await settle(charges))).toEqual([true, true, true, true])
+      expect([await usedBy('acme', 'read'), await usedBy('acme', 'write')]).toEqual([
+        [4, 4],
+        [6, 6],
+      ])
+    })
+
+    it('holds each of its users to the limits of his own plan', async () => {
+      const tight = withOrganisation(limits([10, 10], [100, 100]), [6, 6])
+      const charges = [chargeIn('acme', 'a', 5, of), chargeIn('acme', 'b', 2, tight), chargeIn('acme', 'c', 2, of)]
+      expect(verdicts(await settle(charges))).toEqual([true, false, true])
+      expect(await usedBy('acme')).toEqual([7, 7])
+    })
+
+    it('gets back what is refunded, whatever its user belongs to since', async () => {
+      const [decision] = await settle([chargeIn('acme', 'a', 4, of)])
+      await settle([], [{ charge: chargeIn('acme', 'a', 4, of), decision: decision as Decision }])
+      expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [0, 0], global: [0, 0] }, [0, 0]])
+    })
+
+    it('may be the only scope of a forced charge', async () => {
+      const alone = { ...withOrganisation(limits([1, 1]), [1, 1]), personal: [] }
+      const forced: Charge = { ...chargeIn('acme', 'a', 9, alone), forced: true }
+      const [decision] = await settle([forced])
+      expect(decision).toMatchObject({ accepted: true, personal: [], organisation: [{ used: 9 }, { used: 9 }] })
+      expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [0, 0], global: [0, 0] }, [9, 9]])
+    })
+
+    it('is read only if it is asked for', async () => {
+      expect((await under.store.readUsage('a', ['read'])).organisation).toBeNull()
+      expect((await under.store.readUsage('a', ['read'], 'acme')).organisation).toEqual([[]])
+    })
+  })
 
   describe('a charge', () => {
     it('starts every window of its category at the same moment and counts its cost in each', async () => {

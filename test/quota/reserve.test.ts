@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { settleBatch } from '../../src/quota/charge.ts'
+import { type ScopeName, settleBatch } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import { isOfReserve, type Reserve } from '../../src/quota/reserve.ts'
@@ -95,9 +95,9 @@ describe('the limits with a reserve', () => {
       fc.property(fc.integer({ min: 0, max: 200 }), charges, (whole, asked) => {
         const policy = policyOf({ baselines: { personal: table(1e6, 1e6), global: table(whole, 1e6) } })
         const counters = new Map<string, Counter>()
-        const find = (user: string | null) => {
-          const counter = counters.get(String(user)) ?? []
-          counters.set(String(user), counter)
+        const find = (scope: ScopeName, id: string) => {
+          const counter = counters.get(`${scope} ${id}`) ?? []
+          counters.set(`${scope} ${id}`, counter)
           return counter
         }
         let byNew = 0

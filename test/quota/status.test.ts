@@ -27,7 +27,7 @@ const SETTINGS = (enabled: boolean): QuotaSettings => ({
   custom: null,
   global: { enabled, multiplier: 1 },
 })
-const NOTHING = { at: AT, personal: [[], []], global: [[], []] }
+const NOTHING = { at: AT, personal: [[], []], organisation: null, global: [[], []] }
 
 describe('the quota status', () => {
   it('has an array for each category, Personal first, shortest window first', () => {
@@ -89,6 +89,7 @@ describe('the quota status', () => {
       {
         at: AT,
         personal: [counter(1), counter(2)],
+        organisation: null,
         global: [counter(3), counter(4)],
       },
       payerOf('bob'),

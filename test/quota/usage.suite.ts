@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Charge } from '../../src/quota/charge.ts'
-import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/quota-store.ts'
+import type { OrganisationUsage, QuotaStore, UsageStore, UserUsage } from '../../src/quota/quota-store.ts'
 import { limits } from './quota-store.suite.ts'
 
 export interface UsageStoreUnderTest {
@@ -84,6 +84,32 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
         expect(counters.get('write') ?? [], user).toEqual(personal[1])
         expect(counters.has('write')).toBe(STRANGE_IDS.indexOf(user) < 9)
       }
+    })
+
+    it('gives organisations apart from the users of their names', async () => {
+      const of = { ...OF, organisation: OF.personal }
+      const charges = STRANGE_IDS.map((organisation): Charge => {
+        return {
+          user: 'alice',
+          organisation,
+          category: 'read',
+          cost: 1,
+          limits: { ...of, personal: [], global: null },
+          forced: true,
+        }
+      })
+      await under.store.settle({ instance: 'usage', sequence: ++sequence, refunds: [], charges })
+      await charge(['alice', 'bob'])
+      const found = new Map<string, OrganisationUsage['counters']>()
+      let cursor: string | null = null
+      do {
+        const step: Awaited<ReturnType<UsageStore['scanOrganisations']>> = await under.store.scanOrganisations(cursor)
+        for (const { organisation, counters } of step.organisations) found.set(organisation, counters)
+        cursor = step.next
+      } while (cursor !== null)
+      expect([...found.keys()].sort()).toEqual([...STRANGE_IDS].sort())
+      for (const counters of found.values()) expect(counters.get('read')?.map(({ used }) => used)).toEqual([1, 1])
+      expect(names(await scan()).sort()).toEqual(['alice', 'bob'])
     })
 
     it('counts the time of the store', async () => {

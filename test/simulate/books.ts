@@ -1,5 +1,5 @@
 import { amountOf, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
-import type { Usage } from '../../src/quota/window.ts'
+import type { Limit, Usage } from '../../src/quota/window.ts'
 import type { CounterName } from './stored.ts'
 
 /** The run of a window that was charged last. */
@@ -18,16 +18,24 @@ export interface Run {
 export class Books {
   readonly #counters = new Map<string, Run[]>()
 
-  charge({ user, category, cost, limits, forced }: Charge, at: number): Decision {
-    const own = limits.personal.map((of) => ({ ...of, name: { user, category } }))
-    const all = limits.global?.map((of) => ({ ...of, name: { user: null, category } })) ?? null
-    const both = [...own, ...(all ?? [])]
-    for (const { name, window } of both) this.#pullBack(name, window.seconds, at)
-    const fits = both.every(({ name, window, limit }) => this.#usage(name, window.seconds, at).used + cost <= limit)
+  charge(charge: Charge, at: number): Decision {
+    const { cost, forced } = charge
+    const windows = windowsOf(charge)
+    for (const { name, window } of windows) this.#pullBack(name, window.seconds, at)
+    const fits = windows.every(({ name, window, limit }) => this.#usage(name, window.seconds, at).used + cost <= limit)
     const accepted = fits || forced === true
-    if (accepted) for (const { name, window } of both) this.#runAt(name, window.seconds, at).used += cost
-    const usage = ({ name, window }: (typeof both)[number]): Usage => this.#usage(name, window.seconds, at)
-    return { accepted, at, personal: own.map(usage), organisation: null, global: all?.map(usage) ?? null }
+    if (accepted) for (const { name, window } of windows) this.#runAt(name, window.seconds, at).used += cost
+    const of = (scope: CounterName['scope']): Usage[] =>
+      windows
+        .filter(({ name }) => name.scope === scope)
+        .map(({ name, window }) => this.#usage(name, window.seconds, at))
+    return {
+      accepted,
+      at,
+      personal: of('personal'),
+      organisation: hasOrganisation(charge) ? of('organisation') : null,
+      global: charge.limits.global === null ? null : of('global'),
+    }
   }
 
   /**
@@ -35,21 +43,16 @@ export class Books {
    * @returns whether it was taken out of all of them that last for so many seconds
    */
   giveBack(refund: Refund, at: number, seconds: number): boolean {
-    const { user, category, limits } = refund.charge
-    const { personal, global } = refund.decision
+    const { personal, organisation, global } = refund.decision
+    const usages = [...personal, ...(organisation ?? []), ...(global ?? [])]
     let isWhole = true
-    const takeBack = (name: CounterName, length: number, usage: Usage | undefined): void => {
-      const run = this.running(name, at).find((each) => each.seconds === length && each.startedAt === usage?.startedAt)
+    windowsOf(refund.charge).forEach(({ name, window }, i) => {
+      const run = this.running(name, at).find(
+        (each) => each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
+      )
       if (run !== undefined) run.used = Math.max(0, run.used - amountOf(refund))
-      else if (length === seconds) isWhole = false
-    }
-    limits.personal.forEach(({ window }, i) => {
-      takeBack({ user, category }, window.seconds, personal[i])
+      else if (window.seconds === seconds) isWhole = false
     })
-    if (global !== null)
-      limits.global?.forEach(({ window }, i) => {
-        takeBack({ user: null, category }, window.seconds, global[i])
-      })
     return isWhole
   }
 
@@ -59,11 +62,11 @@ export class Books {
    */
   passTo(at: number, holds: (name: CounterName, run: Run) => boolean): void {
     for (const [key, runs] of this.#counters) {
-      const [user, category] = JSON.parse(key)
+      const [scope, id, category] = JSON.parse(key)
       const known = runs.filter((run) => {
         if (!run.isPerhapsGone || at >= endOf(run)) return true
         run.isPerhapsGone = false
-        return holds({ user, category }, run)
+        return holds({ scope, id, category }, run)
       })
       for (const run of known) if (at >= endOf(run)) run.isPerhapsGone = true
       this.#counters.set(key, known)
@@ -80,8 +83,8 @@ export class Books {
     return Math.min(...ends.filter((end) => at < end))
   }
 
-  #all({ user, category }: CounterName): Run[] {
-    const key = JSON.stringify([user, category])
+  #all({ scope, id, category }: CounterName): Run[] {
+    const key = JSON.stringify([scope, id, category])
     const known = this.#counters.get(key) ?? []
     this.#counters.set(key, known)
     return known
@@ -110,6 +113,22 @@ export class Books {
     else all[known] = run
     return run
   }
+}
+
+function hasOrganisation({ organisation, limits }: Charge): boolean {
+  return organisation !== null && limits.organisation !== null
+}
+
+/** The windows that a charge is decided in, Personal first, then Organisation, then Global. */
+function windowsOf(charge: Charge): (Limit & { readonly name: CounterName })[] {
+  const { user, organisation, category, limits } = charge
+  const of = (list: readonly Limit[] | null, scope: CounterName['scope'], id: string) =>
+    (list ?? []).map((limit) => ({ ...limit, name: { scope, id, category } }))
+  return [
+    ...of(limits.personal, 'personal', user),
+    ...of(hasOrganisation(charge) ? limits.organisation : null, 'organisation', organisation ?? ''),
+    ...of(limits.global, 'global', ''),
+  ]
 }
 
 function endOf({ startedAt, seconds }: Run): number {

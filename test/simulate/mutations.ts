@@ -84,6 +84,12 @@ export const MUTATIONS: readonly Mutation[] = [
     'if section[ADDED] then put(section, key, section[ADDED]) end',
     '',
   ]),
+  lua('the script forgets to check the organisation', ['fits = fits and cost <= organisation[ROOM]', '']),
+  lua('the script forgets to charge the organisation', ['(organisation[ADDED] or 0) + cost', 'false']),
+  lua('the script leaves an open section for another category without its charges', [
+    'elseif section[ADDED] then\n    put(section, key, section[ADDED])',
+    '',
+  ]),
   lua('the script does not count within a batch for the global scope', ['room - (section[ADDED] or 0)', 'room']),
   lua('the script forgets what it charged earlier in the batch', [
     'if tokens ~= 0 then\n    bytes = sub(',
@@ -243,21 +249,34 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     BATCH,
     'a refund names the wrong run of a window',
-    ['usages[i]?.startedAt ?? 0])', '(usages[i]?.startedAt ?? 0) + 1])'],
+    ['usage?.startedAt ?? 0]', '(usage?.startedAt ?? 0) + 1]'],
     ['simulation'],
   ),
   edit(
     BATCH,
     'global refunds are not sent',
-    ['if (charge.limits.global === null || decision.global === null) continue', 'if (decision !== null) continue'],
+    [
+      '      const { position } = ownerOf(',
+      "      if (scope === 'global') continue\n      const { position } = ownerOf(",
+    ],
     ['simulation'],
   ),
   edit(
     BATCH,
-    'charges of different costs share a plan',
-    ['plan.limits === limits && plan.cost === cost &&', 'plan.limits === limits &&'],
+    'refunds of an organisation are not sent',
+    [
+      '      const { position } = ownerOf(',
+      "      if (scope === 'organisation') continue\n      const { position } = ownerOf(",
+    ],
     ['simulation'],
   ),
+  edit(
+    BATCH,
+    'users with and without an organisation share a plan',
+    [' &&\n        (plan.theirs !== null) === hasTheirs', ''],
+    ['simulation'],
+  ),
+  edit(BATCH, 'charges of different costs share a plan', ['plan.cost === cost &&', ''], ['simulation']),
   edit(
     BATCH,
     'the reply is read with the clock of the caller',
@@ -386,7 +405,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RUNS,
     'what is owed to the global windows ends with the runs of its user',
-    ['runs(limits.global ?? [], global ?? [])', 'runs(limits.global ?? [], personal)'],
+    ['startedAt: usages[i]?.startedAt ?? 0', 'startedAt: decision.personal[i]?.startedAt ?? 0'],
     ['ledger'],
   ),
   // Whose limits hold.
@@ -431,9 +450,25 @@ export const MUTATIONS: readonly Mutation[] = [
     'client.address',
   ]),
   plans(EXEMPTION, 'nobody is exempt by the user id', ["if (exempt.users.has(user)) return 'user'\n", '']),
+  edit(
+    RUNS,
+    'an organisation owes nothing',
+    [
+      'return { user, organisation, category, cost, forced',
+      'return { user, organisation: null, category, cost, forced',
+    ],
+    ['ledger'],
+  ),
+  edit(DEBT, 'what a user owes for one organisation is owed for all', ["organisation ?? ''", "''"], ['ledger']),
   // The arithmetic that the embedded store shares.
   shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
   shared(CHARGE, 'the global scope is not checked', [' && fits(global, globalLimits, cost)', '']),
+  shared(CHARGE, 'the organisation is not checked', [' && fits(their, theirLimits, cost)', '']),
+  shared(CHARGE, 'the organisation is not charged', ['add(cost, theirs, their, theirLimits, now)', '']),
+  shared(CHARGE, 'an organisation shares the counter of the user of its name', [
+    "counterOf('organisation', organisation ?? '', category)",
+    "counterOf('personal', organisation ?? '', category)",
+  ]),
   shared(CHARGE, 'the global scope is not charged', ['add(cost, all, global, globalLimits, now)', '']),
   shared(CHARGE, 'only the first window is charged', [
     'add(cost, own, personal, limits.personal, now)',
@@ -497,8 +532,12 @@ export const MUTATIONS: readonly Mutation[] = [
     '',
   ]),
   sqlite('counter-rows.ts', 'the embedded store writes the global scope to the wrong row', [
-    "this.#write.run(category, user === null ? 1 : 0, user ?? ''",
-    "this.#write.run(category, 0, user ?? ''",
+    'this.#write.run(category, SCOPE_NUMBERS[scope], id',
+    "this.#write.run(category, scope === 'organisation' ? 2 : 0, id",
+  ]),
+  sqlite('counter-rows.ts', 'in the embedded store an organisation shares the row of the user of its name', [
+    'organisation: 2 }',
+    'organisation: 0 }',
   ]),
   sqlite('counters.ts', 'the embedded store writes without a transaction', [
     'writing(() => settleInside(batch))',

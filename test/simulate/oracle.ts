@@ -1,4 +1,12 @@
-import { amountOf, type Batch, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
+import {
+  amountOf,
+  type Batch,
+  type Charge,
+  type Decision,
+  type Refund,
+  SCOPE_NAMES,
+  type ScopeName,
+} from '../../src/quota/charge.ts'
 import type { Limit } from '../../src/quota/window.ts'
 import { Books } from './books.ts'
 import type { Execution } from './redis.ts'
@@ -116,7 +124,7 @@ export class Oracle {
   decided(id: number, decision: Decision): void {
     const story = this.#story(id)
     const isLocal = decision.limits !== undefined
-    for (const { startedAt } of [...decision.personal, ...(decision.global ?? [])]) {
+    for (const { startedAt } of [...decision.personal, ...(decision.organisation ?? []), ...(decision.global ?? [])]) {
       if (startedAt > decision.at) this.#world.fail(`charge ${id} was told of a window that starts in the future`)
     }
     this.#answered(story, decision.accepted ? (isLocal ? 'alone' : 'accepted') : 'refused')
@@ -146,10 +154,14 @@ export class Oracle {
     const alone = [...this.#stories.values()].filter(
       (each) => each.gateway === gateway && each.response === 'alone' && each.order.category === order.category,
     )
-    const check = (scope: 'personal' | 'global', { window, limit }: Limit, i: number): void => {
+    const isOf = (scope: ScopeName, other: Order): boolean => {
+      if (scope === 'global') return true
+      return scope === 'personal' ? other.user === order.user : other.organisation === order.organisation
+    }
+    const check = (scope: ScopeName, { window, limit }: Limit, i: number): void => {
       const startedAt = decision[scope]?.[i]?.startedAt
       const used = alone
-        .filter((each) => scope === 'global' || each.order.user === order.user)
+        .filter((each) => isOf(scope, each.order))
         .filter((each) => startOf(each, scope, window.seconds) === startedAt)
         .reduce((sum, each) => sum + each.order.cost - Math.max(0, each.refundAsked ?? 0), 0)
       const full = order.limits[scope]?.[i]?.limit ?? 0
@@ -159,12 +171,12 @@ export class Oracle {
         this.#world.fail(`${gateway.instance} admitted ${used} of ${limit} by itself in ${window.seconds}s`)
       }
     }
-    limits.personal.forEach((limit, i) => {
-      check('personal', limit, i)
-    })
-    limits.global?.forEach((limit, i) => {
-      check('global', limit, i)
-    })
+    for (const scope of SCOPE_NAMES) {
+      if (scope === 'organisation' && order.organisation === null) continue
+      limits[scope]?.forEach((limit, i) => {
+        check(scope, limit, i)
+      })
+    }
   }
 
   givesBack(id: number, amount: number): void {
@@ -320,9 +332,10 @@ export class Oracle {
     let [least, most] = [0, 0]
     const terms: string[] = []
     for (const story of this.#stories.values()) {
-      const { user, category, limits, cost } = story.order
-      const windows = name.user === null ? (limits.global ?? []) : limits.personal
-      const counts = category === name.category && (name.user === null || user === name.user)
+      const { user, organisation, category, limits, cost } = story.order
+      const windows = limits[name.scope] ?? []
+      const id = { personal: user, organisation, global: '' }[name.scope]
+      const counts = category === name.category && id === name.id
       if (!counts || !windows.some(({ window }) => window.seconds === longWindow)) continue
       const [low, high] = counted(story)
       least += low
@@ -368,7 +381,7 @@ function isLost(story: Story): boolean {
 }
 
 /** Start of the local run of a window that a charge was admitted in. */
-function startOf({ order, local }: Story, scope: 'personal' | 'global', seconds: number): number | undefined {
+function startOf({ order, local }: Story, scope: ScopeName, seconds: number): number | undefined {
   const i = order.limits[scope]?.findIndex(({ window }) => window.seconds === seconds) ?? -1
   return local?.[scope]?.[i]?.startedAt
 }

@@ -12,7 +12,7 @@ import { type Count, type Gateway, Oracle, type Order } from './oracle.ts'
 import { createRandom, type Random } from './random.ts'
 import type { ScriptRunner } from './real-redis.ts'
 import { type Execution, SimulatedRedis } from './redis.ts'
-import { createStored } from './stored.ts'
+import { type CounterName, createStored } from './stored.ts'
 import { createActor, World } from './world.ts'
 
 export interface Outcome {
@@ -31,7 +31,14 @@ const DEADLINE_MS = 250
 /** A charge waits four times the deadline at most; a timer is late by a little. */
 const BOUND_MS = 4 * DEADLINE_MS + 5
 const USERS = ['alice', 'read:alice', 'Zoë {x}']
+/** One has the name of a user. */
+const ORGANISATIONS = ['acme', 'alice']
 const CATEGORIES = ['read', 'write']
+const COUNTERS: readonly CounterName[] = CATEGORIES.flatMap((category) => [
+  { scope: 'global' as const, id: '', category },
+  ...USERS.map((id) => ({ scope: 'personal' as const, id, category })),
+  ...ORGANISATIONS.map((id) => ({ scope: 'organisation' as const, id, category })),
+])
 const WINDOWS = [1, 2, 3, 5, 10, 60]
 /** It does not end while a simulation runs. */
 const LONG_WINDOW = 86_400
@@ -153,11 +160,11 @@ class Simulation {
     this.#settings = Array.from({ length: random.integer(1, 4) }, () => limitsOf(random))
     this.#chargeEveryMs = random.between(20, 250)
     this.#roughMs = random.between(2000, 8000)
-    const stored = createStored(PREFIX, USERS, CATEGORIES)
+    const stored = createStored(PREFIX, COUNTERS)
     this.oracle = new Oracle({
       world,
       stored,
-      counters: CATEGORIES.flatMap((category) => [null, ...USERS].map((user) => ({ user, category }))),
+      counters: COUNTERS,
       boundMs: BOUND_MS,
       share: this.#share,
       longWindow: LONG_WINDOW,
@@ -305,7 +312,7 @@ class Simulation {
     const order: Order = {
       id,
       user: random.pick(this.#users),
-      organisation: null,
+      organisation: random.pick([null, ...ORGANISATIONS]),
       category: random.pick(CATEGORIES),
       cost: random.integer(1, 4),
       limits: place.limits,
@@ -436,5 +443,7 @@ function limitsOf(random: Random): Limits {
   const generosity = random.pick([1, 5, 20])
   const list = (most: number): Limit[] =>
     windows.map((window) => ({ window, limit: random.integer(4, most * generosity) }))
-  return { personal: list(20), organisation: null, global: random.chance(0.8) ? list(40) : null }
+  const personal = list(20)
+  const organisation = random.chance(0.5) ? list(30) : null
+  return { personal, organisation, global: random.chance(0.8) ? list(40) : null }
 }

@@ -1,10 +1,13 @@
+import type { ScopeName } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
-import { createKeys } from '../../src/store/redis/keys.ts'
+import { createKeys, keyOf } from '../../src/store/redis/keys.ts'
 import { readCounter } from '../../src/store/redis/sections.ts'
 
-/** A counter of a user, or of everybody (`null`), in a category. */
+/** A counter of a user, of an organisation, or of everybody, in a category. */
 export interface CounterName {
-  readonly user: string | null
+  readonly scope: ScopeName
+  /** Empty for everybody. */
+  readonly id: string
   readonly category: string
 }
 
@@ -18,14 +21,14 @@ export interface Stored {
   isFor(instance: string, scriptKeys: readonly string[]): boolean
 }
 
-export function createStored(prefix: string, users: readonly string[], categories: readonly string[]): Stored {
+export function createStored(prefix: string, counters: readonly CounterName[]): Stored {
   const names = createKeys(prefix)
-  const keys = [...users.map(names.user), ...categories.map(names.everybody)]
-  const keyOf = ({ user, category }: CounterName): string =>
-    user === null ? names.everybody(category) : names.user(user)
+  const keyOfCounter = ({ scope, id, category }: CounterName): string =>
+    keyOf(names, scope, scope === 'global' ? category : id)
+  const keys = [...new Set(counters.map(keyOfCounter))]
   return {
     keys,
-    counter: (name, values) => readCounter(values[keys.indexOf(keyOf(name))], name.category),
+    counter: (name, values) => readCounter(values[keys.indexOf(keyOfCounter(name))], name.category),
     isFor: (instance, scriptKeys) => scriptKeys.includes(names.instance(instance)),
   }
 }

@@ -5,7 +5,7 @@ import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-re
 import type { Change } from '../../src/control/control-store.ts'
 import type { Changes, LastChange, UserOverride } from '../../src/control/state.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
-import type { Charge, Decision, Refund } from '../../src/quota/charge.ts'
+import { type Charge, chargedScopes, type Decision, type Refund } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { type Limit, resetAt, type Usage } from '../../src/quota/window.ts'
 import { decodeReply, encodeBatch } from '../../src/store/redis/charge-batch.ts'
@@ -94,12 +94,12 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 
 const charge: fc.Arbitrary<Charge> = fc.record({
   user,
-  organisation: fc.constant(null),
+  organisation: fc.option(user),
   category,
   cost: fc.integer({ min: 1, max: 15 }),
   limits: fc.record({
     personal: fc.constantFrom(...WINDOWS),
-    organisation: fc.constant(null),
+    organisation: fc.option(fc.constantFrom(...WINDOWS)),
     global: fc.option(fc.constantFrom(...WINDOWS)),
   }),
 })
@@ -265,12 +265,12 @@ const clocked = fc.oneof(
     charges: fc.array(
       fc.record({
         user: fc.constantFrom('alice', 'bob'),
-        organisation: fc.constant(null),
+        organisation: fc.constantFrom(null, 'alice', 'acme'),
         category: fc.constant('read'),
         cost: fc.integer({ min: 1, max: 6 }),
         limits: fc.record({
           personal: fc.constantFrom(limit(4, 9, 20), limit(12, 30, 31), limit(5, 10), limit(100), MOST),
-          organisation: fc.constant(null),
+          organisation: fc.option(fc.constantFrom(limit(4, 9, 20), limit(100), MOST), { nil: null }),
           global: fc.option(fc.constantFrom(limit(4, 9, 20), limit(100), MOST), { nil: null }),
         }),
       }),
@@ -282,8 +282,8 @@ const clocked = fc.oneof(
 )
 
 /** When the windows that a decision speaks of end. */
-const endsOf = ({ limits }: Charge, { personal, global }: Decision): number[] =>
-  [limits.personal.map(endIn(personal)), limits.global?.map(endIn(global ?? [])) ?? []].flat()
+const endsOf = (charge: Charge, decision: Decision): number[] =>
+  chargedScopes(charge, decision).flatMap(({ limits, usages }) => limits.map(endIn(usages)))
 const endIn =
   (usages: readonly Usage[]) =>
   ({ window }: Limit, i: number) =>

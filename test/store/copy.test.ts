@@ -106,10 +106,22 @@ async function readings(place: Place) {
     }
     cursor = step.next
   } while (cursor !== null)
+  const organisations = new Map<string, Record<string, Counter>>()
+  do {
+    const step: Awaited<ReturnType<Store['scanOrganisations']>> = await store.scanOrganisations(cursor)
+    for (const { organisation, counters } of step.organisations) {
+      organisations.set(
+        organisation,
+        Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])),
+      )
+    }
+    cursor = step.next
+  } while (cursor !== null)
   const { global } = await store.readUsage('nobody', CATEGORIES)
   const { version, changedAt, settings, overrides } = await store.readControl()
   return {
     users,
+    organisations,
     known: await knownUsers(place),
     global: global.map(sorted),
     tokens: await store.listTokens(),
@@ -152,7 +164,12 @@ const charge = (user: string, cost = 7, category = 'read'): Charge => {
 async function live(place: Place): Promise<void> {
   const store = await place.store()
   const author = { who: 'ada', why: 'a "why" of 用户' }
-  const charges = [...STRANGE_IDS.map((user) => charge(user)), charge('alice', 3, 'write')]
+  const ofOrganisation = { personal: [], organisation: DAY, global: null }
+  const charges: Charge[] = [
+    ...STRANGE_IDS.map((user) => charge(user)),
+    charge('alice', 3, 'write'),
+    { ...charge('alice', 4), organisation: 'alice', limits: ofOrganisation, forced: true },
+  ]
   await store.settle({ instance: 'live', sequence: 1, refunds: [], charges })
   await store.noteUsers(STRANGE_IDS, 30 * 86_400_000)
   await store.change({ kind: 'settings', to: { mode: 'loose', global: { multiplier: 0.5 } } }, author, null)
@@ -186,7 +203,8 @@ const LONGEST = 40 * 86_400
 const content = fc.record({
   owners: fc.array(
     fc.record({
-      user: fc.oneof(fc.constantFrom(...STRANGE_IDS), fc.string({ minLength: 1, unit: 'grapheme' }), fc.constant(null)),
+      scope: fc.constantFrom('personal' as const, 'organisation' as const, 'global' as const),
+      name: fc.oneof(fc.constantFrom(...STRANGE_IDS), fc.string({ minLength: 1, unit: 'grapheme' })),
       counters: fc.dictionary(
         fc.constantFrom(...CATEGORIES),
         fc.uniqueArray(
@@ -216,7 +234,7 @@ const content = fc.record({
 
 function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never): Portion[] {
   const now = Date.now()
-  const owners = of.owners.map(({ user, counters }) => {
+  const owners = of.owners.map(({ scope, name, counters }) => {
     const windows = Object.entries(counters).map(([category, list]): [string, Counter] => [
       category,
       list.map(({ seconds, age, used }) => ({
@@ -225,7 +243,7 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
         used,
       })),
     ])
-    return { user, counters: new Map(windows) }
+    return { scope, id: scope === 'global' ? '' : name, counters: new Map(windows) }
   })
   const records = of.tokens.map(
     ([user, expiresAt], i): AccessKeyRecord => mintToken({ user, name: 'n', expiresAt }, i).record,
@@ -300,9 +318,10 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       const n = STRANGE_IDS.length
       expect(copied).toEqual({
         users: n + 1,
+        organisations: 1,
         everybody: 2,
         known: n,
-        windows: 3 * n + 3 + 6,
+        windows: 3 * n + 3 + 3 + 6,
         tokens: 3,
         settings: 1,
         overrides: n - 1,
@@ -311,6 +330,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       })
       const expected = await readings(one)
       expect(expected.users.size).toBe(n + 1)
+      expect([...expected.organisations.keys()]).toEqual(['alice'])
       expect(expected.known.size).toBe(n)
       expect(await readings(other)).toEqual(expected)
       const next = {
@@ -342,13 +362,16 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       const refill = await (await one.copyable()).refill()
       const counters = new Map([['read', [ended, { seconds: 3600, startedAt: now - 60_000, used: 9 }]]])
       counters.set('write', [ended])
-      await refill.put({ kind: 'counters', owners: [{ user: 'alice', counters }] })
-      await refill.put({ kind: 'counters', owners: [{ user: 'bob', counters: new Map([['read', [ended]]]) }] })
+      await refill.put({ kind: 'counters', owners: [{ scope: 'personal', id: 'alice', counters }] })
+      await refill.put({
+        kind: 'counters',
+        owners: [{ scope: 'personal', id: 'bob', counters: new Map([['read', [ended]]]) }],
+      })
       await refill.done()
       const portions: Portion[] = []
       for await (const portion of (await one.copyable()).portions()) portions.push(portion)
       const lasting = new Map([['read', counters.get('read')?.slice(1)]])
-      expect(portions).toEqual([{ kind: 'counters', owners: [{ user: 'alice', counters: lasting }] }])
+      expect(portions).toEqual([{ kind: 'counters', owners: [{ scope: 'personal', id: 'alice', counters: lasting }] }])
       expect(await copy(one, other)).toMatchObject({ users: 1, windows: 1 })
       expect([...(await readings(other)).users]).toEqual([
         ['alice', { read: [{ seconds: 3600, startedAt: now - 60_000, used: 9 }] }],
@@ -499,7 +522,7 @@ describe('a Redis that is filled', () => {
     await live(one)
     const half = await (await other.copyable()).refill()
     const counters = new Map([['read', [{ seconds: 3600, startedAt: Date.now(), used: 1 }]]])
-    await half.put({ kind: 'counters', owners: [{ user: 'left over', counters }] })
+    await half.put({ kind: 'counters', owners: [{ scope: 'personal', id: 'left over', counters }] })
     await expect(copy(other, PLACES.sqlite())).rejects.toThrow('--from is half a copy itself')
     const second = await (await other.copyable()).refill()
     await expect(half.done()).rejects.toThrow('another copy')

@@ -18,7 +18,7 @@ export const count = z.int().min(0)
 export const share = z.number().min(0).max(1)
 export const mode = z.enum(MODES)
 export const multiplier = z.number().min(MULTIPLIER.min).max(MULTIPLIER.max)
-export const scope = z.enum(['Personal', 'Global'])
+export const scope = z.enum(['Personal', 'Organisation', 'Global'])
 export const role = z.enum(['viewer', 'admin'])
 export const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), value)
 

@@ -1,32 +1,36 @@
-import type { Charge, Decision, Refund } from '../charge.ts'
+import { type Charge, chargedScopes, type Decision, type Refund, SCOPE_NAMES, type ScopeName } from '../charge.ts'
 import { type Counter, type Entry, running } from '../counter.ts'
 import { type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
 
 /**
- * What is owed, by window and local run: a debt counts in a window as long as the local run of that window lasts. The runs of
- * all users together are not those of each user. `global` is empty for a user who bypasses the global scope.
+ * What is owed, by window and local run: a debt counts in a window as long as the local run of that window lasts. The runs
+ * of an organisation, and of all users together, are not those of each user. A scope that does not apply to the user is
+ * empty.
  */
-export interface Runs {
-  readonly personal: Counter
-  readonly global: Counter
+export type Runs = Readonly<Record<ScopeName, Counter>>
+
+export function noRuns(): Runs {
+  return { personal: [], organisation: [], global: [] }
 }
 
-const SCOPES = ['personal', 'global'] as const
-
 /** The local runs that a charge was admitted in, each with its cost. */
-export function runsOf({ cost, limits }: Charge, { personal, global }: Decision): Runs {
-  const runs = (windows: readonly Limit[], usages: readonly Usage[]): Counter =>
-    windows.map(({ window: { seconds } }, i) => ({ seconds, startedAt: usages[i]?.startedAt ?? 0, used: cost }))
-  return { personal: runs(limits.personal, personal), global: runs(limits.global ?? [], global ?? []) }
+export function runsOf(charge: Charge, decision: Decision): Runs {
+  const runs = noRuns()
+  for (const { scope, limits, usages } of chargedScopes(charge, decision)) {
+    limits.forEach(({ window: { seconds } }, i) => {
+      runs[scope].push({ seconds, startedAt: usages[i]?.startedAt ?? 0, used: charge.cost })
+    })
+  }
+  return runs
 }
 
 export function addRuns(owed: Runs, runs: Runs): void {
-  for (const scope of SCOPES) for (const run of runs[scope]) addRun(owed[scope], run)
+  for (const scope of SCOPE_NAMES) for (const run of runs[scope]) addRun(owed[scope], run)
 }
 
 /** Takes what was added with these runs out again, as far as they still count; what is below 0 is added. */
 export function removeRuns(owed: Runs, runs: Runs): void {
-  for (const scope of SCOPES) {
+  for (const scope of SCOPE_NAMES) {
     for (const run of runs[scope]) {
       const entry = sameRun(owed[scope], run)
       if (entry !== undefined) entry.used = Math.max(0, entry.used - run.used)
@@ -52,23 +56,21 @@ function sameRun(owed: Counter, run: Entry): Entry | undefined {
 }
 
 export function isOver(owed: Runs, at: number): boolean {
-  return SCOPES.every((scope) => running(owed[scope], at).length === 0)
+  return SCOPE_NAMES.every((scope) => running(owed[scope], at).length === 0)
 }
 
 /**
  * The forced charges of a user in a category that leave in each window what is owed there. There is one for each
  * different amount. A reload may bring other windows, which may be too many for one charge: then there are more.
  */
-export function partsOf(owed: Runs, { user, category }: Charge, at: number): Charge[] {
-  const personal = running(owed.personal, at)
-  const global = running(owed.global, at)
-  const amounts = new Set([...personal, ...global].map((run) => run.used).filter((used) => used > 0))
+export function partsOf(owed: Runs, { user, organisation, category }: Charge, at: number): Charge[] {
+  const open = SCOPE_NAMES.map((scope) => running(owed[scope], at))
+  const amounts = new Set(open.flatMap((runs) => runs.map(({ used }) => used)).filter((used) => used > 0))
   return [...amounts].flatMap((cost) => {
-    const own = inSteps(windowsOwed(personal, cost))
-    const all = inSteps(windowsOwed(global, cost))
-    return Array.from({ length: Math.max(own.length, all.length) }, (_, i): Charge => {
-      const limits = { personal: own[i] ?? [], organisation: null, global: all[i] ?? null }
-      return { user, organisation: null, category, cost, forced: true, limits }
+    const [own = [], theirs = [], all = []] = open.map((runs) => inSteps(windowsOwed(runs, cost)))
+    return Array.from({ length: Math.max(own.length, theirs.length, all.length) }, (_, i): Charge => {
+      const limits = { personal: own[i] ?? [], organisation: theirs[i] ?? null, global: all[i] ?? null }
+      return { user, organisation, category, cost, forced: true, limits }
     })
   })
 }
@@ -92,12 +94,11 @@ function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
 export function refundOf(owed: Runs, part: Charge, paid: Decision, refund: Refund): Refund[] {
   const { charge, decision } = refund
   const runs = runsOf(charge, decision)
-  const own = countedIn(part.limits.personal, paid.personal, owed.personal, runs.personal)
-  const all = countedIn(part.limits.global ?? [], paid.global ?? [], owed.global, runs.global)
-  if (own.limits.length + all.limits.length === 0) return []
-  const isGlobal = all.limits.length > 0
-  const limits = { personal: own.limits, organisation: null, global: isGlobal ? all.limits : null }
-  const usages = { personal: own.usages, organisation: null, global: isGlobal ? all.usages : null }
+  const counted = (scope: ScopeName) => countedIn(part.limits[scope] ?? [], paid[scope] ?? [], owed[scope], runs[scope])
+  const [own, theirs, all] = [counted('personal'), counted('organisation'), counted('global')]
+  if (own.limits.length + theirs.limits.length + all.limits.length === 0) return []
+  const limits = { personal: own.limits, organisation: unlessEmpty(theirs.limits), global: unlessEmpty(all.limits) }
+  const usages = { personal: own.usages, organisation: unlessEmpty(theirs.usages), global: unlessEmpty(all.usages) }
   return [{ ...refund, charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
 }
 
@@ -107,4 +108,9 @@ function countedIn(limits: readonly Limit[], usages: readonly Usage[], owed: Cou
     runs.some((run) => run.seconds === window.seconds && sameRun(owed, run) !== undefined),
   )
   return { limits: limits.filter((_, i) => counts[i]), usages: usages.filter((_, i) => counts[i]) }
+}
+
+/** A scope without windows is one that does not apply. */
+function unlessEmpty<T>(list: readonly T[]): readonly T[] | null {
+  return list.length === 0 ? null : list
 }

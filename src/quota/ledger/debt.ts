@@ -1,8 +1,8 @@
 import type { Charge, Decision, Refund } from '../charge.ts'
-import { addRuns, type Runs, refundOf } from './debt-runs.ts'
+import { addRuns, noRuns, type Runs, refundOf } from './debt-runs.ts'
 
 /**
- * What a user has been admitted in a category since the last payment.
+ * What a user has been admitted in a category since the last payment, as one of an organisation or of none.
  *
  * | A debt  | Event                                                       | Next                                             |
  * |---------|-------------------------------------------------------------|--------------------------------------------------|
@@ -32,13 +32,12 @@ export interface Debt {
 }
 
 export function createDebt(charge: Charge): Debt {
-  const owed = { personal: [], global: [] }
-  return { key: keyOf(charge), charge, tokens: 0, owed, state: 'open', parts: [], paid: [], joined: null }
+  return { key: keyOf(charge), charge, tokens: 0, owed: noRuns(), state: 'open', parts: [], paid: [], joined: null }
 }
 
-/** Categories hold no colon. */
-export function keyOf({ user, category }: Charge): string {
-  return `${category}:${user}`
+/** Categories hold no colon. The length says where the organisation ends: it may hold anything, and so may the user. */
+export function keyOf({ user, organisation, category }: Charge): string {
+  return `${category}:${organisation?.length ?? ''}:${organisation ?? ''}${user}`
 }
 
 /** What the store is to give back for a charge of a settled debt. */

@@ -25,10 +25,11 @@ export interface Ledger {
    */
   refund(refund: Refund): void
   /**
-   * Windows of everybody were emptied in the store: what was used of their shares during an outage counts no more. What is
-   * owed is still charged. Recent refusals end with the policy that they were made under.
+   * Windows of an organisation, or of everybody (`null`, the default), were emptied in the store: what was used of their
+   * shares during an outage counts no more. What is owed is still charged. Recent refusals end with the policy that they
+   * were made under.
    */
-  emptied(category: string, seconds: readonly number[]): void
+  emptied(category: string, seconds: readonly number[], organisation?: string | null): void
   /**
    * Asks the store, with a batch of nothing, whether it takes charges: a store that responds may be full, or take no
    * writes. Resolves when the store takes charges, or when it is out after the deadline. Never rejects.

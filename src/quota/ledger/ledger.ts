@@ -88,8 +88,8 @@ class BatchLedger implements Ledger {
     this.#wake()
   }
 
-  emptied(category: string, seconds: readonly number[]): void {
-    this.#parts.outage.empty(category, seconds)
+  emptied(category: string, seconds: readonly number[], organisation: string | null = null): void {
+    this.#parts.outage.empty(category, seconds, organisation)
   }
 
   async ask(): Promise<void> {

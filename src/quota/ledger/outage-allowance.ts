@@ -1,4 +1,12 @@
-import { type Charge, type CounterOf, type Decision, type Limits, type Refund, settleBatch } from '../charge.ts'
+import {
+  type Charge,
+  type CounterOf,
+  type Decision,
+  type Limits,
+  type Refund,
+  SCOPE_NAMES,
+  settleBatch,
+} from '../charge.ts'
 import { type Counter, running } from '../counter.ts'
 import { portion } from '../decimal.ts'
 import type { Limit, Usage } from '../window.ts'
@@ -23,6 +31,7 @@ const SWEEP_MS = 1000
 export class OutageAllowance {
   readonly #options: OutageAllowanceOptions
   readonly #users = new Map<string, Counter>()
+  readonly #organisations = new Map<string, Counter>()
   readonly #everybody = new Map<string, Counter>()
   readonly #shares = new WeakMap<Limits, { of: number; limits: Limits }>()
   #moved = 0
@@ -44,11 +53,14 @@ export class OutageAllowance {
   decide(charge: Charge, at: number): Decision | null {
     const limits = this.#shareOf(charge.limits, this.#options.share(charge.category))
     if (!canHold(limits, charge.cost)) return null
-    const own = this.#users.get(userOf(charge)) ?? []
-    if (own.length === 0 && this.#isFull(at)) return null
-    const [decision] = settleBatch({ refunds: [], charges: [{ ...charge, limits }] }, this.#countersOf(own), at)
+    const { own, theirs } = this.#countersOf(charge)
+    const isNew = own.length === 0 || (limits.organisation !== null && theirs.length === 0)
+    if (isNew && this.#isFull(at)) return null
+    const counterOf = this.#finding(own, theirs)
+    const [decision] = settleBatch({ refunds: [], charges: [{ ...charge, limits }] }, counterOf, at)
     if (decision === undefined) return null
     if (own.length > 0) this.#users.set(userOf(charge), own)
+    if (theirs.length > 0) this.#organisations.set(organisationOf(charge), theirs)
     return { ...decision, limits }
   }
 
@@ -58,18 +70,27 @@ export class OutageAllowance {
    */
   giveBack(refund: Refund, moved: number): void {
     const { charge, decision } = refund
-    const { limits = charge.limits, personal, global, at } = decision
+    const { limits = charge.limits, personal, organisation, global, at } = decision
     const ms = this.#moved - moved
     const now = (usages: readonly Usage[]): Usage[] => usages.map((u) => ({ ...u, startedAt: u.startedAt + ms }))
-    const there = { ...decision, personal: now(personal), global: global === null ? null : now(global) }
-    const counters = this.#countersOf(this.#users.get(userOf(charge)) ?? [])
-    settleBatch({ refunds: [{ ...refund, charge: { ...charge, limits }, decision: there }], charges: [] }, counters, at)
+    const nowIfAny = (usages: readonly Usage[] | null): Usage[] | null => (usages === null ? null : now(usages))
+    const there = {
+      ...decision,
+      personal: now(personal),
+      organisation: nowIfAny(organisation),
+      global: nowIfAny(global),
+    }
+    const { own, theirs } = this.#countersOf(charge)
+    const back = { ...refund, charge: { ...charge, limits }, decision: there }
+    settleBatch({ refunds: [back], charges: [] }, this.#finding(own, theirs), at)
   }
 
-  /** Empties the windows of everybody here, as was done in the store. */
-  empty(category: string, seconds: readonly number[]): void {
-    const left = this.#globalOf(category).filter((entry) => !seconds.includes(entry.seconds))
-    this.#everybody.set(category, left)
+  /** Empties the windows of an organisation, or of everybody (`null`), here, as was done in the store. */
+  empty(category: string, seconds: readonly number[], organisation: string | null): void {
+    const counters = organisation === null ? this.#everybody : this.#organisations
+    const key = organisation === null ? category : organisationOf({ organisation, category })
+    const left = (counters.get(key) ?? []).filter((entry) => !seconds.includes(entry.seconds))
+    counters.set(key, left)
   }
 
   /**
@@ -78,7 +99,7 @@ export class OutageAllowance {
   shift(ms: number): void {
     this.#sweptAt += ms
     this.#moved += ms
-    for (const counters of [this.#users, this.#everybody]) {
+    for (const counters of [this.#users, this.#organisations, this.#everybody]) {
       for (const counter of counters.values()) for (const entry of counter) entry.startedAt += ms
     }
   }
@@ -90,15 +111,26 @@ export class OutageAllowance {
       list.map(({ window, limit }) => ({ window, limit: portion(limit, of) }))
     const cutLimits = {
       personal: cut(limits.personal),
-      organisation: null,
+      organisation: limits.organisation === null ? null : cut(limits.organisation),
       global: limits.global === null ? null : cut(limits.global),
     }
     this.#shares.set(limits, { of, limits: cutLimits })
     return cutLimits
   }
 
-  #countersOf(own: Counter): CounterOf {
-    return (user, category) => (user === null ? this.#globalOf(category) : own)
+  /** Of the user, and of the organisation if there is one. What is not kept yet is empty. */
+  #countersOf(charge: Charge): { own: Counter; theirs: Counter } {
+    return {
+      own: this.#users.get(userOf(charge)) ?? [],
+      theirs: this.#organisations.get(organisationOf(charge)) ?? [],
+    }
+  }
+
+  #finding(own: Counter, theirs: Counter): CounterOf {
+    return (scope, _, category) => {
+      if (scope === 'personal') return own
+      return scope === 'organisation' ? theirs : this.#globalOf(category)
+    }
   }
 
   #globalOf(category: string): Counter {
@@ -109,15 +141,16 @@ export class OutageAllowance {
 
   /** Ended counters make room, looked for at most once a second: a crowd of new users must not cost a sweep each. */
   #isFull(at: number): boolean {
-    const users = this.#users
     const { maxUsers, debts } = this.#options
-    if (users.size < maxUsers && debts.size() < maxUsers) return false
-    if (at - this.#sweptAt >= SWEEP_MS) {
-      this.#sweptAt = at
-      for (const [key, counter] of users) if (running(counter, at).length === 0) users.delete(key)
-      debts.sweep(at)
+    const kept = [this.#users, this.#organisations]
+    const isFull = (): boolean => kept.some(({ size }) => size >= maxUsers) || debts.size() >= maxUsers
+    if (!isFull() || at - this.#sweptAt < SWEEP_MS) return isFull()
+    this.#sweptAt = at
+    for (const counters of kept) {
+      for (const [key, counter] of counters) if (running(counter, at).length === 0) counters.delete(key)
     }
-    return users.size >= maxUsers || debts.size() >= maxUsers
+    debts.sweep(at)
+    return isFull()
   }
 }
 
@@ -126,6 +159,10 @@ function userOf({ user, category }: Charge): string {
   return `${category}:${user}`
 }
 
-function canHold({ personal, global }: Limits, cost: number): boolean {
-  return personal.every(({ limit }) => cost <= limit) && (global === null || global.every(({ limit }) => cost <= limit))
+function organisationOf({ organisation, category }: Pick<Charge, 'organisation' | 'category'>): string {
+  return `${category}:${organisation ?? ''}`
+}
+
+function canHold(limits: Limits, cost: number): boolean {
+  return SCOPE_NAMES.every((scope) => limits[scope]?.every(({ limit }) => cost <= limit) ?? true)
 }

@@ -83,9 +83,12 @@ export class Outage {
     return inStore
   }
 
-  /** Windows of everybody were emptied in the store: their local counters are too. What is owed stays owed. */
-  empty(category: string, seconds: readonly number[]): void {
-    this.#allowance.empty(category, seconds)
+  /**
+   * Windows of an organisation, or of everybody (`null`), were emptied in the store: their local counters are too. What
+   * is owed stays owed.
+   */
+  empty(category: string, seconds: readonly number[], organisation: string | null = null): void {
+    this.#allowance.empty(category, seconds, organisation)
   }
 
   /** The times given so far were wrong by this many milliseconds. Only while nothing is owed. */

@@ -19,6 +19,7 @@ export interface RecentRefusals {
 
 interface Entry {
   readonly limits: Limits
+  readonly organisation: string | null
   readonly cost: number
   /** On our clock, in milliseconds, like the other two. */
   readonly until: number
@@ -43,16 +44,17 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   const byCategory = new Map<string, Map<string, Entry>>()
   let size = 0
 
-  function recall({ user, category, cost, limits }: Charge): Decision | null {
+  function recall({ user, organisation, category, cost, limits }: Charge): Decision | null {
     const entry = size === 0 ? undefined : byCategory.get(category)?.get(user)
     if (entry === undefined || cost < entry.cost || limits !== entry.limits) return null
+    if (organisation !== entry.organisation) return null
     const time = now()
     if (time >= entry.until) return null
     if (time >= entry.saidUntil) sayAnew(entry, time)
     return entry.said
   }
 
-  function note({ user, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
+  function note({ user, organisation, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
     if (size >= MAX) clear()
     const ends = endsOf(limits, decision)
     // The store tells whole milliseconds: it may have been nearly one later.
@@ -61,7 +63,7 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
     if (!users.has(user)) size++
     const saidAt = now()
     const saidUntil = saidAt + unchangedFor(ends, decision.at)
-    users.set(user, { limits, cost, until, ends, said: decision, saidAt, saidUntil })
+    users.set(user, { limits, organisation, cost, until, ends, said: decision, saidAt, saidUntil })
   }
 
   function forget({ user, category }: Charge): void {
@@ -101,9 +103,10 @@ function unchangedFor(ends: readonly number[], at: number): number {
 }
 
 /** When the first of them ends, the numbers change. */
-function endsOf({ personal, global }: Limits, decision: Decision): number[] {
+function endsOf({ personal, organisation, global }: Limits, decision: Decision): number[] {
   const ends: number[] = []
   addEnds(ends, personal, decision.personal)
+  addEnds(ends, organisation ?? [], decision.organisation ?? [])
   addEnds(ends, global ?? [], decision.global ?? [])
   return ends
 }

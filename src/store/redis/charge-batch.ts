@@ -1,8 +1,19 @@
-import { amountOf, type Batch, type Charge, type Decision, type Limits, settleBatch } from '../../quota/charge.ts'
+import {
+  amountOf,
+  type Batch,
+  type Charge,
+  chargedScopes,
+  type Decision,
+  EVERYBODY,
+  type Limits,
+  organisationLimits,
+  type ScopeName,
+  settleBatch,
+} from '../../quota/charge.ts'
 import type { AheadListener, Counter } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { type Limit, MOST_WINDOWS, type Usage } from '../../quota/window.ts'
-import type { Keys } from './keys.ts'
+import { type Keys, keyOf } from './keys.ts'
 import { checkName, fitsShort, numbersSize, read48, startAt, usedAt } from './sections.ts'
 
 /**
@@ -14,13 +25,15 @@ export interface EncodedBatch {
   readonly keys: readonly string[]
   /** Shapes, plans and refunds. */
   readonly json: string
-  /** Two numbers for each charge, each as two ASCII characters: a Buffer would cost more to send than a string. */
+  /** Two or three numbers for each charge, each as two ASCII characters: a Buffer would cost more to send than a string. */
   readonly charges: string
   /** The sections that the script opens, in its order. */
   readonly opened: readonly Opened[]
-  readonly users: ReadonlyMap<string, Section>
-  readonly everybody: ReadonlyMap<string, Section>
+  readonly owners: Owners
 }
+
+/** By scope: the first section under the key of each user and organisation, and of everybody by category. */
+type Owners = Readonly<Record<ScopeName, Map<string, Section>>>
 
 /** The windows of one category. */
 interface Shape {
@@ -37,8 +50,10 @@ interface Plan {
   readonly cost: number
   readonly limits: Limits
   readonly forced: true | undefined
-  /** `null` for a charge in the global scope alone. */
+  /** `null` for a charge without personal windows. */
   readonly shape: Shape | null
+  /** Of the organisation; `null` for a charge that has none. */
+  readonly theirs: Shape | null
   readonly everybody: Section | null
   readonly all: Shape | null
 }
@@ -51,11 +66,11 @@ interface Section {
   /** What the script found. */
   readonly counter: Counter
   /**
-   * What the section is open as at this point of the batch. `null` for a user, whose section is opened anew by each
-   * charge.
+   * Of the first section under a key: what the script has open there at this point of the batch. `null` for a user, whose
+   * section is opened anew by each charge.
    */
-  shape: Shape | null
-  /** Another category of the same user. */
+  open: Shape | null
+  /** Another category under the same key. */
   next: Section | null
 }
 
@@ -70,27 +85,20 @@ const MOST = 128 * 128 - 1
 /** @param mayBeShort whether all who share the store read the short form of a section. Default: not so */
 export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): EncodedBatch {
   const names = [keys.instance(batch.instance)]
-  const users = new Map<string, Section>()
-  const everybody = new Map<string, Section>()
+  const owners: Owners = { personal: new Map(), organisation: new Map(), global: new Map() }
   const shapes: Shape[] = []
   const plans: Plan[] = []
   const opened: Opened[] = []
 
-  function own(user: string, category: string): Section {
-    const first = users.get(user)
-    if (first !== undefined) return sectionOf(first, category)
-    const section = { position: names.push(keys.user(user)), category, counter: [], shape: null, next: null }
-    users.set(user, section)
-    return section
-  }
-
-  function global(category: string): Section {
-    let section = everybody.get(category)
-    if (section === undefined) {
-      section = { position: names.push(keys.everybody(category)), category, counter: [], shape: null, next: null }
-      everybody.set(category, section)
+  /** The first section under the key of a user, of an organisation, or of everybody in the category. */
+  function ownerOf(scope: ScopeName, id: string, category: string): Section {
+    const name = scope === 'global' ? category : id
+    let first = owners[scope].get(name)
+    if (first === undefined) {
+      first = { position: names.push(keyOf(keys, scope, name)), category, counter: [], open: null, next: null }
+      owners[scope].set(name, first)
     }
-    return section
+    return first
   }
 
   function shapeOf(category: string, limits: readonly Limit[]): Shape {
@@ -105,51 +113,58 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): Encod
   }
 
   /** Charges that follow each other are mostly alike; limits are made once for each change of settings. */
-  function planOf({ category, cost, limits, forced }: Charge): number {
+  function planOf(charge: Charge): number {
+    const { category, cost, limits, forced } = charge
+    const hasTheirs = charge.organisation !== null && limits.organisation !== null
     for (let i = plans.length - 1; i >= 0; i--) {
       const plan = plans[i] as Plan
-      if (plan.limits === limits && plan.cost === cost && plan.category === category && plan.forced === forced) {
+      if (
+        plan.limits === limits &&
+        plan.cost === cost &&
+        plan.category === category &&
+        plan.forced === forced &&
+        (plan.theirs !== null) === hasTheirs
+      ) {
         return i + 1
       }
     }
     const shape = forced && limits.personal.length === 0 ? null : shapeOf(category, limits.personal)
+    const theirs = hasTheirs ? shapeOf(category, organisationLimits(charge)) : null
     const all = limits.global === null ? null : shapeOf(category, limits.global)
-    const everybody = all === null ? null : global(category)
-    return plans.push({ category, cost, limits, forced, shape, everybody, all })
+    const everybody = all === null ? null : ownerOf('global', EVERYBODY, category)
+    return plans.push({ category, cost, limits, forced, shape, theirs, everybody, all })
   }
 
-  function refund(
-    { position }: Section,
-    category: string,
-    amount: number,
-    limits: readonly Limit[],
-    usages: readonly Usage[],
-  ): void {
-    const runs = limits.flatMap(({ window }, i) => [window.seconds, usages[i]?.startedAt ?? 0])
-    r.push([position, category, amount, ...runs])
+  function open(first: Section, shape: Shape): void {
+    if (first.open === shape) return
+    first.open = shape
+    opened.push({ counter: sectionOf(first, shape.category).counter, shape })
   }
 
   const r: (number | string)[][] = []
   for (const back of batch.refunds) {
     const { charge, decision } = back
-    const { user, category } = charge
-    const amount = amountOf(back)
-    refund(own(user, category), category, amount, charge.limits.personal, decision.personal)
-    if (charge.limits.global === null || decision.global === null) continue
-    refund(global(category), category, amount, charge.limits.global, decision.global)
+    const { category } = charge
+    for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
+      const { position } = ownerOf(scope, id, category)
+      r.push([position, category, amountOf(back), ...limits.flatMap((limit, i) => runOf(limit, usages[i]))])
+    }
   }
 
   let charges = ''
   for (const charge of batch.charges) {
-    const { counter, position: key } = own(charge.user, charge.category)
+    const { user, organisation, category } = charge
+    const own = ownerOf('personal', user, category)
     const position = planOf(charge)
-    const { shape, everybody, all } = plans[position - 1] as Plan
-    if (shape !== null) opened.push({ counter, shape })
-    if (everybody !== null && all !== null && everybody.shape !== all) {
-      everybody.shape = all
-      opened.push({ counter: everybody.counter, shape: all })
+    const { shape, theirs, everybody, all } = plans[position - 1] as Plan
+    if (shape !== null) opened.push({ counter: sectionOf(own, category).counter, shape })
+    charges += String.fromCharCode(own.position >> 7, own.position & 127, position >> 7, position & 127)
+    if (theirs !== null) {
+      const first = ownerOf('organisation', organisation ?? '', category)
+      open(first, theirs)
+      charges += String.fromCharCode(first.position >> 7, first.position & 127)
     }
-    charges += String.fromCharCode(key >> 7, key & 127, position >> 7, position & 127)
+    if (everybody !== null && all !== null) open(everybody, all)
   }
   if (names.length > MOST || plans.length > MOST) throw new StoreError('the batch is too large', 'other', 'no')
 
@@ -160,15 +175,21 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): Encod
   ])
   const lists: (readonly Limit[])[] = []
   const limitsOf = (list: readonly Limit[]): number => lists.indexOf(list) + 1 || lists.push(list)
-  const p = plans.map(({ cost, shape, limits, forced, everybody, all }) => {
+  const p = plans.map(({ cost, shape, limits, forced, theirs, everybody, all }) => {
     const plan = [cost, forced ? 1 : 0, shape?.position ?? 0, limitsOf(limits.personal)]
     if (everybody !== null && all !== null && limits.global !== null) {
       plan.push(everybody.position, all.position, limitsOf(limits.global))
     }
-    return plan
+    if (theirs === null || limits.organisation === null) return plan
+    if (everybody === null) plan.push(0, 0, 0)
+    return [...plan, theirs.position, limitsOf(limits.organisation)]
   })
   const l = lists.map((list) => list.map(({ limit }) => limit))
-  return { keys: names, json: JSON.stringify({ s, l, p, r }), charges, opened, users, everybody }
+  return { keys: names, json: JSON.stringify({ s, l, p, r }), charges, opened, owners }
+}
+
+function runOf({ window }: Limit, usage: Usage | undefined): number[] {
+  return [window.seconds, usage?.startedAt ?? 0]
 }
 
 function sameWindows(a: readonly Limit[], b: readonly Limit[]): boolean {
@@ -187,7 +208,7 @@ function checked(category: string, limits: readonly Limit[]): readonly Limit[] {
 function sectionOf(first: Section, category: string): Section {
   for (let section = first; ; section = section.next) {
     if (section.category === category) return section
-    section.next ??= { position: first.position, category, counter: [], shape: null, next: null }
+    section.next ??= { position: first.position, category, counter: [], open: null, next: null }
   }
 }
 
@@ -215,10 +236,10 @@ export function decodeReply(
   }
   if (at !== reply.length) throw unexpected('it is too long')
 
-  const find = (user: string | null, category: string): Counter => {
-    const section = user === null ? sent.everybody.get(category) : sent.users.get(user)
-    if (section === undefined) throw unexpected('a counter was not asked for')
-    return sectionOf(section, category).counter
+  const find = (scope: ScopeName, id: string, category: string): Counter => {
+    const first = sent.owners[scope].get(scope === 'global' ? category : id)
+    if (first === undefined) throw unexpected('a counter was not asked for')
+    return sectionOf(first, category).counter
   }
   // The script opens sections after the refunds.
   const decisions = settleBatch({ refunds: [], charges: batch.charges }, find, now, onAhead)

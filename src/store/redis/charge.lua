@@ -13,14 +13,16 @@
               l  [[limit, ...], ...]                           limits, one for each window of a shape
               p  [[cost, forced, shape, limits], ...]          plans: what many charges have in common; forced is 1
                                                                for a charge that is accepted whatever was used; shape 0
-                                                               for one in the global scope alone; key, shape and limits
-                                                               of the global scope follow, if it applies
+                                                               for one without personal windows; key, shape and limits
+                                                               of the global scope follow, if it applies, and behind
+                                                               these (or three 0) shape and limits of the organisation
               r  [[key, category, amount, seconds, startedAt, ...], ...]   refunds; an amount below 0 is charged
-  ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128
+  ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
+            organisation, if the plan has windows for it
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), one '1' (accepted) or '0' (refused) for each charge,
             then the numbers of each section, in the form of its shape, as they were when it was opened, refunds given
-            back: the user's by each charge, then the global one, the first time and where its shape changes. From these
-            the caller works out everything else by the same arithmetic.
+            back: the user's by each charge, then that of the organisation and the global one, each the first time and
+            where its shape changes. From these the caller works out everything else by the same arithmetic.
 
   A charge that starts no window changes the used tokens alone, in place: then neither the other bytes nor the moment at
   which the key ends change, and SETRANGE costs a third of SET with an expiry (0.6 and 1.9 microseconds).
@@ -231,52 +233,73 @@ local function put(section, key, added)
   end
 end
 
+-- The sections that several charges share, by their keys: those of organisations and of everybody. One is open in one shape
+-- at a time.
+local shared = {}
+
+local function share(key, shape)
+  local section = shared[key]
+  if not section then
+    section = zeros(ADDED)
+    shared[key] = section
+  elseif section[ADDED] then
+    put(section, key, section[ADDED])
+  end
+  open(section, key, shape)
+  return section
+end
+
 for _, refund in ipairs(batch.r) do give_back(refund) end
 
 for _, plan in ipairs(batch.p) do
   plan[3], plan[4] = batch.s[plan[3]], batch.l[plan[4]]
   plan[6], plan[7] = batch.s[plan[6]], batch.l[plan[7]]
+  plan[8], plan[9] = batch.s[plan[8]], batch.l[plan[9]]
 end
-local charges, plans, refused = ARGV[4], batch.p, nil
-local own, globals = zeros(ADDED), {}
-for n = 1, #charges / 4 do
-  local a, b, c, d = byte(charges, 4 * n - 3, 4 * n)
+local charges, plans, refused, n, at = ARGV[4], batch.p, nil, 0, 1
+local own = zeros(ADDED)
+while at < #charges do
+  local a, b, c, d = byte(charges, at, at + 3)
+  n, at = n + 1, at + 4
   local key, plan = a * 128 + b, plans[c * 128 + d]
-  local cost, mine, all, everybody, fits = plan[1], plan[3], plan[5], nil, true
+  local cost, mine, theirs, all, organisation, everybody, fits = plan[1], plan[3], plan[8], plan[6], nil, nil, true
   if mine then
     open(own, key, mine)
     measure(own, key, plan[4])
     fits = cost <= own[ROOM]
   end
+  if theirs then
+    local e, f = byte(charges, at, at + 1)
+    local their_key = e * 128 + f
+    at, organisation = at + 2, shared[their_key]
+    if not organisation or organisation[SHAPE] ~= theirs then organisation = share(their_key, theirs) end
+    if organisation[LIMITS] ~= plan[9] then measure(organisation, their_key, plan[9]) end
+    fits = fits and cost <= organisation[ROOM]
+  end
   if all then
-    everybody = globals[all]
-    if not everybody or everybody[SHAPE] ~= plan[6] then
-      if not everybody then
-        everybody = zeros(ADDED)
-        globals[all] = everybody
-      elseif everybody[ADDED] then
-        put(everybody, all, everybody[ADDED])
-      end
-      open(everybody, all, plan[6])
-    end
-    if everybody[LIMITS] ~= plan[7] then measure(everybody, all, plan[7]) end
+    everybody = shared[plan[5]]
+    if not everybody or everybody[SHAPE] ~= all then everybody = share(plan[5], all) end
+    if everybody[LIMITS] ~= plan[7] then measure(everybody, plan[5], plan[7]) end
     fits = fits and cost <= everybody[ROOM]
   end
   if fits or plan[2] == 1 then
     if mine then put(own, key, cost) end
+    if theirs then
+      organisation[ROOM], organisation[ADDED] = organisation[ROOM] - cost, (organisation[ADDED] or 0) + cost
+    end
     if all then everybody[ROOM], everybody[ADDED] = everybody[ROOM] - cost, (everybody[ADDED] or 0) + cost end
   else
     refused = refused or {}
     refused[n] = '0'
   end
 end
-for key, section in pairs(globals) do
+for key, section in pairs(shared) do
   if section[ADDED] then put(section, key, section[ADDED]) end
 end
 
-local verdicts = rep('1', #charges / 4)
+local verdicts = rep('1', n)
 if refused then
-  for n = 1, #verdicts do refused[n] = refused[n] or '1' end
+  for i = 1, n do refused[i] = refused[i] or '1' end
   verdicts = table.concat(refused)
 end
 records[1] = REPLY .. pack('>I6I6', sequence, now) .. verdicts

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { EVERYBODY, type ScopeName } from '../../quota/charge.ts'
 import { endsAt, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
@@ -6,7 +7,7 @@ import { readTokens, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
-import { createKeys, type Keys } from './keys.ts'
+import { createKeys, type Keys, keyOf } from './keys.ts'
 import { readKnownUser, writeKnownUser } from './known-users.ts'
 import { redisReplicas } from './replicas.ts'
 import { packCounters, readCounters } from './sections.ts'
@@ -104,18 +105,20 @@ async function readOwners(redis: RedisClient, keys: Keys, names: readonly string
     const lasting = [...readCounters(values[i])]
       .map(([category, counter]) => [category, running(counter, now)] as const)
       .filter(([, counter]) => counter.length > 0)
-    return lasting.length === 0 ? [] : [{ user: ownerOf(keys, name) ?? null, counters: new Map(lasting) }]
+    const owner = ownerOf(keys, name)
+    return owner === undefined || lasting.length === 0 ? [] : [{ ...owner, counters: new Map(lasting) }]
   })
 }
 
-/**
- * Whose counters are under a key: a user's, or everybody's (`null`). It may also hold none, since the key without a
- * user is nobody's.
- */
-function ownerOf(keys: Keys, name: string): string | null | undefined {
-  const [personal, global] = [keys.user(''), keys.everybody('')]
-  if (name.startsWith(personal)) return name.slice(personal.length) || undefined
-  return name.startsWith(global) ? null : undefined
+/** Whose counters are under a key. It may also hold none, since the key without a user or an organisation is nobody's. */
+function ownerOf(keys: Keys, name: string): Omit<Owner, 'counters'> | undefined {
+  if (name.startsWith(keys.everybody(''))) return { scope: 'global', id: EVERYBODY }
+  return ownerUnder('personal', keys.user(''), name) ?? ownerUnder('organisation', keys.organisation(''), name)
+}
+
+function ownerUnder(scope: ScopeName, prefix: string, name: string): Omit<Owner, 'counters'> | undefined {
+  const id = name.startsWith(prefix) ? name.slice(prefix.length) : ''
+  return id === '' ? undefined : { scope, id }
 }
 
 /** Of the keys that hold the first charge of a user. */
@@ -177,12 +180,12 @@ async function put(redis: RedisClient, keys: Keys, portion: Portion): Promise<vo
 }
 
 /** A key ends by itself with its last window, as `charge.lua` has it. */
-function putOwner(multi: Multi, keys: Keys, { user, counters }: Owner): void {
-  const under = user === null ? [...counters].map((one) => new Map([one])) : [counters]
+function putOwner(multi: Multi, keys: Keys, { scope, id, counters }: Owner): void {
+  const under = scope === 'global' ? [...counters].map((one) => new Map([one])) : [counters]
   for (const some of under) {
     const [category = ''] = some.keys()
     const ends = Math.max(...[...some.values()].map(endsAt))
-    multi.set(user === null ? keys.everybody(category) : keys.user(user), packCounters(some), 'PXAT', ends)
+    multi.set(keyOf(keys, scope, scope === 'global' ? category : id), packCounters(some), 'PXAT', ends)
   }
 }
 

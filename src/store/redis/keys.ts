@@ -1,13 +1,17 @@
+import type { ScopeName } from '../../quota/charge.ts'
+
 /**
  * The names of our keys. All share one hash tag, so that a script may touch any of them together in a cluster. Redis
- * takes the first braces as the tag, which are ours. A user id may hold any characters, also braces and colons. It
- * comes last, so two different ids never give the same key.
+ * takes the first braces as the tag, which are ours. The id of a user or an organisation may hold any characters, also
+ * braces and colons. It comes last, so two different ids never give the same key.
  */
 export interface Keys {
   /** What all of them begin with. */
   readonly all: string
   /** The counters of one user in all categories. One key: each costs Redis about 100 bytes beside its value. */
   user(id: string): string
+  /** The counters of one organisation in all categories. */
+  organisation(id: string): string
   /** The counter of everybody in one category: the global scope. */
   everybody(category: string): string
   instance(id: string): string
@@ -45,6 +49,7 @@ export function createKeys(prefix: string): Keys {
   return {
     all: `${tag}:`,
     user: (id) => `${tag}:c:${id}`,
+    organisation: (id) => `${tag}:o:${id}`,
     everybody: (category) => `${tag}:all:${category}`,
     instance: (id) => `${tag}:last:${id}`,
     known: (user) => `${tag}:known:${user}`,
@@ -63,4 +68,10 @@ export function createKeys(prefix: string): Keys {
     forms: `${tag}:forms`,
     copying: `${tag}:copying`,
   }
+}
+
+/** Where the counters of a scope are. @param name of the user, the organisation, or, in the global scope, the category */
+export function keyOf(keys: Keys, scope: ScopeName, name: string): string {
+  if (scope === 'personal') return keys.user(name)
+  return scope === 'organisation' ? keys.organisation(name) : keys.everybody(name)
 }

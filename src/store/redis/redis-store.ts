@@ -27,6 +27,7 @@ const MOST_READS = 256
 
 interface Asked {
   readonly user: string
+  readonly organisation: string | null
   readonly categories: readonly string[]
 }
 
@@ -84,15 +85,25 @@ export function openRedisStore({
 
   async function readUsages(asked: readonly Asked[]): Promise<readonly UsageSnapshot[]> {
     const categories = [...new Set(asked.flatMap((one) => one.categories))]
-    const names = [...categories.map(keys.everybody), ...asked.map(({ user }) => keys.user(user))]
+    const organisations = [...new Set(asked.flatMap(({ organisation }) => organisation ?? []))]
+    const names = [
+      ...categories.map(keys.everybody),
+      ...asked.map(({ user }) => keys.user(user)),
+      ...organisations.map(keys.organisation),
+    ]
     const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
       commands.time().mgetBuffer(names)
     })
     const at = milliseconds(time)
     const everybody = new Map(categories.map((category, i) => [category, readCounter(values[i], category)]))
+    const theirs = values.slice(categories.length + asked.length)
+    const countersIn = (value: Buffer | null | undefined, of: readonly string[]) =>
+      of.map((category) => readCounter(value, category))
     return asked.map((one, i) => ({
       at,
-      personal: one.categories.map((category) => readCounter(values[categories.length + i], category)),
+      personal: countersIn(values[categories.length + i], one.categories),
+      organisation:
+        one.organisation === null ? null : countersIn(theirs[organisations.indexOf(one.organisation)], one.categories),
       global: one.categories.map((category) => everybody.get(category) ?? []),
     }))
   }
@@ -109,7 +120,7 @@ export function openRedisStore({
 
   return {
     settle,
-    readUsage: (user, categories) => readShared({ user, categories }),
+    readUsage: (user, categories, organisation = null) => readShared({ user, organisation, categories }),
     addTally,
     readTallies: () => readBuckets(redis, keys),
     ...redisAccessKeys(redis, keys),

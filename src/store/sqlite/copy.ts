@@ -1,11 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
-import { endsAt, running } from '../../quota/counter.ts'
+import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { insertToken, type TokenRow, tokenOf } from './access-keys.ts'
 import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
+import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
 import { sqliteReplicas } from './replicas.ts'
 
@@ -106,18 +107,18 @@ interface CounterRow {
   readonly windows: Uint8Array
 }
 
-/** The rows of a user follow each other; those of everybody come last. */
+/** The rows of a user, and of an organisation, follow each other. */
 const COUNTERS = 'SELECT scope, user, category, windows FROM counters WHERE ends > ? ORDER BY scope, user, category'
 
 async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
-  let open: { user: string | null; counters: Map<string, ReturnType<typeof unpack>> } | null = null
+  let open: (Omit<Owner, 'counters'> & { counters: Map<string, Counter> }) | null = null
   for await (const rows of inSteps<CounterRow>(database, COUNTERS, [now])) {
     const whole: Owner[] = []
-    for (const { scope, user: id, category, windows } of rows) {
-      const user = scope === 0 ? id : null
-      if (open === null || open.user !== user) {
+    for (const { scope: number, user: id, category, windows } of rows) {
+      const scope = scopeOf(number)
+      if (open === null || open.scope !== scope || open.id !== id) {
         if (open !== null && open.counters.size > 0) whole.push(open)
-        open = { user, counters: new Map() }
+        open = { scope, id, counters: new Map() }
       }
       const counter = running(unpack(windows), now)
       if (counter.length > 0) open.counters.set(category, counter)
@@ -142,9 +143,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)`,
   )
 
-  function putOwner({ user, counters }: Owner): void {
+  function putOwner({ scope, id, counters }: Owner): void {
     for (const [category, windows] of counters) {
-      counter.run(user === null ? 1 : 0, category, user ?? '', pack(windows), endsAt(windows))
+      counter.run(SCOPE_NUMBERS[scope], category, id, pack(windows), endsAt(windows))
     }
   }
 

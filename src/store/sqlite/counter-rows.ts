@@ -1,11 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { SCOPE_NAMES, type ScopeName } from '../../quota/charge.ts'
 import { type Counter, endsAt } from '../../quota/counter.ts'
 import { pack } from '../packed-value.ts'
 
 /** Of no counter: the configuration allows no such name. */
 const NO_CATEGORY = ''
 
-/** The counters as rows. A user of `null` means the global scope. */
+/** As the column `scope` has them. */
+export const SCOPE_NUMBERS = { personal: 0, global: 1, organisation: 2 } as const satisfies Record<ScopeName, number>
+
+export function scopeOf(number: number): ScopeName {
+  return SCOPE_NAMES.find((scope) => SCOPE_NUMBERS[scope] === number) ?? 'global'
+}
+
+/** The counters as rows. The id is that of the user or the organisation, and empty for everybody. */
 export class CounterRows {
   readonly #read
   readonly #write
@@ -21,14 +29,14 @@ export class CounterRows {
   }
 
   /** @returns the packed windows; `undefined` without a row */
-  read(user: string | null, category: string): Uint8Array | undefined {
-    const row = this.#read.get(category, user === null ? 1 : 0, user ?? '') as { windows: Uint8Array } | undefined
+  read(scope: ScopeName, id: string, category: string): Uint8Array | undefined {
+    const row = this.#read.get(category, SCOPE_NUMBERS[scope], id) as { windows: Uint8Array } | undefined
     return row?.windows
   }
 
   /** @param windows `counter`, packed */
-  write(user: string | null, category: string, counter: Counter, windows: Uint8Array): void {
-    this.#write.run(category, user === null ? 1 : 0, user ?? '', windows, endsAt(counter))
+  write(scope: ScopeName, id: string, category: string, counter: Counter, windows: Uint8Array): void {
+    this.#write.run(category, SCOPE_NUMBERS[scope], id, windows, endsAt(counter))
   }
 
   /** A full disk lets everything through that writes nothing. @throws Error if nothing can be written */

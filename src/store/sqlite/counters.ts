@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Observer } from '../../observe/observation.ts'
-import { type Batch, type Decision, settleBatch } from '../../quota/charge.ts'
+import { type Batch, type Decision, EVERYBODY, type ScopeName, settleBatch } from '../../quota/charge.ts'
 import { type Counter, running } from '../../quota/counter.ts'
-import { type QuotaStore, StoreError } from '../../quota/quota-store.ts'
+import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { CounterRows } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
@@ -32,22 +32,26 @@ export function sqliteCounters(database: DatabaseSync, clock: () => number, obse
     const now = clock()
     const touched = new TouchedCounters(rows)
     const onAhead = (aheadMs: number): void => observe({ type: 'window_start_ahead', aheadMs })
-    const decisions = settleBatch(batch, (user, category) => touched.counter(user, category), now, onAhead)
+    const decisions = settleBatch(batch, (scope, id, category) => touched.counter(scope, id, category), now, onAhead)
     touched.writeBack(now)
     return decisions
   }
 
-  function usageNow(user: string, categories: readonly string[]): Awaited<ReturnType<QuotaStore['readUsage']>> {
+  function usageNow(user: string, categories: readonly string[], organisation: string | null): UsageSnapshot {
+    const of = (scope: ScopeName, id: string): Counter[] =>
+      categories.map((category) => unpack(rows.read(scope, id, category)))
     return {
       at: clock(),
-      personal: categories.map((category) => unpack(rows.read(user, category))),
-      global: categories.map((category) => unpack(rows.read(null, category))),
+      personal: of('personal', user),
+      organisation: organisation === null ? null : of('organisation', organisation),
+      global: of('global', EVERYBODY),
     }
   }
 
   return {
     settle: (batch) => attempt(() => settleNow(batch)),
-    readUsage: (user, categories) => attempt(() => reading(() => usageNow(user, categories))),
+    readUsage: (user, categories, organisation = null) =>
+      attempt(() => reading(() => usageNow(user, categories, organisation))),
   }
 }
 
@@ -58,7 +62,8 @@ function isQuestion({ charges, refunds }: Batch): boolean {
 
 /** A counter that a batch works on, and its bytes as they were. */
 interface Touched {
-  readonly user: string | null
+  readonly scope: ScopeName
+  readonly id: string
   readonly category: string
   readonly before: Uint8Array | undefined
   readonly counter: Counter
@@ -73,12 +78,13 @@ class TouchedCounters {
     this.#rows = rows
   }
 
-  counter(user: string | null, category: string): Counter {
-    const key = user === null ? category : `${category}:${user}`
+  counter(scope: ScopeName, id: string, category: string): Counter {
+    // Categories hold no colon.
+    const key = `${scope}:${category}:${id}`
     let touched = this.#touched.get(key)
     if (touched === undefined) {
-      const before = this.#rows.read(user, category)
-      touched = { user, category, before, counter: unpack(before) }
+      const before = this.#rows.read(scope, id, category)
+      touched = { scope, id, category, before, counter: unpack(before) }
       this.#touched.set(key, touched)
     }
     return touched.counter
@@ -86,11 +92,11 @@ class TouchedCounters {
 
   /** A batch of refusals writes nothing, unless a window has ended. */
   writeBack(now: number): void {
-    for (const { user, category, before, counter } of this.#touched.values()) {
+    for (const { scope, id, category, before, counter } of this.#touched.values()) {
       const kept = running(counter, now)
       const windows = pack(kept)
       if (kept.length === 0 || (before !== undefined && windows.equals(before))) continue
-      this.#rows.write(user, category, kept, windows)
+      this.#rows.write(scope, id, category, kept, windows)
     }
   }
 }

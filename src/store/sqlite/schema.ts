@@ -3,9 +3,9 @@ import type { DatabaseSync } from 'node:sqlite'
 /** Each entry brings the database one version further; `user_version` is how many have been applied. */
 const MIGRATIONS = [
   `CREATE TABLE counters (
-     scope INTEGER NOT NULL,      -- 0 personal, 1 global
+     scope INTEGER NOT NULL,      -- 0 personal, 1 global, 2 organisation
      category TEXT NOT NULL,
-     user TEXT NOT NULL,          -- empty for the global scope
+     user TEXT NOT NULL,          -- or organisation; empty for the global scope
      windows BLOB NOT NULL,       -- see packed.ts
      ends INTEGER NOT NULL,       -- when the last window is over, milliseconds since the epoch
      PRIMARY KEY (category, scope, user)
@@ -62,6 +62,7 @@ const MIGRATIONS = [
    CREATE INDEX known_users_by_end ON known_users (ends);`,
   `ALTER TABLE tokens ADD COLUMN plan TEXT;
    ALTER TABLE tokens ADD COLUMN organisation TEXT;`,
+  `CREATE INDEX counters_by_organisation ON counters (user) WHERE scope = 2;`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -3,6 +3,7 @@ import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import {
   addRuns,
   isOver,
+  noRuns,
   partsOf,
   type Runs,
   refundOf,
@@ -33,7 +34,7 @@ const decision = (personal: readonly number[], global: readonly number[] | null)
   }
 }
 function owedFor(...admitted: readonly (readonly [Charge, Decision])[]): Runs {
-  const owed = { personal: [], global: [] }
+  const owed = noRuns()
   for (const each of admitted) addRuns(owed, runsOf(...each))
   return owed
 }
@@ -46,6 +47,7 @@ describe('what is owed', () => {
         { seconds: 60, startedAt: AT, used: 7 },
         { seconds: 3600, startedAt: AT, used: 7 },
       ],
+      organisation: [],
       global: [{ seconds: 60, startedAt: AT - 5, used: 7 }],
     })
   })

@@ -1,4 +1,4 @@
-import { type Batch, type Decision, settleBatch } from '../../../src/quota/charge.ts'
+import { type Batch, type Decision, EVERYBODY, type ScopeName, settleBatch } from '../../../src/quota/charge.ts'
 import type { Counter } from '../../../src/quota/counter.ts'
 import { type QuotaStore, StoreError } from '../../../src/quota/quota-store.ts'
 
@@ -37,7 +37,11 @@ export class FaultyStore implements Pick<QuotaStore, 'settle'> {
 
   /** Tokens used in the longest window of a user, or of everybody. */
   used(user: string | null, category = 'read'): number {
-    return this.#counter(user, category).reduce((most, entry) => Math.max(most, entry.used), 0)
+    return user === null ? this.usedIn('global', EVERYBODY, category) : this.usedIn('personal', user, category)
+  }
+
+  usedIn(scope: ScopeName, id: string, category = 'read'): number {
+    return this.#counter(scope, id, category).reduce((most, entry) => Math.max(most, entry.used), 0)
   }
 
   /** The cost of the distinct batches that were asked for, in order of their first call. */
@@ -59,13 +63,13 @@ export class FaultyStore implements Pick<QuotaStore, 'settle'> {
     const last = this.#replies.get(batch.instance)
     if (last?.sequence === batch.sequence) return last.decisions
     if (last !== undefined && last.sequence > batch.sequence) throw new StoreError('stale', 'other', 'no')
-    const decisions = settleBatch(batch, (user, category) => this.#counter(user, category), ++this.#now)
+    const decisions = settleBatch(batch, (...of) => this.#counter(...of), ++this.#now)
     this.#replies.set(batch.instance, { sequence: batch.sequence, decisions })
     return decisions
   }
 
-  #counter(user: string | null, category: string): Counter {
-    const key = JSON.stringify([user, category])
+  #counter(scope: ScopeName, id: string, category: string): Counter {
+    const key = JSON.stringify([scope, id, category])
     const counter = this.#counters.get(key) ?? []
     this.#counters.set(key, counter)
     return counter

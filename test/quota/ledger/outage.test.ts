@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Charge, type Decision, type Limits, settleBatch } from '../../../src/quota/charge.ts'
+import { type Charge, type Decision, type Limits, type ScopeName, settleBatch } from '../../../src/quota/charge.ts'
 import { type Counter, usageOf } from '../../../src/quota/counter.ts'
 import { Outage, type OutageOptions } from '../../../src/quota/ledger/outage.ts'
 import type { DebtEvent } from '../../../src/quota/ledger/outage-debts.ts'
@@ -33,8 +33,8 @@ function accepted(open: Outage, asked: Charge, at = AT): number {
 /** A store's counters that payments are made to. */
 function bank() {
   const counters = new Map<string, Counter>()
-  const counterOf = (user: string | null, category: string): Counter => {
-    const key = JSON.stringify([user, category])
+  const counterOf = (scope: ScopeName, id: string, category: string): Counter => {
+    const key = JSON.stringify([scope, id, category])
     const counter = counters.get(key) ?? []
     counters.set(key, counter)
     return counter
@@ -43,7 +43,11 @@ function bank() {
     settle: (charges: readonly Charge[], at: number, refunds: Parameters<typeof settleBatch>[0]['refunds'] = []) =>
       settleBatch({ charges, refunds }, counterOf, at),
     used: (user: string | null, at: number) =>
-      [HOUR, DAY].map((window) => usageOf(counterOf(user, 'read'), window, at).used),
+      [HOUR, DAY].map(
+        (window) =>
+          usageOf(user === null ? counterOf('global', '', 'read') : counterOf('personal', user, 'read'), window, at)
+            .used,
+      ),
   }
 }
 function pay(open: Outage, to: ReturnType<typeof bank>, at = AT): number {

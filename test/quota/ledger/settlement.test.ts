@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
-import { type Batch, type Charge, type Decision, settleBatch } from '../../../src/quota/charge.ts'
+import { type Batch, type Charge, type Decision, type ScopeName, settleBatch } from '../../../src/quota/charge.ts'
 import type { Counter } from '../../../src/quota/counter.ts'
 import { Outage } from '../../../src/quota/ledger/outage.ts'
 import { Queue } from '../../../src/quota/ledger/queue.ts'
@@ -40,12 +40,12 @@ beforeEach(() => {
 })
 const close = (): void => queue.close(DOWN)
 
-function counterOf(user: string | null): Counter {
-  const counter = counters.get(String(user)) ?? []
-  counters.set(String(user), counter)
+function counterOf(scope: ScopeName, id: string): Counter {
+  const counter = counters.get(`${scope} ${id}`) ?? []
+  counters.set(`${scope} ${id}`, counter)
   return counter
 }
-const used = (user: string): number => counterOf(user)[0]?.used ?? 0
+const used = (user: string): number => counterOf('personal', user)[0]?.used ?? 0
 /** The store settles a batch. */
 const settle = (batch: Batch): Decision[] => settleBatch(batch, counterOf, AT)
 /** Makes the next batch, and the store settles it. */
