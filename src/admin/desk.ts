@@ -6,6 +6,8 @@ import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
+import type { MembershipStore } from '../quota/memberships.ts'
+import { type Payer, payerOf } from '../quota/policy.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import { entryResponse, wishResponse } from './audit-entry.ts'
@@ -15,6 +17,7 @@ import { type Setup, type View, viewOf } from './state.ts'
 
 /** The store, as the administrators see it. */
 export type AdminStore = QuotaStore &
+  Pick<MembershipStore, 'readMemberships'> &
   UsageStore &
   FailureStore &
   AccessKeyStore &
@@ -88,6 +91,22 @@ export class Desk {
     const lookUp = user === undefined ? false : this.knownUsers.lookUp(user)
     const [state, tallies] = await Promise.all([this.control.fresh(), this.store.readTallies(), lookUp])
     return viewOf(this.setup(), state, tallies, this.adaptive(), this.knownUsers.isKnown)
+  }
+
+  /**
+   * Users with what their credentials named last: whose limits they have. Without plans nobody is asked for.
+   * @throws StoreError
+   */
+  async payersOf(users: readonly string[]): Promise<readonly Payer[]> {
+    if (this.setup().quota.plans === undefined) return users.map(payerOf)
+    const memberships = await this.store.readMemberships(users)
+    return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
+  }
+
+  /** @throws StoreError */
+  async payerOf(user: string): Promise<Payer> {
+    const [payer = payerOf(user)] = await this.payersOf([user])
+    return payer
   }
 
   /**

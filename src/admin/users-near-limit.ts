@@ -1,5 +1,5 @@
 import { usageOf } from '../quota/counter.ts'
-import { type Policy, payerOf } from '../quota/policy.ts'
+import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { UsageStore, UserUsage } from '../quota/quota-store.ts'
 
 export interface NearestOptions {
@@ -11,6 +11,8 @@ export interface NearestOptions {
   readonly most: number
   /** Users that are wanted, at most. */
   readonly limit: number
+  /** Whose limits users have. */
+  readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
   readonly matches: (user: string) => boolean
   readonly policy: Policy
   readonly signal: AbortSignal
@@ -35,7 +37,7 @@ interface Found {
  * @throws StoreError, or the reason of the signal
  */
 export async function nearest(options: NearestOptions): Promise<Nearest> {
-  const { scan, from, most, limit, matches, policy, signal } = options
+  const { scan, from, most, limit, payersOf, matches, policy, signal } = options
   /** By user: a scan may come by one twice. */
   let found = new Map<string, Found>()
   let next = from
@@ -44,8 +46,10 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
   do {
     signal.throwIfAborted()
     const step = await scan(next)
-    for (const usage of step.users) {
-      const share = matches(usage.user) ? shareOf(usage, policy, step.at) : 0
+    const wanted = step.users.filter(({ user }) => matches(user))
+    const payers = await payersOf(wanted.map(({ user }) => user))
+    for (const [i, usage] of wanted.entries()) {
+      const share = shareOf(usage, payers[i] ?? payerOf(usage.user), policy, step.at)
       if (share > 0) found.set(usage.user, { usage, share })
     }
     if (found.size > 2 * limit) found = first(found, limit)
@@ -62,11 +66,11 @@ function first(found: ReadonlyMap<string, Found>, limit: number): Map<string, Fo
 }
 
 /** The greatest part of a personal limit that is used; 0 if nothing is, infinite beyond a limit of 0. */
-function shareOf({ user, counters }: UserUsage, policy: Policy, at: number): number {
+function shareOf({ counters }: UserUsage, payer: Payer, policy: Policy, at: number): number {
   let greatest = 0
   for (const [category, counter] of counters) {
     if (!policy.categories.includes(category)) continue
-    for (const { window, limit } of policy.limitsFor(category, payerOf(user)).personal) {
+    for (const { window, limit } of policy.limitsFor(category, payer).personal) {
       const { used } = usageOf(counter, window, at)
       if (used > 0) greatest = Math.max(greatest, used / limit)
     }

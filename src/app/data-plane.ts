@@ -15,6 +15,7 @@ import { letHeapGrow } from '../node/heap.ts'
 import { KnownUsers } from '../quota/known-users.ts'
 import { createLedger } from '../quota/ledger/ledger.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
+import { Memberships } from '../quota/memberships.ts'
 import { createHeartbeat, type Heartbeat } from '../replicas/heartbeat.ts'
 import type { Store } from '../store/store.ts'
 import { openCertificate } from './certificate.ts'
@@ -86,6 +87,7 @@ interface Plane extends DataPlaneOptions {
   readonly recorder: FailureRecorder
   readonly ledger: Ledger
   readonly knownUsers: KnownUsers
+  readonly memberships: Memberships
   readonly livePolicy: LivePolicy
   readonly lag: LagMeter
   readonly scarcity: Scarcity
@@ -152,6 +154,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   })
   const livePolicy = createLivePolicy({ store, observe, current: () => livePartsOf(state.current) })
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
+  const memberships = new Memberships({ store })
   const { isKnown } = knownUsers
   state.current = await createRuntime(config, null, livePolicy.accessKeys, observe, isKnown, clients?.rules).catch(
     async (error: unknown) => {
@@ -169,6 +172,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     rules: () => state.current.rules,
     ledger,
     knownUsers,
+    memberships,
     store,
     observe,
     lag: lag.lasting,
@@ -189,6 +193,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     recorder,
     ledger,
     knownUsers,
+    memberships,
     livePolicy,
     lag,
     scarcity,
@@ -266,7 +271,7 @@ function drain({ state, listener }: Plane, on: boolean): void {
 
 /** In this order: first the requests, then what they have charged, then whatever still listens. */
 async function stop(plane: Plane, limits = plane.state.current.config.drain): Promise<void> {
-  const { config, state, listener, livePolicy, storeClock, heartbeat, ledger, knownUsers } = plane
+  const { config, state, listener, livePolicy, storeClock, heartbeat, ledger, knownUsers, memberships } = plane
   state.stopping = true
   if (state.started) {
     drain(plane, true)
@@ -279,7 +284,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
   await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
-  await knownUsers.close()
+  await Promise.all([knownUsers.close(), memberships.close()])
   await plane.recorder.close()
   plane.certificate?.close()
   plane.health.stop()

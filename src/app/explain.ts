@@ -44,20 +44,16 @@ export async function explain(
   if (config.quota.exempt?.users.includes(question.user)) {
     return { ...charged, cost, decision: 'not_charged', ...because(REASONS.exempt), limits: [] }
   }
-  const { view, snapshot } = await inForce()
-  const limits = limitsOf(view, snapshot, { payer: payerIn(question), category: access.category, cost: priced.least })
-  const plan = view.policy.planOf(payerIn(question))
+  const { view, snapshot, payer } = await inForce()
+  const limits = limitsOf(view, snapshot, { payer, category: access.category, cost: priced.least })
+  const plan = view.policy.planOf(payer)
   return {
     ...charged,
     cost,
     ...(plan !== null && { plan }),
     limits,
-    ...verdict(limits, snapshot, { config, view, question, access, ...priced }),
+    ...verdict(limits, snapshot, { config, view, payer, access, ...priced }),
   }
-}
-
-function payerIn({ user, organisation, plan }: Question): Payer {
-  return { user, organisation: organisation ?? null, plan: plan ?? null }
 }
 
 /** Where the file has a value, for `LimitAnswer.steps`. */
@@ -183,16 +179,16 @@ function limitsOf(
 interface Case {
   readonly config: Config
   readonly view: View
-  readonly question: Question
+  readonly payer: Payer
   readonly access: Charged
   readonly cost: number | null
   readonly least: number
 }
 
 function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, about: Case) {
-  const { view, question, access, cost, least } = about
+  const { view, payer, access, cost, least } = about
   if (limits.some(({ refuses }) => refuses)) {
-    const shadow = shadowOf(view, question, access)
+    const shadow = shadowOf(view, payer, access)
     const { refused, wouldBeRefused, window } = refusal(snapshot, about)
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
     const also = [...ofNewUser(window, about), costs]
@@ -200,7 +196,7 @@ function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, abo
     return { decision: 'shadow', ...because(wouldBeRefused, ...also, shadow) } as const
   }
   if (cost === null) return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
-  return { decision: 'accept', ...because(room(view, question, access, cost)) } as const
+  return { decision: 'accept', ...because(room(view, payer, access, cost)) } as const
 }
 
 /** What a 429 says, and why. */
@@ -214,9 +210,8 @@ interface ExplainedRefusal {
 
 function refusal(
   { at, personal, organisation, global }: UsageSnapshot,
-  { config, view, question, access, least }: Case,
+  { config, view, payer, access, least }: Case,
 ): ExplainedRefusal {
-  const payer = payerIn(question)
   const { category } = access
   const limits = view.policy.limitsFor(category, payer)
   const i = view.policy.categories.indexOf(category)
@@ -247,22 +242,22 @@ function refusal(
 }
 
 /** That a part of the window is kept for known users, if it is. */
-function ofNewUser({ scope, window }: ExplainedRefusal['window'], { config, view, question, access }: Case): Reason[] {
+function ofNewUser({ scope, window }: ExplainedRefusal['window'], { config, view, payer, access }: Case): Reason[] {
   const { reserve } = config.quota
-  const { global } = view.policy.limitsFor(access.category, payerIn(question))
+  const { global } = view.policy.limitsFor(access.category, payer)
   const limit = scope === 'Global' ? global?.find((each) => each.window.name === window) : undefined
   if (reserve === undefined || limit?.kept === undefined) return []
   const after = formatDuration(reserve.knownAfterMs)
   return [REASONS.newUser({ kept: limit.kept, whole: limit.limit + limit.kept, after })]
 }
 
-function room({ policy }: View, question: Question, { category }: Charged, cost: number): Reason {
-  const { noGlobal } = policy.trace(category, payerIn(question))
+function room({ policy }: View, payer: Payer, { category }: Charged, cost: number): Reason {
+  const { noGlobal } = policy.trace(category, payer)
   if (noGlobal === null) return REASONS.room(cost)
   return noGlobal === 'switched off' ? REASONS.roomGlobalOff(cost) : REASONS.roomBypass(cost, noGlobal.bypass)
 }
 
-function shadowOf({ shadow, policy }: View, { user }: Question, access: Charged): Reason | null {
+function shadowOf({ shadow, policy }: View, { user }: Payer, access: Charged): Reason | null {
   if (shadow) return REASONS.shadowOfGateway
   if (access.shadow) return REASONS.shadowOfRoute
   return policy.isShadowed(user) ? REASONS.shadowOfUser : null

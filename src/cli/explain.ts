@@ -88,7 +88,14 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
     const control = createChangeFollower({ store, observe: () => {} })
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
     const view = viewOf(setupOf(config), state, tallies, adaptive({ ...tallies, options: config.quota.adaptive }))
-    return { view, snapshot: await store.readUsage(question.user, view.policy.categories) }
+    const { user } = question
+    const [last] = config.quota.plans === undefined ? [] : await store.readMemberships([user])
+    const payer = {
+      user,
+      plan: question.plan ?? last?.plan ?? null,
+      organisation: question.organisation ?? last?.organisation ?? null,
+    }
+    return { view, payer, snapshot: await store.readUsage(user, view.policy.categories) }
   })
 }
 

@@ -1,11 +1,13 @@
 import { usageOf } from '../quota/counter.ts'
-import { type Policy, payerOf } from '../quota/policy.ts'
+import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { QuotaStore, UsageStore, UserUsage } from '../quota/quota-store.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
 import { lacksRoom, resetAt } from '../quota/window.ts'
 
 export interface PreviewOptions {
   readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore
+  /** Whose limits users have. Default those of users of whom only the id is known. @throws StoreError */
+  readonly payersOf?: (users: readonly string[]) => Promise<readonly Payer[]>
   /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
@@ -67,7 +69,15 @@ export const ANYBODY = '-'
  * Looks at every user in steps, with the event loop and the store free between them.
  * @throws StoreError, or the reason of the signal
  */
-export async function preview({ store, now, next, cheapest, shadow, signal }: PreviewOptions): Promise<Preview> {
+export async function preview({
+  store,
+  payersOf = onlyIds,
+  now,
+  next,
+  cheapest,
+  shadow,
+  signal,
+}: PreviewOptions): Promise<Preview> {
   const windows = await headRoom(store, now(), next())
   const count = createCount()
   let cursor: string | null = null
@@ -79,11 +89,18 @@ export async function preview({ store, now, next, cheapest, shadow, signal }: Pr
       now: { policy: now(), cheapest, shadow: shadow.now },
       next: { policy: next(), cheapest, shadow: shadow.next },
     }
-    for (const usage of step.users) count.add(usage, policies, step.at)
+    const payers = await payersOf(step.users.map(({ user }) => user))
+    step.users.forEach((usage, i) => {
+      count.add({ ...usage, payer: payers[i] ?? payerOf(usage.user) }, policies, step.at)
+    })
     cursor = step.next
     await breath()
   } while (cursor !== null)
   return { ...count.result(), windows, effective: limitsInForce(next()) }
+}
+
+async function onlyIds(users: readonly string[]): Promise<readonly Payer[]> {
+  return users.map(payerOf)
 }
 
 function breath(): Promise<void> {
@@ -101,6 +118,10 @@ interface Policies {
   readonly next: Rules
 }
 
+interface PayerUsage extends UserUsage {
+  readonly payer: Payer
+}
+
 function createCount() {
   const counts = { scanned: 0, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0 }
   const newly: BlockedUser[] = []
@@ -108,7 +129,7 @@ function createCount() {
   /** A scan may come by a user twice. */
   const counted = new Set<string>()
 
-  function add(usage: UserUsage, { now, next }: Policies, at: number): void {
+  function add(usage: PayerUsage, { now, next }: Policies, at: number): void {
     if (counted.has(usage.user)) return
     counts.scanned++
     const blockedNow = blockOf(usage, now, at) !== null
@@ -133,14 +154,14 @@ function createCount() {
  * The personal window without room for the cheapest request that keeps the user waiting longest; `null` if none is, or
  * shadow mode refuses nothing.
  */
-function blockOf({ user, counters }: UserUsage, { policy, cheapest, shadow }: Rules, at: number): Block | null {
+function blockOf({ user, payer, counters }: PayerUsage, { policy, cheapest, shadow }: Rules, at: number): Block | null {
   if (shadow || policy.isShadowed(user)) return null
   let longest = Number.NEGATIVE_INFINITY
   let block: Block | null = null
   for (const category of policy.categories) {
     const cost = cheapest.get(category)
     if (cost === undefined) continue
-    for (const { window, limit } of policy.limitsFor(category, payerOf(user)).personal) {
+    for (const { window, limit } of policy.limitsFor(category, payer).personal) {
       const usage = usageOf(counters.get(category) ?? [], window, at)
       if (!lacksRoom({ used: usage.used, limit }, cost)) continue
       const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window)

@@ -6,6 +6,7 @@ import type { Denial } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
+import type { Memberships } from '../quota/memberships.ts'
 import type { PlanInForce } from '../quota/policy.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
@@ -23,6 +24,7 @@ export interface GatewayOptions {
   readonly rules: () => Rules
   readonly ledger: Pick<Ledger, 'charge' | 'refund'>
   readonly knownUsers: Pick<KnownUsers, 'note' | 'lookUp'>
+  readonly memberships: Pick<Memberships, 'note'>
   readonly store: Pick<QuotaStore, 'readUsage'>
   readonly observe: Observer
   /** How late the event loop lastingly is, in milliseconds. */

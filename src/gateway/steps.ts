@@ -1,4 +1,5 @@
 import { type Caller, type CheckPlaces, isMissing } from '../auth/authenticator.ts'
+import { isVerified } from '../auth/verdict.ts'
 import { beginningOf, ClientLeft, isReadWhole, readBody } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
@@ -204,5 +205,6 @@ export async function settle(context: Context, exchange: Exchange, route: Route)
   const settlement = resultOf(await chargeOrder(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement
+  if (settlement.kind === 'charged' && exchange.plan !== null && isVerified(caller)) context.memberships.note(caller)
   return settlement.kind === 'refused' ? refused(settlement.refusal.response) : null
 }

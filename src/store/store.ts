@@ -2,16 +2,18 @@ import type { AccessKeyStore } from '../control/access-key-record.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { KnownUserStore } from '../quota/known-users.ts'
+import type { MembershipStore } from '../quota/memberships.ts'
 import type { QuotaStore, UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 
 /**
- * Everything that outlives a process, in one place: counters, known users, failure history, access keys, run-time
+ * Everything that outlives a process, in one place: counters, known users, plans of users, failure history, access keys, run-time
  * changes.
  */
 export interface Store
   extends QuotaStore,
     KnownUserStore,
+    MembershipStore,
     UsageStore,
     FailureStore,
     AccessKeyStore,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { nearest } from '../../src/admin/users-near-limit.ts'
-import { createPolicy } from '../../src/quota/policy.ts'
+import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import type { UserUsage } from '../../src/quota/quota-store.ts'
 import { configOf, NOW, YAML } from './running.ts'
 
@@ -22,7 +22,8 @@ function scanOf(steps: readonly (readonly UserUsage[])[]) {
 
 function ask(steps: readonly (readonly UserUsage[])[], most = 1000, limit = 2, from: string | null = null) {
   const { signal } = new AbortController()
-  return nearest({ scan: scanOf(steps), from, most, limit, matches: () => true, policy, signal })
+  const payersOf = async (users: readonly string[]) => users.map(payerOf)
+  return nearest({ scan: scanOf(steps), from, most, limit, payersOf, matches: () => true, policy, signal })
 }
 const names = ({ users }: { readonly users: readonly UserUsage[] }) => users.map(({ user }) => user)
 

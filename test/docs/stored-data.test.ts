@@ -20,6 +20,7 @@ function rowsUnder(header: string, text: string): string[] {
 const OF: Readonly<Record<string, string>> = {
   user: 'USER',
   known: 'USER',
+  membership: 'USER',
   organisation: 'ORGANISATION',
   everybody: 'CATEGORY',
   instance: 'INSTANCE',

@@ -150,6 +150,34 @@ describe('the plan of a caller', () => {
     })
   })
 
+  it('is what administrators see of a user, by the last credential, in lists, explanations and previews', async () => {
+    expect(await seen(() => get('alice', 'pro'))).toBe(4)
+    expect(await seen(() => get('bob'))).toBe(2)
+    const pro = { name: 'pro', from: 'credential', unknown: null }
+    await expect
+      .poll(() => admin('GET', '/api/users/alice'), SOON)
+      .toMatchObject({
+        plan: pro,
+        windows: { read: [{ limit: 4, used: 4 }, {}] },
+      })
+    const explained = await admin('GET', '/api/explain?user=alice&method=GET&path=/x')
+    expect(explained).toMatchObject({ plan: pro, decision: 'refuse', limits: [{ limit: 4 }, {}] })
+    const { users } = await admin('GET', '/api/users?order=use')
+    expect(users).toMatchObject([
+      { user: 'alice', plan: pro, windows: { read: [{ limit: 4 }] } },
+      { user: 'bob', plan: { name: 'free', from: 'default' }, windows: { read: [{ limit: 2 }] } },
+    ])
+    // Under loose limits of 6 and 3 nobody is at the end.
+    expect(await admin('POST', '/api/quota/preview', { mode: 'loose' })).toMatchObject({
+      blockedCount: 0,
+      freedCount: 2,
+    })
+    expect(await admin('POST', '/api/quota/preview', {})).toMatchObject({
+      blockedCount: 2,
+      blocked: expect.arrayContaining([expect.objectContaining({ user: 'alice', limit: 4, used: 4 })]),
+    })
+  })
+
   it('has its limits in force in the settings, with the mode', async () => {
     await admin('PATCH', '/api/quota', { mode: 'loose' })
     expect(await admin('GET', '/api/quota')).toMatchObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
+import type { Payer } from '../../quota/policy.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { ExplainResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
@@ -30,6 +31,8 @@ export interface InForce {
   readonly view: View
   /** Of the user, for the categories of the view's policy. */
   readonly snapshot: UsageSnapshot
+  /** The user, with what the question names, else what the user's credential named last. */
+  readonly payer: Payer
 }
 
 /** What no such request has. Passed over, it would be taken for a part of the question. */
@@ -103,8 +106,10 @@ async function responseTo(desk: Desk, explain: Explain, { query }: Call): Promis
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
   const response = await explain(fields.data, async () => {
-    const view = await desk.view(fields.data.user)
-    return { view, snapshot: await desk.store.readUsage(fields.data.user, view.policy.categories) }
+    const { user, plan, organisation } = fields.data
+    const [view, last] = await Promise.all([desk.view(user), desk.payerOf(user)])
+    const payer = { user, plan: plan ?? last.plan, organisation: organisation ?? last.organisation }
+    return { view, payer, snapshot: await desk.store.readUsage(user, view.policy.categories) }
   })
   return 'problem' in response ? badFields([response.problem]) : ok(response)
 }

@@ -97,6 +97,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state))
   const previewed = await preview({
     store: desk.store,
+    payersOf: (users) => desk.payersOf(users),
     now: policy(settings),
     next: policy(next.settings),
     cheapest: setup.cheapest,

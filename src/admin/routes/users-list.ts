@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { InTurn } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
-import { payerOf } from '../../quota/policy.ts'
+import { type Payer, payerOf } from '../../quota/policy.ts'
 import type { UserUsage } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
 import { lacksRoom } from '../../quota/window.ts'
@@ -10,6 +10,7 @@ import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok } from '../http.ts'
 import { overrideOf } from '../override.ts'
+import { planShown } from '../plan.ts'
 import type { View } from '../state.ts'
 import { nearest } from '../users-near-limit.ts'
 
@@ -59,8 +60,10 @@ export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InT
   const first = data.cursor === undefined ? await named(desk, view, data) : []
   const wish = { start, matches, limit: data.limit - first.length, signal, inTurn }
   const page = await pageOf(desk, view, wish, data.order)
+  const users = [...first, ...page.users]
+  const payers = await desk.payersOf(users.map(({ user }) => user))
   const response: UsersResponse = {
-    users: [...first, ...page.users].map((usage) => userLine(view, usage, page.at)),
+    users: users.map((usage, i) => userLine(view, usage, payers[i] ?? payerOf(usage.user), page.at)),
     next: page.next === null ? null : writePlace(page.next),
   }
   return ok(response)
@@ -132,7 +135,14 @@ async function collect(desk: Desk, view: View, { start, matches, limit, signal, 
 /** The users nearest to their limits among as many as one request looks at. The next page has those of the others. */
 async function byUse(desk: Desk, { policy }: View, { start, inTurn, ...wish }: PageWish): Promise<Page> {
   const scan = (from: string | null) => inTurn(() => scanStep(desk, from))
-  const { users, next, at } = await nearest({ ...wish, scan, from: start.step, most: LOOKED_AT, policy })
+  const { users, next, at } = await nearest({
+    ...wish,
+    scan,
+    payersOf: (users) => desk.payersOf(users),
+    from: start.step,
+    most: LOOKED_AT,
+    policy,
+  })
   return { users, next: next === null ? null : { phase: 'scan', step: next, after: null }, at }
 }
 
@@ -165,20 +175,21 @@ function isUsed(counters: UserUsage['counters'], at: number): boolean {
 function userLine(
   { policy, state, setup }: View,
   { user, counters }: UserUsage,
+  payer: Payer,
   at: number,
 ): UsersResponse['users'][number] {
   const windows: WindowStatuses = Object.fromEntries(
     policy.categories.map((category) => [
       category,
       policy
-        .limitsFor(category, payerOf(user))
+        .limitsFor(category, payer)
         .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
     ]),
   )
   const blocked = Object.entries(windows).some(([category, each]) =>
     each.some((window) => lacksRoom(window, setup.cheapest.get(category))),
   )
-  return { user, windows, override: overrideOf(state, user), blocked }
+  return { user, ...planShown(policy, payer), windows, override: overrideOf(state, user), blocked }
 }
 
 function writePlace({ phase, step, after }: Place): string {

@@ -1,11 +1,11 @@
 import { oneAtATime } from '../../lib/serialize.ts'
-import { payerOf } from '../../quota/policy.ts'
 import { windowStatus } from '../../quota/status.ts'
 import type { LayersResponse, LimitResponse, UserResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { overrideOf } from '../override.ts'
+import { planShown } from '../plan.ts'
 import * as schemas from '../schemas.ts'
 import { withUser } from '../with-user.ts'
 import { overrideRoutes } from './overrides.ts'
@@ -45,10 +45,10 @@ export function userRoutes(desk: Desk): Route[] {
 }
 
 async function show(desk: Desk, user: string): Promise<AdminResponse> {
-  const now = await desk.view(user)
+  const [now, payer] = await Promise.all([desk.view(user), desk.payerOf(user)])
   const { at, personal, global } = await desk.store.readUsage(user, now.policy.categories)
   const windows = now.policy.categories.map((category, i): [string, LimitResponse[]] => {
-    const trace = now.policy.trace(category, payerOf(user), now.origin)
+    const trace = now.policy.trace(category, payer, now.origin)
     return [
       category,
       [
@@ -58,7 +58,12 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
     ]
   })
   const override = overrideOf(now.state, user)
-  const response: UserResponse = { user, windows: Object.fromEntries(windows), override }
+  const response: UserResponse = {
+    user,
+    ...planShown(now.policy, payer),
+    windows: Object.fromEntries(windows),
+    override,
+  }
   return ok(response, etag(override?.version ?? 0))
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { layers, limit, window, windows } from './limits.ts'
+import { layers, limit, planInForce, window, windows } from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, name, reason, table, tablePatch, time } from './values.ts'
 
@@ -13,6 +13,9 @@ export const overrideFields = z.object({
   reason,
   expiresAt: time.nullish(),
 })
+
+/** By what the user's credential named last. Only with `quota.plans`. */
+const plan = planInForce.optional()
 
 export const overrideBody = name(
   overrideFields.catchall(tablePatch.valueType),
@@ -43,7 +46,9 @@ export const overrideSet = name(
 
 export const users = name(
   z.strictObject({
-    users: z.array(z.strictObject({ user: z.string(), windows, override: override.nullable(), blocked: z.boolean() })),
+    users: z.array(
+      z.strictObject({ user: z.string(), plan, windows, override: override.nullable(), blocked: z.boolean() }),
+    ),
     next: z.string().nullable(),
   }),
   'Users',
@@ -51,7 +56,7 @@ export const users = name(
 )
 
 export const user = name(
-  z.strictObject({ user: z.string(), windows: byName(z.array(limit)), override: override.nullable() }),
+  z.strictObject({ user: z.string(), plan, windows: byName(z.array(limit)), override: override.nullable() }),
   'User',
   'The windows of a user by category, Personal first, with the layers of each limit.',
 )

@@ -17,6 +17,8 @@ export interface Keys {
   instance(id: string): string
   /** When the user charged first, as long as that is remembered. */
   known(user: string): string
+  /** The plan and the organisation that the user's credential named last. */
+  membership(user: string): string
   readonly failures: string
   /** SHA-256 of an access key -> its record. */
   readonly tokens: string
@@ -53,6 +55,7 @@ export function createKeys(prefix: string): Keys {
     everybody: (category) => `${tag}:all:${category}`,
     instance: (id) => `${tag}:last:${id}`,
     known: (user) => `${tag}:known:${user}`,
+    membership: (user) => `${tag}:member:${user}`,
     failures: `${tag}:failures`,
     tokens: `${tag}:tokens`,
     tokenIds: `${tag}:token-ids`,

@@ -10,6 +10,7 @@ import { asksForNoPassword, type RedisAccess, type RedisClient } from './client.
 import { redisControl } from './control.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
+import { redisMemberships } from './memberships.ts'
 import { NEWEST_FORM, redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
 import { connectToPrimary } from './sentinels.ts'
@@ -128,6 +129,7 @@ export function openRedisStore({
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
     ...redisKnownUsers(redis, keys),
+    ...redisMemberships(redis, keys),
     ...redisReplicas(redis, keys, (form) => {
       mayBeShort = form >= NEWEST_FORM
     }),

@@ -63,6 +63,13 @@ const MIGRATIONS = [
   `ALTER TABLE tokens ADD COLUMN plan TEXT;
    ALTER TABLE tokens ADD COLUMN organisation TEXT;`,
   `CREATE INDEX counters_by_organisation ON counters (user) WHERE scope = 2;`,
+  `CREATE TABLE memberships (
+     user TEXT PRIMARY KEY,
+     plan TEXT,
+     organisation TEXT,
+     ends INTEGER NOT NULL        -- when it is forgotten
+   ) WITHOUT ROWID;
+   CREATE INDEX memberships_by_end ON memberships (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -6,6 +6,7 @@ import { sqliteCounters } from './counters.ts'
 import { attempt, openDatabase } from './database.ts'
 import { sqliteFailures } from './failures.ts'
 import { sqliteKnownUsers } from './known-users.ts'
+import { sqliteMemberships } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { startSweeper } from './sweeper.ts'
 import { sqliteUsage } from './usage.ts'
@@ -40,6 +41,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteControl(database, { clock, listeners }),
     ...sqliteUsage(database, clock),
     ...sqliteKnownUsers(database, clock),
+    ...sqliteMemberships(database, clock),
     ...sqliteReplicas(database, clock),
     ping: async () => {
       await attempt(() => database.prepare('SELECT 1').get())

@@ -19,6 +19,9 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     database.prepare(
       `DELETE FROM known_users WHERE user IN (SELECT user FROM known_users WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
+    database.prepare(
+      `DELETE FROM memberships WHERE user IN (SELECT user FROM memberships WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
   ]
   let timer = setTimeout(sweep, SWEEP_MS).unref()
 

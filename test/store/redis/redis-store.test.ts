@@ -9,6 +9,7 @@ import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
+import { membershipStoreSuite } from '../../quota/memberships.suite.ts'
 import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replica, replicaStoreSuite } from '../../replicas/replica.suite.ts'
@@ -34,6 +35,8 @@ describe('the Redis store', () => {
   describe('as a usage store', () => usageStoreSuite(() => open()))
   describe('as a store of known users', () =>
     knownUserStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
+  describe('as a store of plans of users', () =>
+    membershipStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a control store', () => {
     controlStoreSuite(async () => {
       const one = await open()

@@ -37,6 +37,15 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     await store.readUsage('alice', ['read'])
     expect((await store.scanUsers(null)).users).toHaveLength(1)
     expect(await store.noteUsers(['alice'], 60_000)).toEqual([0])
+    const facts = { plan: 'pro', organisation: null }
+    await store.noteMemberships(
+      [
+        { user: 'alice', ...facts },
+        { user: 'bob', plan: null, organisation: null },
+      ],
+      60_000,
+    )
+    expect(await store.readMemberships(['alice', 'bob'])).toEqual([facts, null])
     expect(await store.knownFor('alice')).toBeGreaterThanOrEqual(0)
     await store.addTally({ total: 1, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
     await store.readTallies()

@@ -10,6 +10,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
+import { membershipStoreSuite } from '../../quota/memberships.suite.ts'
 import { limits, quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replicaStoreSuite } from '../../replicas/replica.suite.ts'
@@ -85,6 +86,7 @@ describe('the embedded store', () => {
   describe('as a token store', () => accessKeyStoreSuite(open))
   describe('as a usage store', () => usageStoreSuite(open))
   describe('as a store of known users', () => knownUserStoreSuite(open))
+  describe('as a store of plans of users', () => membershipStoreSuite(open))
   describe('as a replica store', () =>
     replicaStoreSuite(async () => {
       const file = newFile()

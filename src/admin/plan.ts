@@ -1,0 +1,7 @@
+import type { Payer, PlanInForce, Policy } from '../quota/policy.ts'
+
+/** The plan of a caller as the API shows it: a field only if the configuration has plans. */
+export function planShown(policy: Policy, payer: Payer): { readonly plan?: PlanInForce } {
+  const plan = policy.planOf(payer)
+  return plan === null ? {} : { plan }
+}

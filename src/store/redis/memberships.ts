@@ -1,0 +1,42 @@
+import { isObject } from '../../lib/json.ts'
+import type { Membership, MembershipStore } from '../../quota/memberships.ts'
+import { call, transaction } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+
+/** A key for each user, which ends by itself. */
+export function redisMemberships(redis: RedisClient, keys: Keys): MembershipStore {
+  return {
+    async noteMemberships(payers, rememberMs) {
+      if (payers.length === 0) return
+      await transaction(redis, (multi) => {
+        for (const { user, plan, organisation } of payers) {
+          const key = keys.membership(user)
+          if (plan === null && organisation === null) multi.del(key)
+          else multi.set(key, JSON.stringify({ plan, organisation }), 'PX', rememberMs)
+        }
+      })
+    },
+    async readMemberships(users) {
+      if (users.length === 0) return []
+      const values = await call(() => redis.mget(users.map(keys.membership)))
+      return values.map((text) => (text === null ? null : membershipIn(text)))
+    },
+  }
+}
+
+/** `null` for what somebody else wrote. */
+function membershipIn(text: string): Membership | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!isObject(value)) return null
+    const { plan, organisation } = value
+    return { plan: textOrNull(plan), organisation: textOrNull(organisation) }
+  } catch {
+    return null
+  }
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
