@@ -11,6 +11,7 @@ export const STATUS_OF = {
   payload_too_large: 413,
   uri_too_long: 414,
   expectation_failed: 417,
+  idempotency_key_reused: 422,
   quota_exceeded: 429,
   too_many_in_flight: 429,
   headers_too_large: 431,

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { PlanRules } from '../gateway/plan.ts'
-import type { Reference, Route } from '../gateway/snapshot.ts'
+import type { Reference, Repetition, Route } from '../gateway/snapshot.ts'
 import { gatewayDocument } from '../reference/document.ts'
 import { createReference } from '../reference/reference.ts'
 import { UNMATCHED } from '../replicas/presence.ts'
@@ -41,12 +41,22 @@ async function referenceOf(config: Config): Promise<Reference | null> {
 
 function routesOf({ routes, upstream, auth }: Config): Route[] {
   return routes.map((route) => {
-    const { match, line, methods, segments, health, shadow, tunnelChargeMs, settle } = route
+    const { match, line, methods, segments, health, shadow, tunnelChargeMs, settle, idempotency } = route
     const anonymous = !route.public && (route.anonymous ?? auth.anonymous !== null)
     const tariff = route.public ? null : { category: route.category, price: route.cost }
+    const repetition = idempotency && repetitionOf(idempotency, tariff)
     const patience = patienceOf(route, upstream)
-    return { match, line, methods, segments, tariff, anonymous, health, shadow, tunnelChargeMs, settle, patience }
+    const common = { match, line, methods, segments, tariff, anonymous, health, shadow, patience }
+    return { ...common, tunnelChargeMs, settle, repetition }
   })
+}
+
+function repetitionOf(
+  idempotency: NonNullable<Config['routes'][number]['idempotency']>,
+  tariff: Route['tariff'],
+): Repetition {
+  const text = JSON.stringify(tariff, (_key, value) => (value instanceof Map ? [...value] : value))
+  return { ...idempotency, field: idempotency.header.toLowerCase(), tariff: text }
 }
 
 function unmatchedOf({ unmatched, upstream, auth }: Config): Route | null {
@@ -60,6 +70,7 @@ function unmatchedOf({ unmatched, upstream, auth }: Config): Route | null {
     anonymous: auth.anonymous !== null,
     tunnelChargeMs: null,
     settle: null,
+    repetition: null,
   } as const
   if (unmatched.kind === 'forward') return { ...base, tariff: null, shadow: false, patience: null }
   const { category, cost, shadow } = unmatched

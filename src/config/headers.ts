@@ -30,9 +30,18 @@ export function nameProblem(name: string): string | null {
 
 /** What is wrong with the name of a field that says who asks; `null` for a good one. */
 export function identityNameProblem(name: string): string | null {
+  return freeNameProblem(name, 'X-Remote-User')
+}
+
+/** What is wrong with the name of the field by which a client marks repetitions; `null` for a good one. */
+export function repetitionHeaderProblem(name: string): string | null {
+  return freeNameProblem(name, 'Idempotency-Key')
+}
+
+function freeNameProblem(name: string, like: string): string | null {
   const problem = nameProblem(name)
   if (problem !== null || !(TAKEN.has(foldedName(name)) || foldedName(name).startsWith('x-tollgate-'))) return problem
-  return `header ${name} says something else already: take a name like X-Remote-User`
+  return `header ${name} says something else already: take a name like ${like}`
 }
 
 /** What is wrong with a name of a header that a list has; `null` for a good one. */

@@ -1,19 +1,22 @@
 import { overloaded } from '../edge/denials.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import type { Charge, Decision, ScopeName } from '../quota/charge.ts'
+import type { Charge, Decision, Limits, ScopeName } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
+import type { Once } from '../quota/once.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { type Scope, violations } from '../quota/refusal.ts'
 import { isOfReserve } from '../quota/reserve.ts'
-import { type Refusal, refusalOf, storeUnavailable } from './responses.ts'
+import { keyReused, type Refusal, refusalOf, storeUnavailable } from './responses.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** What came of asking the quota for the tokens of a request. */
 export type Settlement =
   /** They are taken. */
   | { readonly kind: 'charged'; readonly charge: Charge; readonly decision: Decision }
+  /** They were taken for the request that this one repeats. */
+  | { readonly kind: 'replayed'; readonly charge: Charge; readonly decision: Decision }
   | { readonly kind: 'refused'; readonly charge: Charge; readonly decision: Decision; readonly refusal: Refusal }
   /** They are not taken, and the request is let through. `decision` is `null` if the store did not decide. */
   | { readonly kind: 'shadowed'; readonly charge: Charge; readonly decision: Decision | null }
@@ -26,6 +29,8 @@ export interface Order {
   readonly category: string
   /** At least 1. */
   readonly cost: number
+  /** By what repetitions under these limits are known; `null` if each is charged. */
+  readonly once: ((limits: Limits) => Once) | null
   /** Of the request, for the form of a 429. */
   readonly accept: string | undefined
 }
@@ -36,27 +41,30 @@ export interface Charging {
   readonly knownUsers: Pick<KnownUsers, 'note' | 'lookUp'>
 }
 
-/** Asks the ledger. @returns a denial if nobody decided, and the request is not in shadow */
+/** Asks the ledger. @returns a denial if nobody decided, or the key is that of another request, and the request is not in shadow */
 export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order): Promise<Settlement | Denial> {
-  const { rules, route, caller, category, cost } = order
+  const { rules, route, caller, category, cost, once } = order
   const { user } = caller
   const policy = rules.policy()
   const limits = policy.limitsFor(category, caller)
   const organisation = limits.organisation === null ? null : caller.organisation
-  const charge: Charge = { user, organisation, category, cost, limits }
+  const base = { user, organisation, category, cost, limits }
+  const charge: Charge = once === null ? base : { ...base, once: once(limits) }
   const decision = await ledger.charge(charge).catch(undecided)
   const isDecided = !isDenial(decision)
   if (isDecided && decision.accepted) {
     knownUsers.note(user)
-    return { kind: 'charged', charge, decision }
+    return { kind: decision.once?.kind === 'replayed' ? 'replayed' : 'charged', charge, decision }
   }
+  const isReused = isDecided && decision.once?.kind === 'reused'
   // A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
   // last one: a user who was looked up is not looked up again.
-  if (isDecided && isOfReserve(charge, decision) && (await knownUsers.lookUp(user))) {
+  if (isDecided && !isReused && isOfReserve(charge, decision) && (await knownUsers.lookUp(user))) {
     return chargeOrder({ ledger, knownUsers }, order)
   }
   if (isShadowed(rules, route, user, policy)) return { kind: 'shadowed', charge, decision: isDecided ? decision : null }
   if (!isDecided) return decision
+  if (isReused && route.repetition !== null) return keyReused(route.repetition)
   return { kind: 'refused', charge, decision, refusal: refusalOf(charge, decision, rules.timeZone, order.accept) }
 }
 
@@ -72,8 +80,9 @@ export function isShadowed(rules: Rules, route: Route, user: string, policy: Pol
   return rules.shadow() || route.shadow || policy.isShadowed(user)
 }
 
-/** The scope of the window that a 429 would have named; `store` if the store did not decide. */
-export function shadowScopeOf(charge: Charge, decision: Decision | null): ScopeName | 'store' {
+/** The scope of the window that a 429 would have named; `store` if the store did not decide, `key` if that is of another request. */
+export function shadowScopeOf(charge: Charge, decision: Decision | null): ScopeName | 'store' | 'key' {
+  if (decision?.once?.kind === 'reused') return 'key'
   const [worst] = decision === null ? [] : violations(charge, decision)
   return worst === undefined ? 'store' : SCOPES[worst.scope]
 }

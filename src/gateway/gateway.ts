@@ -12,11 +12,13 @@ import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
   type OwnResponse,
+  REPLAY_FIELD,
   rateLimitFields,
   SHADOW_FIELD,
   writeRawResponse,
   writeResponse,
 } from '../respond/response.ts'
+import type { Settlement } from './charge-order.ts'
 import { addressOf } from './client-address.ts'
 import type { Context, Exchange, GatewayOptions, Pass } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
@@ -147,9 +149,9 @@ async function admit(context: Context, exchange: Exchange, ambiguity: Denial | n
   exchange.cost = priced.cost
   const noPlace = await takeUpstreamPlace(exchange)
   if (noPlace instanceof Stop) return noPlace
-  const refusal = await settle(context, exchange, route)
-  if (refusal instanceof Stop) return refusal
-  return { target, body: priced.body }
+  const pass = { target, body: priced.body }
+  const refusal = await settle(context, exchange, route, pass)
+  return refusal instanceof Stop ? refusal : pass
 }
 
 async function forward(context: Context, exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
@@ -201,6 +203,7 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
 function outgoing({ req, rules, route, caller: known, letIn, settlement, requestId }: Exchange, { target }: Pass) {
   const responseHeaders = ['X-Request-Id', requestId]
   if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
+  if (settlement?.kind === 'replayed') responseHeaders.push(...REPLAY_FIELD)
   if (settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
     responseHeaders.push(...rateLimitFields(settlement.charge, settlement.decision))
   }
@@ -234,15 +237,20 @@ function refundUnreached(
   { reached, error }: Pick<ForwardResult, 'reached' | 'error'>,
 ): void {
   const { rules, settlement } = exchange
-  if (settlement?.kind !== 'charged' || reached || !(rules.refundUnreached || error === 'no_connection')) return
+  if (!isPaid(settlement) || reached || !(rules.refundUnreached || error === 'no_connection')) return
   ledger.refund(settlement)
   exchange.isRefunded = true
 }
 
+/** A repetition is given back as any: its charge stands for as long as it or another request of the key has used it. */
+function isPaid(settlement: Settlement | null): settlement is Extract<Settlement, { kind: 'charged' | 'replayed' }> {
+  return settlement?.kind === 'charged' || settlement?.kind === 'replayed'
+}
+
 /** What is to find out what a charged request cost; `null` if that is known before. */
 function responseCostOf({ req, route, settlement }: Exchange): ResponseCost | null {
-  if (route?.settle == null || settlement?.kind !== 'charged') return null
-  return new ResponseCost(route.settle, settlement.charge.cost, req.method === 'HEAD')
+  if (route?.settle == null || !isPaid(settlement)) return null
+  return new ResponseCost(route.settle, settlement.charge.cost, req.method === 'HEAD', settlement.kind === 'charged')
 }
 
 /** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
@@ -253,9 +261,10 @@ async function settleByResponse(
   result: ForwardResult,
 ): Promise<void> {
   const { settlement } = exchange
-  if (settlement?.kind !== 'charged' || exchange.isRefunded) return
-  exchange.finalCost = await tap.cost(result, result.error === null ? 0 : STATUS_OF[forwardFailed(result.error).code])
-  const amount = settlement.charge.cost - exchange.finalCost.tokens
+  if (!isPaid(settlement) || exchange.isRefunded) return
+  const cost = await tap.cost(result, result.error === null ? 0 : STATUS_OF[forwardFailed(result.error).code])
+  if (settlement.kind === 'charged') exchange.finalCost = cost
+  const amount = settlement.charge.cost - cost.tokens
   if (amount !== 0) ledger.refund({ ...settlement, amount })
 }
 

@@ -40,6 +40,8 @@ function observationOf(settlement: Settlement, plan: string | null): Observation
   switch (settlement.kind) {
     case 'charged':
       return { type: 'tokens_charged', category, cost, plan }
+    case 'replayed':
+      return { type: 'replayed', category }
     case 'refused':
       return { type: 'quota_refusal', category, scope: SCOPES[settlement.refusal.scope], plan }
     case 'shadowed':
@@ -74,13 +76,15 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     exempt,
     lenient,
     shadowed: settlement?.kind === 'shadowed',
+    replayed: settlement?.kind === 'replayed',
     voice: voiceOf(exchange),
     durationMs: performance.now() - startedAt,
   })
 }
 
 /** What is charged less what is given back is what the store has counted. */
-function recordGivenBack({ observe }: Context, exchange: Exchange, { charge }: Settlement): void {
+function recordGivenBack({ observe }: Context, exchange: Exchange, { kind, charge }: Settlement): void {
+  if (kind === 'replayed') return
   const { isRefunded, finalCost } = exchange
   const { category, cost } = charge
   const plan = planLabel(exchange.plan)

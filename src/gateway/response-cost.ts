@@ -41,6 +41,7 @@ export class ResponseCost implements ResponseTap {
   readonly #rule: SettleRule
   readonly #reserve: number
   readonly #isHead: boolean
+  readonly #isTold: boolean
   #known: FinalCost | null = null
   /** Of a body that is read. */
   #source: JsonSource | null = null
@@ -49,11 +50,15 @@ export class ResponseCost implements ResponseTap {
   #length = 0
   #isWhole = false
 
-  /** @param isHead whether the request is a HEAD, whose response has no body to read */
-  constructor(rule: SettleRule, reserve: number, isHead: boolean) {
+  /**
+   * @param isHead whether the request is a HEAD, whose response has no body to read
+   * @param isTold whether the client is told. A repetition costs nothing
+   */
+  constructor(rule: SettleRule, reserve: number, isHead: boolean, isTold = true) {
     this.#rule = rule
     this.#reserve = reserve
     this.#isHead = isHead
+    this.#isTold = isTold
   }
 
   onHead({ status, names, values }: ResponseFields): void {
@@ -89,7 +94,7 @@ export class ResponseCost implements ResponseTap {
   }
 
   fields(): readonly string[] {
-    return this.#known === null ? [] : chargedField(this.#known.tokens)
+    return this.#known === null || !this.#isTold ? [] : chargedField(this.#known.tokens)
   }
 
   /**

@@ -7,6 +7,7 @@ import type { StoreError } from '../quota/quota-store.ts'
 import { type RefusalBody, refusalBody, type Scope } from '../quota/refusal.ts'
 import { acceptsProblem } from '../respond/accepts-problem.ts'
 import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields } from '../respond/response.ts'
+import type { Repetition } from './snapshot.ts'
 
 /** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */
 
@@ -63,6 +64,12 @@ function refusalResponse(charge: Charge, decision: Decision, body: RefusalBody, 
 export function storeUnavailable({ reason }: StoreError): Denial {
   const msg = 'The quota store cannot be reached, so this request was not forwarded. Try again in a moment.'
   return denial('store_unavailable', msg, { headers: SOON, reason })
+}
+
+/** @param header as the configuration has it */
+export function keyReused({ header }: Repetition): Denial {
+  const msg = `The ${header} of this request is that of an earlier one with another body: send a new one with each new request.`
+  return denial('idempotency_key_reused', msg)
 }
 
 const FORWARD_FAILED = {

@@ -11,6 +11,20 @@ import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/route-table.ts'
 import type { PathAllowances } from '../routing/target.ts'
 
+/** By which header a client says that a request is one that it sent before, and what repetitions cost nothing. */
+export interface Repetition {
+  /** As the configuration has it. */
+  readonly header: string
+  /** The same in lower case. */
+  readonly field: string
+  /** How long after the charge, in milliseconds. */
+  readonly forMs: number
+  /** How many. */
+  readonly replays: number
+  /** Category and price of the rule: another text for another tariff. */
+  readonly tariff: string
+}
+
 /** What is to be done with requests that match. */
 export interface Route extends RoutePattern {
   /** Of the rule in the configuration, from 1; `null` for what matches no rule. */
@@ -27,6 +41,8 @@ export interface Route extends RoutePattern {
   readonly tunnelChargeMs: number | null
   /** What tells by the response what its request cost; `null` for nothing. */
   readonly settle: SettleRule | null
+  /** `null` if each repetition is charged. */
+  readonly repetition: Repetition | null
   /** For how long the upstream may be silent; `null` for as long as elsewhere. */
   readonly patience: Patience | null
 }

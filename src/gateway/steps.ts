@@ -8,17 +8,19 @@ import { type Denial, isDenial } from '../errors.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
 import { quotaStatus } from '../quota/status.ts'
+import { awaitsContinue } from '../respond/announced-body.ts'
 import { preflightResponse } from '../respond/cors.ts'
 import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { chargeOrder } from './charge-order.ts'
 import { callerByAddress } from './client-address.ts'
-import type { Context, Exchange } from './context.ts'
+import type { Context, Exchange, Pass } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import type { Plan, RequestLine } from './plan.ts'
+import { isKnownByBody, onceOf } from './repetition.ts'
 import { storeUnavailable } from './responses.ts'
 import type { Route } from './snapshot.ts'
 
@@ -145,9 +147,10 @@ export interface Priced {
 }
 
 /** What the request costs: nothing on a public route. */
-export async function price(exchange: Exchange, { tariff }: Route): Promise<Priced | Stop> {
+export async function price(exchange: Exchange, route: Route): Promise<Priced | Stop> {
+  const { tariff } = route
   if (tariff?.price.kind === 'body') return priceByBody(exchange, tariff.price)
-  const body = await earlyBody(exchange)
+  const body = await earlyBody(exchange, route)
   return body instanceof Stop ? body : { cost: tariff?.price.cost ?? 0, body }
 }
 
@@ -160,9 +163,9 @@ async function priceByBody(exchange: Exchange, price: BodyPrice): Promise<Priced
 }
 
 /** The body, if it is to be read before the charge. One in chunks that is not may be malformed all the same. */
-async function earlyBody(exchange: Exchange): Promise<Buffer | Stop | null> {
+async function earlyBody(exchange: Exchange, route: Route): Promise<Buffer | Stop | null> {
   const { req, res, rules } = exchange
-  if (isReadWhole(req, rules.maxBody)) {
+  if (isReadWhole(req, rules.maxBody) || (awaitsContinue(req) && isKnownByBody(exchange, route))) {
     return awaited(exchange, () => readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY))
   }
   return req.headers['transfer-encoding'] === undefined ? null : beginningOf(req).then(resultOf, leftEarly)
@@ -194,14 +197,15 @@ export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): 
 }
 
 /** The charge, unless the caller is exempt. A refusal of the quota stops the request, unless it is in shadow. */
-export async function settle(context: Context, exchange: Exchange, route: Route): Promise<Stop | null> {
+export async function settle(context: Context, exchange: Exchange, route: Route, pass: Pass): Promise<Stop | null> {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
   exchange.exempt = exemptionOf(rules, exchange, caller)
   if (exchange.exempt !== null) return null
   exchange.plan = rules.policy().planOf(caller)
   const { category } = route.tariff
-  const order = { rules, route, caller, category, cost, accept: req.headers.accept }
+  const once = onceOf(exchange, route, pass)
+  const order = { rules, route, caller, category, cost, once, accept: req.headers.accept }
   const settlement = resultOf(await chargeOrder(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement

@@ -128,7 +128,7 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
     if (performance.now() - lease.chargedAt < everyMs) return null
     const { category, price } = route.tariff
     const { cost } = price
-    const order = { rules: rules(), route, caller, category, cost, accept: undefined }
+    const order = { rules: rules(), route, caller, category, cost, once: null, accept: undefined }
     const settlement = await chargeOrder(charging, order)
     if (isDenial(settlement) || settlement.decision === null) return null
     lease.chargedAt += everyMs

@@ -137,6 +137,7 @@ const LEFT_TO_THE_METRICS = {
   quota_refusal: none,
   reserve_refusal: none,
   shadow_refusal: none,
+  replayed: none,
   caller_let_in: none,
   exempt_request: none,
   unmatched: none,

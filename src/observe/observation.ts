@@ -69,12 +69,14 @@ export type Observation =
   | { readonly type: 'exempt_request'; readonly category: string }
   /** It refused a new user for what it keeps for known ones; reported beside `quota_refusal`. */
   | { readonly type: 'reserve_refusal'; readonly category: string }
-  /** What the quota refused was let through: by the scope of the window that refused, or because the store was out. */
+  /** What the quota refused was let through: by the scope of the window that refused, as the store was out, or as its key is that of another request. */
   | {
       readonly type: 'shadow_refusal'
       readonly category: string
-      readonly scope: 'personal' | 'organisation' | 'global' | 'store'
+      readonly scope: 'personal' | 'organisation' | 'global' | 'store' | 'key'
     }
+  /** A repetition by its key was let through, and not charged. */
+  | { readonly type: 'replayed'; readonly category: string }
   /** Whose credential was not taken was let in: there was none, it was not good, there were several, it could not be checked. */
   | { readonly type: 'caller_let_in'; readonly why: 'missing' | 'invalid' | 'ambiguous' | 'unchecked' }
   /** One address that is no trusted proxy brings nearly all requests. */
@@ -233,6 +235,8 @@ export interface RequestDone {
   readonly exempt: 'user' | 'address' | null
   /** Whether the quota refused it and it was let through all the same, uncharged. */
   readonly shadowed: boolean
+  /** Whether it repeats one that was charged, and was not charged itself. */
+  readonly replayed: boolean
   /** Whose it is for the adaptive mode, a user or `UNCHARGED`; `null` if it does not count there. */
   readonly voice: string | null
   readonly outcome: Outcome

@@ -24,6 +24,11 @@ export function quotaMetrics(meter: Meter): Counting {
     'Requests that the quota refused and that were let through: by the scope that refused, or store where that was out.',
     ['category', 'scope'],
   )
+  const replayed = meter.counter(
+    'replays_total',
+    'Requests that repeat one that was charged, by their idempotency key, and were not charged.',
+    ['category'],
+  )
   const refunded = meter.counter('tokens_refunded_total', 'Tokens given back.', ['category'])
   const settled = meter.counter(
     'settled_costs_total',
@@ -47,6 +52,7 @@ export function quotaMetrics(meter: Meter): Counting {
       refusals.add(`${seen.category}\n${seen.scope}`)
       if (seen.plan !== null) ofPlans.refusals.add(`${seen.plan}\n${seen.category}\n${seen.scope}`)
     },
+    replayed: (seen) => replayed.add(seen.category),
     reserve_refusal: (seen) => ofReserve.add(seen.category),
     shadow_refusal: (seen) => shadowed.add(`${seen.category}\n${seen.scope}`),
   }

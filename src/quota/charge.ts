@@ -1,5 +1,6 @@
 import { type AheadListener, type Counter, put, takeBack, usageToCharge } from './counter.ts'
-import { type Limit, startOf, type Usage } from './window.ts'
+import type { Once, Onces } from './once.ts'
+import { type Limit, NOT_RUNNING, startOf, type Usage } from './window.ts'
 
 /** The limits of one user in one category, each list shortest window first. */
 export interface Limits {
@@ -26,6 +27,8 @@ export interface Charge {
    * the personal scope. Default: not so.
    */
   readonly forced?: true
+  /** By what repetitions of the request are known, which are not charged; never with `forced`. Default: each is charged. */
+  readonly once?: Once
 }
 
 /** The decision on a charge. Refusal is a value, not an error. */
@@ -41,7 +44,18 @@ export interface Decision {
   readonly global: readonly Usage[] | null
   /** The limits that decided the charge, if they are not its own: the share that may be used while the store is out. */
   readonly limits?: Limits
+  /**
+   * What the key of the charge made of it, if the store was asked for that. Missing too for a charge that no repetition is
+   * known of later.
+   */
+  readonly once?: OnceDecision
 }
+
+export type OnceDecision =
+  /** Charged at `since`, and remembered; or accepted as a repetition of such a charge, and not charged. */
+  | { readonly kind: 'charged' | 'replayed'; readonly since: number }
+  /** Not accepted: the key is that of a request with another body. */
+  | { readonly kind: 'reused' }
 
 /** A charge that was accepted, to be given back, or of which another amount turned out to be right. */
 export interface Refund {
@@ -93,20 +107,41 @@ export function organisationLimits({ organisation, limits }: Charge): readonly L
  * Decides a batch: the one arithmetic that every store obeys. It changes the counters that `counterOf` hands out. A
  * refused charge changes nothing but starts that lie in the future.
  * @param onAhead hears of each such start
+ * @param onces the keys of charges. Default none: each repetition is charged
  */
 export function settleBatch(
   batch: Pick<Batch, 'refunds' | 'charges'>,
   counterOf: CounterOf,
   now: number,
   onAhead: AheadListener = () => {},
+  onces: Onces | null = null,
 ): Decision[] {
-  for (const refund of batch.refunds) giveBack(refund, counterOf)
+  for (const refund of batch.refunds) if (isMade(refund, onces)) giveBack(refund, counterOf)
   const decisions: Decision[] = []
-  for (const charge of batch.charges) decisions.push(decide(charge, counterOf, now, onAhead))
+  for (const charge of batch.charges) {
+    decisions.push(
+      onces === null ? decide(charge, counterOf, now, onAhead) : decideOnce(charge, onces, counterOf, now, onAhead),
+    )
+  }
   return decisions
 }
 
-function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: AheadListener): Decision {
+/** Neither a repetition nor a request whose key is that of another changes what was used. */
+function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: number, onAhead: AheadListener): Decision {
+  const { once } = charge
+  if (once === undefined) return decide(charge, counterOf, now, onAhead)
+  const judged = onces.judge(once, now)
+  if (judged.kind === 'replayed' || judged.kind === 'reused') {
+    const decision = decide(charge, counterOf, now, onAhead, false)
+    return { ...decision, accepted: judged.kind === 'replayed', once: judged }
+  }
+  const decision = decide(charge, counterOf, now, onAhead)
+  if (!decision.accepted || judged.kind === 'spent') return decision
+  onces.keep(once, now)
+  return { ...decision, once: { kind: 'charged', since: now } }
+}
+
+function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: AheadListener, mayCharge = true): Decision {
   const { user, organisation, category, cost, limits, forced } = charge
   const theirLimits = organisationLimits(charge)
   const globalLimits = limits.global ?? NO_LIMITS
@@ -118,7 +153,7 @@ function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: Ahea
   const global = usagesOf(all, globalLimits, now, onAhead)
   const fitsAll =
     fits(personal, limits.personal, cost) && fits(their, theirLimits, cost) && fits(global, globalLimits, cost)
-  const accepted = forced === true || fitsAll
+  const accepted = mayCharge && (forced === true || fitsAll)
   if (accepted) {
     add(cost, own, personal, limits.personal, now)
     add(cost, theirs, their, theirLimits, now)
@@ -163,6 +198,18 @@ function add(cost: number, counter: Counter, usages: MutableUsage[], limits: rea
   }
 }
 
+/**
+ * Whether a refund changes what was charged. What one use of a key reached the upstream with stays charged, and a repetition never
+ * charges more.
+ */
+function isMade(refund: Refund, onces: Onces | null): boolean {
+  const { charge, decision } = refund
+  if (charge.once === undefined || decision.once === undefined || onces === null) return true
+  if (decision.once.kind === 'reused') return false
+  const { kind, since } = decision.once
+  return amountOf(refund) > 0 ? onces.release(charge.once, kind === 'charged', since) : kind === 'charged'
+}
+
 function giveBack(refund: Refund, counterOf: CounterOf): void {
   const { charge, decision } = refund
   const amount = amountOf(refund)
@@ -184,7 +231,7 @@ interface ChargedScope {
 }
 
 /** The scopes that an accepted charge was counted in, with the windows of each. */
-export function chargedScopes(charge: Charge, { personal, organisation, global }: Decision): ChargedScope[] {
+export function chargedScopes(charge: Charge, { personal, organisation, global, once }: Decision): ChargedScope[] {
   const { user, limits } = charge
   const scopes: ChargedScope[] = [{ scope: 'personal', id: user, limits: limits.personal, usages: personal }]
   if (charge.organisation !== null && limits.organisation !== null && organisation !== null) {
@@ -194,5 +241,8 @@ export function chargedScopes(charge: Charge, { personal, organisation, global }
   if (limits.global !== null && global !== null) {
     scopes.push({ scope: 'global', id: EVERYBODY, limits: limits.global, usages: global })
   }
-  return scopes
+  if (once?.kind !== 'replayed') return scopes
+  // A run that began after the charge that the repetition stands for was not charged.
+  const charged = (usage: Usage): Usage => (usage.startedAt > once.since ? NOT_RUNNING : usage)
+  return scopes.map((scope) => ({ ...scope, usages: scope.usages.map(charged) }))
 }

@@ -125,6 +125,7 @@ export const RESPONSES: Readonly<Record<OwnStatus, Json>> = {
   413: refused('The body is larger than the gateway takes.'),
   414: refused('The request target is too long.'),
   417: refused('The gateway meets no expectation but 100-continue.'),
+  422: refused('The key of this request is that of an earlier one with another body.'),
   429: {
     description:
       'The quota is used up: wait for `Retry-After` seconds, or until `X-Quota-Reset`. Or too many requests of the caller are under way: wait until one has ended.',
@@ -154,6 +155,7 @@ export const RESPONSE_NAMES: Readonly<Record<OwnStatus, string>> = {
   413: 'TollgateTooLarge',
   414: 'TollgateTargetTooLong',
   417: 'TollgateExpectationFailed',
+  422: 'TollgateKeyReused',
   429: 'TollgateTooManyRequests',
   431: 'TollgateHeadersTooLarge',
   500: 'TollgateInternal',

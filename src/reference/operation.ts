@@ -1,4 +1,5 @@
 import type { Cost, RouteConfig } from '../config/config.ts'
+import { formatDuration } from '../config/units.ts'
 import { isObject } from '../lib/json.ts'
 import { valueOfKey } from '../lib/json-scalar.ts'
 import { pathParameter } from '../lib/openapi.ts'
@@ -78,9 +79,15 @@ function extensionOf({ route, charged }: Access): Json {
   return { ...match, category, cost: { body: cost.fields, values: Object.fromEntries(cost.values) } }
 }
 
-function priceText({ charged }: Access): string {
+function priceText({ charged, route }: Access): string {
   if (charged === null) return '**Quota:** public, so it asks for no credential and costs nothing.'
-  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.`
+  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.${repetitionText(route?.idempotency ?? null)}`
+}
+
+function repetitionText(idempotency: RouteConfig['idempotency']): string {
+  if (idempotency === null) return ''
+  const { header, forMs, replays } = idempotency
+  return ` If it comes again with the same \`${header}\` and body within ${formatDuration(forMs)}, that costs nothing, ${replays === 1 ? 'once' : `${replays} times`}.`
 }
 
 function costText(cost: Cost): string {

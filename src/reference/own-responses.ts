@@ -3,8 +3,9 @@ import { cleanResponse } from './clean.ts'
 import { type Json, maps, resolve } from './json.ts'
 import type { Access } from './matching.ts'
 
-function ownStatuses({ charged }: Access): OwnStatus[] {
-  return charged === null ? [...OF_FORWARDED] : [...OF_FORWARDED, 401]
+function ownStatuses({ charged, route }: Access): OwnStatus[] {
+  if (charged === null) return [...OF_FORWARDED]
+  return route?.idempotency == null ? [...OF_FORWARDED, 401] : [...OF_FORWARDED, 401, 422]
 }
 
 /** With what the gateway itself responds. */

@@ -55,6 +55,9 @@ export function rateLimitFields({ category, cost, limits: own }: Charge, decisio
 /** For a response of the upstream to a request that the quota refused and that was let through. */
 export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
 
+/** For a response of the upstream to a repetition that was not charged. */
+export const REPLAY_FIELD = ['X-Tollgate-Replay', '1'] as const
+
 const LINGER_MS = 1000
 
 /**

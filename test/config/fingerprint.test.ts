@@ -34,6 +34,7 @@ test.each([
 test.each([
   ['the cost of a route', { 'cost: 1': 'cost: 2' }],
   ['a route', { 'GET /a': 'GET /b' }],
+  ['what a repetition costs', { 'cost: 1': 'cost: 1, idempotency: { replays: 2 }' }],
   ['an issuer', { 'id.test': 'id2.test' }],
   ['who answers preflights', { '# a comment': 'cors: { origins: ["*"] }' }],
   ['what a path may hold', { '# a comment': 'edge: { allow_in_path: [semicolon] }' }],

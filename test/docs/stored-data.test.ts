@@ -24,6 +24,7 @@ const OF: Readonly<Record<string, string>> = {
   organisation: 'ORGANISATION',
   everybody: 'CATEGORY',
   instance: 'INSTANCE',
+  once: 'HASH',
   olderAudit: 'KIND',
 }
 

@@ -23,7 +23,8 @@ export interface Seen {
 
 type Respond = (seen: Seen, res: http.ServerResponse) => void
 
-export async function startUpstream(respond: Respond = (_seen, res) => res.end('ok')): Promise<Upstream> {
+/** @param port of a new one that takes the place of one that ended */
+export async function startUpstream(respond: Respond = (_seen, res) => res.end('ok'), port = 0): Promise<Upstream> {
   const seen: Seen[] = []
   const server = http.createServer((req, res) => {
     const chunks: Buffer[] = []
@@ -35,7 +36,7 @@ export async function startUpstream(respond: Respond = (_seen, res) => res.end('
       respond(entry, res)
     })
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

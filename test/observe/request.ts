@@ -16,6 +16,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     plan: null,
     exempt: null,
     shadowed: false,
+    replayed: false,
     voice: 'alice',
     outcome: 'forwarded',
     error: null,

@@ -59,7 +59,23 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
       global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
     }),
   })
+  // A request that may come again is always the same one, but perhaps for its body.
+  const keyed: fc.Arbitrary<Charge> = fc
+    .record({ which: fc.nat(2), body: fc.constantFrom('a body', 'a body', 'another') })
+    .map(({ which, body }) => ({
+      user: which === 2 ? 'bob' : 'alice',
+      organisation: which === 1 ? 'acme' : null,
+      category: 'read',
+      cost: 1 + 2 * which,
+      limits: {
+        personal: LIMITS[which] as Limits['personal'],
+        organisation: which === 1 ? (LIMITS[2] ?? null) : null,
+        global: which === 0 ? null : (LIMITS[3] ?? null),
+      },
+      once: { key: `key ${which}`, body, forMs: ([1000, 3000, 60_000][which] as number) * unit, replays: 1 + which },
+    }))
   const charge: fc.Arbitrary<Charge> = fc.oneof(
+    { weight: 4, arbitrary: keyed },
     { weight: 9, arbitrary: free },
     { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const })) },
     // In the scopes of others alone, or nowhere.
@@ -124,16 +140,21 @@ async function play(steps: readonly Step[], store: ClockedStore): Promise<void> 
   // Far ahead, so that a Redis with a clock of its own keeps every key while the test moves the script's clock.
   let now = Date.UTC(2150, 0, 1)
   let sequence = 0
+  // What a repetition gives back is found by the time of its charge.
+  let isStraight = true
   for (const step of steps) {
     if (step.kind === 'pass') {
       now += step.ms
+      if (step.ms < 0) isStraight = false
       model.passTo(now)
-    } else if (step.kind === 'reset') await reset(step.change, store, model, now)
-    else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
+    } else if (step.kind === 'reset') {
+      isStraight = false
+      await reset(step.change, store, model, now)
+    } else if (step.kind === 'upset') await store.upsets[step.which % store.upsets.length]?.()
     else {
       const given = step.refunds.flatMap(([which, cost]) => {
         const [chosen] = refundable.length > 0 ? refundable.splice(which % refundable.length, 1) : []
-        if (chosen === undefined) return []
+        if (chosen === undefined || (!isStraight && chosen.refund.decision.once?.kind === 'replayed')) return []
         model.refund(chosen.number, cost ?? 0, now)
         return cost === null ? chosen.refund : { ...chosen.refund, amount: chosen.refund.charge.cost - cost }
       })

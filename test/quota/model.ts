@@ -1,4 +1,4 @@
-import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
+import type { Charge, Decision, Limits, OnceDecision } from '../../src/quota/charge.ts'
 import type { Usage } from '../../src/quota/window.ts'
 
 /** The run of a window that was charged last. */
@@ -7,6 +7,24 @@ interface Run {
   readonly costs: Map<number, number>
   /** The clock has been past its end since: a store may have forgotten it, and a clock that is set back may find it again. */
   isPerhapsGone: boolean
+}
+
+/** A charge that is known by a key, and what repeated it. */
+interface Known {
+  readonly body: string
+  readonly since: number
+  readonly number: number
+  replays: number
+  /** The numbers of the charge and its repetitions that were not given back. */
+  readonly uses: Set<number>
+}
+
+/** A charge by a key, or a repetition of one. */
+interface Use {
+  readonly key: string
+  readonly cost: number
+  readonly since: number
+  readonly isFirst: boolean
 }
 
 interface Named {
@@ -23,6 +41,9 @@ export class Model {
   readonly #runs = new Map<string, Run>()
   /** By charge: the runs that it counts in, and when they began by the clock of that moment. */
   readonly #charged = new Map<number, { readonly run: Run; readonly startedAt: number; readonly seconds: number }[]>()
+  readonly #known = new Map<string, Known>()
+  /** By charge or repetition. */
+  readonly #uses = new Map<number, Use>()
   #charges = 0
 
   /** The clock may move in both directions. */
@@ -36,25 +57,68 @@ export class Model {
    */
   charge(charge: Charge, now: number, seen: Decision): { decision: Decision; number: number } {
     const windows = namedBy(charge)
+    const number = ++this.#charges
+    const repeated = this.#repeat(charge, number, now)
     const shown = [...seen.personal, ...(seen.organisation ?? []), ...(seen.global ?? [])]
     windows.forEach((window, i) => {
-      this.#settle(window, now, shown[i] as Usage, seen.accepted ? charge.cost : 0)
+      this.#settle(window, now, shown[i] as Usage, seen.accepted && repeated === null ? charge.cost : 0)
     })
     const fits = windows.every((window) => this.#usage(window, now).used + charge.cost <= window.limit)
-    const accepted = fits || charge.forced === true
-    const number = ++this.#charges
-    if (accepted) this.#count(number, charge.cost, windows, now)
+    const accepted = repeated === null ? fits || charge.forced === true : repeated.kind === 'replayed'
+    if (accepted && repeated === null) this.#count(number, charge.cost, windows, now)
+    const once = repeated ?? (accepted ? this.#remember(charge, number, now) : undefined)
     const usages = windows.map((window) => this.#usage(window, now))
     const own = charge.limits.personal.length
     const theirs = theirLimits(charge)
     const behind = own + (theirs?.length ?? 0)
     const organisation = theirs === null ? null : usages.slice(own, behind)
     const global = charge.limits.global === null ? null : usages.slice(behind)
-    return { decision: { accepted, at: now, personal: usages.slice(0, own), organisation, global }, number }
+    const decision = { accepted, at: now, personal: usages.slice(0, own), organisation, global }
+    return { decision: once === undefined ? decision : { ...decision, once }, number }
   }
 
-  /** Lets a charge count with another cost in the runs that still are what they were at the charge. */
+  /**
+   * Lets a charge count with another cost in the runs that still are what they were at the charge. What others with its
+   * key go on using stays.
+   */
   refund(number: number, cost: number, now: number): void {
+    const use = this.#uses.get(number)
+    const paid = use === undefined ? number : cost < use.cost ? this.#release(number, use) : use.isFirst ? number : null
+    if (paid !== null) this.#correct(paid, cost, now)
+  }
+
+  /** @returns the charge that nobody uses any more; `null` if there is none */
+  #release(number: number, { key, since, isFirst }: Use): number | null {
+    const known = this.#known.get(key)
+    if (known?.since !== since) return isFirst ? number : null
+    known.uses.delete(number)
+    if (known.uses.size > 0) return null
+    this.#known.delete(key)
+    return known.number
+  }
+
+  /** What the key of a charge makes of it; `null` if it is charged as any. */
+  #repeat({ once, cost }: Charge, number: number, now: number): OnceDecision | null {
+    const known = once && this.#known.get(once.key)
+    if (known === undefined || once === undefined || now - known.since >= once.forMs) return null
+    const { since, uses } = known
+    if (known.body !== once.body) return { kind: 'reused' }
+    if (known.replays >= once.replays) return null
+    known.replays++
+    uses.add(number)
+    this.#uses.set(number, { key: once.key, since, cost, isFirst: false })
+    return { kind: 'replayed', since }
+  }
+
+  #remember({ once, cost }: Charge, number: number, now: number): OnceDecision | undefined {
+    const known = once && this.#known.get(once.key)
+    if (once === undefined || (known !== undefined && now - known.since < once.forMs)) return undefined
+    this.#known.set(once.key, { body: once.body, since: now, number, replays: 0, uses: new Set([number]) })
+    this.#uses.set(number, { key: once.key, since: now, cost, isFirst: true })
+    return { kind: 'charged', since: now }
+  }
+
+  #correct(number: number, cost: number, now: number): void {
     for (const { run, startedAt, seconds } of this.#charged.get(number) ?? []) {
       if (run.startedAt === startedAt && now < startedAt + seconds * 1000) run.costs.set(number, cost)
     }

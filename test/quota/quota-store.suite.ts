@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import { usageOf } from '../../src/quota/counter.ts'
+import type { Once } from '../../src/quota/once.ts'
 import type { QuotaStore, StoreError } from '../../src/quota/quota-store.ts'
 
 /** What every quota store must do; a store's own test file calls this with a way to open a fresh, empty one. */
@@ -448,6 +449,167 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     it('of 256 charges of as many users is settled in order', async () => {
       const charges = Array.from({ length: 256 }, (_, i) => charge(`user-${i}`, 1, limits([1, 1], [200, 200])))
       expect(verdicts(await settle(charges))).toEqual(charges.map((_, i) => i < 200))
+    })
+  })
+
+  describe('a request that may come again', () => {
+    const of = limits([10, 20], [100, 200])
+    const once = (key: string, more: Partial<Once> = {}): Once => {
+      return { key, body: 'a body', forMs: 86_400_000, replays: 2, ...more }
+    }
+    const keyed = (cost: number, by: Once, user = 'a'): Charge => ({ ...charge(user, cost, of), once: by })
+
+    it('is charged once, in one batch with its repetitions too, and beyond their number as any', async () => {
+      const one = keyed(3, once('k'))
+      const decisions = [...(await settle([one, one])), ...(await settle([one])), ...(await settle([one]))]
+      const since = decisions[0]?.at
+      expect(decisions.map(({ once: by }) => by)).toEqual([
+        { kind: 'charged', since },
+        { kind: 'replayed', since },
+        { kind: 'replayed', since },
+        undefined,
+      ])
+      expect(verdicts(decisions)).toEqual([true, true, true, true])
+      expect(decisions.map(({ personal }) => personal.map((u) => u.used))).toEqual([
+        [3, 3],
+        [3, 3],
+        [3, 3],
+        [6, 6],
+      ])
+      expect(await used('a')).toEqual({ personal: [6, 6], global: [6, 6] })
+    })
+
+    it('is known whichever process it comes to', async () => {
+      const one = keyed(3, once('k'))
+      const batch = { sequence: 1, refunds: [], charges: [one] }
+      const [first] = await under.store.settle({ instance: 'one', ...batch })
+      const [other] = await under.store.settle({ instance: 'two', ...batch })
+      expect([first?.once?.kind, other?.once?.kind]).toEqual(['charged', 'replayed'])
+      expect((await used('a')).personal).toEqual([3, 3])
+    })
+
+    it('is accepted again also where its windows are full', async () => {
+      const one = keyed(10, once('k'))
+      expect(verdicts(await settle([one, charge('a', 1, of), one, keyed(1, once('l'))]))).toEqual([
+        true,
+        false,
+        true,
+        false,
+      ])
+      expect((await used('a')).personal).toEqual([10, 10])
+    })
+
+    it('and is refused by its windows is not remembered', async () => {
+      await settle([charge('a', 8, of)])
+      const [refused] = await settle([keyed(3, once('k'))])
+      expect(refused).toMatchObject({ accepted: false })
+      expect(refused?.once).toBeUndefined()
+      const wide = { ...keyed(3, once('k')), limits: limits([20, 20], [100, 200]) }
+      expect((await settle([wide]))[0]?.once?.kind).toBe('charged')
+    })
+
+    it('with another body is refused, and nothing is charged', async () => {
+      const decisions = await settle([keyed(3, once('k')), keyed(3, once('k', { body: 'another' }))])
+      expect(verdicts(decisions)).toEqual([true, false])
+      expect(decisions[1]).toMatchObject({ once: { kind: 'reused' }, personal: [{ used: 3 }, { used: 3 }] })
+      expect((await settle([keyed(3, once('k'))]))[0]?.once?.kind).toBe('replayed')
+      expect((await used('a')).personal).toEqual([3, 3])
+    })
+
+    it('is charged anew after its time', async () => {
+      const one = keyed(3, once('k', { forMs: 1000 }))
+      await settle([one])
+      await under.pass(1000)
+      const [again, third] = await settle([one, one])
+      expect([again?.once?.kind, third?.once?.kind]).toEqual(['charged', 'replayed'])
+      expect((await used('a')).personal).toEqual([6, 6])
+    })
+
+    it('is charged anew when it was given back', async () => {
+      const one = keyed(3, once('k'))
+      const [decision] = await settle([one])
+      const [again] = await settle([one], [{ charge: one, decision: decision as Decision }])
+      expect(again?.once).toEqual({ kind: 'charged', since: again?.at })
+      expect((await used('a')).personal).toEqual([3, 3])
+    })
+
+    it.each([
+      ['the request first', [0, 1, 2]],
+      ['the request last', [2, 1, 0]],
+    ])('is given back with the last of its repetitions, %s', async (_order, order) => {
+      const one = keyed(3, once('k'))
+      const decisions = await settle([one, one, one])
+      const back = order.map((i) => ({ charge: one, decision: decisions[i] as Decision }))
+      await settle([], back.slice(0, 2))
+      expect(await used('a')).toEqual({ personal: [3, 3], global: [3, 3] })
+      await settle([], back.slice(2))
+      expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
+      expect((await settle([one]))[0]?.once?.kind).toBe('charged')
+    })
+
+    it('is charged anew when a part of it was given back, and not when more was charged', async () => {
+      const [one, other] = [keyed(3, once('k')), keyed(3, once('l'))]
+      const [first, second] = await settle([one, other])
+      await settle(
+        [],
+        [
+          { charge: one, decision: first as Decision, amount: 1 },
+          { charge: other, decision: second as Decision, amount: -1 },
+        ],
+      )
+      expect((await used('a')).personal).toEqual([6, 6])
+      expect((await settle([one, other])).map((d) => d.once?.kind)).toEqual(['charged', 'replayed'])
+    })
+
+    it('costs what the last of its requests gives back, and never more for a repetition', async () => {
+      const one = keyed(5, once('k'))
+      const [first, again, last] = await settle([one, one, one])
+      const settled = (decision: Decision | undefined, amount: number): Refund => {
+        return { charge: one, decision: decision as Decision, amount }
+      }
+      await settle([], [settled(again, -3), settled(first, 5)])
+      expect((await used('a')).personal).toEqual([5, 5])
+      await settle([], [settled(last, 2), settled(again, 4)])
+      expect(await used('a')).toEqual({ personal: [1, 1], global: [1, 1] })
+    })
+
+    it('that is given back late leaves a later charge of its key alone', async () => {
+      const one = keyed(3, once('k', { forMs: 1000 }))
+      const [first, repeated] = await settle([one, one])
+      await under.pass(1000)
+      await settle([one])
+      const back = [first, repeated].map((decision) => ({ charge: one, decision: decision as Decision }))
+      await settle([], back)
+      expect((await settle([one]))[0]?.once?.kind).toBe('replayed')
+      expect((await used('a')).personal).toEqual([3, 3])
+    })
+
+    it('gives nothing back in a window that began after it was charged', async () => {
+      const short = limits([10, 20], null, SECOND)
+      const one: Charge = { ...charge('a', 3, short), once: once('k') }
+      const [first] = await settle([one])
+      await under.pass(1000)
+      const decisions = await settle([charge('a', 5, short), one])
+      expect(decisions[1]?.once?.kind).toBe('replayed')
+      const back = [first, decisions[1]].map((decision) => ({ charge: one, decision: decision as Decision }))
+      await settle([], back)
+      const { personal } = await under.store.readUsage('a', ['read'])
+      const at = decisions[0]?.at ?? 0
+      expect([SECOND, DAY].map((window) => usageOf(personal[0] ?? [], window, at).used)).toEqual([5, 5])
+    })
+
+    it('counts once for a batch that is sent again, which has the same reply', async () => {
+      const one = keyed(3, once('k'))
+      const batch = {
+        instance: 'again',
+        sequence: 1,
+        refunds: [],
+        charges: [one, one, keyed(1, once('k', { body: '' }))],
+      }
+      const first = await under.store.settle(batch)
+      expect(await under.store.settle(batch)).toEqual(first)
+      expect((await settle([one, one])).map((d) => d.once?.kind)).toEqual(['replayed', undefined])
+      expect((await used('a')).personal).toEqual([6, 6])
     })
   })
 

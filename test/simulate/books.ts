@@ -1,4 +1,5 @@
 import { amountOf, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
+import type { Once } from '../../src/quota/once.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
 import type { CounterName } from './stored.ts'
 
@@ -11,19 +12,60 @@ export interface Run {
   isPerhapsGone: boolean
 }
 
+/** A charge that is remembered by a key. */
+export interface Paid {
+  readonly body: string
+  readonly since: number
+  /** When a store may forget it. */
+  ends: number
+  /** With which it counts. */
+  tokens: number
+  replays: number
+  /** Requests that it pays for: its own and its repetitions, less those that were given back. */
+  uses: number
+}
+
+/** How long a store keeps a charge beyond the time of its repetitions: in milliseconds. */
+const LINGER_MS = 60_000
+
 /**
  * The arithmetic of the contract once more, as plainly as possible and independent of the code that it checks: the last run
  * of every window, and what was used in it.
  */
 export class Books {
   readonly #counters = new Map<string, Run[]>()
+  readonly #paid = new Map<string, Paid>()
+
+  /** The charge that is remembered by a key. */
+  paid(key: string): Paid | undefined {
+    return this.#paid.get(key)
+  }
 
   charge(charge: Charge, at: number): Decision {
+    const { once } = charge
+    const known = once && this.#paid.get(once.key)
+    if (once === undefined) return this.#charge(charge, at)
+    if (known === undefined || at - known.since >= once.forMs) {
+      const decision = this.#charge(charge, at)
+      if (!decision.accepted) return decision
+      const ends = endsOf({ since: at }, once)
+      this.#paid.set(once.key, { body: once.body, since: at, ends, tokens: charge.cost, replays: 0, uses: 1 })
+      return { ...decision, once: { kind: 'charged', since: at } }
+    }
+    if (known.body !== once.body) return { ...this.#charge(charge, at, false), once: { kind: 'reused' } }
+    if (known.replays >= once.replays) return this.#charge(charge, at)
+    known.replays++
+    known.uses++
+    known.ends = endsOf(known, once)
+    return { ...this.#charge(charge, at, false), accepted: true, once: { kind: 'replayed', since: known.since } }
+  }
+
+  #charge(charge: Charge, at: number, mayCharge = true): Decision {
     const { cost, forced } = charge
     const windows = windowsOf(charge)
     for (const { name, window } of windows) this.#pullBack(name, window.seconds, at)
     const fits = windows.every(({ name, window, limit }) => this.#usage(name, window.seconds, at).used + cost <= limit)
-    const accepted = fits || forced === true
+    const accepted = mayCharge && (fits || forced === true)
     if (accepted) for (const { name, window } of windows) this.#runAt(name, window.seconds, at).used += cost
     const of = (scope: CounterName['scope']): Usage[] =>
       windows
@@ -40,20 +82,36 @@ export class Books {
 
   /**
    * Takes an amount out of the runs that a decision names, as far as they run and have not been set to another start since.
-   * @returns whether it was taken out of all of them that last for so many seconds
+   * @returns whether it was taken out of all of them that last for so many seconds; nothing is while others use its key
    */
-  giveBack(refund: Refund, at: number, seconds: number): boolean {
-    const { personal, organisation, global } = refund.decision
+  giveBack(refund: Refund, at: number, seconds: number): 'whole' | 'part' | 'nothing' {
+    const { personal, organisation, global, once } = refund.decision
+    if (!this.#isMade(refund)) return 'nothing'
     const usages = [...personal, ...(organisation ?? []), ...(global ?? [])]
+    // A run that began after the charge was not charged.
+    const latest = once?.kind === 'replayed' ? once.since : Number.POSITIVE_INFINITY
     let isWhole = true
     windowsOf(refund.charge).forEach(({ name, window }, i) => {
       const run = this.running(name, at).find(
         (each) => each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
       )
-      if (run !== undefined) run.used = Math.max(0, run.used - amountOf(refund))
+      if (run !== undefined && run.startedAt <= latest) run.used = Math.max(0, run.used - amountOf(refund))
       else if (window.seconds === seconds) isWhole = false
     })
-    return isWhole
+    return isWhole ? 'whole' : 'part'
+  }
+
+  /** What one of its requests used stays charged, and a repetition charges nothing in addition. */
+  #isMade(refund: Refund): boolean {
+    const { charge, decision } = refund
+    const { once } = charge
+    if (once === undefined || decision.once === undefined) return true
+    const isFirst = decision.once.kind === 'charged'
+    const paid = this.#paid.get(once.key)
+    if (amountOf(refund) <= 0 || decision.once.kind === 'reused' || paid?.since !== decision.once.since) return isFirst
+    paid.ends = endsOf(paid, once)
+    if (--paid.uses === 0) this.#paid.delete(once.key)
+    return paid.uses === 0
   }
 
   /**
@@ -61,6 +119,7 @@ export class Books {
    * @param holds whether the store still has a run that it may have forgotten
    */
   passTo(at: number, holds: (name: CounterName, run: Run) => boolean): void {
+    for (const [key, { ends }] of this.#paid) if (at > ends) this.#paid.delete(key)
     for (const [key, runs] of this.#counters) {
       const [scope, id, category] = JSON.parse(key)
       const known = runs.filter((run) => {
@@ -129,6 +188,10 @@ function windowsOf(charge: Charge): (Limit & { readonly name: CounterName })[] {
     ...of(hasOrganisation(charge) ? limits.organisation : null, 'organisation', organisation ?? ''),
     ...of(limits.global, 'global', ''),
   ]
+}
+
+function endsOf({ since }: Pick<Paid, 'since'>, { forMs }: Once): number {
+  return since + forMs + LINGER_MS
 }
 
 function endOf({ startedAt, seconds }: Run): number {

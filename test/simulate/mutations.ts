@@ -31,6 +31,7 @@ const OUTAGE = 'src/quota/ledger/outage.ts'
 const DEBT = 'src/quota/ledger/debt.ts'
 const RUNS = 'src/quota/ledger/debt-runs.ts'
 const CHARGE = 'src/quota/charge.ts'
+const ONCE = 'src/quota/once.ts'
 const COUNTER = 'src/quota/counter.ts'
 const WINDOW = 'src/quota/window.ts'
 const POLICY = 'src/quota/policy.ts'
@@ -408,6 +409,44 @@ export const MUTATIONS: readonly Mutation[] = [
     ['startedAt: usages[i]?.startedAt ?? 0', 'startedAt: decision.personal[i]?.startedAt ?? 0'],
     ['ledger'],
   ),
+  // Requests that come again.
+  lua('the script charges a repetition', ["return '2', charged.since", 'return nil, false']),
+  lua('the script lets a repetition with any body through', ["if charged.body ~= body then return '3' end", '']),
+  lua('the script counts no repetitions', ['if charged.replays >= replays then return nil, false end', '']),
+  lua('the script knows a repetition for ever', [' or now >= charged.since + lasts then', ' then']),
+  lua('the script gives back what a repetition still uses', ['if charged.uses > 0 then return false end', '']),
+  lua('the script remembers what was given back', ['  known[key] = false\n  return true', '  return true']),
+  lua('the script takes any charge of a key for the one that is given back', [
+    'if not charged or charged.since ~= since then return first == 1 end',
+    'if not charged then return first == 1 end',
+  ]),
+  lua('the script gives back once for each repetition of a charge that it forgot', [
+    'return first == 1',
+    'return true',
+  ]),
+  lua('the script remembers a charge beyond the number of its repetitions', ['if since then', 'if true then']),
+  edit(
+    CHARGE,
+    'a repetition gives back in runs that it did not charge',
+    ['(usage.startedAt > once.since ? NOT_RUNNING : usage)', 'usage'],
+    ['redis', 'sqlite'],
+  ),
+  edit(CHARGE, 'a repetition charges more', ["since) : kind === 'charged'", 'since) : true'], ['sqlite']),
+  edit(
+    ONCE,
+    'what one of several uses gives back is given back',
+    ['return known.uses === 1', 'return true'],
+    ['sqlite'],
+  ),
+  edit(ONCE, 'a use is not counted', ['uses: uses + 1', 'uses'], ['sqlite']),
+  ledger('a repetition is refused with its user', [
+    'charge.once === undefined ? refusals.recall(charge) : null',
+    'refusals.recall(charge)',
+  ]),
+  settlement('a key of another request refuses its user', [
+    'else if (decision.once === undefined) refusals',
+    'else refusals',
+  ]),
   // Whose limits hold.
   plans(POLICY, 'the plan of the credential comes before that of the override', [
     '(set === undefined ? undefined : byPlan.get(set)) ?? (named === null ? undefined : byPlan.get(named))',
@@ -476,8 +515,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   shared(CHARGE, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
   shared(CHARGE, 'refunds come after the charges', [
-    'for (const refund of batch.refunds) giveBack(refund, counterOf)\n',
-    'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, counterOf)))\n',
+    'for (const refund of batch.refunds) if (isMade(refund, onces)) giveBack(refund, counterOf)\n',
+    'queueMicrotask(() => batch.refunds.forEach((refund) => isMade(refund, onces) && giveBack(refund, counterOf)))\n',
   ]),
   shared(COUNTER, 'nothing is charged in addition', ['entry.used - amount)', 'entry.used - Math.abs(amount))']),
   shared(CHARGE, 'every refund is of the whole cost', ['  return amount\n', '  return charge.cost\n']),

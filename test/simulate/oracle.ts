@@ -8,7 +8,7 @@ import {
   type ScopeName,
 } from '../../src/quota/charge.ts'
 import type { Limit } from '../../src/quota/window.ts'
-import { Books } from './books.ts'
+import { Books, type Paid } from './books.ts'
 import type { Execution } from './redis.ts'
 import type { CounterName, Stored } from './stored.ts'
 import type { Actor, World } from './world.ts'
@@ -42,9 +42,11 @@ interface Story {
   /** The batch that brought it to the store, and what was decided there. */
   batch: number
   decided: Decision | null
+  /** The charge that pays for it, if it has a key: its own, or that which it repeats. */
+  payer: Paid | null
   /** Tokens that were asked back of it; below 0 such that it cost in addition. `null` for none. */
   refundAsked: number | null
-  /** What the store has given back of it. */
+  /** What the store has given back of it, or would have if others did not use its key. */
   refunded: number | null
 }
 
@@ -61,6 +63,8 @@ export const NOTHING_COUNTED = {
   failed: 0,
   refunds: 0,
   additions: 0,
+  replayed: 0,
+  reused: 0,
   batches: 0,
   repeats: 0,
   stale: 0,
@@ -115,6 +119,7 @@ export class Oracle {
       local: null,
       batch: 0,
       decided: null,
+      payer: null,
       refundAsked: null,
       refunded: null,
     })
@@ -266,17 +271,21 @@ export class Oracle {
     if (story.batch !== 0) this.#world.fail(`charge ${story.order.id} was sent in two batches`)
     story.batch = batch
     story.decided = decision
+    const isKeyed = decision.once !== undefined && decision.once.kind !== 'reused'
+    if (isKeyed) story.payer = this.#books.paid(charge.once?.key ?? '') ?? null
+    this.#countKey(decision)
     return decision
   }
 
   #giveBack(refund: Refund, at: number): void {
     const amount = amountOf(refund)
     this.count[amount < 0 ? 'additions' : 'refunds']++
-    const isWhole = this.#books.giveBack(refund, at, this.#options.longWindow)
-    if (!isWhole) this.#unsure += Math.max(0, amount)
-    if (!isWhole) this.#unadded += Math.max(0, -amount)
+    const given = this.#books.giveBack(refund, at, this.#options.longWindow)
+    if (given === 'part') this.#unsure += Math.max(0, amount)
+    if (given === 'part') this.#unadded += Math.max(0, -amount)
     const story = this.#stories.get((refund.charge as Order).id)
     if (story === undefined) return
+    if (story.payer !== null && given !== 'nothing') story.payer.tokens -= amount
     const { id } = story.order
     if (story.refunded !== null) this.#world.fail(`charge ${id} was given back twice`)
     if (story.decided?.accepted !== true) this.#world.fail(`charge ${id} was given back and never accepted`)
@@ -284,6 +293,11 @@ export class Oracle {
       this.#world.fail(`${amount} of charge ${id} were given back, and not ${story.refundAsked}`)
     }
     story.refunded = amount
+  }
+
+  #countKey({ once }: Decision): void {
+    if (once?.kind === 'replayed') this.count.replayed++
+    if (once?.kind === 'reused') this.count.reused++
   }
 
   /** The counters must be what the books say. */
@@ -365,6 +379,11 @@ function describe({ order, gateway, response, batch, decided, refundAsked, refun
 function counted(story: Story): readonly [number, number] {
   const { cost } = story.order
   const settled = cost - (story.refundAsked ?? 0)
+  // Of a charge and its repetitions the store counts one, and what the last of them gave back.
+  if (story.payer !== null && story.decided?.once?.kind === 'charged') return [story.payer.tokens, story.payer.tokens]
+  // Admitted alone, it is not owed if its gateway lives to learn that the store let it through.
+  const isLearnt = story.response !== 'alone' || story.gateway.ended === 'not'
+  if (story.decided?.once?.kind === 'replayed' && isLearnt) return [0, 0]
   if (isLost(story)) return [cost, cost]
   if (story.response === 'accepted') return [cost - (story.refunded ?? 0), cost - (story.refunded ?? 0)]
   if (story.response !== 'alone') return [0, 0]
@@ -377,6 +396,7 @@ function isTold({ response }: Story): boolean {
 
 /** It counts in the store, and nobody was told, or who was told gave it back. */
 function isLost(story: Story): boolean {
+  if (story.decided?.once?.kind === 'replayed') return false
   return story.decided?.accepted === true && story.refunded === null && (!isTold(story) || story.refundAsked !== null)
 }
 

@@ -309,7 +309,7 @@ class Simulation {
     const { oracle } = this
     const random = this.#random
     const id = ++this.#orders
-    const order: Order = {
+    const asked: Order = {
       id,
       user: random.pick(this.#users),
       organisation: random.pick([null, ...ORGANISATIONS]),
@@ -317,6 +317,7 @@ class Simulation {
       cost: random.integer(1, 4),
       limits: place.limits,
     }
+    const order = random.chance(0.3) ? keyed(asked, random) : asked
     this.#world.tell(`${gateway.instance} charges ${order.cost} to ${order.user}/${order.category}: ${id}`)
     oracle.asks(order, gateway)
     gateway.ledger.charge(order).then(
@@ -427,6 +428,17 @@ class Simulation {
     place.gateway = null
     this.#world.after(this.#random.between(0, 1000), () => this.#start(place), this.#world.nobody)
   }
+}
+
+/** A request that may come again. Under other windows it is another one, as to the gateway. */
+function keyed(order: Order, random: Random): Order {
+  const { user, category, cost, limits } = order
+  const windows = [limits.personal, limits.organisation, limits.global].map((list) =>
+    list?.map(({ window }) => window.seconds),
+  )
+  const key = JSON.stringify([random.integer(1, 2), user, order.organisation, category, cost, windows])
+  const [forMs, replays] = [random.pick([500, 5000, 60_000]), random.integer(1, 3)]
+  return { ...order, once: { key, body: random.pick(['one body', 'one body', 'another']), forMs, replays } }
 }
 
 /** Windows that end while the simulation runs, and mostly one that does not; seldom that alone, which is stored in hours. */

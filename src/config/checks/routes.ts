@@ -22,6 +22,7 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkBody(route, path),
       ...checkTunnel(route, path),
       ...checkSettle(route, path),
+      ...checkRepetition(route, path),
       ...checkLiterals(route, path),
       ...checkNames(route.cost, path),
     )
@@ -41,7 +42,7 @@ function checkAccess(route: Rule, path: Path): Finding[] {
     const message = 'has neither category nor public: add category (and cost), or public: true'
     return isBare ? [{ path, message }] : []
   }
-  return (['category', 'cost', 'anonymous', 'shadow', 'tunnel_charge', 'settle'] as const)
+  return (['category', 'cost', 'anonymous', 'shadow', 'tunnel_charge', 'settle', 'idempotency'] as const)
     .filter((key) => route[key] !== undefined && route[key] !== false)
     .map((key) => ({ path, key, message: `${key} has no meaning in a public rule: remove it, or remove public` }))
 }
@@ -79,6 +80,13 @@ function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
   if (settle === undefined || cost?.kind !== 'fixed' || cost.cost !== 0) return []
   const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
   return [{ path: [...path, 'settle'], message }]
+}
+
+/** Of requests that cost nothing each repetition does too. */
+function checkRepetition({ idempotency, cost }: Rule, path: Path): Finding[] {
+  if (idempotency === undefined || cost?.kind !== 'fixed' || cost.cost > 0) return []
+  const message = 'is for requests that are charged, and these cost nothing: add cost: 1 or more, or remove it'
+  return [{ path: [...path, 'idempotency'], message }]
 }
 
 /** A field has a name, and no path; its values are texts, and no patterns. */

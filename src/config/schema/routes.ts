@@ -1,8 +1,9 @@
 import type { z } from 'zod'
+import { repetitionHeaderProblem } from '../headers.ts'
 import { parsePattern } from '../pattern.ts'
 import { settle } from './settle.ts'
 import { byValue, tokens } from './tokens.ts'
-import { choice, duration, either, flag, list, name, read, section, size, text } from './values.ts'
+import { choice, duration, either, flag, integer, list, name, read, section, size, text } from './values.ts'
 
 /** The route map. */
 
@@ -56,6 +57,24 @@ const timeouts = () => ({
   }).optional(),
 })
 
+const idempotency = section(
+  {
+    header: text(
+      { description: 'The header that has the key. Default Idempotency-Key' },
+      { what: 'the name of a header' },
+    )
+      .refine((name) => repetitionHeaderProblem(name) === null, {
+        error: ({ input }) => repetitionHeaderProblem(String(input)) ?? '',
+      })
+      .default('Idempotency-Key'),
+    for: duration('1s', '7d', {
+      description: 'How long after the charge a repetition costs nothing, 1s to 7d. Default 24h',
+    }).prefault('24h'),
+    replays: integer(1, 100, { description: 'How many repetitions cost nothing, 1 to 100. Default 5' }).default(5),
+  },
+  'A request that comes again with the same key, user, method, target and body (up to 64KiB) is forwarded and not charged. Only where the backend recognises repetitions. Default each is charged',
+).transform(({ header, for: forMs, replays }) => ({ header, forMs, replays }))
+
 export const route = section(
   {
     match: read('methods and a path, like GET /v1/items/:id', parsePattern, {
@@ -80,6 +99,7 @@ export const route = section(
         'After so long a WebSocket costs again what it did, 1s to 24h; where the quota refuses that, it is closed. Only with a cost in tokens. Default never',
     }).optional(),
     settle: settle.optional(),
+    idempotency: idempotency.optional(),
     ...timeouts(),
   },
   'A rule: the most specific one wins, whatever the order',
@@ -90,6 +110,7 @@ export const route = section(
     shadow,
     tunnel_charge = null,
     settle = null,
+    idempotency = null,
     response_timeout = null,
     idle_timeout = null,
     ...access
@@ -99,6 +120,7 @@ export const route = section(
     shadow,
     tunnelChargeMs: tunnel_charge,
     settle,
+    idempotency,
     responseTimeoutMs: response_timeout,
     idleTimeoutMs: idle_timeout,
     ...accessOf(access),

@@ -74,7 +74,8 @@ class BatchLedger implements Ledger {
     if (this.#phase === 'closed') return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
     const error = circuit.error()
     if (error !== null) return local.charge(charge, error)
-    const refusal = refusals.recall(charge)
+    // A repetition is accepted also where everything else is refused.
+    const refusal = charge.once === undefined ? refusals.recall(charge) : null
     if (refusal !== null) return Promise.resolve(refusal)
     if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
     const decision = queue.add(charge)

@@ -124,7 +124,7 @@ export class Settlement {
       this.#missed(waiting, new StoreError('the store left out a decision', 'other', 'unknown'))
     else if (verdict === null) {
       if (decision.accepted) refusals.forget(charge)
-      else refusals.note(charge, decision, this.#sentAt)
+      else if (decision.once === undefined) refusals.note(charge, decision, this.#sentAt)
       waiting.resolve(decision)
     } else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)
     else if (decision.accepted) this.refund({ charge, decision })

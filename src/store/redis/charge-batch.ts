@@ -11,6 +11,7 @@ import {
   settleBatch,
 } from '../../quota/charge.ts'
 import type { AheadListener, Counter } from '../../quota/counter.ts'
+import { keptMs, type Once, type Onces } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { type Limit, MOST_WINDOWS, type Usage } from '../../quota/window.ts'
 import { type Keys, keyOf } from './keys.ts'
@@ -141,19 +142,39 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): Encod
     opened.push({ counter: sectionOf(first, shape.category).counter, shape })
   }
 
+  const remembered = new Map<string, number>()
+
+  function rememberedAt({ key }: Once): number {
+    const position = remembered.get(key) ?? names.push(keys.once(key))
+    remembered.set(key, position)
+    return position
+  }
+
   const r: (number | string)[][] = []
+  const u: (number | string)[][] = []
   for (const back of batch.refunds) {
     const { charge, decision } = back
     const { category } = charge
+    const amount = amountOf(back)
+    const { once } = decision
+    if (once !== undefined && once.kind !== 'charged' && amount <= 0) continue
+    const before = r.length
     for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
       const { position } = ownerOf(scope, id, category)
-      r.push([position, category, amountOf(back), ...limits.flatMap((limit, i) => runOf(limit, usages[i]))])
+      r.push([position, category, amount, ...limits.flatMap((limit, i) => runOf(limit, usages[i]))])
     }
+    if (charge.once === undefined || once === undefined || once.kind === 'reused' || amount <= 0) continue
+    const isFirst = once.kind === 'charged' ? 1 : 0
+    u.push([rememberedAt(charge.once), isFirst, once.since, keptMs(charge.once), before + 1, r.length])
   }
 
+  const o: (number | string)[][] = []
   let charges = ''
+  let number = 0
   for (const charge of batch.charges) {
-    const { user, organisation, category } = charge
+    number++
+    const { user, organisation, category, once } = charge
+    if (once !== undefined) o.push([number, rememberedAt(once), ...ruleOf(once)])
     const own = ownerOf('personal', user, category)
     const position = planOf(charge)
     const { shape, theirs, everybody, all } = plans[position - 1] as Plan
@@ -185,7 +206,12 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): Encod
     return [...plan, theirs.position, limitsOf(limits.organisation)]
   })
   const l = lists.map((list) => list.map(({ limit }) => limit))
-  return { keys: names, json: JSON.stringify({ s, l, p, r }), charges, opened, owners }
+  const known = { ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
+  return { keys: names, json: JSON.stringify({ s, l, p, r, ...known }), charges, opened, owners }
+}
+
+function ruleOf(once: Once): (number | string)[] {
+  return [once.body, once.forMs, once.replays, keptMs(once)]
 }
 
 function runOf({ window }: Limit, usage: Usage | undefined): number[] {
@@ -213,6 +239,8 @@ function sectionOf(first: Section, category: string): Section {
 }
 
 const PREFIX = 'batch:'.length
+/** Letters of the reply. */
+const [REFUSED, REPLAYED, REUSED, SPENT] = [0x30, 0x32, 0x33, 0x34]
 
 /**
  * The script replies with its time, its verdicts and the windows as it found them. Every number of the decisions
@@ -234,7 +262,9 @@ export function decodeReply(
     addWindows(counter, shape, reply, at)
     at = end
   }
-  if (at !== reply.length) throw unexpected('it is too long')
+  const onces = batch.charges.some(hasKey) ? decidedOnces(batch.charges, reply.subarray(verdicts), at - verdicts) : null
+  at += onces?.bytes ?? 0
+  if (at !== reply.length) throw unexpected('it has another length')
 
   const find = (scope: ScopeName, id: string, category: string): Counter => {
     const first = sent.owners[scope].get(scope === 'global' ? category : id)
@@ -242,13 +272,41 @@ export function decodeReply(
     return sectionOf(first, category).counter
   }
   // The script opens sections after the refunds.
-  const decisions = settleBatch({ refunds: [], charges: batch.charges }, find, now, onAhead)
+  const decisions = settleBatch({ refunds: [], charges: batch.charges }, find, now, onAhead, onces)
   for (let i = 0; i < decisions.length; i++) {
-    if (decisions[i]?.accepted !== (reply[verdicts + i] === 0x31)) {
+    const letter = reply[verdicts + i]
+    if (decisions[i]?.accepted !== (letter !== REFUSED && letter !== REUSED)) {
       throw unexpected('the script decided otherwise than the arithmetic')
     }
   }
   return decisions
+}
+
+function hasKey({ once }: Charge): boolean {
+  return once !== undefined
+}
+
+/**
+ * What the script made of keys, in the order of the charges that have one.
+ * @param letters of the reply: one for each charge
+ * @param at where behind them the times of charges begin
+ */
+function decidedOnces(charges: readonly Charge[], letters: Buffer, at: number): Onces & { readonly bytes: number } {
+  const keyed = charges.flatMap((charge, i) => (hasKey(charge) ? [letters[i]] : []))
+  let time = at
+  let next = 0
+  return {
+    bytes: 6 * keyed.filter((letter) => letter === REPLAYED).length,
+    judge() {
+      const letter = keyed[next++]
+      if (letter === REUSED) return { kind: 'reused' }
+      if (letter !== REPLAYED) return { kind: letter === SPENT ? 'spent' : 'new' }
+      time += 6
+      return { kind: 'replayed', since: read48(letters, time - 6) }
+    },
+    keep() {},
+    release: () => true,
+  }
 }
 
 /**

@@ -4,7 +4,7 @@
   the form of a counter.
 
   KEYS[1]   last reply to the instance that sends the batch
-  KEYS[2..] the counters that the batch touches, each once
+  KEYS[2..] the counters that the batch touches, and what is remembered of charges by a key, each once
   ARGV[1]   sequence of the batch within its instance
   ARGV[2]   how long the reply is remembered, in milliseconds
   ARGV[3]   JSON; a key is its position in KEYS, everything else counts from 1:
@@ -17,12 +17,23 @@
                                                                of the global scope follow, if it applies, and behind
                                                                these (or three 0) shape and limits of the organisation
               r  [[key, category, amount, seconds, startedAt, ...], ...]   refunds; an amount below 0 is charged
+              o  [[charge, key, body, for, replays, forgotten], ...]   by its number the charge of a request that may come
+                                                               again: a hash of its body, for how many milliseconds how
+                                                               many repetitions are not charged, and after how many the
+                                                               charge may be forgotten. Missing for none
+              u  [[key, first, since, forgotten, refund, refund], ...]   one use of a remembered charge that is given back:
+                                                               whether it is that of the charge itself (1) and not of a
+                                                               repetition, the time of the charge, and the first and the
+                                                               last of the refunds of it. Missing for none
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
             organisation, if the plan has windows for it
-  Output    'batch:', sequence (6 bytes), time in milliseconds (6), one '1' (accepted) or '0' (refused) for each charge,
+  Output    'batch:', sequence (6 bytes), time in milliseconds (6), a letter for each charge: '1' (accepted) or '0'
+            (refused); with a key also '2' (accepted as a repetition, not charged), '3' (refused: another body has the key)
+            or '4' (accepted and charged, as it was repeated too often);
             then the numbers of each section, in the form of its shape, as they were when it was opened, refunds given
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
-            where its shape changes. From these the caller works out everything else by the same arithmetic.
+            where its shape changes; at the end the time of the charge (6 bytes) for each '2'. From these the caller works
+            out everything else by the same arithmetic.
 
   A charge that starts no window changes the used tokens alone, in place: then neither the other bytes nor the moment at
   which the key ends change, and SETRANGE costs a third of SET with an expiry (0.6 and 1.9 microseconds).
@@ -249,12 +260,64 @@ local function share(key, shape)
   return section
 end
 
-for _, refund in ipairs(batch.r) do give_back(refund) end
+-- What is remembered of a charge by a key: its time (6 bytes), repetitions and uses (1 each), the hash of the body. Here as a
+-- table, and `false` for nothing; `forgotten` where it is to be written.
+local known = {}
+
+local function remembered(key)
+  local bytes = values[key]
+  if known[key] == nil then
+    known[key] = false
+    if bytes and #bytes > 8 then
+      local since, replays, uses = unpack_bytes('>I6BB', bytes)
+      known[key] = { since = since, replays = replays, uses = uses, body = sub(bytes, 9) }
+    end
+  end
+  return known[key]
+end
+
+-- The letter of a charge that its key decides; nothing for one that is charged, and remembered with `true` behind it.
+local function judge(once)
+  local key, body, lasts, replays, forgotten = once[2], once[3], once[4], once[5], once[6]
+  local charged = remembered(key)
+  if not charged or now >= charged.since + lasts then return nil, true end
+  if charged.body ~= body then return '3' end
+  if charged.replays >= replays then return nil, false end
+  charged.replays, charged.uses = charged.replays + 1, charged.uses + 1
+  charged.forgotten = charged.since + forgotten
+  return '2', charged.since
+end
+
+-- Gives one use back. Returns whether it was the last, so that the charge is given back.
+local function release(use)
+  local key, first, since, forgotten = use[1], use[2], use[3], use[4]
+  local charged = remembered(key)
+  if not charged or charged.since ~= since then return first == 1 end
+  charged.uses, charged.forgotten = charged.uses - 1, since + forgotten
+  if charged.uses > 0 then return false end
+  known[key] = false
+  return true
+end
+
+local released = {}
+for _, use in ipairs(batch.u or {}) do
+  if not release(use) then
+    for n = use[5], use[6] do released[n] = true end
+  end
+end
+for n, refund in ipairs(batch.r) do
+  if not released[n] then give_back(refund) end
+end
 
 for _, plan in ipairs(batch.p) do
   plan[3], plan[4] = batch.s[plan[3]], batch.l[plan[4]]
   plan[6], plan[7] = batch.s[plan[6]], batch.l[plan[7]]
   plan[8], plan[9] = batch.s[plan[8]], batch.l[plan[9]]
+end
+local onces, sinces = nil, {}
+for _, once in ipairs(batch.o or {}) do
+  onces = onces or {}
+  onces[once[1]] = once
 end
 local charges, plans, refused, n, at = ARGV[4], batch.p, nil, 0, 1
 local own = zeros(ADDED)
@@ -282,7 +345,21 @@ while at < #charges do
     if everybody[LIMITS] ~= plan[7] then measure(everybody, plan[5], plan[7]) end
     fits = fits and cost <= everybody[ROOM]
   end
-  if fits or plan[2] == 1 then
+  local once, letter, since = onces and onces[n], nil, nil
+  if once then letter, since = judge(once) end
+  if letter then
+    refused = refused or {}
+    refused[n] = letter
+    if letter == '2' then sinces[#sinces + 1] = pack('>I6', since) end
+  elseif fits or plan[2] == 1 then
+    if once then
+      if since then
+        known[once[2]] = { since = now, replays = 0, uses = 1, body = once[3], forgotten = now + once[6] }
+      else
+        refused = refused or {}
+        refused[n] = '4'
+      end
+    end
     if mine then put(own, key, cost) end
     if theirs then
       organisation[ROOM], organisation[ADDED] = organisation[ROOM] - cost, (organisation[ADDED] or 0) + cost
@@ -297,6 +374,10 @@ for key, section in pairs(shared) do
   if section[ADDED] then put(section, key, section[ADDED]) end
 end
 
+for i = 1, #sinces do
+  recorded = recorded + 1
+  records[recorded] = sinces[i]
+end
 local verdicts = rep('1', n)
 if refused then
   for i = 1, n do refused[i] = refused[i] or '1' end
@@ -340,6 +421,15 @@ end
 call('SET', KEYS[1], reply, 'PX', ARGV[2])
 for key in pairs(whole) do
   call('SET', KEYS[key], values[key], 'PXAT', string.format('%.0f', ends[key]))
+end
+for key, charged in pairs(known) do
+  if not charged then
+    -- As good as DEL, and whoever may write the rest may do it.
+    if values[key] then call('SET', KEYS[key], '', 'PX', 1) end
+  elseif charged.forgotten then
+    local value = pack('>I6BB', charged.since, charged.replays, charged.uses) .. charged.body
+    call('SET', KEYS[key], value, 'PXAT', string.format('%.0f', charged.forgotten))
+  end
 end
 local offsets = {}
 for key = 2, #KEYS do

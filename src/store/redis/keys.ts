@@ -14,6 +14,8 @@ export interface Keys {
   organisation(id: string): string
   /** The counter of everybody in one category: the global scope. */
   everybody(category: string): string
+  /** What is remembered of a charge by a key (quota/once.ts). @param hash of the key and of whose it is */
+  once(hash: string): string
   instance(id: string): string
   /** When the user charged first, as long as that is remembered. */
   known(user: string): string
@@ -53,6 +55,7 @@ export function createKeys(prefix: string): Keys {
     user: (id) => `${tag}:c:${id}`,
     organisation: (id) => `${tag}:o:${id}`,
     everybody: (category) => `${tag}:all:${category}`,
+    once: (hash) => `${tag}:once:${hash}`,
     instance: (id) => `${tag}:last:${id}`,
     known: (user) => `${tag}:known:${user}`,
     membership: (user) => `${tag}:member:${user}`,

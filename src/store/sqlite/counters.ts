@@ -1,15 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Observer } from '../../observe/observation.ts'
-import { type Batch, type Decision, EVERYBODY, type ScopeName, settleBatch } from '../../quota/charge.ts'
+import {
+  type Batch,
+  type CounterOf,
+  type Decision,
+  EVERYBODY,
+  type ScopeName,
+  settleBatch,
+} from '../../quota/charge.ts'
 import { type Counter, running } from '../../quota/counter.ts'
 import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { CounterRows } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
+import { onceRows } from './once-rows.ts'
 
 export function sqliteCounters(database: DatabaseSync, clock: () => number, observe: Observer): QuotaStore {
   const { writing, reading } = transactions(database)
   const rows = new CounterRows(database)
+  const onces = onceRows(database)
   // The sender of a batch is this very process, so the last replies need not outlive it.
   const replies = new Map<string, { sequence: number; decisions: readonly Decision[] }>()
 
@@ -32,7 +41,8 @@ export function sqliteCounters(database: DatabaseSync, clock: () => number, obse
     const now = clock()
     const touched = new TouchedCounters(rows)
     const onAhead = (aheadMs: number): void => observe({ type: 'window_start_ahead', aheadMs })
-    const decisions = settleBatch(batch, (scope, id, category) => touched.counter(scope, id, category), now, onAhead)
+    const counterOf: CounterOf = (scope, id, category) => touched.counter(scope, id, category)
+    const decisions = settleBatch(batch, counterOf, now, onAhead, onces)
     touched.writeBack(now)
     return decisions
   }

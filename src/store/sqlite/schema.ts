@@ -70,6 +70,15 @@ const MIGRATIONS = [
      ends INTEGER NOT NULL        -- when it is forgotten
    ) WITHOUT ROWID;
    CREATE INDEX memberships_by_end ON memberships (ends);`,
+  `CREATE TABLE once (
+     key TEXT PRIMARY KEY,
+     body TEXT NOT NULL,
+     since INTEGER NOT NULL,      -- when it was charged, milliseconds since the epoch
+     replays INTEGER NOT NULL,
+     uses INTEGER NOT NULL,
+     ends INTEGER NOT NULL        -- when it is forgotten
+   ) WITHOUT ROWID;
+   CREATE INDEX once_by_end ON once (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

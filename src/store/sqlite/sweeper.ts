@@ -6,7 +6,7 @@ const SWEEP_ROWS = 1000
 const SWEEP_SOON_MS = 50
 
 /**
- * Deletes counters whose windows are over, and users who are forgotten. It deletes a few rows at a time, and goes on
+ * Deletes counters whose windows are over, and users and requests that are forgotten. It deletes a few rows at a time, and goes on
  * soon if there are more.
  * @returns stops it
  */
@@ -22,6 +22,7 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     database.prepare(
       `DELETE FROM memberships WHERE user IN (SELECT user FROM memberships WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
+    database.prepare(`DELETE FROM once WHERE key IN (SELECT key FROM once WHERE ends <= ? LIMIT ${SWEEP_ROWS})`),
   ]
   let timer = setTimeout(sweep, SWEEP_MS).unref()
 

@@ -1,5 +1,6 @@
 import { type Batch, type Decision, EVERYBODY, type ScopeName, settleBatch } from '../../../src/quota/charge.ts'
 import type { Counter } from '../../../src/quota/counter.ts'
+import { oncesOf, type Remembered } from '../../../src/quota/once.ts'
 import { type QuotaStore, StoreError } from '../../../src/quota/quota-store.ts'
 
 /**
@@ -20,6 +21,7 @@ export class FaultyStore implements Pick<QuotaStore, 'settle'> {
   mostAtOnce = 0
 
   readonly #counters = new Map<string, Counter>()
+  readonly #remembered = new Map<string, Remembered | undefined>()
   readonly #replies = new Map<string, { sequence: number; decisions: Decision[] }>()
   #now = Date.UTC(2026, 7, 6)
   #underWay = 0
@@ -63,7 +65,17 @@ export class FaultyStore implements Pick<QuotaStore, 'settle'> {
     const last = this.#replies.get(batch.instance)
     if (last?.sequence === batch.sequence) return last.decisions
     if (last !== undefined && last.sequence > batch.sequence) throw new StoreError('stale', 'other', 'no')
-    const decisions = settleBatch(batch, (...of) => this.#counter(...of), ++this.#now)
+    const onces = oncesOf(
+      (key) => this.#remembered.get(key),
+      (key, remembered) => this.#remembered.set(key, remembered),
+    )
+    const decisions = settleBatch(
+      batch,
+      (...of) => this.#counter(...of),
+      ++this.#now,
+      () => {},
+      onces,
+    )
     this.#replies.set(batch.instance, { sequence: batch.sequence, decisions })
     return decisions
   }

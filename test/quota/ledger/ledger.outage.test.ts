@@ -555,6 +555,18 @@ describe('a charge whose batch was under way when the store fell silent', () => 
     expect(tokens('owed')).toBe(0)
   })
 
+  it('a repetition that was sent and admitted locally is not owed if the store knew it', async () => {
+    const open = ledger()
+    const keyed = { ...charge(60), once: { key: 'k', body: '', forMs: 60_000, replays: 3 } }
+    expect((await open.charge(keyed)).once?.kind).toBe('charged')
+    store.otherwise = 'reply_lost'
+    const decision = await open.charge(keyed)
+    expect(decision.limits).toBeDefined()
+    await heal(open)
+    await open.close(1000)
+    expect(store.used('alice')).toBe(60)
+  })
+
   it('a charge that was sent and admitted locally is forced if the store had refused it', async () => {
     const open = ledger()
     await open.charge(charge(1000))

@@ -146,8 +146,8 @@ describe('the file of the embedded store', () => {
   }
 
   it('that a newer version wrote is refused and left as it is', () => {
-    const before = foreign(7, 'counters', 'failures', 'tokens')
-    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 7, this one knows 6')
+    const before = foreign(8, 'counters', 'failures', 'tokens')
+    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 8, this one knows 7')
     expect(readFileSync(file)).toEqual(before)
   })
 

@@ -1,0 +1,55 @@
+import { createHash, hash } from 'node:crypto'
+import { withoutParameters } from '../lib/query-parameters.ts'
+import type { Limits } from '../quota/charge.ts'
+import type { Once } from '../quota/once.ts'
+import { hasBody, SMALL } from '../respond/announced-body.ts'
+import type { Exchange, Pass } from './context.ts'
+import type { Repetition, Route } from './snapshot.ts'
+
+/** How a request that comes again is known. */
+
+/** Of a hash in base64url: 132 bits. */
+const LETTERS = 22
+
+/** What the request's key is called and says; `null` if it has none, or none is looked for. A tunnel is no repetition. */
+function keyOf({ req, res }: Pick<Exchange, 'req' | 'res'>, { repetition }: Route): [Repetition, string] | null {
+  if (repetition === null || res === null) return null
+  const key = req.headers[repetition.field]
+  return key === undefined || key.length === 0 ? null : [repetition, String(key)]
+}
+
+/** Whether a small body is read before the charge to know the request by it, also one that waits for `100 Continue`. */
+export function isKnownByBody(exchange: Pick<Exchange, 'req' | 'res'>, route: Route): boolean {
+  return Number(exchange.req.headers['content-length'] ?? 0) <= SMALL && keyOf(exchange, route) !== null
+}
+
+/**
+ * By what repetitions of a request are known; `null` for one that is charged each time: without a key, or with a large body. With
+ * another price or other windows it is another request, so that what is given back is what was charged.
+ */
+export function onceOf(exchange: Exchange, route: Route, { target, body }: Pass): ((limits: Limits) => Once) | null {
+  const { req, rules, caller } = exchange
+  const keyed = keyOf(exchange, route)
+  if (keyed === null || caller === null) return null
+  // What is not read yet is large, or of a length that nothing bounds.
+  if (body === null ? hasBody(req) : body.length > SMALL) return null
+  const [{ tariff, forMs, replays }, key] = keyed
+  const { headers, method } = req
+  const query = withoutParameters(target.query, rules.credentials.parameters)
+  const request = [caller.user, caller.organisation, key, method, target.path + query, tariff]
+  const form = JSON.stringify([headers['content-type'], headers['content-encoding']])
+  const hashed = createHash('sha256')
+    .update(form)
+    .update(body ?? '')
+    .digest('base64url')
+  return (limits) => ({
+    key: hash('sha256', JSON.stringify([...request, windowsOf(limits)]), 'base64url').slice(0, LETTERS),
+    body: hashed.slice(0, LETTERS),
+    forMs,
+    replays,
+  })
+}
+
+function windowsOf({ personal, organisation, global }: Limits): unknown {
+  return [personal, organisation, global].map((limits) => limits?.map(({ window }) => window.seconds))
+}

@@ -1,0 +1,222 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { startFaultProxy } from '../setup/fault-proxy.ts'
+import { sharedRedis } from '../setup/redis.ts'
+import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
+import { bearer } from './jwt.ts'
+import { rawExchange } from './raw.ts'
+
+/** A client that does not know what became of its request sends it again, with the key of before: it pays once. */
+
+const COST = 15
+const RULES = `
+edge: { max_body: 1MiB }
+routes:
+  - match: POST /tickets
+    category: write
+    cost: ${COST}
+    idempotency: { replays: 2 }
+  - { match: POST /others, category: write, cost: ${COST}, idempotency: {} }
+  - { match: POST /plain, category: write, cost: ${COST} }
+  - { match: POST /priced, category: write, cost: { body: kind, values: { a: ${COST} } }, idempotency: {} }`
+
+interface Sent {
+  readonly key?: string
+  readonly user?: string
+  readonly path?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string | ReadableStream
+}
+
+let upstream: Upstream
+const running: (() => Promise<void>)[] = []
+beforeEach(async () => {
+  upstream = await startUpstream()
+  running.push(() => upstream.close())
+})
+afterEach(async () => {
+  for (const stop of running.splice(0).reverse()) await stop()
+})
+
+async function start(rules = RULES, store = 'sqlite::memory:'): Promise<RunningApp> {
+  const app = await startApp(yaml(upstream.url, rules, store))
+  running.push(() => app.stop())
+  return app
+}
+
+function send(app: RunningApp, { key, user = 'alice', path = '/tickets', headers = {}, body = '{"n":1}' }: Sent = {}) {
+  const named = key === undefined ? {} : { 'idempotency-key': key }
+  const all = { 'content-type': 'application/json', ...bearer(user), ...named, ...headers }
+  return fetch(app.url + path, { method: 'POST', headers: all, body, duplex: 'half' } as RequestInit)
+}
+
+/** Whether each was charged. */
+const replay = (response: Response) => response.headers.get('x-tollgate-replay')
+
+async function used(app: RunningApp, user = 'alice'): Promise<number> {
+  const response = await fetch(`${app.url}/me/quota`, { headers: bearer(user) })
+  const { windows } = (await response.json()) as { windows: { write: { used: number }[] } }
+  return windows.write[0]?.used ?? 0
+}
+
+describe('a request that comes again with its key', () => {
+  it('is forwarded and not charged, as often as the rule says, and the response says so', async () => {
+    const app = await start()
+    const responses = [await send(app, { key: 'k' }), await send(app, { key: 'k' }), await send(app, { key: 'k' })]
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(responses.map(replay)).toEqual([null, '1', '1'])
+    expect(responses[1]?.headers.get('ratelimit')).toContain(`"personal-write-1h";r=${60 - COST};`)
+    expect(await used(app)).toBe(COST)
+    const more = await send(app, { key: 'k' })
+    expect([more.status, replay(more), await used(app)]).toEqual([200, null, 2 * COST])
+    expect(upstream.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['k', 'k', 'k', 'k'])
+    expect(app.requests().map(({ replayed }) => replayed)).toEqual([false, true, true, false, false, false])
+    const replays = app.observations.filter(({ type }) => type === 'replayed')
+    expect(replays).toEqual([1, 2].map(() => ({ type: 'replayed', category: 'write' })))
+    const charged = app.observations.filter(({ type }) => type === 'tokens_charged')
+    expect(charged).toHaveLength(2)
+  })
+
+  it.each<[string, Sent]>([
+    ['of another user', { user: 'bob' }],
+    ['of another key', { key: 'l' }],
+    ['without one', { key: '' }],
+    ['to another path', { path: '/others' }],
+    ['with another query', { path: '/tickets?n=2' }],
+  ])('is another request: %s', async (_what, other) => {
+    const app = await start()
+    await send(app, { key: 'k' })
+    const response = await send(app, { key: 'k', ...other })
+    expect([response.status, replay(response)]).toEqual([200, null])
+    expect((await used(app)) + (await used(app, 'bob'))).toBe(2 * COST)
+  })
+
+  it('is charged each time by a rule that does not say so', async () => {
+    const app = await start()
+    for (const _ of [1, 2]) expect(replay(await send(app, { key: 'k', path: '/plain' }))).toBeNull()
+    expect(await used(app)).toBe(2 * COST)
+  })
+
+  it.each<[string, Sent]>([
+    ['other bytes', { body: '{"n":2}' }],
+    ['another type of content', { headers: { 'content-type': 'text/plain' } }],
+    ['no body', { body: '' }],
+  ])('gets 422 with %s, which costs nothing and never reaches the service', async (_what, other) => {
+    const app = await start()
+    await send(app, { key: 'k' })
+    const response = await send(app, { key: 'k', ...other })
+    expect(response.status).toBe(422)
+    expect(await response.json()).toEqual({
+      error: 'idempotency_key_reused',
+      msg: 'The Idempotency-Key of this request is that of an earlier one with another body: send a new one with each new request.',
+    })
+    expect([upstream.seen.length, await used(app)]).toEqual([1, COST])
+    expect(replay(await send(app, { key: 'k' }))).toBe('1')
+  })
+
+  it('is let through where a new one is refused', async () => {
+    const app = await start()
+    for (const key of ['a', 'b', 'c', 'd']) await send(app, { key })
+    const [fresh, again] = [await send(app, { key: 'e' }), await send(app, { key: 'a' })]
+    expect([fresh.status, again.status, replay(again), await used(app)]).toEqual([429, 200, '1', 4 * COST])
+    expect((await send(app, { key: 'e' })).status).toBe(429)
+  })
+
+  it('is known by a body in chunks, one that waits for 100 Continue, and one that has the price', async () => {
+    const app = await start()
+    const chunks = () => new Blob(['{"n":1}']).stream()
+    expect(replay(await send(app, { key: 'k', body: chunks() }))).toBeNull()
+    expect(replay(await send(app, { key: 'k', body: chunks() }))).toBe('1')
+    expect(await expecting(app, 'k', '{"n":1}')).toContain('X-Tollgate-Replay: 1')
+    const priced = { key: 'k', path: '/priced', body: '{"kind":"a"}' }
+    expect([replay(await send(app, priced)), replay(await send(app, priced))]).toEqual([null, '1'])
+    expect(await used(app)).toBe(2 * COST)
+  })
+
+  it('is charged each time if its body is larger than 64 KiB, or of a length that nothing bounds', async () => {
+    const large = { key: 'k', body: 'x'.repeat(64 * 1024 + 1) }
+    const app = await start()
+    for (const _ of [1, 2]) expect(replay(await send(app, large))).toBeNull()
+    expect(await used(app)).toBe(2 * COST)
+    const unbounded = await start(RULES.replace('max_body: 1MiB', ''))
+    for (const _ of [1, 2])
+      expect(replay(await send(unbounded, { key: 'k', body: new Blob(['{"n":1}']).stream() }))).toBeNull()
+    expect(await used(unbounded)).toBe(2 * COST)
+  })
+
+  it('is charged when it comes again, if the first one never reached the service', async () => {
+    const app = await start()
+    const { port } = new URL(upstream.url)
+    await running.shift()?.()
+    expect((await send(app, { key: 'k' })).status).toBe(502)
+    await expect.poll(() => used(app)).toBe(0)
+    upstream = await startUpstream(undefined, Number(port))
+    running.unshift(() => upstream.close())
+    const [first, again] = [await send(app, { key: 'k' }), await send(app, { key: 'k' })]
+    expect([first.status, replay(first), replay(again), await used(app)]).toEqual([200, null, '1', COST])
+  })
+
+  it('is charged as long as one of its requests is, where the response decides what they cost', async () => {
+    const rules = RULES.replace('idempotency: {}', 'idempotency: {}, settle: { status: { 5xx: 0 } }')
+    const answers: ((status: number) => void)[] = []
+    await running.shift()?.()
+    upstream = await startUpstream((_seen, res) => answers.push((status) => res.writeHead(status).end()))
+    running.unshift(() => upstream.close())
+    const app = await start(rules)
+    const answered = async (...statuses: number[]) => {
+      const sent = statuses.map(() => send(app, { key: 'k', path: '/others' }))
+      await expect.poll(() => answers.length).toBe(statuses.length)
+      for (const [i, answer] of answers.splice(0).entries()) answer(statuses[i] as number)
+      return (await Promise.all(sent)).map((response) => response.headers.get('x-tollgate-charged'))
+    }
+    expect((await answered(500, 500)).sort()).toEqual(['0', null])
+    await expect.poll(() => used(app)).toBe(0)
+    expect((await answered(500, 200)).filter((charged) => charged !== null)).toHaveLength(1)
+    await sleep(50)
+    expect(await used(app)).toBe(COST)
+    expect(await answered(200)).toEqual([null])
+    expect(await used(app)).toBe(COST)
+  })
+
+  it('is let through in shadow, whatever its body', async () => {
+    const app = await start(`quota: { shadow: true }${RULES}`)
+    await send(app, { key: 'k' })
+    const other = await send(app, { key: 'k', body: 'another' })
+    expect([other.status, other.headers.get('x-tollgate-shadow'), await used(app)]).toEqual([200, 'would-refuse', COST])
+    expect(app.observations).toContainEqual({ type: 'shadow_refusal', category: 'write', scope: 'key' })
+  })
+})
+
+describe('on two gateways with one store', () => {
+  let redis: Awaited<ReturnType<typeof sharedRedis>>
+  beforeAll(async () => {
+    redis = await sharedRedis()
+  })
+  afterAll(() => redis.stop())
+
+  it('many at once are charged once, also if the reply of the store is lost', async () => {
+    const proxy = await startFaultProxy(Number(new URL(redis.url).port))
+    running.push(() => proxy.close())
+    const more = `store_options: { prefix: ${redis.prefix}, deadline: 5s }${RULES.replace('replays: 2', 'replays: 100')}`
+    const apps = [await start(more, redis.url), await start(more, redis.url.replace(/:\d+/, `:${proxy.port}`))] as const
+    for (const key of ['a', 'b', 'c']) {
+      const dropped = proxy.dropped
+      proxy.dropReply({ containing: 'once:' })
+      const sent = Array.from({ length: 40 }, (_, i) => send(apps[i % 2] as RunningApp, { key }))
+      const responses = await Promise.all(sent)
+      expect(responses.map(({ status }) => status)).toEqual(sent.map(() => 200))
+      expect(responses.filter((response) => replay(response) === null)).toHaveLength(1)
+      expect(proxy.dropped).toBeGreaterThan(dropped)
+    }
+    expect(upstream.seen).toHaveLength(3 * 40)
+    expect(await used(apps[0])).toBe(3 * COST)
+  })
+})
+
+/** Sends a request that asks whether its body is wanted. @returns all that came */
+function expecting(app: RunningApp, key: string, body: string): Promise<string> {
+  const { authorization } = bearer('alice')
+  const head = [`Host: ${new URL(app.url).host}`, `Authorization: ${authorization}`, 'Content-Type: application/json']
+  head.push(`Idempotency-Key: ${key}`, `Content-Length: ${body.length}`, 'Expect: 100-continue', 'Connection: close')
+  return rawExchange(app.url, `POST /tickets HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+}
