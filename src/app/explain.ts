@@ -162,16 +162,17 @@ function limitsOf(
   snapshot: UsageSnapshot,
   { payer, category, cost }: { payer: Payer; category: string; cost: number },
 ): ExplainedLimit[] {
-  const { personal, global } = policy.trace(category, payer, origin)
+  const { personal, organisation, global } = policy.trace(category, payer, origin)
   const i = policy.categories.indexOf(category)
+  const counters = { Personal: snapshot.personal, Organisation: snapshot.organisation, Global: snapshot.global }
   const shown = (scope: LimitResponse['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
-    const counter = (scope === 'Personal' ? snapshot.personal : snapshot.global)[i]
-    const status = windowStatus(scope, limit, counter, snapshot.at)
+    const status = windowStatus(scope, limit, counters[scope]?.[i], snapshot.at)
     const { source, steps } = limit
     return { ...status, source, steps, refuses: cost > 0 && status.used + cost > status.limit }
   }
   return [
     ...personal.map((limit) => shown('Personal', limit)),
+    ...(organisation ?? []).map((limit) => shown('Organisation', limit)),
     ...(global ?? []).map((limit) => shown('Global', limit)),
   ]
 }
@@ -225,7 +226,7 @@ function refusal(
     global: limits.global === null ? null : usages(limits.global, global),
   }
   const { user } = payer
-  const charge = { user, organisation: null, category, cost: least, limits }
+  const charge = { user, organisation: payer.organisation, category, cost: least, limits }
   const { msg, quota } = refusalBody(charge, decision, config.timeZone)
   const never = neverFits(charge, decision)
   if (never !== null) {

@@ -95,7 +95,7 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
       plan: question.plan ?? last?.plan ?? null,
       organisation: question.organisation ?? last?.organisation ?? null,
     }
-    return { view, payer, snapshot: await store.readUsage(user, view.policy.categories) }
+    return { view, payer, snapshot: await store.readUsage(user, view.policy.categories, payer.organisation) }
   })
 }
 

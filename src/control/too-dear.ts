@@ -45,9 +45,11 @@ export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
 /** A limit of 0 is how a plan is kept from a category. */
 function tooDearIn(policy: Policy, plan: string, category: string, routes: readonly Priced[]): TooDear[] {
   const { personal: everybody } = policy.limitsOf(category)
-  const { personal } = policy.limitsOf(category, plan)
+  const { personal, organisation } = policy.limitsOf(category, plan)
   const own = personal.filter(({ limit }, i) => limit > 0 && limit !== everybody[i]?.limit)
-  return among('Personal', category, own, routes).map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
+  const shared = (organisation ?? []).filter(({ limit }) => limit > 0)
+  const found = [...among('Personal', category, own, routes), ...among('Organisation', category, shared, routes)]
+  return found.map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
 }
 
 /** Of those that were set for one user: by value, or by a plan of the user's own. */
@@ -62,7 +64,7 @@ export function tooDearFor(
     const { personal } = policy.limitsFor(category, payerOf(user))
     const own = personal.filter(({ window }) => Object.hasOwn(row, window.name))
     const ofPlan = plan === undefined || !policy.plans.includes(plan) ? [] : tooDearIn(policy, plan, category, routes)
-    const isReplaced = ({ window }: TooDear) => Object.hasOwn(row, window)
+    const isReplaced = ({ scope, window }: TooDear) => scope === 'Personal' && Object.hasOwn(row, window)
     return [...among('Personal', category, own, routes), ...ofPlan.filter((each) => !isReplaced(each))]
   })
 }

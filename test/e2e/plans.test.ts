@@ -187,6 +187,54 @@ describe('the plan of a caller', () => {
   })
 })
 
+describe('an organisation', () => {
+  const TEAM = '\n  plans: { team: { personal: { read: { 1h: 4 } }, organisation: { read: { 1h: 6 } } } }'
+  const of = (user: string, org: string | null) => () =>
+    fetch(`${app.url}/x`, {
+      headers: { authorization: `Bearer ${jwtOf(user, { app: { plan: 'team' }, ...(org !== null && { org }) })}` },
+    })
+
+  it('has the limits of its members’ plan, for all of them together, whatever credential they use', async () => {
+    await app.reload(text(TEAM))
+    expect(await seen(of('alice', 'acme'))).toBe(4)
+    expect(await seen(of('bob', 'acme'))).toBe(2)
+    expect(await seen(of('carol', 'other'))).toBe(4)
+    expect(await seen(of('dave', null))).toBe(4)
+    const key = await admin('POST', '/api/tokens', { user: 'erin', name: 'n', plan: 'team', organisation: 'acme' })
+    const byKey = () => fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${key.token}` } })
+    await expect.poll(async () => (await byKey()).status, SOON).toBe(429)
+    expect(await (await byKey()).json()).toMatchObject({
+      msg: expect.stringContaining('Organisation 1-hour read quota is used up.'),
+      quota: { scope: 'Organisation', limit: 6, used: 6 },
+    })
+  })
+
+  it('is shown to administrators with each member, and explained with the line of its plan', async () => {
+    await app.reload(text(TEAM))
+    await seen(of('alice', 'acme'))
+    const limit = {
+      scope: 'Organisation',
+      limit: 6,
+      used: 4,
+      source: 'plan team',
+      steps: ['plan team (test.yaml:14): 6'],
+    }
+    await expect
+      .poll(() => admin('GET', '/api/users/alice'), SOON)
+      .toMatchObject({
+        windows: { read: [{ scope: 'Personal' }, limit, { scope: 'Global' }] },
+      })
+    const asked = '/api/explain?user=bob&method=GET&path=/x&plan=team&organisation=acme'
+    expect(await admin('GET', asked)).toMatchObject({ decision: 'accept', limits: [{ used: 0 }, limit, {}] })
+    await seen(of('bob', 'acme'))
+    expect(await admin('GET', asked)).toMatchObject({
+      decision: 'refuse',
+      limits: [{ refuses: false }, { ...limit, used: 6, refuses: true }, {}],
+      reasons: [{ code: 'refused', values: { scope: 'Organisation' } }, {}],
+    })
+  })
+})
+
 describe('an exempt caller', () => {
   const exempt = () => app.requests().map(({ user, exempt, outcome }) => [user, exempt, outcome])
 

@@ -46,13 +46,18 @@ export function userRoutes(desk: Desk): Route[] {
 
 async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const [now, payer] = await Promise.all([desk.view(user), desk.payerOf(user)])
-  const { at, personal, global } = await desk.store.readUsage(user, now.policy.categories)
-  const windows = now.policy.categories.map((category, i): [string, LimitResponse[]] => {
+  const { categories } = now.policy
+  const { at, personal, organisation, global } = await desk.store.readUsage(user, categories, payer.organisation)
+  const windows = categories.map((category, i): [string, LimitResponse[]] => {
     const trace = now.policy.trace(category, payer, now.origin)
     return [
       category,
       [
         ...trace.personal.map((limit) => ({ ...windowStatus('Personal', limit, personal[i], at), ...layers(limit) })),
+        ...(trace.organisation ?? []).map((limit) => ({
+          ...windowStatus('Organisation', limit, organisation?.[i], at),
+          ...layers(limit),
+        })),
         ...(trace.global ?? []).map((limit) => ({ ...windowStatus('Global', limit, global[i], at), ...layers(limit) })),
       ],
     ]

@@ -66,6 +66,7 @@ export const en = {
   'word.file': 'as the file',
   'word.never': 'never',
   'word.personal': 'Personal',
+  'word.organisation': 'Organisation',
   'word.global': 'Global',
   'word.category': 'Category',
   'word.window': 'Window',

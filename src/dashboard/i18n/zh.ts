@@ -65,6 +65,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'word.file': '按文件',
   'word.never': '从不',
   'word.personal': '个人',
+  'word.organisation': '组织',
   'word.global': '全局',
   'word.category': '类别',
   'word.window': '窗口',

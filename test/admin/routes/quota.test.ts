@@ -372,11 +372,15 @@ describe('a limit that some request can never fit into', () => {
   test('is reported of a plan, with its name, but for one of 0 that keeps the plan out', async () => {
     await running.stop()
     const plans =
-      '{ small: { personal: { write: { 1h: 20 }, read: { 1h: 0 } } }, same: { personal: { write: { 1h: 60 } } } }'
+      '{ small: { personal: { write: { 1h: 20 }, read: { 1h: 0 } } }, same: { personal: { write: { 1h: 60 } } }, team: { organisation: { write: { 5h: 24 } } } }'
     running = await startAdmin({ yaml: YAML.replace('quota:', `quota:\n  plans: ${plans}`) })
     const ofPlan = { plan: 'small', ...never, msg: `Plan small: ${never.msg}` }
-    expect((await get()).warnings).toEqual([ofPlan])
-    expect((await running.call('POST', '/api/quota/preview', { body: {} })).json.warnings).toEqual([ofPlan])
+    const ofTeam = { plan: 'team', scope: 'Organisation', window: '5h', limit: 24, cost: 25 }
+    expect((await get()).warnings).toMatchObject([ofPlan, ofTeam])
+    expect((await running.call('POST', '/api/quota/preview', { body: {} })).json.warnings).toMatchObject([
+      ofPlan,
+      ofTeam,
+    ])
     const put = async (set: object) =>
       (await running.call('PUT', '/api/users/alice/override', { body: { ...set, reason: 'why' } })).json.warnings
     expect(await put({ plan: 'small' })).toEqual([ofPlan])

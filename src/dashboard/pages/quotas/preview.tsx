@@ -5,6 +5,7 @@ import { lacksRoom } from '../../../quota/window.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { hashOf } from '../../logic/location.ts'
+import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { Note } from '../../ui/note.tsx'
@@ -151,10 +152,11 @@ function TooDear({ response }: { readonly response: PreviewResponse }) {
     <Note tone="warn">
       {t('preview.tooDear')}
       <ul>
-        {response.warnings.map(({ scope, category, window, limit, cost, routes, routeCount }) => (
-          <li key={`${scope} ${category} ${window}`}>
-            {t(`word.${scope === 'Personal' ? 'personal' : 'global'}`)} {category} {window}: {number(limit)} &lt;{' '}
-            {number(cost)} (<bdi>{routes.join(', ')}</bdi>
+        {response.warnings.map(({ plan, scope, category, window, limit, cost, routes, routeCount }) => (
+          <li key={`${plan} ${scope} ${category} ${window}`}>
+            {plan !== undefined && <bdi>{plan}: </bdi>}
+            {t(SCOPE_WORDS[scope])} {category} {window}: {number(limit)} &lt; {number(cost)} (
+            <bdi>{routes.join(', ')}</bdi>
             {routeCount > routes.length && `, … ${number(routeCount)}`})
           </li>
         ))}

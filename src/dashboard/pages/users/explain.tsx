@@ -1,9 +1,10 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { ExplainResponse } from '../../../admin/api.ts'
+import type { ExplainResponse, Scope } from '../../../admin/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
+import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
 import { useFocusKept } from '../../ui/focus-back.ts'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
@@ -152,7 +153,7 @@ function why({ why, reasons }: ExplainResponse, { reason, t, number, time }: Tex
   if (reason === null) return why
   function shown([name, value]: readonly [string, string | number]): readonly [string, string] {
     if (typeof value === 'number') return [name, number(value)]
-    if (name === 'scope') return [name, t(value === 'Global' ? 'word.global' : 'word.personal')]
+    if (name === 'scope') return [name, t(SCOPE_WORDS[value as Scope])]
     return [name, name === 'resetAt' ? time(wholeSecond(value)) : value]
   }
   return reasons

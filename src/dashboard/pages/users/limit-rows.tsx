@@ -1,6 +1,7 @@
 import type { LimitInForceResponse, LimitResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
+import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { Rows } from '../../ui/panel.tsx'
 import { At, Bar, Tag } from '../../ui/small.tsx'
 
@@ -31,7 +32,7 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
   return (
     <Rows label={label} head={head}>
       {limits.map((row) => {
-        const name = [t(row.scope === 'Global' ? 'word.global' : 'word.personal'), row.category, row.window]
+        const name = [t(SCOPE_WORDS[row.scope]), row.category, row.window]
           .filter((part) => part !== undefined)
           .join(' ')
         return (
