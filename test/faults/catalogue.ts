@@ -270,6 +270,21 @@ export const CATALOGUE: readonly Group[] = [
         does: 'The refund waits for the store and arrives once',
         shows: 'both faults',
       },
+      settled_and_store: {
+        fault: 'the store is out when a response says what its request cost (`settle`)',
+        does: 'The client has its response. The difference waits for the store, and is given back or charged once',
+        shows: 'outage; request line with `charged`',
+      },
+      settled_reply_lost: {
+        fault: 'the reply is lost after Redis has given back, or charged, what a response said',
+        does: 'The batch is sent again under its number: once',
+        shows: ERRORS('connection'),
+      },
+      settled_cut: {
+        fault: 'a response that says the cost in its head breaks off in its body',
+        does: 'The request costs what the head said',
+        shows: 'request line with `charged` and the reason',
+      },
     },
   },
   {

@@ -32,8 +32,9 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-backend-'))
   redis = await startRedis()
   toRedis = await startFaultProxy(redis.port)
-  upstream = await startLoggingUpstream((_seen, req, res) => {
+  upstream = await startLoggingUpstream(async ({ category }, req, res) => {
     req.resume()
+    if (category === 'settled') res.setHeader('X-Cost', await cost)
     res.writeHead(200, { 'content-length': BODY.length }).end(BODY)
   })
   toUpstream = await startFaultProxy(upstream.port)
@@ -46,7 +47,9 @@ quota:
   baselines: { personal: { c: { 1d: 1000 } }, global: { c: { 1d: 100000 } } }
   refund: ${refund}
 edge: { max_lag: 1m }
-routes: [{ match: "GET|POST /*", category: c, cost: ${COST} }]
+routes:
+  - { match: "GET|POST /*", category: c, cost: ${COST} }
+  - { match: "POST /settled/*", category: c, cost: ${COST}, settle: { header: X-Cost, max: 100 } }
 log: { requests: errors }
 `
   const start = (refund: string, port: number): Promise<Gateway> =>
@@ -63,6 +66,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** What the upstream says that a request cost; it does not respond before it knows. */
+let cost: Promise<number> | number = COST
 let users = 0
 let user: string
 let mark: number
@@ -83,6 +88,7 @@ function begin(): void {
 }
 const ask = (gateway: Gateway, method: 'GET' | 'POST' = 'POST'): Promise<Asked> =>
   client.ask(gateway.url, 'c', user, { method })
+const askSettled = (gateway: Gateway): Promise<Asked> => client.ask(gateway.url, 'settled', user)
 const seen = (): number => upstream.seen.length - mark
 async function used(gateway: Gateway = never): Promise<number> {
   type Status = { windows: { c: { used: number }[] } }
@@ -195,5 +201,65 @@ describe('between the gateway and its backend', () => {
     await expect.poll(() => unreached.readiness(), { timeout: 30_000 }).toBe('200')
     await expectHealed(unreached)
     expect(await used()).toBe(COST)
+  })
+
+  /** A request under way that costs so much in the end, when `respond` is called. */
+  async function unsettled(final: number) {
+    begin()
+    const known = Promise.withResolvers<number>()
+    cost = known.promise
+    const response = askSettled(unreached)
+    await expectUsed(COST)
+    return { response, respond: () => known.resolve(final) }
+  }
+
+  async function expectSettled(final: number): Promise<void> {
+    await expectUsed(final)
+    await expect.poll(() => unreached.readiness(), { timeout: 30_000 }).toBe('200')
+    await expectHealed(unreached)
+    expect(await used()).toBe(final + COST)
+  }
+
+  const failures = (): Promise<number> => unreached.metric('tollgate_store_errors_total{operation="settle"')
+  const FINAL_COSTS = [0, 2, 50]
+
+  fault('settled_and_store', async () => {
+    for (const final of FINAL_COSTS) {
+      const { response, respond } = await unsettled(final)
+      toRedis.blackhole()
+      respond()
+      expect(await response).toMatchObject({ status: 200, headers: { 'x-tollgate-charged': String(final) } })
+      toRedis.reset()
+      expect(await used()).toBe(COST)
+      await toRedis.heal()
+      await expectSettled(final)
+    }
+  })
+
+  fault('settled_reply_lost', async () => {
+    for (const final of FINAL_COSTS) {
+      const { response, respond } = await unsettled(final)
+      const failed = await failures()
+      // Of the batch that has a refund.
+      toRedis.dropReply({ containing: '"r":[[' })
+      respond()
+      expect(await response).toMatchObject({ status: 200 })
+      await expect.poll(failures, { timeout: 30_000 }).toBeGreaterThan(failed)
+      await expectSettled(final)
+    }
+  })
+
+  fault('settled_cut', async () => {
+    for (const gateway of [unreached, never]) {
+      begin()
+      cost = 2
+      toUpstream.cutReply(1000)
+      expect(await askSettled(gateway)).toMatchObject({ status: 0 })
+      await expectUsed(2)
+      await expect
+        .poll(() => gateway.process.lines().findLast((line) => line.msg === 'request'))
+        .toMatchObject({ outcome: 'failed', cost: COST, charged: 2 })
+      await expectHealed(gateway)
+    }
   })
 })
