@@ -235,6 +235,18 @@ export const CATALOGUE: readonly Group[] = [
         does: 'It is sent once more on a new connection (RFC 9110, 9.2.2): the backend may see it twice, it is charged once',
         shows: 'nothing',
       },
+      upstream_reply_lost_repeated: {
+        fault:
+          'an answer is lost, and the client repeats its request with its idempotency key, through another gateway',
+        does: 'It is charged once; the backend sees both',
+        shows: 'the same; `replays_total` of the other gateway',
+      },
+      upstream_refuses_repeated: {
+        fault:
+          'the backend takes no connection, and the client repeats its request by its key while the first one waits',
+        does: '502; both are given back, and a later repetition is charged',
+        shows: 'as of a backend that takes no connection',
+      },
       upstream_head_cut: {
         fault: 'an answer breaks off within its head, by reset or by end',
         does: '502; the charge stays',

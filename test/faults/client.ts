@@ -20,6 +20,8 @@ export interface Asked {
 export interface AskOptions {
   readonly method?: 'GET' | 'POST'
   readonly body?: string
+  /** Its idempotency key, which its path has too instead of an id of its own: the same request each time. */
+  readonly key?: string
 }
 
 /** Far longer than any answer may take; what is not settled by then hangs. */
@@ -40,21 +42,22 @@ function credentialOf(user: string): string {
 export class Client {
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 64 })
 
-  /** Sends `/CATEGORY/ID` with an id of its own. Never rejects. */
+  /** Sends `/CATEGORY/ID` with an id of its own, or its key. Never rejects. */
   ask(gateway: string, category: string, user: string, options: AskOptions = {}): Promise<Asked> {
     const id = `r${++asked}`
-    const { method = 'POST', body = '' } = options
+    const { method = 'POST', body = '', key } = options
     const { promise, resolve } = Promise.withResolvers<Asked>()
     let headers: http.IncomingHttpHeaders = {}
     const settle = (status: number, error: string): void => {
       clearTimeout(hangs)
       resolve({ id, gateway, category, user, status, error, headers, at: performance.now() })
     }
-    const req = http.request(`${gateway}/${category}/${id}`, {
+    const req = http.request(`${gateway}/${category}/${key ?? id}`, {
       method,
       agent: this.#agent,
       headers: {
         authorization: credentialOf(user),
+        ...(key !== undefined && { 'idempotency-key': key }),
         ...(method === 'POST' && { 'content-length': String(Buffer.byteLength(body)) }),
       },
     })

@@ -50,6 +50,7 @@ edge: { max_lag: 1m }
 routes:
   - { match: "GET|POST /*", category: c, cost: ${COST} }
   - { match: "POST /settled/*", category: c, cost: ${COST}, settle: { header: X-Cost, max: 100 } }
+  - { match: "POST /once/*", category: c, cost: ${COST}, idempotency: {} }
 log: { requests: errors }
 `
   const start = (refund: string, port: number): Promise<Gateway> =>
@@ -89,6 +90,8 @@ function begin(): void {
 const ask = (gateway: Gateway, method: 'GET' | 'POST' = 'POST'): Promise<Asked> =>
   client.ask(gateway.url, 'c', user, { method })
 const askSettled = (gateway: Gateway): Promise<Asked> => client.ask(gateway.url, 'settled', user)
+/** The one request of this user, once more. */
+const repeat = (gateway: Gateway): Promise<Asked> => client.ask(gateway.url, 'once', user, { key: user })
 const seen = (): number => upstream.seen.length - mark
 async function used(gateway: Gateway = never): Promise<number> {
   type Status = { windows: { c: { used: number }[] } }
@@ -172,6 +175,29 @@ describe('between the gateway and its backend', () => {
     await expect.poll(seen).toBe(1)
     await expectHealed(unreached)
     expect([seen(), await used()]).toEqual([2, 2 * COST])
+  })
+
+  fault('upstream_reply_lost_repeated', async () => {
+    begin()
+    toUpstream.dropReply()
+    expect(await repeat(unreached)).toMatchObject({ status: 502, error: 'bad_upstream_answer' })
+    const [again, once] = [await repeat(never), await repeat(unreached)]
+    expect([again, once].map(({ status, headers }) => [status, headers['x-tollgate-replay']])).toEqual([
+      [200, '1'],
+      [200, '1'],
+    ])
+    expect([seen(), await used()]).toEqual([3, COST])
+  })
+
+  fault('upstream_refuses_repeated', async () => {
+    begin()
+    await toUpstream.hangConnects()
+    const all = await Promise.all([repeat(unreached), repeat(unreached), repeat(unreached)])
+    for (const { status } of all) expect(status).toBe(502)
+    await expectUsed(0)
+    await toUpstream.heal()
+    expect(await repeat(unreached)).toMatchObject({ status: 200 })
+    expect([seen(), await used()]).toEqual([1, COST])
   })
 
   fault('upstream_get_again', async () => {
