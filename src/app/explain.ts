@@ -13,6 +13,7 @@ import type { UsageSnapshot } from '../quota/quota-store.ts'
 import { neverFits, type QuotaViolation, refusalBody } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
 import type { Limit } from '../quota/window.ts'
+import type { SettleRule } from '../routing/final-cost.ts'
 import type { Price } from '../routing/price.ts'
 import { because, REASONS, type Reason } from './explain-texts.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -32,7 +33,8 @@ export async function explain(
   if (!('access' in found)) return { ...about, ...NOTHING, ...found }
   const { route, access } = found
   if (access === null) return { ...about, ...NOTHING, route, decision: 'not_charged', ...because(REASONS.free) }
-  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost) }
+  const settle = access.settle === null ? {} : { settle: settleOf(access.settle) }
+  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...settle }
   const priced = priceOf(access.cost, question)
   if ('problem' in priced) {
     return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
@@ -74,6 +76,7 @@ const NOTHING = { route: null, category: null, cost: null, costs: null, limits: 
 interface Charged {
   readonly category: string
   readonly cost: Price
+  readonly settle: SettleRule | null
   readonly shadow: boolean
 }
 
@@ -116,14 +119,27 @@ function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_reques
   return code === 'no_route' || code === 'method_not_allowed' ? 'no_route' : 'bad_request'
 }
 
-function ofRoute({ match, line, tariff, shadow }: Route, isUnmatched: boolean): Found {
+function ofRoute({ match, line, tariff, settle, shadow }: Route, isUnmatched: boolean): Found {
   if (tariff === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
-  const access = tariff === null ? null : { category: tariff.category, cost: tariff.price, shadow }
+  const access = tariff === null ? null : { category: tariff.category, cost: tariff.price, settle, shadow }
   return { route: isUnmatched ? null : { match, line }, access }
 }
 
 function costsOf(cost: Price): Record<string, number> | null {
   return cost.kind === 'fixed' ? null : Object.fromEntries(cost.values)
+}
+
+function settleOf({ status, source, reading, otherwise, missing }: SettleRule): NonNullable<ExplainResponse['settle']> {
+  const isRead = source !== null
+  return {
+    status: Object.fromEntries(status),
+    header: source?.kind === 'header' ? source.field : null,
+    json: source?.kind === 'json' ? source.path : null,
+    max: isRead && 'max' in reading ? reading.max : null,
+    values: 'values' in reading ? Object.fromEntries(reading.values) : null,
+    otherwise,
+    missing,
+  }
 }
 
 /** The cost, `null` if nobody knows it, and the least that it can be. */

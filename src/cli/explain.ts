@@ -118,6 +118,7 @@ export function asText(response: ExplainResponse): string {
     '',
     `route      ${route === null ? 'none' : `${route.match}   (line ${route.line})`}`,
     ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(response)}`]),
+    ...(response.settle === undefined ? [] : [`settled    ${settleText(response.settle)}`]),
     ...(plan === undefined ? [] : [`plan       ${planText(plan)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
   ].join('\n')
@@ -137,6 +138,22 @@ function planText({ name, from, unknown }: NonNullable<ExplainResponse['plan']>)
 function costText({ cost, costs }: ExplainResponse): string {
   const table = Object.entries(costs ?? {}).map(([value, tokens]) => `${value}: ${tokens}`)
   return `${cost ?? 'by the body'}${table.length === 0 ? '' : `   (${table.join(', ')})`}`
+}
+
+/** In the order in which it is looked at. */
+function settleText({ status, header, json, max, values, otherwise, missing }: NonNullable<ExplainResponse['settle']>) {
+  const list = (amounts: Readonly<Record<string, number | 'all'>>): string =>
+    Object.entries(amounts)
+      .map(([value, tokens]) => `${shown(value)}: ${tokens}`)
+      .join(', ')
+  const field = header === null ? `JSON ${json}` : `header ${header}`
+  const isRead = header !== null || json !== null
+  return [
+    ...(Object.keys(status).length === 0 ? [] : [`by status (${list(status)})`]),
+    ...(isRead ? [`by ${shown(field)} (${values === null ? `at most ${max}` : list(values)})`] : []),
+    ...(isRead && values === null ? [] : [`otherwise ${otherwise}`]),
+    ...(isRead ? [`missing ${missing}`] : []),
+  ].join(', ')
 }
 
 function limitLines(limits: ExplainResponse['limits']): string[] {

@@ -81,13 +81,18 @@ function extensionOf({ route, charged }: Access): Json {
 
 function priceText({ charged, route }: Access): string {
   if (charged === null) return '**Quota:** public, so it asks for no credential and costs nothing.'
-  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.${repetitionText(route?.idempotency ?? null)}`
+  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.${settledText(route)}${repetitionText(route?.idempotency ?? null)}`
 }
 
 function repetitionText(idempotency: RouteConfig['idempotency']): string {
   if (idempotency === null) return ''
   const { header, forMs, replays } = idempotency
   return ` If it comes again with the same \`${header}\` and body within ${formatDuration(forMs)}, that costs nothing, ${replays === 1 ? 'once' : `${replays} times`}.`
+}
+
+function settledText(route: RouteConfig | null): string {
+  if (route?.settle == null) return ''
+  return ' That is reserved: what it costs is known by its response, and told by `X-Tollgate-Charged` if that is known when the response begins.'
 }
 
 function costText(cost: Cost): string {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ExplainResponse } from '../../src/admin/api.ts'
+import { asText } from '../../src/cli/explain.ts'
 import { zhReasons } from '../../src/dashboard/i18n/zh.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { type Running, startAdmin, YAML } from './running.ts'
@@ -48,6 +49,34 @@ test('a request is explained with rule, line, cost and every limit, as the contr
     'Global 1h',
     'Global 5h',
   ])
+})
+
+test('a cost that the response decides is explained as a reserve, with what decides', async () => {
+  const rule = 'settle: { status: { 4xx: 1 }, json: returnCode, values: { 1: all }, otherwise: 0 }'
+  await other((yaml) => yaml.replace('category: write, cost: 15', `category: write, cost: 15, ${rule}`))
+  const response = await explain('POST', '/v1/music/upsert')
+  expect(response).toMatchObject({ cost: 15, decision: 'accept' })
+  expect(response.settle).toEqual({
+    status: { '4xx': 1 },
+    header: null,
+    json: 'returnCode',
+    max: null,
+    values: { 1: 'all' },
+    otherwise: 0,
+    missing: 0,
+  })
+  expect(asText(response)).toContain(
+    'cost       15\nsettled    by status (4xx: 1), by JSON returnCode (1: all), otherwise 0, missing 0\n',
+  )
+  expect(await explain('POST', '/v1/user/music')).not.toHaveProperty('settle')
+})
+
+test.each([
+  ['{ header: X-Tokens-Used, max: 500 }', 'by header x-tokens-used (at most 500), missing all'],
+  ['{ status: { 2xx: all, 503: 2 }, otherwise: 0 }', 'by status (503: 2, 2xx: all), otherwise 0'],
+])('settle: %s is explained in one line', async (rule, text) => {
+  await other((yaml) => yaml.replace('category: write, cost: 15', `category: write, cost: 15, settle: ${rule}`))
+  expect(asText(await explain('POST', '/v1/music/upsert'))).toContain(`settled    ${text}\n`)
 })
 
 test('a value of mode custom is explained with its line, like a baseline', async () => {

@@ -211,6 +211,14 @@ describe('rules that describe nothing known', () => {
     expect(document.paths['/a/{x}'].post.parameters).toMatchObject([{ name: 'x' }])
   })
 
+  test('whose response decides the cost say so', () => {
+    const rest = `${QUOTA}\nroutes: [{ match: POST /a, category: read, cost: 9, settle: { status: { 4xx: 1 } } }]`
+    const { description } = documentOf(rest).paths['/a'].post
+    expect(description).toBe(
+      '**Quota:** category `read`, costs 9 tokens. That is reserved: what it costs is known by its response, and told by `X-Tollgate-Charged` if that is known when the response begins.',
+    )
+  })
+
   test('priced by the body have an example that can be sent', () => {
     const rest = `${QUOTA}\nroutes: [{ match: POST /buy, category: read, cost: { body: id, values: { 2: 10, x: 3 } } }]`
     expect(documentOf(rest).paths['/buy'].post.requestBody.content['application/json']).toEqual({

@@ -54,6 +54,25 @@ export const reasonCode = z.enum([
 
 export const reasonValues = byName(z.union([z.string(), z.number()]))
 
+/** Tokens, or all that is reserved. */
+const amount = z.union([count, z.literal('all')])
+
+/** What the response decides of the cost. */
+export const settle = z.strictObject({
+  /** By status or class. It comes first. */
+  status: byName(amount),
+  /** The field that is read; `null` for none. */
+  header: z.string().nullable(),
+  /** The path of the member that is read; `null` for none. */
+  json: z.string().nullable(),
+  /** The most tokens; `null` if it does not say tokens. */
+  max: count.nullable(),
+  /** By the values that it may have; `null` if it says tokens. */
+  values: byName(amount).nullable(),
+  otherwise: amount,
+  missing: amount,
+})
+
 export const explain = name(
   z.strictObject({
     user: z.string(),
@@ -66,6 +85,8 @@ export const explain = name(
     cost: count.nullable(),
     /** By the text of the body's field, if the cost depends on it. */
     costs: byName(count).nullable(),
+    /** Only for a rule with `settle`: the cost is a reserve. */
+    settle: settle.optional(),
     /** Only with `quota.plans`. */
     plan: planInForce.optional(),
     decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
