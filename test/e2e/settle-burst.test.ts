@@ -1,0 +1,119 @@
+import type http from 'node:http'
+import { Agent, fetch } from 'undici'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { usageOf } from '../../src/quota/counter.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
+import { startRedis } from '../setup/redis.ts'
+import { createRandom } from '../simulate/random.ts'
+import { type RunningApp, SECRET, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
+import { jwtOf } from './jwt.ts'
+
+/** What is counted in all three scopes is what the upstream said, by its own log, whatever is lost on the way to the store. */
+
+const RESERVE = 10
+const MAX = 40
+const USERS = Array.from({ length: 12 }, (_, i) => ({ user: `user-${i}`, org: `org-${i % 3}` }))
+const REQUESTS = 900
+const HOUR = { name: '1h', seconds: 3600 }
+
+let redis: Awaited<ReturnType<typeof startRedis>>
+let proxies: FaultProxy[]
+let store: Store
+let upstream: Upstream
+/** What each request costs by the upstream's log, by its path. */
+let said: Map<string, number>
+beforeAll(async () => {
+  redis = await startRedis()
+  proxies = await Promise.all([1, 2, 3].map(() => startFaultProxy(redis.port)))
+  store = openRedisStore({ url: redis.url, prefix: 'settle', deadlineMs: 5000, observe: () => {} })
+  await vi.waitFor(() => store.ping(), { timeout: 30_000 })
+  said = new Map()
+  const random = createRandom(33)
+  upstream = await startUpstream(({ url }, res) => {
+    if (said.has(url)) throw new Error(`${url} came twice`)
+    said.set(url, respond(res, random.integer(0, 5), random.integer(0, MAX + 10)))
+  })
+})
+afterAll(async () => {
+  await store.close()
+  await upstream.close()
+  await Promise.all(proxies.map((proxy) => proxy.close()))
+  await redis.stop()
+})
+
+/** @returns what the request costs by it */
+function respond(res: http.ServerResponse, kind: number, tokens: number): number {
+  const body = JSON.stringify({ usage: { tokens } })
+  switch (kind) {
+    case 0:
+      res.writeHead(500).end(body)
+      return 0
+    case 1:
+      res.writeHead(404).end(body)
+      return 1
+    case 2:
+      res.socket?.destroy()
+      // The client gets 502.
+      return 0
+    case 3:
+      res.end('no JSON')
+      return RESERVE
+    default:
+      res.write(body.slice(0, 5))
+      res.end(body.slice(5))
+      return Math.min(tokens, MAX)
+  }
+}
+
+function start(proxy: FaultProxy): Promise<RunningApp> {
+  const limits = '{ c: { 1h: 700 } }'
+  const text = yaml(
+    upstream.url,
+    `
+store_options: { prefix: settle, deadline: 5s }
+quota:
+  baselines: { personal: ${limits}, global: { c: { 1h: 100000 } } }
+  plans: { team: { personal: ${limits}, organisation: { c: { 1h: 2500 } } } }
+  default_plan: team
+edge: { max_in_flight: 5000, max_lag: 1m }
+routes: [{ match: POST /*, category: c, cost: ${RESERVE}, settle: { status: { 4xx: 1, 5xx: 0 }, json: usage.tokens, max: ${MAX} } }]`,
+    `redis://127.0.0.1:${proxy.port}`,
+  ).replace(`secret: ${SECRET},`, `secret: ${SECRET}, organisation_claim: org,`)
+  return startApp(text)
+}
+
+it('requests over 3 gateways that lose replies of one Redis are counted with what the upstream said', async () => {
+  const apps = await Promise.all(proxies.map(start))
+  const dispatcher = new Agent({ connections: 60 })
+  const credentials = USERS.map(({ user, org }) => ({ authorization: `Bearer ${jwtOf(user, { org })}` }))
+  const paid = new Map<string, (typeof USERS)[number]>()
+  const statuses = new Map<number, number>()
+  let next = 0
+  async function client(): Promise<void> {
+    for (let i = next++; i < REQUESTS; i = next++) {
+      const path = `/r${i}`
+      paid.set(path, USERS[i % USERS.length] as (typeof USERS)[number])
+      const headers = credentials[i % USERS.length] ?? {}
+      const response = await fetch(`${apps[i % 3]?.url}${path}`, { method: 'POST', headers, dispatcher })
+      await response.text()
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
+      if (i % 40 === 0) proxies[i % 3]?.dropReply({ containing: '"p":' })
+    }
+  }
+  await Promise.all(Array.from({ length: 30 }, client))
+  await dispatcher.close()
+  await Promise.all(apps.map((app) => app.stop()))
+
+  // There is something to see: refusals, failures, and replies that were lost.
+  for (const status of [200, 404, 429, 500, 502]) expect(statuses.get(status), `${status}`).toBeGreaterThan(0)
+  expect(apps.flatMap(({ observations }) => observations).some(({ type }) => type === 'outcome_unknown')).toBe(true)
+  const sum = (of: (each: (typeof USERS)[number]) => boolean): number =>
+    [...said].reduce((all, [path, tokens]) => (of(paid.get(path) ?? { user: '', org: '' }) ? all + tokens : all), 0)
+  for (const { user, org } of USERS) {
+    const { at, personal, organisation, global } = await store.readUsage(user, ['c'], org)
+    const used = [personal, organisation, global].map((of) => usageOf(of?.[0] ?? [], HOUR, at).used)
+    expect(used, user).toEqual([sum((each) => each.user === user), sum((each) => each.org === org), sum(() => true)])
+  }
+})
