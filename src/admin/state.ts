@@ -29,6 +29,8 @@ export interface Setup {
   readonly unmatched: RoutesResponse['unmatched']['kind']
   /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
   readonly cheapest: ReadonlyMap<string, number>
+  /** Users to whom nothing is charged. */
+  readonly exempt: ReadonlySet<string>
   /** What the requests cost that the quota may refuse, in the order of the file. */
   readonly priced: readonly Priced[]
 }

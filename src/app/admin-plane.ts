@@ -102,6 +102,7 @@ export function setupOf(config: Config): Setup {
     routes: routes.map(routeLine),
     unmatched: unmatched.kind,
     priced,
+    exempt: new Set(quota.exempt?.users),
     cheapest: cheapestOf(priced),
   }
 }

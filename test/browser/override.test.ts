@@ -63,6 +63,31 @@ test('an override changes the limit of its user', async () => {
   brief = { open, end }
 })
 
+test('an override gives a plan, and says which windows it would block', async () => {
+  const quota = QUOTA.replace('quota: {', 'quota: { plans: { small: { personal: { read: { 1h: 4 } } }, pro: {} },')
+  await stage.app.reload(configOf(stage.upstream.url, { rest: quota }))
+  try {
+    expect(await client('paula')).toEqual({ status: 200 })
+    await show('paula')
+    const plan = page.getByLabel('Plan', { exact: true })
+    const options = () => plan.locator('option').allInnerTexts()
+    await expect.poll(options, SOON).toEqual(['as the credential says', 'small', 'pro'])
+    await plan.selectOption('small')
+    await page.getByRole('textbox', { name: 'Reason' }).fill('a small contract')
+    await button('Review').click()
+    const review = page.getByRole('region', { name: 'What this change does' })
+    await expect.poll(() => review.innerText(), SOON).toMatch(/plan none\s*→\s*small/)
+    expect(await review.innerText()).toContain('read 1h: 4 used already')
+    await button('Set the override').click()
+    await page.getByText('The override is set.').waitFor()
+    await expect.poll(() => client('paula'), SOON).toEqual({ status: 429, limit: 4 })
+    expect(await plan.inputValue()).toBe('small')
+    await expect.poll(limitShown, SOON).toBe('4')
+  } finally {
+    await stage.app.reload(configOf(stage.upstream.url))
+  }
+})
+
 test('an override that is set while its user cannot be read is told as set all the same', async () => {
   await show('sam')
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }

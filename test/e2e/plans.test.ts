@@ -251,6 +251,17 @@ describe('an exempt caller', () => {
     })
   })
 
+  it('is not blocked by what it has used before', async () => {
+    await app.reload(text('\n  default_plan: free\n  plans: { free: {} }'))
+    expect(await seen(() => get('monitoring'))).toBe(3)
+    const blocked = async () => (await admin('POST', '/api/quota/preview', {})).blockedCount
+    const shown = async () => (await admin('GET', '/api/users')).users.map((each: { blocked: boolean }) => each.blocked)
+    expect([await blocked(), await shown()]).toEqual([1, [true]])
+    await app.reload(text('\n  exempt: { users: [monitoring] }'))
+    expect([await blocked(), await shown()]).toEqual([0, [false]])
+    expect(await seen(() => get('monitoring'))).toBe(6)
+  })
+
   it('by its address, as a trusted proxy names it, is one whoever it is, and nobody else is', async () => {
     expect(await seen(() => get('alice', null, '/x', { 'x-forwarded-for': '192.0.2.7' }))).toBe(6)
     expect(exempt()).toEqual(Array(6).fill(['alice', 'address', 'forwarded']))

@@ -27,18 +27,18 @@ afterEach(async () => {
   server.close()
 })
 
-const text = (edge = '', route = ''): string =>
+const text = (edge = '', route = '', quota = ''): string =>
   yaml(
     `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     `
 edge: { ${edge} }
-quota: { baselines: { personal: { read: { 1h: 10, 1d: 100 } }, global: { read: { 1h: 99, 1d: 999 } } } }
+quota: { baselines: { personal: { read: { 1h: 10, 1d: 100 } }, global: { read: { 1h: 99, 1d: 999 } } }, ${quota} }
 routes: [{ match: GET /free, category: read, cost: 0 }, { match: GET /live, category: read, cost: 2, ${route} }, { match: GET /pub, public: true }]
 drain: { timeout: 100ms }`,
   )
 
-async function start(edge?: string, route?: string): Promise<void> {
-  app = await startApp(text(edge, route))
+async function start(edge?: string, route?: string, quota?: string): Promise<void> {
+  app = await startApp(text(edge, route, quota))
 }
 
 async function open(headers: Record<string, string>, path = '/live'): Promise<WebSocket> {
@@ -158,12 +158,14 @@ describe('a tunnel is ended', () => {
     expect(ended()).toEqual(['age', 'age'])
   })
 
-  it('where the quota refuses tunnel_charge; until then it costs the same again and again', async () => {
-    await start('', 'tunnel_charge: 1s')
+  it('where the quota refuses tunnel_charge; until then it costs the same again and again, unless its user is exempt', async () => {
+    await start('', 'tunnel_charge: 1s', 'exempt: { users: [monitoring] }')
     const neighbour = await open({}, '/pub')
+    await admin('PUT', 'users/monitoring/override', { read: { '1d': 0 }, reason: 'test' })
+    const exempt = await open(bearer('monitoring'))
     const ws = await open(bearer('alice'))
     await isClosed(ws)
-    expect([await echoes(neighbour), ended()]).toEqual([true, ['quota']])
+    expect([await echoes(neighbour), await echoes(exempt), ended()]).toEqual([true, true, ['quota']])
     expect(app.observations.filter(({ type }) => type === 'tokens_charged')).toHaveLength(5)
     expect(app.requests()).toEqual([expect.objectContaining({ cost: 10, httpStatus: 101 })])
     const windows = (await (await fetch(`${app.url}/me/quota`, { headers: bearer('alice') })).json()) as {

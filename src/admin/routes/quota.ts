@@ -101,6 +101,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
     now: policy(settings),
     next: policy(next.settings),
     cheapest: setup.cheapest,
+    exempt: setup.exempt,
     shadow: { now: shadow, next: next.shadow },
     signal,
   })

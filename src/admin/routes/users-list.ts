@@ -186,10 +186,16 @@ function userLine(
         .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
     ]),
   )
-  const blocked = Object.entries(windows).some(([category, each]) =>
+  const isFull = Object.entries(windows).some(([category, each]) =>
     each.some((window) => lacksRoom(window, setup.cheapest.get(category))),
   )
-  return { user, ...planShown(policy, payer), windows, override: overrideOf(state, user), blocked }
+  return {
+    user,
+    ...planShown(policy, payer),
+    windows,
+    override: overrideOf(state, user),
+    blocked: isFull && !setup.exempt.has(user),
+  }
 }
 
 function writePlace({ phase, step, after }: Place): string {
