@@ -51,6 +51,10 @@ export type OverrideSetResponse = Of<typeof schemas.overrideSet>
 export type UsersResponse = Of<typeof schemas.users>
 /** GET /api/users/{id} */
 export type UserResponse = Of<typeof schemas.user>
+/** GET /api/organisations?query=&limit=&cursor= */
+export type OrganisationsResponse = Of<typeof schemas.organisations>
+/** GET /api/organisations/{id} */
+export type OrganisationResponse = Of<typeof schemas.organisation>
 /** GET /api/in-force/users?query=&limit= */
 export type OverridesInForceResponse = Of<typeof schemas.overridesInForce>
 /** GET /api/in-force/users/{id} */

@@ -22,6 +22,7 @@ import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
 import { failureRoutes } from './routes/failures.ts'
 import { nowRoutes } from './routes/now.ts'
+import { organisationRoutes } from './routes/organisations.ts'
 import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
 import { tokenRoutes } from './routes/tokens.ts'
@@ -80,6 +81,7 @@ export function routesOf(options: AdminOptions, login: Login): Route[] {
     ...sessionRoutes(login, options.now, options.certificate != null),
     ...quotaRoutes(desk),
     ...userRoutes(desk),
+    ...organisationRoutes(desk),
     ...inForceRoutes(desk),
     ...explainRoutes(desk, options.explain),
     ...nowRoutes(desk, options.now),

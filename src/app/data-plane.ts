@@ -181,7 +181,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const listener = openGatewayListener({ config, certificate, gateway, observe, shares, current: () => state.current })
   livePolicy.control.followChanges((change) => {
     const emptied = emptiedBy(change, state.current.config.quota.windows)
-    if (emptied !== null) ledger.emptied(emptied.category, emptied.seconds)
+    if (emptied !== null) ledger.emptied(emptied.category, emptied.seconds, emptied.organisation)
   })
   const heartbeat = createHeartbeat({ store, instance, version, state: () => reportOf(plane) })
   follow(heartbeat.observer)

@@ -12,9 +12,11 @@ export type Change =
   /** A gateway token was made or revoked: only recorded, the token store has done it. */
   | { readonly kind: 'token_created' | 'token_revoked'; readonly id: string; readonly to: unknown }
 
-/** Empties windows that all users share. The store works out what was used in them, by their names: `from` of the audit. */
+/** Empties windows that users share. The store works out what was used in them, by their names: `from` of the audit. */
 export interface QuotaReset {
   readonly kind: 'quota_reset'
+  /** Whose users share them; missing for those of all users. */
+  readonly organisation?: string
   readonly category: string
   /** Those to be emptied. */
   readonly windows: readonly Window[]
@@ -25,26 +27,39 @@ export interface QuotaReset {
 /** Whom or what a change is about. */
 export function subjectOf(change: Change): string | null {
   if (change.kind === 'settings') return null
-  if (change.kind === 'quota_reset') return `${GLOBAL}${change.category}`
+  if (change.kind === 'quota_reset') {
+    const { organisation, category } = change
+    return organisation === undefined ? `${GLOBAL}${category}` : `${ORGANISATION}${category}:${organisation}`
+  }
   return 'user' in change ? change.user : change.id
 }
 
-/** Before the category, in the subject of a `quota_reset`. */
+/** Before the category, in the subject of a `quota_reset`. Behind a category comes a colon, which none holds, and the organisation. */
 const GLOBAL = 'global:'
+const ORGANISATION = 'organisation:'
 
 /**
- * The windows that a `quota_reset` has emptied: their lengths, in seconds; NaN for a name that nobody here knows. `null` for a
- * change of another kind.
+ * The windows that a `quota_reset` has emptied: their lengths, in seconds; NaN for a name that nobody here knows.
+ * `organisation` is `null` for windows of everybody. The whole is `null` for a change of another kind.
  * @param known windows by the names of this process's configuration
  */
 export function emptiedBy(
   { what, subject, to }: AuditEntry,
   known: readonly Window[],
-): { readonly category: string; readonly seconds: readonly number[] } | null {
+): {
+  readonly organisation: string | null
+  readonly category: string
+  readonly seconds: readonly number[]
+} | null {
   if (what !== 'quota_reset' || subject === null || !isObject(to)) return null
   const lengthOf = (name: string): number =>
     known.find((window) => window.name === name)?.seconds ?? Number(/^(\d+)s$/.exec(name)?.[1])
-  return { category: subject.slice(GLOBAL.length), seconds: Object.keys(to).map(lengthOf) }
+  const seconds = Object.keys(to).map(lengthOf)
+  if (!subject.startsWith(ORGANISATION)) {
+    return { organisation: null, category: subject.slice(GLOBAL.length), seconds }
+  }
+  const behind = subject.indexOf(':', ORGANISATION.length)
+  return { organisation: subject.slice(behind + 1), category: subject.slice(ORGANISATION.length, behind), seconds }
 }
 
 /** Whoever runs `tollgate` with a subcommand on the store: it has no log. */
@@ -65,7 +80,7 @@ export interface AuditEntry {
   readonly at: number
   readonly who: string
   readonly what: Change['kind']
-  /** The user, the id of the token, or `global:` and a category; `null` for settings. */
+  /** The user, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings. */
   readonly subject: string | null
   /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown

@@ -1,11 +1,17 @@
-import type { Charge, Decision } from './charge.ts'
+import { type Charge, type Decision, SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { endOf, type Limit, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
-export type Scope = (typeof SCOPES)[number]
+/** The scopes as a response names them. */
+export const SCOPE_TITLES = {
+  personal: 'Personal',
+  organisation: 'Organisation',
+  global: 'Global',
+} as const satisfies Record<ScopeName, string>
+export type Scope = (typeof SCOPE_TITLES)[ScopeName]
 
 /** In the order in which they are named. */
-export const SCOPES = ['Personal', 'Organisation', 'Global'] as const
+const SCOPES: readonly Scope[] = SCOPE_NAMES.map((name) => SCOPE_TITLES[name])
 
 /** The `quota` object of the 429 body. */
 export interface QuotaViolation {

@@ -8,6 +8,7 @@ import {
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
 import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
 import type { Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
+import { usageOf } from '../../src/quota/counter.ts'
 import type { QuotaStore } from '../../src/quota/quota-store.ts'
 import type { Window } from '../../src/quota/window.ts'
 import { limits } from '../quota/quota-store.suite.ts'
@@ -384,6 +385,32 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       const [minute, day] = [byLength.get(60) ?? 0, byLength.get(86_400) ?? 0]
       return { personal: personal[0]?.map(({ used }) => used), minute, day }
     }
+
+    it('of an organisation leaves those of its users, of all users and of other organisations alone', async () => {
+      const theirs: Limits = { ...of, organisation: of.personal }
+      const chargeIn = (organisation: string, category = 'read') => ({
+        ...charge(3, category, 'alice', theirs),
+        organisation,
+      })
+      await settle([chargeIn('acme'), chargeIn('other'), chargeIn('acme', 'write')])
+      const change = {
+        kind: 'quota_reset',
+        organisation: 'acme',
+        category: 'read',
+        windows: [minute, day],
+        all: true,
+      } as const
+      expect(await done(change)).toMatchObject({ subject: 'organisation:read:acme', from: { '1m': 3, '1d': 3 } })
+      const usedBy = async (organisation: string) => {
+        const { at, ...usage } = await under.store.readUsage('alice', ['read', 'write'], organisation)
+        return usage.organisation?.map((counter) => usageOf(counter, day, at).used)
+      }
+      expect([await usedBy('acme'), await usedBy('other')]).toEqual([
+        [0, 3],
+        [3, 0],
+      ])
+      expect(await used()).toEqual({ personal: [6, 6], minute: 6, day: 6 })
+    })
 
     it('empties them all, says what was used, and leaves users and other categories alone', async () => {
       await settle([charge(7), charge(2, 'write')])

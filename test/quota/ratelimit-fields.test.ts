@@ -27,6 +27,22 @@ const decision = (personal: Usage[], global: Usage[] | null): Decision => ({
   global,
 })
 
+it('the windows of an organisation stand between those of the user and those of everybody', () => {
+  const limits: Limits = {
+    ...LIMITS,
+    personal: LIMITS.personal.slice(0, 1),
+    organisation: [{ window: DAY, limit: 50 }],
+  }
+  const usage = { startedAt: AT, used: 7 }
+  const used = { accepted: true, at: AT, personal: [usage], organisation: [usage], global: [usage] }
+  expect(rateLimitPolicy('read', limits, AT)).toBe(
+    '"personal-read-1h";q=120;w=3600, "organisation-read-1d";q=50;w=86400, "global-read-1h";q=12000;w=3600',
+  )
+  expect(rateLimit('read', limits, used)).toBe(
+    '"personal-read-1h";r=113;t=3600, "organisation-read-1d";r=43;t=86400, "global-read-1h";r=11993;t=3600',
+  )
+})
+
 describe('RateLimit-Policy', () => {
   it('names each window with its quota and its length in seconds', () => {
     expect(rateLimitPolicy('read', LIMITS, AT)).toBe(

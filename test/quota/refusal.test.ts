@@ -18,18 +18,29 @@ function refused(
   personal: readonly Row[],
   global: readonly Row[] | null = null,
   category = 'read',
+  organisation: readonly Row[] | null = null,
 ): [Charge, Decision] {
   const limits = (rows: readonly Row[]): Limit[] => rows.map(([window, limit]) => ({ window, limit }))
   const usages = (rows: readonly Row[]): Usage[] => rows.map(([, , usage]) => usage)
   return [
     {
       user: 'alice',
-      organisation: null,
+      organisation: organisation && 'acme',
       category,
       cost,
-      limits: { personal: limits(personal), organisation: null, global: global && limits(global) },
+      limits: {
+        personal: limits(personal),
+        organisation: organisation && limits(organisation),
+        global: global && limits(global),
+      },
     },
-    { accepted: false, at: AT, personal: usages(personal), organisation: null, global: global && usages(global) },
+    {
+      accepted: false,
+      at: AT,
+      personal: usages(personal),
+      organisation: organisation && usages(organisation),
+      global: global && usages(global),
+    },
   ]
 }
 const reported = (of: [Charge, Decision]): string => {
@@ -37,6 +48,35 @@ const reported = (of: [Charge, Decision]): string => {
   return `${scope} ${window}`
 }
 const message = (of: [Charge, Decision], timeZone: string): string => refusalBody(...of, timeZone).msg
+
+describe('a refusal by an organisation', () => {
+  const full = (window: Limit['window'], startedAt = STARTED): Row => [window, 10, { startedAt, used: 10 }]
+  const room: Row = [HOUR, 10, IDLE]
+
+  it('says that the quota of the organisation is used up', () => {
+    const { msg, quota } = refusalBody(...refused(4, [room], [room], 'read', [full(HOUR)]), 'Asia/Shanghai')
+    expect(msg).toBe(
+      'Organisation 1-hour read quota is used up. Requests may continue after 2026-08-06 23:06:26 Asia/Shanghai (UTC+8).',
+    )
+    expect(quota).toMatchObject({ scope: 'Organisation', window: '1h', limit: 10, used: 10, requested: 4 })
+  })
+
+  it('comes behind the personal scope and before the global one if they reset at the same moment', () => {
+    expect(reported(refused(4, [full(HOUR)], [full(HOUR)], 'read', [full(HOUR)]))).toBe('Personal 1h')
+    expect(reported(refused(4, [room], [full(HOUR)], 'read', [full(HOUR)]))).toBe('Organisation 1h')
+  })
+
+  it('is named before the others if it resets later', () => {
+    expect(reported(refused(4, [full(HOUR)], [full(HOUR)], 'read', [full(DAY)]))).toBe('Organisation 1d')
+    expect(reported(refused(4, [full(HOUR)], [full(DAY)], 'read', [full(HOUR)]))).toBe('Global 1d')
+  })
+
+  it('says that waiting does not help if its limit is below the cost', () => {
+    expect(message(refused(11, [[HOUR, 20, IDLE]], null, 'read', [room]), 'UTC')).toBe(
+      'This request costs 11 read tokens, more than the Organisation 1-hour limit of 10 ever allows; waiting does not help.',
+    )
+  })
+})
 
 describe('the body of a 429', () => {
   it('is the example of the contract, to the letter', () => {

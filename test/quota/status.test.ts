@@ -101,6 +101,28 @@ describe('the quota status', () => {
     ])
   })
 
+  it('shows the windows of the organisation of the caller behind the personal ones, if the plan limits it', () => {
+    const table = new Map([['read', new Map([['1h', 50]])]])
+    const plans = new Map([['team', { personal: new Map(), organisation: table }]])
+    const ofTeam = createPolicy({ ...SETTINGS(true), plans })
+    const organisation = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
+    const { windows } = quotaStatus(
+      ofTeam,
+      { ...NOTHING, organisation },
+      { user: 'bob', organisation: 'acme', plan: 'team' },
+    )
+    const shown = (category: string) =>
+      windows[category]?.map(({ scope, window, used }) => `${scope} ${window} ${used}`)
+    expect(shown('read')).toEqual([
+      'Personal 1h 0',
+      'Personal 1d 0',
+      'Organisation 1h 20',
+      'Global 1h 0',
+      'Global 1d 0',
+    ])
+    expect(shown('write')).toEqual(['Personal 1h 0', 'Personal 1d 0', 'Global 1h 0', 'Global 1d 0'])
+  })
+
   it('never says that less than nothing remains, also if a limit was lowered', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 500 }], []]
     expect(quotaStatus(policy(), { ...NOTHING, personal }, payerOf('bob')).windows.read?.[0]).toMatchObject({

@@ -1,5 +1,6 @@
 import type { QuotaReset } from '../../control/control-store.ts'
 import { categoriesOf } from '../../control/settings.ts'
+import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { isObject } from '../../lib/json.ts'
 import { didYouMean } from '../../lib/suggest.ts'
 import type { QuotaResetResponse } from '../api.ts'
@@ -8,14 +9,14 @@ import { type Fields, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'
 
-/** The route that empties windows which all users share. */
+/** The route that empties windows which users share: all users, or those of one organisation. */
 export function quotaResetRoute(desk: Desk): Route {
   return {
     method: 'POST',
     path: '/api/quota/reset',
     guard: 'change',
     doc: {
-      summary: 'Empties the global windows of a category, or one of them',
+      summary: 'Empties the windows of a category that all users share, or those of an organisation, or one of them',
       body: schemas.quotaResetBody,
       responses: { 200: schemas.quotaReset },
     },
@@ -35,11 +36,12 @@ function readReset({ setup }: Desk, body: unknown): Fields<QuotaReset> {
   if (elsewhere.length > 0) return { problems: elsewhere }
   const fields = readFields(schemas.quotaResetBody, body)
   if ('problems' in fields) return fields
-  const { category, window } = fields.data
+  const { scope, organisation, category, window } = fields.data
   const { quota } = setup()
   const { windows } = quota
   const named = windows.filter(({ name }) => window === undefined || name === window)
   const problems = [
+    ...problemsOfScope(scope, organisation),
     ...unknownName('category', category, categoriesOf(quota)),
     ...(window === undefined
       ? []
@@ -50,18 +52,26 @@ function readReset({ setup }: Desk, body: unknown): Fields<QuotaReset> {
         )),
   ]
   if (problems.length > 0) return { problems }
-  return { data: { kind: 'quota_reset', category, windows: named, all: window === undefined } }
+  const whose = organisation === undefined ? {} : { organisation }
+  return { data: { kind: 'quota_reset', ...whose, category, windows: named, all: window === undefined } }
 }
 
-const OTHERS = {
-  organisation: 'there are no organisations yet: the one scope that users share is "global"',
-  user: 'the windows of one user are emptied by POST /api/users/{id}/reset',
-}
-
-/** Scopes of a body whose windows are emptied elsewhere, or not yet. */
+/** The windows of one user are emptied elsewhere. */
 function problemsOfOthers(body: unknown): FieldProblem[] {
-  if (!isObject(body)) return []
-  return Object.entries(OTHERS).flatMap(([path, msg]) => (Object.hasOwn(body, path) ? [{ path, msg }] : []))
+  if (!isObject(body) || !Object.hasOwn(body, 'user')) return []
+  return [{ path: 'user', msg: 'the windows of one user are emptied by POST /api/users/{id}/reset' }]
+}
+
+function problemsOfScope(scope: 'global' | 'organisation', organisation: string | undefined): FieldProblem[] {
+  const path = 'organisation'
+  if (scope === 'organisation' && organisation === undefined) return [{ path, msg: 'names none: give the id of one' }]
+  if (organisation !== undefined && !isUserId(organisation)) {
+    return [{ path, msg: `must be an organisation: ${USER_ID}` }]
+  }
+  if (scope === 'global' && organisation !== undefined) {
+    return [{ path, msg: 'is given with the scope "global": set the scope to "organisation", or leave it out' }]
+  }
+  return []
 }
 
 function unknownName(path: 'category' | 'window', name: string, known: readonly string[]): FieldProblem[] {

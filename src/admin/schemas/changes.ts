@@ -12,20 +12,22 @@ export const optionalReason = name(
   'Why a change is made. May be left out.',
 )
 
-const OF_ONE_USER = 'the windows of one user are emptied by POST /api/users/{id}/reset'
-const SCOPES_TO_RESET: Readonly<Record<string, string>> = {
-  personal: `must be "global": ${OF_ONE_USER}`,
-  organisation: 'must be "global": there are no organisations yet',
-}
-
 /** Says what is meant by a scope whose windows cannot be emptied here. */
 function scopeError(input: unknown): string {
-  return (typeof input === 'string' && SCOPES_TO_RESET[input.toLowerCase()]) || 'must be "global"'
+  const must = 'must be "global" or "organisation"'
+  if (typeof input !== 'string' || input.toLowerCase() !== 'personal') return must
+  return `${must}: the windows of one user are emptied by POST /api/users/{id}/reset`
 }
 
 export const quotaResetBody = name(
   z.strictObject({
-    scope: z.literal('global', { error: ({ input }) => scopeError(input) }).meta({ description: 'Whose windows' }),
+    scope: z
+      .enum(['global', 'organisation'], { error: ({ input }) => scopeError(input) })
+      .meta({ description: 'Whose windows: those of all users, or of one organisation' }),
+    organisation: z
+      .string({ error: 'must be the id of an organisation' })
+      .optional()
+      .meta({ description: 'Its id; only with that scope' }),
     category: z.string({ error: 'must be the name of a category' }),
     window: z
       .string({ error: 'must be the name of a window' })
@@ -34,7 +36,7 @@ export const quotaResetBody = name(
     reason,
   }),
   'QuotaResetBody',
-  'Which windows of all users together are to be emptied, and why.',
+  'Which windows of all users together, or of one organisation, are to be emptied, and why.',
 )
 
 export const quotaReset = name(

@@ -427,7 +427,7 @@ export const en = {
   'audit.settings': 'Settings',
   'audit.override': 'Override of',
   'audit.reset': 'Reset of',
-  'audit.quota_reset': 'Global windows emptied:',
+  'audit.quota_reset': 'Shared windows emptied:',
   'audit.token_created': 'Token made:',
   'audit.token_revoked': 'Token revoked:',
 

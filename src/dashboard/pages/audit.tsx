@@ -81,8 +81,8 @@ function Entries({ entries }: { readonly entries: readonly Entry[] }) {
 
 function Subject({ entry: { what, subject } }: { readonly entry: Entry }) {
   if (subject === null) return null
-  // `global:read`
-  if (what === 'quota_reset') return <code>{subject.slice(subject.indexOf(':') + 1)}</code>
+  // `global:read`, `organisation:read:acme`
+  if (what === 'quota_reset') return <code>{subject.replace(/^global:/, '')}</code>
   if (what === 'token_created' || what === 'token_revoked') return <code>{subject}</code>
   return (
     <a href={hashOf('users', subject)}>

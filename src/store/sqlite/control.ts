@@ -14,6 +14,7 @@ import type { LastChange, Versioned } from '../../control/state.ts'
 import { empty, endsAt, running } from '../../quota/counter.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { pack, unpack } from '../packed-value.ts'
+import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 
 /** Overrides that one step reads. */
@@ -64,13 +65,14 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
   }
 
   /** @returns used tokens by window before and after */
-  function emptyWindows({ category, windows, all }: QuotaReset): Values {
+  function emptyWindows({ organisation, category, windows, all }: QuotaReset): Values {
     const now = clock()
-    const row = sql.shared.get(category) as { windows: Uint8Array } | undefined
+    const place = [category, SCOPE_NUMBERS[organisation === undefined ? 'global' : 'organisation'], organisation ?? '']
+    const row = sql.shared.get(...place) as { windows: Uint8Array } | undefined
     const { left, used } = empty(unpack(row?.windows), windows, all, now)
     const rest = running(left, now)
-    if (rest.length === 0) sql.dropShared.run(category)
-    else sql.setShared.run(pack(rest), endsAt(rest), category)
+    if (rest.length === 0) sql.dropShared.run(...place)
+    else sql.setShared.run(pack(rest), endsAt(rest), ...place)
     const none = Object.fromEntries(Object.keys(used).map((name) => [name, 0]))
     return { before: JSON.stringify(used), after: JSON.stringify(none) }
   }
@@ -130,9 +132,11 @@ function prepare(database: DatabaseSync) {
     setOverride: database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)'),
     dropOverride: database.prepare('DELETE FROM overrides WHERE user = ?'),
     reset: database.prepare('DELETE FROM counters WHERE scope = 0 AND user = ?'),
-    shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = 1'),
-    setShared: database.prepare('UPDATE counters SET windows = ?, ends = ? WHERE category = ? AND scope = 1'),
-    dropShared: database.prepare('DELETE FROM counters WHERE category = ? AND scope = 1'),
+    shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
+    setShared: database.prepare(
+      'UPDATE counters SET windows = ?, ends = ? WHERE category = ? AND scope = ? AND user = ?',
+    ),
+    dropShared: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
     addEntry: database.prepare(
       'INSERT INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),

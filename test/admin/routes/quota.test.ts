@@ -443,18 +443,19 @@ describe('a reset of shared windows', () => {
   })
 
   test.each([
-    [{ scope: undefined }, 'scope', 'must be "global"'],
-    [{ scope: 'Global' }, 'scope', 'must be "global"'],
+    [{ scope: undefined }, 'scope', 'must be "global" or "organisation"'],
+    [{ scope: 'Global' }, 'scope', 'must be "global" or "organisation"'],
     [
       { scope: 'personal' },
       'scope',
-      'must be "global": the windows of one user are emptied by POST /api/users/{id}/reset',
+      'must be "global" or "organisation": the windows of one user are emptied by POST /api/users/{id}/reset',
     ],
-    [{ scope: 'organisation' }, 'scope', 'must be "global": there are no organisations yet'],
+    [{ scope: 'organisation' }, 'organisation', 'names none: give the id of one'],
+    [{ scope: 'organisation', organisation: '' }, 'organisation', expect.stringContaining('must be an organisation')],
     [
       { organisation: 'acme' },
       'organisation',
-      'there are no organisations yet: the one scope that users share is "global"',
+      'is given with the scope "global": set the scope to "organisation", or leave it out',
     ],
     [{ user: 'alice' }, 'user', 'the windows of one user are emptied by POST /api/users/{id}/reset'],
     [{ category: undefined }, 'category', 'must be the name of a category'],

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Charge, Limits } from '../../../src/quota/charge.ts'
+import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { OutageAllowance, type OutageAllowanceOptions } from '../../../src/quota/ledger/outage-allowance.ts'
 import { type DebtEvent, OutageDebts } from '../../../src/quota/ledger/outage-debts.ts'
-import { AT, charge, LIMITS, limits, MINUTE } from './outage-charges.ts'
+import { AT, charge, chargeIn, DAY, HOUR, LIMITS, limits, MINUTE } from './outage-charges.ts'
 
 let tokens: Record<DebtEvent, number>
 let debts: OutageDebts
@@ -24,6 +24,38 @@ function accepted(open: OutageAllowance, asked: Charge, at = AT): number {
     debts.owe(asked, decision)
   }
 }
+
+describe('the share of an organisation', () => {
+  it('is used up by its users together, and not by those of another', () => {
+    const open = allowance()
+    const tight = (user: string, organisation: string) => {
+      const { limits, ...rest } = chargeIn(organisation, 6, user)
+      return { ...rest, limits: { ...limits, organisation: limits.personal } }
+    }
+    const verdicts = [tight('a', 'acme'), tight('b', 'acme'), tight('c', 'other')].map((each) => open.decide(each, AT))
+    expect(verdicts.map((each) => each?.accepted)).toEqual([true, false, true])
+    expect(verdicts[1]?.organisation?.[0]?.used).toBe(6)
+  })
+
+  it('is free again when its windows are emptied, and those of others are not', () => {
+    const open = allowance()
+    const tight = (organisation: string) => {
+      const { limits, ...rest } = chargeIn(organisation, 6, `${organisation} ${Math.random()}`)
+      return { ...rest, limits: { ...limits, organisation: limits.personal } }
+    }
+    for (const organisation of ['acme', 'other']) open.decide(tight(organisation), AT)
+    open.empty('read', [HOUR.seconds, DAY.seconds], 'acme')
+    expect([tight('acme'), tight('other')].map((each) => open.decide(each, AT)?.accepted)).toEqual([true, false])
+  })
+
+  it('is free again in the run that a refund names', () => {
+    const open = allowance()
+    const asked = chargeIn('acme', 6)
+    const decision = open.decide(asked, AT) as Decision
+    open.giveBack({ charge: asked, decision }, open.moved)
+    expect(open.decide(chargeIn('acme', 4, 'bob'), AT)?.organisation?.[0]?.used).toBe(4)
+  })
+})
 
 describe('while the store is out', () => {
   it('a user is admitted up to the share of each personal limit, rounded down', () => {

@@ -22,5 +22,10 @@ export const charge = (cost: number, user = 'alice', of = LIMITS, category = 're
   cost,
   limits: of,
 })
+/** Of a user of an organisation, whose windows have the limits of everybody. */
+export const chargeIn = (organisation: string, cost: number, user = 'alice'): Charge => ({
+  ...charge(cost, user, { ...LIMITS, organisation: LIMITS.global }),
+  organisation,
+})
 export const AT = Date.UTC(2026, 7, 6)
 export const MINUTE = 60_000

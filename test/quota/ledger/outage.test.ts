@@ -3,7 +3,7 @@ import { type Charge, type Decision, type Limits, type ScopeName, settleBatch } 
 import { type Counter, usageOf } from '../../../src/quota/counter.ts'
 import { Outage, type OutageOptions } from '../../../src/quota/ledger/outage.ts'
 import type { DebtEvent } from '../../../src/quota/ledger/outage-debts.ts'
-import { AT, charge, DAY, HOUR, limits, MINUTE } from './outage-charges.ts'
+import { AT, charge, chargeIn, DAY, HOUR, limits, MINUTE } from './outage-charges.ts'
 
 let tokens: Record<DebtEvent, number>
 beforeEach(() => {
@@ -42,6 +42,8 @@ function bank() {
   return {
     settle: (charges: readonly Charge[], at: number, refunds: Parameters<typeof settleBatch>[0]['refunds'] = []) =>
       settleBatch({ charges, refunds }, counterOf, at),
+    usedBy: (organisation: string, at: number) =>
+      usageOf(counterOf('organisation', organisation, 'read'), DAY, at).used,
     used: (user: string | null, at: number) =>
       [HOUR, DAY].map(
         (window) =>
@@ -77,6 +79,28 @@ describe('a debt', () => {
     pay(open, store, AT + 2 * MINUTE)
     expect(store.used('alice', AT + 2 * MINUTE)).toEqual([110, 110])
     expect(store.used('alice', AT + 60 * MINUTE)).toEqual([0, 110])
+  })
+
+  it('a debt is owed for the organisation in which it was made, also of a user who changes it', () => {
+    const [open, store] = [outage(), bank()]
+    admit(open, chargeIn('acme', 3))
+    admit(open, chargeIn('other', 4))
+    admit(open, charge(1))
+    expect(pay(open, store)).toBe(3)
+    expect([store.usedBy('acme', AT), store.usedBy('other', AT)]).toEqual([3, 4])
+    expect([store.used('alice', AT), store.used(null, AT)]).toEqual([
+      [8, 8],
+      [8, 8],
+    ])
+  })
+
+  it('what is given back of a paid debt is given back to the organisation too', () => {
+    const [open, store] = [outage(), bank()]
+    const refund = { charge: chargeIn('acme', 3), decision: admit(open, chargeIn('acme', 3)) as Decision }
+    pay(open, store)
+    const inStore = open.giveBack(refund)
+    store.settle([], AT, inStore ?? [])
+    expect([store.usedBy('acme', AT), store.used('alice', AT)]).toEqual([0, [0, 0]])
   })
 
   it('a debt is paid once, and what is admitted after that is a new one', () => {

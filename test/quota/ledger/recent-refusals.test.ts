@@ -98,6 +98,7 @@ describe('a refusal of a moment ago', () => {
     ['a lower cost, which may fit', charge({ cost: 3 })],
     ['another user', charge({ user: 'bob' })],
     ['another category', charge({ category: 'write' })],
+    ['another organisation', charge({ organisation: 'acme' })],
     ['limits that have changed', charge({ limits: { ...LIMITS } })],
   ])('says nothing about %s', (_what, other) => {
     const { clock, refusals } = memory()
