@@ -19,7 +19,10 @@ export interface Window {
 }
 
 /** What says how long a window runs. */
-export type Length = Pick<Window, 'seconds' | 'calendar'>
+export interface Length {
+  readonly seconds: number
+  readonly calendar?: Calendar | undefined
+}
 
 /** Windows of one category. A section of the Redis store has room for as many (store/redis/sections.ts). */
 export const MOST_WINDOWS = 8

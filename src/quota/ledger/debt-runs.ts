@@ -1,13 +1,18 @@
 import { type Charge, chargedScopes, type Decision, type Refund, SCOPE_NAMES, type ScopeName } from '../charge.ts'
-import { type Counter, type Entry, running } from '../counter.ts'
-import { type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
+import type { Entry } from '../counter.ts'
+import { endOf, type Length, type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
 
 /**
  * What is owed, by window and local run: a debt counts in a window as long as the local run of that window lasts. The runs
  * of an organisation, and of all users together, are not those of each user. A scope that does not apply to the user is
  * empty.
  */
-export type Runs = Readonly<Record<ScopeName, Counter>>
+export type Runs = Readonly<Record<ScopeName, Run[]>>
+
+/** A run of a window, with what says when it ends. */
+interface Run extends Entry, Length {
+  readonly seconds: number
+}
 
 export function noRuns(): Runs {
   return { personal: [], organisation: [], global: [] }
@@ -17,8 +22,8 @@ export function noRuns(): Runs {
 export function runsOf(charge: Charge, decision: Decision): Runs {
   const runs = noRuns()
   for (const { scope, limits, usages } of chargedScopes(charge, decision)) {
-    limits.forEach(({ window: { seconds } }, i) => {
-      runs[scope].push({ seconds, startedAt: usages[i]?.startedAt ?? 0, used: charge.cost })
+    limits.forEach(({ window: { seconds, calendar } }, i) => {
+      runs[scope].push({ seconds, calendar, startedAt: usages[i]?.startedAt ?? 0, used: charge.cost })
     })
   }
   return runs
@@ -42,17 +47,21 @@ export function removeRuns(owed: Runs, runs: Runs): void {
  * A run replaces an earlier one of its window, which has ended; one that comes late for its run counts nowhere. Two that
  * overlap, since the window was emptied in between, are owed both, as long as the later one lasts.
  */
-function addRun(owed: Counter, run: Entry): void {
+function addRun(owed: Run[], run: Run): void {
   const known = owed.find(({ seconds }) => seconds === run.seconds)
   if (known === undefined) owed.push({ ...run })
-  else if (Math.abs(known.startedAt - run.startedAt) < 1000 * run.seconds) {
+  else if (Math.max(known.startedAt, run.startedAt) < endOf(run, Math.min(known.startedAt, run.startedAt))) {
     known.startedAt = Math.max(known.startedAt, run.startedAt)
     known.used += run.used
   } else if (known.startedAt < run.startedAt) Object.assign(known, run)
 }
 
-function sameRun(owed: Counter, run: Entry): Entry | undefined {
+function sameRun(owed: readonly Run[], run: Run): Run | undefined {
   return owed.find(({ seconds, startedAt }) => seconds === run.seconds && startedAt === run.startedAt)
+}
+
+function running(runs: readonly Run[], at: number): Run[] {
+  return runs.filter((run) => at < endOf(run, run.startedAt))
 }
 
 export function isOver(owed: Runs, at: number): boolean {
@@ -75,10 +84,13 @@ export function partsOf(owed: Runs, { user, organisation, category }: Charge, at
   })
 }
 
-function windowsOwed(runs: Counter, cost: number): Limit[] {
+function windowsOwed(runs: readonly Run[], cost: number): Limit[] {
   return runs
     .filter((run) => run.used === cost)
-    .map(({ seconds }) => ({ window: { name: `${seconds}s`, seconds }, limit: 0 }))
+    .map(({ seconds, calendar }) => {
+      const window = { name: `${seconds}s`, seconds }
+      return { window: calendar === undefined ? window : { ...window, calendar }, limit: 0 }
+    })
 }
 
 function inSteps(windows: readonly Limit[]): (readonly Limit[])[] {
@@ -103,7 +115,7 @@ export function refundOf(owed: Runs, part: Charge, paid: Decision, refund: Refun
 }
 
 /** Of windows that were paid, those whose local run is among `runs`, with what the store said of them. */
-function countedIn(limits: readonly Limit[], usages: readonly Usage[], owed: Counter, runs: Counter) {
+function countedIn(limits: readonly Limit[], usages: readonly Usage[], owed: readonly Run[], runs: readonly Run[]) {
   const counts = limits.map(({ window }) =>
     runs.some((run) => run.seconds === window.seconds && sameRun(owed, run) !== undefined),
   )

@@ -77,6 +77,33 @@ describe('what is owed', () => {
   })
 })
 
+describe('what is owed in a calendar window', () => {
+  const day = { name: 'day', seconds: 115_201, calendar: { unit: 'day', zone: 'UTC' } } as const
+  const limits: Limits = { personal: [{ window: day, limit: 9 }], organisation: null, global: null }
+  const admitted = (cost: number, at: number) => [charge(cost, limits), decision([at], null)] as const
+  const DAY_MS = 86_400_000
+
+  it('is over with the day, however late in it the run began', () => {
+    const owed = owedFor(admitted(3, AT + DAY_MS - 2))
+    expect([AT + DAY_MS - 1, AT + DAY_MS].map((at) => isOver(owed, at))).toEqual([false, true])
+    expect(partsOf(owed, charge(1, limits), AT + DAY_MS)).toEqual([])
+  })
+
+  it('of two days is that of the later one, and is paid in a window of that calendar', () => {
+    for (const days of [
+      [admitted(3, AT + DAY_MS - 1), admitted(4, AT + DAY_MS)],
+      [admitted(4, AT + DAY_MS), admitted(3, AT + DAY_MS - 1)],
+    ]) {
+      const parts = partsOf(owedFor(...days), charge(1, limits), AT + DAY_MS)
+      expect(parts).toMatchObject([{ cost: 4, limits: { personal: [{ window: { calendar: day.calendar } }] } }])
+    }
+  })
+
+  it('of two runs of one day, since it was emptied in between, is both', () => {
+    expect(owedFor(admitted(3, AT), admitted(4, AT + DAY_MS - 1)).personal).toMatchObject([{ used: 7 }])
+  })
+})
+
 describe('the charges that pay it', () => {
   it('are one for each different amount, and name the windows that still run', () => {
     const owed = owedFor([charge(3), decision([AT, AT], [AT])], [charge(4), decision([AT + 60_000, AT], [AT])])
