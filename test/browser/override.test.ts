@@ -82,6 +82,7 @@ test('an override gives a plan, and says which windows it would block', async ()
     await page.getByText('The override is set.').waitFor()
     await expect.poll(() => client('paula'), SOON).toEqual({ status: 429, limit: 4 })
     expect(await plan.inputValue()).toBe('small')
+    await page.getByText('Plan: small (by the override)').waitFor()
     await expect.poll(limitShown, SOON).toBe('4')
   } finally {
     await stage.app.reload(configOf(stage.upstream.url))

@@ -299,6 +299,10 @@ export const en = {
   'users.dots': '“.” and “..” are no user ids.',
   'users.windows': 'Windows and limits',
   'users.source': 'Made by',
+  'users.plan.credential': 'by the last credential',
+  'users.plan.override': 'by the override',
+  'users.plan.default': 'by default',
+  'users.plan.unknown': 'The last credential named the plan {plan}, which is not configured.',
   'users.none.windows': 'No windows.',
 
   'override.title': 'Override',

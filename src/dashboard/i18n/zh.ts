@@ -286,6 +286,10 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'users.dots': '“.” 和 “..” 不是用户 ID。',
   'users.windows': '窗口与上限',
   'users.source': '来源',
+  'users.plan.credential': '按上次的凭据',
+  'users.plan.override': '按特别设置',
+  'users.plan.default': '默认',
+  'users.plan.unknown': '上次的凭据指定了套餐 {plan}，但配置中没有。',
   'users.none.windows': '没有窗口。',
 
   'override.title': '特别设置',

@@ -238,7 +238,7 @@ function TokenTable({ tokens, read, reload }: { readonly tokens: readonly TokenR
 
 function TokenRow({ token, onRevoke }: { readonly token: TokenResponse; readonly onRevoke: () => void }) {
   const { t, time } = useTexts()
-  const { user, name, createdAt, expiresAt, revokedAt } = token
+  const { user, name, plan, organisation, createdAt, expiresAt, revokedAt } = token
   const expired = expiresAt !== null && Date.parse(expiresAt) <= serverNow()
   return (
     <tr>
@@ -249,6 +249,8 @@ function TokenRow({ token, onRevoke }: { readonly token: TokenResponse; readonly
       </th>
       <td>
         <Name of={name} />
+        {plan !== undefined && <Tag>{visible(plan)}</Tag>}
+        {organisation !== undefined && <Tag>{visible(organisation)}</Tag>}
       </td>
       <td>
         <At at={createdAt} />

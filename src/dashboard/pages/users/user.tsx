@@ -129,12 +129,27 @@ function Windows({ response, quota }: WindowsProps) {
   )
   return (
     <Panel title={t('users.windows')} text={t('word.tokensUsed')}>
+      {response.plan !== undefined && <PlanInForce plan={response.plan} />}
       {limits.length === 0 ? (
         <p className="muted">{t('users.none.windows')}</p>
       ) : (
         <LimitRows label={t('users.windows')} limits={limits} shadow={shadow} />
       )}
     </Panel>
+  )
+}
+
+/** By what the user's credential named last. */
+function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: NonNullable<UserResponse['plan']> }) {
+  const { t } = useTexts()
+  return (
+    <>
+      <p>
+        {t('override.plan')}: {name === null ? t('word.none') : <Name of={name} />}
+        {from !== null && <span className="muted"> ({t(`users.plan.${from}`)})</span>}
+      </p>
+      {unknown !== null && <Note tone="warn">{t('users.plan.unknown', { plan: visible(unknown) })}</Note>}
+    </>
   )
 }
 
