@@ -88,7 +88,9 @@ function recordGivenBack({ observe }: Context, exchange: Exchange, { kind, charg
   const { isRefunded, finalCost } = exchange
   const { category, cost } = charge
   const plan = planLabel(exchange.plan)
-  if (finalCost !== null) observe({ type: 'cost_settled', category, source: finalCost.source })
+  if (finalCost !== null) {
+    observe({ type: 'cost_settled', category, route: exchange.route?.match ?? '', source: finalCost.source })
+  }
   const back = isRefunded ? cost : cost - (finalCost?.tokens ?? cost)
   if (back > 0) observe({ type: 'tokens_refunded', category, cost: back, plan })
   if (back < 0) observe({ type: 'tokens_charged', category, cost: -back, plan })

@@ -1,5 +1,5 @@
 import { scrub } from '../lib/scrub.ts'
-import type { Observation, WorkerEnded } from './observation.ts'
+import type { CostSource, Observation, WorkerEnded } from './observation.ts'
 
 /** What the log says of everything that is neither a request nor one of many failures of the store. */
 export type Reported = Exclude<Observation, { type: 'request' | 'store_failed' }>
@@ -92,12 +92,23 @@ const CREDENTIALS = {
       what: seen.listener,
       detail: scrub(seen.problem),
     }),
+  cost_settled: (seen) => {
+    const odd = ODD_COSTS[seen.source]
+    return odd === undefined ? null : line('warn', odd, { route: seen.route })
+  },
   unknown_plan: (seen) =>
     line('warn', 'a credential names a plan that is not configured', {
       plan: scrub(seen.plan),
       instead: seen.instead ?? 'none',
     }),
 } satisfies Partial<Lines>
+
+/** Of responses that are not as `settle` of their rule has them. */
+const ODD_COSTS: Readonly<Partial<Record<CostSource, string>>> = {
+  above_max: 'a response says more tokens than settle.max, which counts',
+  malformed: 'a response says no whole number of tokens where settle reads it: the cost stands',
+  unread: 'a response could not be read for settle (cut off, too long, or in an unknown coding): the cost stands',
+}
 
 /** The life of the process and its workers, and what clients do to it. */
 const PROCESS = {
@@ -145,7 +156,6 @@ const LEFT_TO_THE_METRICS = {
   batch_settled: none,
   tokens_charged: none,
   tokens_refunded: none,
-  cost_settled: none,
   credential_checked: none,
   introspected: none,
   introspection_failed: none,

@@ -77,6 +77,9 @@ export function createLog(options: LogOptions = {}): Log {
     (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
     MOST_UNKNOWN_PLANS,
   )
+  const oddCosts = createThrottle<Reported>(ODD_COSTS_MS, (latest, count) =>
+    report(latest, logger, count > 1 ? { count } : {}),
+  )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   const flushAtExit = (): void => sink.flushSync()
   process.on('exit', flushAtExit)
@@ -109,6 +112,9 @@ export function createLog(options: LogOptions = {}): Log {
         case 'unknown_plan':
           unknownPlans.add(observation.plan, observation)
           break
+        case 'cost_settled':
+          if (lineOf(observation) !== null) oddCosts.add(`${observation.source} ${observation.route}`, observation)
+          break
         case 'outage_charge':
           outage.count(observation.verdict)
           break
@@ -134,6 +140,7 @@ export function createLog(options: LogOptions = {}): Log {
       turnedAway.close()
       startsAhead.close()
       unknownPlans.close()
+      oddCosts.close()
       requestLines.close()
       await sink.close()
       process.off('exit', flushAtExit)
@@ -156,6 +163,9 @@ const STARTS_AHEAD_MS = 3_600_000
 /** Each name once an hour. Whoever issues credentials chooses the names, so no more of them are reported. */
 const UNKNOWN_PLANS_MS = 3_600_000
 const MOST_UNKNOWN_PLANS = 20
+
+/** Each kind once an hour for each rule: a response that says no tokens comes with every request. */
+const ODD_COSTS_MS = 3_600_000
 
 interface RequestLines {
   write(done: RequestDone): void

@@ -90,7 +90,13 @@ export type Observation =
       readonly plan: string | null
     }
   /** The response to a charged request said what it cost (`settle`), or not; how that came about is `source`. */
-  | { readonly type: 'cost_settled'; readonly category: string; readonly source: CostSource }
+  | {
+      readonly type: 'cost_settled'
+      readonly category: string
+      /** The rule, as written in the configuration. */
+      readonly route: string
+      readonly source: CostSource
+    }
   | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
   | { readonly type: 'store_connected' }
   /** A reload brought another login or certificate, and the store took it. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLog, type LogOptions } from '../../src/observe/log.ts'
-import type { Observation } from '../../src/observe/observation.ts'
+import type { CostSource, Observation } from '../../src/observe/observation.ts'
 import { request } from './request.ts'
 
 let folder: string
@@ -438,6 +438,25 @@ test('plans that are not configured are reported by name, each at once and then 
     { level: WARN, plan: 'gold', count: 2, msg },
   ])
   expect(await lines(Array.from({ length: 50 }, (_, i) => named(`made up ${i}`)))).toHaveLength(20)
+})
+
+test('costs that responses say otherwise than their rule has it are told once an hour for each rule and kind', async () => {
+  const settled = (source: CostSource, route = 'GET /a'): Observation => ({
+    type: 'cost_settled',
+    category: 'read',
+    route,
+    source,
+  })
+  const usual = [settled('response'), settled('missing')]
+  const odd = [settled('malformed'), settled('malformed'), settled('malformed'), settled('malformed', 'GET /b')]
+  const unread = [settled('above_max'), settled('unread')]
+  expect(await lines([...usual, ...odd, ...unread])).toMatchObject([
+    { level: WARN, route: 'GET /a', msg: expect.stringContaining('no whole number of tokens') },
+    { level: WARN, route: 'GET /b', msg: expect.stringContaining('no whole number of tokens') },
+    { level: WARN, route: 'GET /a', msg: expect.stringContaining('more tokens than settle.max') },
+    { level: WARN, route: 'GET /a', msg: expect.stringContaining('could not be read') },
+    { level: WARN, route: 'GET /a', count: 2, msg: expect.stringContaining('no whole number of tokens') },
+  ])
 })
 
 test('the line of a request has the plan of the caller, and by what it is exempt', async () => {
