@@ -1,5 +1,5 @@
 import type { ErrorCode, STATUS_OF } from '../errors.ts'
-import type { Window } from '../quota/window.ts'
+import { beginOf, endOf, type Window } from '../quota/window.ts'
 import type { Json } from './json.ts'
 import type { WaysIn } from './ways-in.ts'
 
@@ -175,8 +175,11 @@ export function responseRef(status: OwnStatus): Json {
 
 const STARTED = Date.UTC(2026, 7, 6, 14, 6, 26)
 
-function windowExample({ name, seconds }: Window) {
-  const [startedAt, resetAt] = [STARTED, STARTED + 1000 * seconds].map((at) => new Date(at).toISOString())
+function windowExample(window: Window) {
+  const { name } = window
+  const [startedAt, resetAt] = [beginOf(window, STARTED), endOf(window, STARTED)].map((at) =>
+    new Date(at).toISOString(),
+  )
   return { scope: 'Personal', window: name, limit: 120, used: 8, remaining: 112, startedAt, resetAt }
 }
 

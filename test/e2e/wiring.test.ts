@@ -1,3 +1,4 @@
+/// <reference lib="esnext.temporal" />
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -77,6 +78,38 @@ describe('each key of the configuration reaches what it names: quota', () => {
     expect((await get()).status).toBe(502)
     expect(await used()).toBe(4)
     expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toEqual([])
+  })
+
+  it('windows: one of a calendar runs from the first of its month to the next, and a reload to another zone keeps its tokens', async () => {
+    const quota = (zone: string): string => {
+      const windows = `windows: { 1h: 1h, month: { calendar: month, zone: ${zone} } }`
+      const limits = '{ read: { 1h: 9, month: 6 } }'
+      const rule = 'routes: [{ match: "GET /items/*", category: read, cost: 4 }]'
+      return yaml(backend.url, `quota: { ${windows}, baselines: { personal: ${limits}, global: ${limits} } }\n${rule}`)
+    }
+    const monthsOf = (zone: string): string[] => {
+      const first = Temporal.Now.plainDateISO(zone).with({ day: 1 })
+      return [first, first.add({ months: 1 })].map((date) =>
+        new Date(date.toZonedDateTime(zone).epochMilliseconds).toISOString(),
+      )
+    }
+    const month = async (): Promise<unknown[]> => {
+      const { used, startedAt, resetAt } = (await windows())[1] as unknown as Record<string, unknown>
+      return [used, startedAt, resetAt]
+    }
+    app = await startApp(quota('Asia/Shanghai'))
+    expect(await month()).toEqual([0, ...monthsOf('Asia/Shanghai')])
+    expect((await get()).status).toBe(200)
+    await app.reload(quota('America/New_York'))
+    expect(await month()).toEqual([4, ...monthsOf('America/New_York')])
+    const refused = await get()
+    const { msg, quota: why } = (await refused.json()) as { msg: string; quota: { window: string; resetAt: string } }
+    const [from = '', to = ''] = monthsOf('America/New_York')
+    expect(msg).toMatch(/^Personal monthly read quota is used up\./)
+    expect(why).toMatchObject({ window: 'month', resetAt: to })
+    expect(refused.headers.get('ratelimit-policy')).toContain(
+      `"personal-read-month";q=6;w=${(Date.parse(to) - Date.parse(from)) / 1000}`,
+    )
   })
 
   it('ratelimit_headers: false takes the fields from accepted answers and leaves them on refusals', async () => {

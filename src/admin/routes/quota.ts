@@ -145,7 +145,7 @@ export function settingsInForce(inForce: InForce, factor: number): SettingsInFor
     changed,
     categories: policy.categories,
     cheapest: Object.fromEntries(setup.cheapest),
-    windowLengths: settings.windows.map(({ name, seconds }) => ({ name, seconds })),
+    windowLengths: [...settings.windows],
     warnings: warningsOf(setup, settings, factor),
   }
 }

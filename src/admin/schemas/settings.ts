@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CALENDAR_UNITS } from '../../quota/calendar.ts'
 import { windows } from './limits.ts'
 import { byName, count, mode, multiplier, name, planLimits, scope, scopedTable, share } from './values.ts'
 
@@ -52,7 +53,14 @@ export const settingsInForce = z.strictObject({
   categories: z.array(z.string()),
   /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
   cheapest: byName(count),
-  windowLengths: z.array(z.strictObject({ name: z.string(), seconds: z.int().min(1) })),
+  /** Of a calendar window `seconds` is more than any of its periods lasts. */
+  windowLengths: z.array(
+    z.strictObject({
+      name: z.string(),
+      seconds: z.int().min(1),
+      calendar: z.strictObject({ unit: z.enum(CALENDAR_UNITS), zone: z.string() }).optional(),
+    }),
+  ),
   /** Limits in force that some request can never fit into; in mode `adaptive` also those of its lowest factor. */
   warnings,
   /** The adaptive factor, in every mode. */
