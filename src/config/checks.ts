@@ -2,6 +2,7 @@ import { checkAuth } from './checks/auth.ts'
 import { checkCallers } from './checks/callers.ts'
 import { checkCors } from './checks/cors.ts'
 import { checkCosts } from './checks/costs.ts'
+import { checkExempt } from './checks/exempt.ts'
 import { checkHidden } from './checks/hidden.ts'
 import { Lookup } from './checks/lookup.ts'
 import { checkNetwork } from './checks/network.ts'
@@ -29,6 +30,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkUserClaims(parsed),
     ...ofQuota,
     ...checkPlans(parsed),
+    ...checkExempt(parsed),
     ...checkReserve(parsed),
     ...ofRoutes,
     ...checkReference(parsed, lineOf),
