@@ -12,6 +12,7 @@ import { credentials } from './groups/credentials.ts'
 import type { Bench, Group } from './groups/group.ts'
 import { latency } from './groups/latency.ts'
 import { memory } from './groups/memory.ts'
+import { organisations } from './groups/organisations.ts'
 import { routes } from './groups/routes.ts'
 import { stores } from './groups/stores.ts'
 import { uptime } from './groups/uptime.ts'
@@ -36,6 +37,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   bodies,
   routes,
   users,
+  organisations,
   uptime,
   connections,
   stores,
