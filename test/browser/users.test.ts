@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ExplainResponse, UserResponse } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ask, hold, SOON, type Stage, startStage } from './stage.ts'
+import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage
 let open: OpenPage
@@ -268,6 +268,22 @@ test('an explanation says what would become of a request, and charges nothing', 
 
   await page.getByRole('textbox', { name: 'Path' }).fill('/other')
   expect(await said.count()).toBe(0)
+})
+
+test('an explanation says whether the response decides the cost', async () => {
+  await show('dan')
+  await page.getByLabel('Method').selectOption('GET')
+  await page.getByRole('textbox', { name: 'Path' }).fill('/items/7')
+  await button('Explain').click()
+  const facts = page.locator('dl').last()
+  await expect.poll(() => facts.innerText(), SOON).toMatch(/Cost\s+4/)
+  const reserved = facts.getByText('reserved: the response decides what it costs')
+  expect(await reserved.count()).toBe(0)
+  const settled = QUOTA.replace('cost: 4', 'cost: 4, settle: { header: X-Tokens-Used, max: 9 }')
+  await stage.app.reload(configOf(stage.upstream.url, { rest: settled }))
+  await button('Explain').click()
+  await reserved.waitFor()
+  await stage.app.reload(configOf(stage.upstream.url))
 })
 
 test('on the Chinese page an explanation is in Chinese, and on the English one what the API says', async () => {

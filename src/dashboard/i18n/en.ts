@@ -367,6 +367,7 @@ export const en = {
   'explain.noRoute': 'no rule matches',
   'explain.price': 'Cost',
   'explain.depends': 'depends on the body: {costs}',
+  'explain.reserved': 'reserved: the response decides what it costs',
   'explain.refuses': 'refuses',
   'explain.wouldRefuse': 'would refuse',
   'explain.accept': 'Accepted',

@@ -350,6 +350,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'explain.noRoute': '没有匹配的规则',
   'explain.price': '价格',
   'explain.depends': '取决于请求体：{costs}',
+  'explain.reserved': '仅为预留：实际费用由响应决定',
   'explain.refuses': '拒绝',
   'explain.wouldRefuse': '本会拒绝',
   'explain.accept': '接受',

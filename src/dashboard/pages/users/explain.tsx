@@ -105,7 +105,7 @@ function Explanation({ response, at }: Explained) {
   const texts = useTexts()
   const { t, number, time, duration } = texts
   const resetAt = resetOf(response)
-  const { decision, route, category, cost, costs, limits } = response
+  const { decision, route, category, cost, costs, settle, limits } = response
   const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
   return (
     <div aria-live="polite">
@@ -132,7 +132,8 @@ function Explanation({ response, at }: Explained) {
             ? prices.length === 0
               ? '–'
               : t('explain.depends', { costs: prices.join(', ') })
-            : number(cost)}
+            : number(cost)}{' '}
+          {settle !== undefined && <span className="muted">{t('explain.reserved')}</span>}
         </Fact>
       </Facts>
       {limits.length > 0 && (
