@@ -12,6 +12,8 @@ const SHARED = [
   'services/test/**/*.test.ts',
 ]
 const BROWSER = 'test/browser/**/*.test.ts'
+/** Floods and slow clients: `npm run test:long`. */
+const LONG = 'test/**/*.long.test.ts'
 /** With tools that take minutes to install: `npm run test:deploy`. */
 const DEPLOY = 'test/deploy/**/*.test.ts'
 /** With services that other registries have: `npm run test:guides`. */
@@ -40,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, DEPLOY, GUIDES],
+          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, LONG, DEPLOY, GUIDES],
           sequence: { groupOrder: 0 },
         },
       },
@@ -57,6 +59,8 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      // Each takes a core for itself, or waits for clocks.
+      { extends: true, test: { name: 'long', include: [LONG], sequence: { groupOrder: 4 }, maxWorkers: 2 } },
       { extends: true, test: { name: 'guides', include: [GUIDES], sequence: { groupOrder: 3 }, maxWorkers: 2 } },
       {
         extends: true,
