@@ -12,7 +12,7 @@ import {
 import { violations } from '../../src/quota/refusal.ts'
 import { type Limit, resetAt, type Usage, type Window } from '../../src/quota/window.ts'
 import { runs } from '../setup/runs.ts'
-import { Model } from './model.ts'
+import { CALENDARS, Model } from './model.ts'
 
 /** A store whose clock the test holds. */
 export interface ClockedStore {
@@ -26,9 +26,38 @@ export interface ClockedStore {
 
 const HOUR = 3_600_000
 const windowsIn = (unit: number): readonly Window[] => [1, 5, 60].map((n) => ({ name: `w${n}`, seconds: n * unit }))
+const CALENDAR_WINDOWS: readonly Window[] = [
+  { name: '1h', seconds: 3600 },
+  ...[...CALENDARS].map(([seconds, calendar]) => ({ name: calendar.unit, seconds, calendar })),
+]
+
+/** The windows of a history, when it begins, and how long nothing happens in it. */
+interface Times {
+  readonly windows: readonly Window[]
+  /** Length of the shortest window, in seconds. */
+  readonly unit: number
+  readonly begin: number
+  readonly pauses: readonly number[]
+}
+
+// Far ahead, so that a Redis with a clock of its own keeps every key while the test moves the script's clock.
+const BEGIN = Date.UTC(2150, 0, 1)
+
+function timesIn(unit: number): Times {
+  const [second, five, minute] = [1000 * unit, 5000 * unit, 60_000 * unit]
+  const pauses = [1, 2, second / 2, second - 1, second, second + 1, five - second, five - 1, five, minute - 1, minute]
+  return { windows: windowsIn(unit), unit, begin: BEGIN, pauses }
+}
+
+/** A minute before the day on which the clocks of Berlin are set forward. Three days later the month ends. */
+const CALENDAR_TIMES: Times = {
+  windows: CALENDAR_WINDOWS,
+  unit: 3600,
+  begin: Date.UTC(2150, 2, 28, 22, 59),
+  pauses: [1, 30_000, 59_999, 60_000, HOUR - 1, HOUR, 22 * HOUR, 23 * HOUR, 24 * HOUR, 47 * HOUR],
+}
 /** Limits change from one charge to the next, as they do when an administrator turns a knob, and so do the windows in use. */
-function limitsIn(unit: number): readonly Limits['personal'][] {
-  const windows = windowsIn(unit)
+function limitsIn(windows: readonly Window[]): readonly Limits['personal'][] {
   const limits = [[4, 9, 20], [6, 8, 40], [0, 50, 50], [12, 30, 31], [5, 10], [100]]
   return limits.map((set) => set.map((limit, i) => ({ window: windows[i] as Window, limit })))
 }
@@ -45,8 +74,8 @@ type Step =
   | { readonly kind: 'upset'; readonly which: number }
   | { readonly kind: 'reset'; readonly change: QuotaReset }
 
-function stepIn(unit: number): fc.Arbitrary<Step> {
-  const LIMITS = limitsIn(unit)
+function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
+  const LIMITS = limitsIn(windows)
   const free: fc.Arbitrary<Charge> = fc.record({
     user: fc.constantFrom('alice', 'bob', 'read:alice'),
     // One has the name of a user.
@@ -81,10 +110,8 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
     // In the scopes of others alone, or nowhere.
     { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const, limits: { ...c.limits, personal: [] } })) },
   )
-  const [second, five, minute] = [1000 * unit, 5000 * unit, 60_000 * unit]
-  const pauses = [1, 2, second / 2, second - 1, second, second + 1, five - second, five - 1, five, minute - 1, minute]
   const jump = fc
-    .tuple(fc.constantFrom(-1, 1), fc.constantFrom(1, 500, five, HOUR, 30 * 24 * HOUR))
+    .tuple(fc.constantFrom(-1, 1), fc.constantFrom(1, 500, Math.max(...pauses) / 12, HOUR, 30 * 24 * HOUR))
     .map(([sign, ms]) => sign * ms)
   return fc.oneof(
     {
@@ -100,16 +127,17 @@ function stepIn(unit: number): fc.Arbitrary<Step> {
     // The clock is set to another time, and often to the right one again.
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: jump }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('upset' as const), which: fc.nat(10) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('reset' as const), change: resetIn(unit) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('reset' as const), change: resetIn(windows) }) },
   )
 }
 
-/** Of one window, or of all, of which the configuration may name only some. */
-function resetIn(unit: number): fc.Arbitrary<QuotaReset> {
-  const windows = windowsIn(unit)
+/** Of one window, or of all, of which the configuration may name only some: of those with a calendar it names each. */
+function resetIn(windows: readonly Window[]): fc.Arbitrary<QuotaReset> {
+  const calendars = windows.filter(({ calendar }) => calendar !== undefined)
+  const others = windows.filter(({ calendar }) => calendar === undefined)
   const which = fc.oneof(
     fc.constantFrom(...windows).map((window) => ({ windows: [window], all: false })),
-    fc.subarray([...windows]).map((some) => ({ windows: some, all: true })),
+    fc.subarray([...others]).map((some) => ({ windows: [...some, ...calendars], all: true })),
   )
   return fc
     .tuple(fc.constantFrom('read', 'write'), which)
@@ -118,14 +146,19 @@ function resetIn(unit: number): fc.Arbitrary<QuotaReset> {
 
 /**
  * Runs random histories against a store and the model: same decisions, same numbers, whatever happens in between.
- * @param unit length of the shortest window in seconds; the others are 5 and 60 times as long
+ * @param unit length of the shortest window in seconds; the others are 5 and 60 times as long. Or an hour, a day and a
+ *   month of a calendar
  */
-export async function agreesWithTheModel(open: () => Promise<ClockedStore>, unit = 1): Promise<void> {
+export async function agreesWithTheModel(
+  open: () => Promise<ClockedStore>,
+  unit: number | 'calendar' = 1,
+): Promise<void> {
+  const times = unit === 'calendar' ? CALENDAR_TIMES : timesIn(unit)
   await fc.assert(
-    fc.asyncProperty(fc.array(stepIn(unit), { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(stepIn(times), { maxLength: 40 }), async (steps) => {
       const store = await open()
       try {
-        await play(steps, store)
+        await play(steps, store, times.begin)
       } finally {
         await store.close()
       }
@@ -134,11 +167,10 @@ export async function agreesWithTheModel(open: () => Promise<ClockedStore>, unit
   )
 }
 
-async function play(steps: readonly Step[], store: ClockedStore): Promise<void> {
+async function play(steps: readonly Step[], store: ClockedStore, begin: number): Promise<void> {
   const model = new Model()
   const refundable: { refund: Refund; number: number }[] = []
-  // Far ahead, so that a Redis with a clock of its own keeps every key while the test moves the script's clock.
-  let now = Date.UTC(2150, 0, 1)
+  let now = begin
   let sequence = 0
   // What a repetition gives back is found by the time of its charge.
   let isStraight = true

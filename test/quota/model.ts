@@ -1,3 +1,4 @@
+/// <reference lib="esnext.temporal" />
 import type { Charge, Decision, Limits, OnceDecision } from '../../src/quota/charge.ts'
 import type { Usage } from '../../src/quota/window.ts'
 
@@ -48,7 +49,7 @@ export class Model {
 
   /** The clock may move in both directions. */
   passTo(now: number): void {
-    for (const [key, run] of this.#runs) if (now >= run.startedAt + secondsOf(key) * 1000) run.isPerhapsGone = true
+    for (const [key, run] of this.#runs) if (now >= endOf(secondsOf(key), run.startedAt)) run.isPerhapsGone = true
   }
 
   /**
@@ -177,7 +178,7 @@ export class Model {
 
   #running(window: Named, now: number): Run | undefined {
     const run = this.#runs.get(keyOf(window))
-    return run !== undefined && now < run.startedAt + window.seconds * 1000 ? run : undefined
+    return run !== undefined && now < endOf(window.seconds, run.startedAt) ? run : undefined
   }
 }
 
@@ -203,6 +204,20 @@ function keyOf({ of, seconds }: Named): string {
 
 function lengthsOf(runs: ReadonlyMap<string, Run>, of: string): number[] {
   return [...runs.keys()].filter((key) => key.endsWith(` ${of}`)).map(secondsOf)
+}
+
+/** Calendar windows of the histories, by their seconds. */
+export const CALENDARS = new Map([
+  [115_201, { unit: 'day', zone: 'Europe/Berlin' }],
+  [2_707_201, { unit: 'month', zone: 'Europe/Berlin' }],
+] as const)
+
+function endOf(seconds: number, startedAt: number): number {
+  const { unit, zone } = CALENDARS.get(seconds as 115_201) ?? {}
+  if (zone === undefined) return startedAt + seconds * 1000
+  const date = Temporal.Instant.fromEpochMilliseconds(startedAt).toZonedDateTimeISO(zone).toPlainDate()
+  const next = unit === 'day' ? date.add({ days: 1 }) : date.with({ day: 1 }).add({ months: 1 })
+  return next.toZonedDateTime(zone).epochMilliseconds
 }
 
 function secondsOf(key: string): number {

@@ -141,6 +141,25 @@ describe.each([
     expect((await settleOne(charge('a', 1))).accepted).toBe(true)
   })
 
+  it('a calendar window goes by that clock alone, which the gateway need not share by days', async () => {
+    const calendar = { unit: 'day', zone: 'Asia/Shanghai' } as const
+    const personal = [{ window: { name: 'day', seconds: 115_201, calendar }, limit: 40 }]
+    const of = { personal, organisation: null, global: personal }
+    for (const days of [0, 3, 40]) {
+      clocked.set(days * DAY)
+      const { at } = await settleOne(charge('a', 1, of))
+      const midnight = Math.ceil((at + 8 * HOUR) / DAY) * DAY - 8 * HOUR
+      clocked.set(days * DAY + midnight - at)
+      const first = await settleOne(charge('a', 30, of))
+      expect(first, `${days} days`).toMatchObject({ accepted: true, personal: [{ used: 30 }], global: [{ used: 30 }] })
+      expect(first.at).toBeGreaterThanOrEqual(midnight)
+      const refused = await settleOne(charge('a', 11, of))
+      const { retryAfterSeconds, quota } = refusalBody(charge('a', 11, of), refused, 'UTC')
+      expect(quota).toMatchObject({ window: 'day', resetAt: new Date(midnight + DAY).toISOString() })
+      expect(retryAfterSeconds).toBe(Math.ceil((midnight + DAY - refused.at) / 1000))
+    }
+  })
+
   it('nothing that is read shows more than one length, and reading changes nothing', async () => {
     clocked.set(MONTH)
     await settle(charge('a', 10))

@@ -1,3 +1,4 @@
+import { periodOf } from '../../quota/calendar.ts'
 import {
   amountOf,
   type Batch,
@@ -13,7 +14,7 @@ import {
 import type { AheadListener, Counter } from '../../quota/counter.ts'
 import { keptMs, type Once, type Onces } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
-import { type Limit, MOST_WINDOWS, type Usage } from '../../quota/window.ts'
+import { type Limit, MOST_WINDOWS, type Usage, type Window } from '../../quota/window.ts'
 import { type Keys, keyOf } from './keys.ts'
 import { checkName, fitsShort, numbersSize, read48, startAt, usedAt } from './sections.ts'
 
@@ -83,8 +84,11 @@ interface Opened {
 /** Two digits of base 128. */
 const MOST = 128 * 128 - 1
 
-/** @param mayBeShort whether all who share the store read the short form of a section. Default: not so */
-export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): EncodedBatch {
+/**
+ * @param mayBeShort whether all who share the store read the short form of a section. Default: not so
+ * @param now where the store's clock stands about, for the periods of calendars
+ */
+export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false, now = Date.now()): EncodedBatch {
   const names = [keys.instance(batch.instance)]
   const owners: Owners = { personal: new Map(), organisation: new Map(), global: new Map() }
   const shapes: Shape[] = []
@@ -206,8 +210,8 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false): Encod
     return [...plan, theirs.position, limitsOf(limits.organisation)]
   })
   const l = lists.map((list) => list.map(({ limit }) => limit))
-  const known = { ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
-  return { keys: names, json: JSON.stringify({ s, l, p, r, ...known }), charges, opened, owners }
+  const seldom = { ...periodsOf(shapes, now), ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
+  return { keys: names, json: JSON.stringify({ s, l, p, r, ...seldom }), charges, opened, owners }
 }
 
 function ruleOf(once: Once): (number | string)[] {
@@ -218,8 +222,25 @@ function runOf({ window }: Limit, usage: Usage | undefined): number[] {
   return [window.seconds, usage?.startedAt ?? 0]
 }
 
+/** Nothing without calendar windows. */
+function periodsOf(shapes: readonly Shape[], now: number): { readonly c?: readonly (readonly number[])[] } {
+  const c = shapes.flatMap(({ limits, position }) =>
+    limits.flatMap(({ window: { calendar } }, i) => {
+      if (calendar === undefined) return []
+      const { from, to } = periodOf(calendar, now)
+      return [[position, i + 1, from, to]]
+    }),
+  )
+  return c.length === 0 ? {} : { c }
+}
+
 function sameWindows(a: readonly Limit[], b: readonly Limit[]): boolean {
-  return a === b || (a.length === b.length && a.every(({ window }, i) => window.seconds === b[i]?.window.seconds))
+  return a === b || (a.length === b.length && a.every(({ window }, i) => sameWindow(window, b[i]?.window)))
+}
+
+/** A reload may change the zone of a calendar. */
+function sameWindow(a: Window, b: Window | undefined): boolean {
+  return a.seconds === b?.seconds && a.calendar?.zone === b.calendar?.zone
 }
 
 /** The configuration allows no others; a section has no room for them. */

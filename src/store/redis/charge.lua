@@ -17,6 +17,8 @@
                                                                of the global scope follow, if it applies, and behind
                                                                these (or three 0) shape and limits of the organisation
               r  [[key, category, amount, seconds, startedAt, ...], ...]   refunds; an amount below 0 is charged
+              c  [[shape, window, from, to], ...]   calendar windows, each with the period around the moment at which
+                                                    the batch was made; missing for none
               o  [[charge, key, body, for, replays, forgotten], ...]   by its number the charge of a request that may come
                                                                again: a hash of its body, for how many milliseconds how
                                                                many repetitions are not charged, and after how many the
@@ -34,6 +36,9 @@
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
             where its shape changes; at the end the time of the charge (6 bytes) for each '2'. From these the caller works
             out everything else by the same arithmetic.
+
+  Where a period does not hold the time of the script, it replies with an error, 'CALENDAR' and its time in milliseconds, and
+  nothing is written. The caller makes the batch anew, with the periods around that time.
 
   A charge that starts no window changes the used tokens alone, in place: then neither the other bytes nor the moment at
   which the key ends change, and SETRANGE costs a third of SET with an expiry (0.6 and 1.9 microseconds).
@@ -83,6 +88,14 @@ for _, shape in ipairs(batch.s) do
   shape.windows = n
   shape.size = #shape.head
   shape_numbers(shape)
+end
+
+-- A calendar window runs if it started in the period of now. So in the place of a length stands how long that is at most,
+-- a millisecond more.
+for _, calendar in ipairs(batch.c or {}) do
+  local shape, i, from, to = unpack(calendar)
+  if now < from or now >= to then return redis.error_reply('CALENDAR ' .. string.format('%.0f', now)) end
+  batch.s[shape].lengths[i] = now - from + 1
 end
 
 -- Where the numbers of the section with this very head begin.

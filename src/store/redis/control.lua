@@ -20,8 +20,8 @@
   ARGV[9]  channel on which the change is published
   ARGV[10] entries that it keeps beyond these of each kind
   ARGV[11] kinds, each followed by a blank
-  ARGV[12] for 'quota_reset', JSON: [category, all, [[seconds, name as JSON], ...]]; the windows to be emptied, and whether
-           all others are too
+  ARGV[12] for 'quota_reset', JSON: [category, all, [[seconds, name as JSON, from, to], ...]]; the windows to be emptied, and
+           whether all others are too; of a calendar window the period around the moment at which this was made
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
            expected one
 
@@ -31,7 +31,7 @@
 
 -- Empties windows of a counter in place. A short section becomes a long one, until it is charged again: the short form says of a
 -- window that does not run only that it is over by now, so a clock that is set back would have it run again.
--- @param named  seconds of those windows
+-- @param named  seconds of those windows -> when a run of theirs that runs now can have started first; 0 for any moment
 -- @param all    whether the other windows are emptied too
 -- Gives the bytes, the used tokens by seconds of those windows that ran, and whether a window still runs.
 local function emptied(bytes, category, named, all, now)
@@ -43,6 +43,7 @@ local function emptied(bytes, category, named, all, now)
     for i = 1, windows do
       local seconds, started, tokens = window_at(bytes, windows, numbers, i, form)
       local is_running = started ~= 0 and now < started + seconds * 1000
+      if name == category and started < (named[seconds] or 0) then is_running = false end
       if is_running and name == category and (all or named[seconds]) then
         used[seconds] = used[seconds] or tokens
         -- A refund names a run by its start, so no later run may start there.
@@ -107,7 +108,11 @@ local version = string.format('%.0f', last + 1)
 local counter, counter_runs
 if what == 'quota_reset' then
   local asked, named, used = cjson.decode(ARGV[12]), {}, nil
-  for _, each in ipairs(asked[3]) do named[each[1]] = true end
+  for _, each in ipairs(asked[3]) do
+    local seconds, _, from, to = unpack(each)
+    if from and (tonumber(now) < from or tonumber(now) >= to) then return redis.error_reply('CALENDAR ' .. now) end
+    named[seconds] = from or 0
+  end
   -- MGET gives nothing for a key of another type, as where charges are settled.
   local bytes = redis.call('MGET', KEYS[place])[1] or ''
   if #bytes > LONGEST then bytes = '' end

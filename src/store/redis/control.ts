@@ -9,16 +9,23 @@ import {
   subjectOf,
 } from '../../control/control-store.ts'
 import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
+import { periodOf } from '../../quota/calendar.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
+import { StoreClock, withinPeriods } from './store-clock.ts'
 
 /** Overrides that one step of HSCAN looks at. */
 const STEP = 500
 
-export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUNDS): Omit<ControlStore, 'onChange'> {
+export function redisControl(
+  redis: RedisClient,
+  keys: Keys,
+  bounds = AUDIT_BOUNDS,
+  clock = new StoreClock(),
+): Omit<ControlStore, 'onChange'> {
   const older = KINDS.map(keys.olderAudit)
 
   async function readHead(): Promise<Head> {
@@ -63,8 +70,10 @@ export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUN
     },
 
     async change(change, author, expected) {
-      const { names, args } = encodeChange(change, author, expected, keys, bounds)
-      const reply = await call(() => redis.changeControl(names.length, ...names, ...args))
+      const reply = await withinPeriods(clock, (now) => {
+        const { names, args } = encodeChange(change, author, expected, keys, bounds, now)
+        return call(() => redis.changeControl(names.length, ...names, ...args))
+      })
       if (typeof reply === 'number') return { done: false, version: reply }
       if (!Array.isArray(reply)) throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
       const [entry, forgotten] = reply as [string, number]
@@ -90,13 +99,14 @@ export function redisControl(redis: RedisClient, keys: Keys, bounds = AUDIT_BOUN
   }
 }
 
-/** A change in the words of control.lua. */
+/** A change in the words of control.lua. @param now where the store's clock stands about, for the periods of calendars */
 export function encodeChange(
   change: Change,
   { who, why }: Author,
   expected: number | null,
   keys: Keys,
   bounds = AUDIT_BOUNDS,
+  now = Date.now(),
 ): { readonly names: readonly string[]; readonly args: readonly string[] } {
   const subject = subjectOf(change)
   const older = KINDS.map(keys.olderAudit)
@@ -114,7 +124,7 @@ export function encodeChange(
       keys.changes,
       String(bounds.olderOfKind),
       KINDS.map((kind) => `${kind} `).join(''),
-      change.kind === 'quota_reset' ? windowsOf(change) : '',
+      change.kind === 'quota_reset' ? windowsOf(change, now) : '',
     ],
   }
 }
@@ -128,8 +138,12 @@ function placeOf(change: Change, keys: Keys): string[] {
 }
 
 /** As control.lua reads them. */
-function windowsOf({ category, all, windows }: QuotaReset): string {
-  return JSON.stringify([category, all, windows.map(({ seconds, name }) => [seconds, JSON.stringify(name)])])
+function windowsOf({ category, all, windows }: QuotaReset, now: number): string {
+  const named = windows.map(({ seconds, name, calendar }) => {
+    const period = calendar === undefined ? null : periodOf(calendar, now)
+    return [seconds, JSON.stringify(name), ...(period === null ? [] : [period.from, period.to])]
+  })
+  return JSON.stringify([category, all, named])
 }
 
 /** The audit always keeps its newest entry. */

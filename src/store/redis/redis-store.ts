@@ -15,6 +15,7 @@ import { NEWEST_FORM, redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
 import { connectToPrimary } from './sentinels.ts'
 import { shareReads } from './shared-reads.ts'
+import { StoreClock, withinPeriods } from './store-clock.ts'
 import { asStoreError, isForbidden, wasNeverSent } from './store-errors.ts'
 import { subscription } from './subscription.ts'
 import { readBuckets } from './tallies.ts'
@@ -49,6 +50,7 @@ export function openRedisStore({
 }: RedisStoreOptions): Store {
   const redis = connectToPrimary({ ...access, deadlineMs })
   const keys = createKeys(prefix)
+  const clock = new StoreClock()
   const ping = pinging(redis, keys.version)
   const changes = subscription(() => connectToPrimary({ ...access, deadlineMs }), keys.changes)
 
@@ -76,10 +78,14 @@ export function openRedisStore({
     // A batch that is sent again may get the reply of the first time, in the forms that it asked for then.
     const { instance, sequence } = batch
     if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
-    const sent = encodeBatch(batch, keys, last.mayBeShort)
-    const args = [String(batch.sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
-    const reply = await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
-    return decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
+    return withinPeriods(clock, async (now) => {
+      const sent = encodeBatch(batch, keys, last.mayBeShort, now)
+      const args = [String(sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
+      const reply = await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
+      const decisions = decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
+      if (decisions[0] !== undefined) clock.heard(decisions[0].at)
+      return decisions
+    })
   }
 
   const readShared = shareReads(readUsages, MOST_READS)
@@ -125,7 +131,7 @@ export function openRedisStore({
     addTally,
     readTallies: () => readBuckets(redis, keys),
     ...redisAccessKeys(redis, keys),
-    ...redisControl(redis, keys),
+    ...redisControl(redis, keys, undefined, clock),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
     ...redisKnownUsers(redis, keys),
