@@ -110,7 +110,7 @@ describe('tollgate check', () => {
     ['CREATE TABLE messages (text)', 'another program made it): name a file that Tollgate made'],
     [
       'CREATE TABLE counters (a); CREATE TABLE failures (a); CREATE TABLE tokens (a); PRAGMA user_version = 99',
-      'a newer Tollgate made it: version 99, this one knows 3): run that version of Tollgate again',
+      'a newer Tollgate made it: version 99, this one knows 7): run that version of Tollgate again',
     ],
   ])('warns of a database made by %j, and leaves it and its folder as they are', async (sql, told) => {
     const path = join(folder, 'tollgate.db')
