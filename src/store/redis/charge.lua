@@ -175,6 +175,8 @@ end
 -- fit under all of them, so that a charge is one comparison; ADDED: the tokens accepted since it was opened, or false.
 -- All users share one table: with one for each the script would spend a fifth of its time on garbage.
 local SHAPE, BYTES, LIMITS, ROOM, ADDED = 18, 19, 20, 21, 22
+-- Written out: 0.55 microseconds, and 0.9 by `zeros`. There is one for each organisation.
+local function blank() return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } end
 
 local function open(section, key, shape)
   local bytes, tokens = values[key], written[key]
@@ -264,7 +266,7 @@ local shared = {}
 local function share(key, shape)
   local section = shared[key]
   if not section then
-    section = zeros(ADDED)
+    section = blank()
     shared[key] = section
   elseif section[ADDED] then
     put(section, key, section[ADDED])
@@ -333,7 +335,7 @@ for _, once in ipairs(batch.o or {}) do
   onces[once[1]] = once
 end
 local charges, plans, refused, n, at = ARGV[4], batch.p, nil, 0, 1
-local own = zeros(ADDED)
+local own = blank()
 while at < #charges do
   local a, b, c, d = byte(charges, at, at + 3)
   n, at = n + 1, at + 4
