@@ -7,6 +7,7 @@ import { ISSUERS, PLENTY, type Running } from '../servers.ts'
 import { ratios } from '../statistics.ts'
 import type { Bench, Group } from './group.ts'
 import { shuffled } from './shuffle.ts'
+import { until } from './until.ts'
 
 const FEW = 1000
 const MANY = 1_000_000
@@ -82,17 +83,5 @@ async function fill(redis: Running, users: number): Promise<void> {
     throw new Error(`the store could not be filled: ${problems.at(-1) ?? String(error)}`, { cause: error })
   } finally {
     await store.close()
-  }
-}
-
-/** A store connects in the background. */
-async function until(action: () => Promise<void>, tries = 100): Promise<void> {
-  for (let left = tries; ; left--) {
-    try {
-      return await action()
-    } catch (error) {
-      if (left === 0) throw error
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
   }
 }
