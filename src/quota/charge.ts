@@ -116,7 +116,7 @@ export function settleBatch(
   onAhead: AheadListener = () => {},
   onces: Onces | null = null,
 ): Decision[] {
-  for (const refund of batch.refunds) if (isMade(refund, onces)) giveBack(refund, counterOf)
+  for (const refund of batch.refunds) giveBack(refund, amountMade(refund, onces), counterOf)
   const decisions: Decision[] = []
   for (const charge of batch.charges) {
     decisions.push(
@@ -137,7 +137,7 @@ function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: num
   }
   const decision = decide(charge, counterOf, now, onAhead)
   if (!decision.accepted || judged.kind === 'spent') return decision
-  onces.keep(once, now)
+  onces.keep(once, charge.cost, now)
   return { ...decision, once: { kind: 'charged', since: now } }
 }
 
@@ -199,20 +199,20 @@ function add(cost: number, counter: Counter, usages: MutableUsage[], limits: rea
 }
 
 /**
- * Whether a refund changes what was charged. What one use of a key reached the upstream with stays charged, and a repetition never
- * charges more.
+ * By how much a refund changes what was charged. What one use of a key cost stays charged, and a repetition never charges more.
  */
-function isMade(refund: Refund, onces: Onces | null): boolean {
-  const { charge, decision } = refund
-  if (charge.once === undefined || decision.once === undefined || onces === null) return true
-  if (decision.once.kind === 'reused') return false
-  const { kind, since } = decision.once
-  return amountOf(refund) > 0 ? onces.release(charge.once, kind === 'charged', since) : kind === 'charged'
-}
-
-function giveBack(refund: Refund, counterOf: CounterOf): void {
+function amountMade(refund: Refund, onces: Onces | null): number {
   const { charge, decision } = refund
   const amount = amountOf(refund)
+  if (charge.once === undefined || decision.once === undefined || onces === null) return amount
+  if (decision.once.kind === 'reused') return 0
+  const { kind, since } = decision.once
+  if (amount > 0) return onces.release(charge.once, amount, kind === 'charged', since)
+  return kind === 'charged' ? amount : 0
+}
+
+function giveBack({ charge, decision }: Refund, amount: number, counterOf: CounterOf): void {
+  if (amount === 0) return
   for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
     const counter = counterOf(scope, id, charge.category)
     limits.forEach(({ window }, i) => {

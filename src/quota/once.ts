@@ -8,8 +8,10 @@
  * | a charge                    | a repetition with its body, and one is left           | the same, with one use more           |
  * | a charge                    | a repetition with its body, and none is left          | the same; it is charged as any        |
  * | a charge                    | a request with another body                           | the same; it is refused               |
- * | a charge of several uses    | one of them is given back: it did not reach the upstream | the same, with one use less; nothing is given back |
- * | a charge of one use         | that is given back                                    | nothing; the charge is given back     |
+ * | a charge of several uses    | one of them is given back, or a part of its cost      | the same, with one use less; nothing is given back |
+ * | a charge of one use         | that is given back, or a part of its cost             | nothing; the least that any of its uses gave back is given back |
+ *
+ * So all requests of a key together cost what the dearest of them did: one whose response was free does not take back the rest.
  */
 
 /** How the repetitions of a request are known, and what they may do. */
@@ -32,6 +34,8 @@ export interface Remembered {
   readonly replays: number
   /** The request and its repetitions, less those that were given back. */
   readonly uses: number
+  /** The least tokens that one of the others gave back; the cost of the charge as long as there is none. */
+  readonly least: number
 }
 
 /** What the key of a charge makes of it. */
@@ -68,14 +72,15 @@ export interface Onces {
   /** A repetition that is not charged is counted. */
   judge(once: Once, now: number): Judgement
   /** A charge of a new key was accepted. */
-  keep(once: Once, now: number): void
+  keep(once: Once, cost: number, now: number): void
   /**
    * One use of a charge is given back.
+   * @param amount the tokens that it gives back, above 0
    * @param isFirst whether it is that of the charge itself, and not of a repetition
    * @param since the time of the charge
-   * @returns whether it was the last, so that the charge is given back
+   * @returns the tokens to give back: none as long as there are other uses
    */
-  release(once: Once, isFirst: boolean, since: number): boolean
+  release(once: Once, amount: number, isFirst: boolean, since: number): number
 }
 
 /** By what is remembered of a key. @param write is given `undefined` for nothing, and else when it may be forgotten */
@@ -93,17 +98,18 @@ export function oncesOf(
       }
       return judged
     },
-    keep(once, now) {
-      write(once.key, { body: once.body, since: now, replays: 0, uses: 1 }, now + keptMs(once))
+    keep(once, cost, now) {
+      write(once.key, { body: once.body, since: now, replays: 0, uses: 1, least: cost }, now + keptMs(once))
     },
-    release(once, isFirst, since) {
+    release(once, amount, isFirst, since) {
       const { key } = once
       const known = read(key)
       // Forgotten: nobody knows of the other uses.
-      if (known?.since !== since) return isFirst
+      if (known?.since !== since) return isFirst ? amount : 0
+      const least = Math.min(known.least, amount)
       if (known.uses === 1) write(key, undefined, 0)
-      else write(key, { ...known, uses: known.uses - 1 }, since + keptMs(once))
-      return known.uses === 1
+      else write(key, { ...known, uses: known.uses - 1, least }, since + keptMs(once))
+      return known.uses === 1 ? least : 0
     },
   }
 }

@@ -178,6 +178,22 @@ describe('a request that comes again with its key', () => {
     expect(await used(app)).toBe(COST)
   })
 
+  it('costs what it did also if a repetition under way at the same time is free', async () => {
+    const rules = RULES.replace('idempotency: {}', 'idempotency: {}, settle: { header: X-Tokens, max: 50 }')
+    const answers: ((tokens: number) => void)[] = []
+    await running.shift()?.()
+    upstream = await startUpstream((_seen, res) => answers.push((tokens) => res.setHeader('X-Tokens', tokens).end()))
+    running.unshift(() => upstream.close())
+    const app = await start(rules)
+    const sent = [0, 1].map(() => send(app, { key: 'k', path: '/others' }))
+    await expect.poll(() => answers.length).toBe(2)
+    answers[0]?.(4)
+    await Promise.race(sent)
+    answers[1]?.(0)
+    await Promise.all(sent)
+    await expect.poll(() => used(app)).toBe(4)
+  })
+
   it('is let through in shadow, whatever its body', async () => {
     const app = await start(`quota: { shadow: true }${RULES}`)
     await send(app, { key: 'k' })

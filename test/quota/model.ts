@@ -18,6 +18,8 @@ interface Known {
   replays: number
   /** The numbers of the charge and its repetitions that were not given back. */
   readonly uses: Set<number>
+  /** What each of the others cost. */
+  readonly costs: number[]
 }
 
 /** A charge by a key, or a repetition of one. */
@@ -84,18 +86,22 @@ export class Model {
    */
   refund(number: number, cost: number, now: number): void {
     const use = this.#uses.get(number)
-    const paid = use === undefined ? number : cost < use.cost ? this.#release(number, use) : use.isFirst ? number : null
-    if (paid !== null) this.#correct(paid, cost, now)
+    if (use === undefined || (use.isFirst && cost >= use.cost)) this.#correct(number, cost, now)
+    else if (cost < use.cost) this.#release(number, use, cost, now)
   }
 
-  /** @returns the charge that nobody uses any more; `null` if there is none */
-  #release(number: number, { key, since, isFirst }: Use): number | null {
+  /** A charge that nobody uses any more costs what the dearest of its requests did. */
+  #release(number: number, { key, since, isFirst }: Use, cost: number, now: number): void {
     const known = this.#known.get(key)
-    if (known?.since !== since) return isFirst ? number : null
+    if (known?.since !== since) {
+      if (isFirst) this.#correct(number, cost, now)
+      return
+    }
     known.uses.delete(number)
-    if (known.uses.size > 0) return null
+    known.costs.push(cost)
+    if (known.uses.size > 0) return
     this.#known.delete(key)
-    return known.number
+    this.#correct(known.number, Math.max(...known.costs), now)
   }
 
   /** What the key of a charge makes of it; `null` if it is charged as any. */
@@ -114,7 +120,7 @@ export class Model {
   #remember({ once, cost }: Charge, number: number, now: number): OnceDecision | undefined {
     const known = once && this.#known.get(once.key)
     if (once === undefined || (known !== undefined && now - known.since < once.forMs)) return undefined
-    this.#known.set(once.key, { body: once.body, since: now, number, replays: 0, uses: new Set([number]) })
+    this.#known.set(once.key, { body: once.body, since: now, number, replays: 0, uses: new Set([number]), costs: [] })
     this.#uses.set(number, { key: once.key, since: now, cost, isFirst: true })
     return { kind: 'charged', since: now }
   }

@@ -561,16 +561,17 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await settle([one, other])).map((d) => d.once?.kind)).toEqual(['charged', 'replayed'])
     })
 
-    it('costs what the last of its requests gives back, and never more for a repetition', async () => {
+    it.each([
+      ['the dearest first', [3, 5, 4]],
+      ['the dearest last', [5, 4, 3]],
+    ])('costs what the dearest of its requests did, and never more for a repetition, %s', async (_order, amounts) => {
       const one = keyed(5, once('k'))
-      const [first, again, last] = await settle([one, one, one])
-      const settled = (decision: Decision | undefined, amount: number): Refund => {
-        return { charge: one, decision: decision as Decision, amount }
-      }
-      await settle([], [settled(again, -3), settled(first, 5)])
+      const decisions = await settle([one, one, one])
+      const settled = amounts.map((amount, i) => ({ charge: one, decision: decisions[i] as Decision, amount }))
+      await settle([], [{ charge: one, decision: decisions[1] as Decision, amount: -3 }, ...settled.slice(0, 2)])
       expect((await used('a')).personal).toEqual([5, 5])
-      await settle([], [settled(last, 2), settled(again, 4)])
-      expect(await used('a')).toEqual({ personal: [1, 1], global: [1, 1] })
+      await settle([], settled.slice(2))
+      expect(await used('a')).toEqual({ personal: [2, 2], global: [2, 2] })
     })
 
     it('that is given back late leaves a later charge of its key alone', async () => {

@@ -23,6 +23,8 @@ export interface Paid {
   replays: number
   /** Requests that it pays for: its own and its repetitions, less those that were given back. */
   uses: number
+  /** What the dearest of those that were given back cost. */
+  dearest: number
 }
 
 /** How long a store keeps a charge beyond the time of its repetitions: in milliseconds. */
@@ -49,7 +51,15 @@ export class Books {
       const decision = this.#charge(charge, at)
       if (!decision.accepted) return decision
       const ends = endsOf({ since: at }, once)
-      this.#paid.set(once.key, { body: once.body, since: at, ends, tokens: charge.cost, replays: 0, uses: 1 })
+      this.#paid.set(once.key, {
+        body: once.body,
+        since: at,
+        ends,
+        tokens: charge.cost,
+        replays: 0,
+        uses: 1,
+        dearest: 0,
+      })
       return { ...decision, once: { kind: 'charged', since: at } }
     }
     if (known.body !== once.body) return { ...this.#charge(charge, at, false), once: { kind: 'reused' } }
@@ -82,11 +92,13 @@ export class Books {
 
   /**
    * Takes an amount out of the runs that a decision names, as far as they run and have not been set to another start since.
-   * @returns whether it was taken out of all of them that last for so many seconds; nothing is while others use its key
+   * @returns whether it was taken out of all of them that last for so many seconds; nothing is while others use its key, and then
+   *   no more than the dearest of them left
    */
-  giveBack(refund: Refund, at: number, seconds: number): 'whole' | 'part' | 'nothing' {
+  giveBack(refund: Refund, at: number, seconds: number): { of: 'whole' | 'part' | 'nothing'; amount: number } {
     const { personal, organisation, global, once } = refund.decision
-    if (!this.#isMade(refund)) return 'nothing'
+    const amount = this.#amountMade(refund)
+    if (amount === null) return { of: 'nothing', amount: 0 }
     const usages = [...personal, ...(organisation ?? []), ...(global ?? [])]
     // A run that began after the charge was not charged.
     const latest = once?.kind === 'replayed' ? once.since : Number.POSITIVE_INFINITY
@@ -95,23 +107,26 @@ export class Books {
       const run = this.running(name, at).find(
         (each) => each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
       )
-      if (run !== undefined && run.startedAt <= latest) run.used = Math.max(0, run.used - amountOf(refund))
+      if (run !== undefined && run.startedAt <= latest) run.used = Math.max(0, run.used - amount)
       else if (window.seconds === seconds) isWhole = false
     })
-    return isWhole ? 'whole' : 'part'
+    return { of: isWhole ? 'whole' : 'part', amount }
   }
 
   /** What one of its requests used stays charged, and a repetition charges nothing in addition. */
-  #isMade(refund: Refund): boolean {
+  #amountMade(refund: Refund): number | null {
     const { charge, decision } = refund
     const { once } = charge
-    if (once === undefined || decision.once === undefined) return true
-    const isFirst = decision.once.kind === 'charged'
+    const amount = amountOf(refund)
+    if (once === undefined || decision.once === undefined) return amount
+    const own = decision.once.kind === 'charged' ? amount : null
     const paid = this.#paid.get(once.key)
-    if (amountOf(refund) <= 0 || decision.once.kind === 'reused' || paid?.since !== decision.once.since) return isFirst
+    if (amount <= 0 || decision.once.kind === 'reused' || paid?.since !== decision.once.since) return own
     paid.ends = endsOf(paid, once)
-    if (--paid.uses === 0) this.#paid.delete(once.key)
-    return paid.uses === 0
+    paid.dearest = Math.max(paid.dearest, charge.cost - amount)
+    if (--paid.uses > 0) return null
+    this.#paid.delete(once.key)
+    return charge.cost - paid.dearest
   }
 
   /**

@@ -414,15 +414,18 @@ export const MUTATIONS: readonly Mutation[] = [
   lua('the script lets a repetition with any body through', ["if charged.body ~= body then return '3' end", '']),
   lua('the script counts no repetitions', ['if charged.replays >= replays then return nil, false end', '']),
   lua('the script knows a repetition for ever', [' or now >= charged.since + lasts then', ' then']),
-  lua('the script gives back what a repetition still uses', ['if charged.uses > 0 then return false end', '']),
-  lua('the script remembers what was given back', ['  known[key] = false\n  return true', '  return true']),
+  lua('the script gives back what a repetition still uses', ['if charged.uses > 0 then return 0 end', '']),
+  lua('the script remembers what was given back', [
+    '  known[key] = false\n  return charged.least',
+    '  return charged.least',
+  ]),
   lua('the script takes any charge of a key for the one that is given back', [
-    'if not charged or charged.since ~= since then return first == 1 end',
-    'if not charged then return first == 1 end',
+    'if not charged or charged.since ~= since then return first == 1 and amount or 0 end',
+    'if not charged then return first == 1 and amount or 0 end',
   ]),
   lua('the script gives back once for each repetition of a charge that it forgot', [
-    'return first == 1',
-    'return true',
+    'return first == 1 and amount or 0',
+    'return amount',
   ]),
   lua('the script remembers a charge beyond the number of its repetitions', ['if since then', 'if true then']),
   edit(
@@ -431,13 +434,23 @@ export const MUTATIONS: readonly Mutation[] = [
     ['(usage.startedAt > once.since ? NOT_RUNNING : usage)', 'usage'],
     ['redis', 'sqlite'],
   ),
-  edit(CHARGE, 'a repetition charges more', ["since) : kind === 'charged'", 'since) : true'], ['sqlite']),
+  edit(CHARGE, 'a repetition charges more', ["return kind === 'charged' ? amount : 0", 'return amount'], ['sqlite']),
   edit(
     ONCE,
     'what one of several uses gives back is given back',
-    ['return known.uses === 1', 'return true'],
+    ['return known.uses === 1 ? least : 0', 'return least'],
     ['sqlite'],
   ),
+  edit(
+    ONCE,
+    'the last use of a key gives back what a dearer one cost',
+    ['Math.min(known.least, amount)', 'amount'],
+    ['sqlite'],
+  ),
+  lua('the script gives back what a dearer use of the key cost', [
+    'charged.least = math.min(charged.least, amount)',
+    'charged.least = amount',
+  ]),
   edit(ONCE, 'a use is not counted', ['uses: uses + 1', 'uses'], ['sqlite']),
   ledger('a repetition is refused with its user', [
     'charge.once === undefined ? refusals.recall(charge) : null',
@@ -515,8 +528,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   shared(CHARGE, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
   shared(CHARGE, 'refunds come after the charges', [
-    'for (const refund of batch.refunds) if (isMade(refund, onces)) giveBack(refund, counterOf)\n',
-    'queueMicrotask(() => batch.refunds.forEach((refund) => isMade(refund, onces) && giveBack(refund, counterOf)))\n',
+    'for (const refund of batch.refunds) giveBack(refund, amountMade(refund, onces), counterOf)\n',
+    'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, amountMade(refund, onces), counterOf)))\n',
   ]),
   shared(COUNTER, 'nothing is charged in addition', ['entry.used - amount)', 'entry.used - Math.abs(amount))']),
   shared(CHARGE, 'every refund is of the whole cost', ['  return amount\n', '  return charge.cost\n']),

@@ -281,11 +281,11 @@ export class Oracle {
     const amount = amountOf(refund)
     this.count[amount < 0 ? 'additions' : 'refunds']++
     const given = this.#books.giveBack(refund, at, this.#options.longWindow)
-    if (given === 'part') this.#unsure += Math.max(0, amount)
-    if (given === 'part') this.#unadded += Math.max(0, -amount)
+    if (given.of === 'part') this.#unsure += Math.max(0, given.amount)
+    if (given.of === 'part') this.#unadded += Math.max(0, -given.amount)
     const story = this.#stories.get((refund.charge as Order).id)
     if (story === undefined) return
-    if (story.payer !== null && given !== 'nothing') story.payer.tokens -= amount
+    if (story.payer !== null) story.payer.tokens -= given.amount
     const { id } = story.order
     if (story.refunded !== null) this.#world.fail(`charge ${id} was given back twice`)
     if (story.decided?.accepted !== true) this.#world.fail(`charge ${id} was given back and never accepted`)

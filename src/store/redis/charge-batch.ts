@@ -326,7 +326,7 @@ function decidedOnces(charges: readonly Charge[], letters: Buffer, at: number): 
       return { kind: 'replayed', since: read48(letters, time - 6) }
     },
     keep() {},
-    release: () => true,
+    release: (_once, amount) => amount,
   }
 }
 

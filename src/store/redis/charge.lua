@@ -275,17 +275,17 @@ local function share(key, shape)
   return section
 end
 
--- What is remembered of a charge by a key: its time (6 bytes), repetitions and uses (1 each), the hash of the body. Here as a
--- table, and `false` for nothing; `forgotten` where it is to be written.
+-- What is remembered of a charge by a key: its time (6 bytes), repetitions and uses (1 each), the least tokens that one of the uses
+-- gave back, at first the cost (6), the hash of the body. Here as a table, and `false` for nothing; `forgotten` where it is to be written.
 local known = {}
 
 local function remembered(key)
   local bytes = values[key]
   if known[key] == nil then
     known[key] = false
-    if bytes and #bytes > 8 then
-      local since, replays, uses = unpack_bytes('>I6BB', bytes)
-      known[key] = { since = since, replays = replays, uses = uses, body = sub(bytes, 9) }
+    if bytes and #bytes > 14 then
+      local since, replays, uses, least = unpack_bytes('>I6BBI6', bytes)
+      known[key] = { since = since, replays = replays, uses = uses, least = least, body = sub(bytes, 15) }
     end
   end
   return known[key]
@@ -303,25 +303,24 @@ local function judge(once)
   return '2', charged.since
 end
 
--- Gives one use back. Returns whether it was the last, so that the charge is given back.
-local function release(use)
+-- Gives one use back. Returns the tokens of the charge that are given back: none as long as there are other uses.
+local function release(use, amount)
   local key, first, since, forgotten = use[1], use[2], use[3], use[4]
   local charged = remembered(key)
-  if not charged or charged.since ~= since then return first == 1 end
+  if not charged or charged.since ~= since then return first == 1 and amount or 0 end
+  charged.least = math.min(charged.least, amount)
   charged.uses, charged.forgotten = charged.uses - 1, since + forgotten
-  if charged.uses > 0 then return false end
+  if charged.uses > 0 then return 0 end
   known[key] = false
-  return true
+  return charged.least
 end
 
-local released = {}
 for _, use in ipairs(batch.u or {}) do
-  if not release(use) then
-    for n = use[5], use[6] do released[n] = true end
-  end
+  local amount = release(use, batch.r[use[5]][3])
+  for n = use[5], use[6] do batch.r[n][3] = amount end
 end
-for n, refund in ipairs(batch.r) do
-  if not released[n] then give_back(refund) end
+for _, refund in ipairs(batch.r) do
+  if refund[3] ~= 0 then give_back(refund) end
 end
 
 for _, plan in ipairs(batch.p) do
@@ -369,7 +368,7 @@ while at < #charges do
   elseif fits or plan[2] == 1 then
     if once then
       if since then
-        known[once[2]] = { since = now, replays = 0, uses = 1, body = once[3], forgotten = now + once[6] }
+        known[once[2]] = { since = now, replays = 0, uses = 1, least = cost, body = once[3], forgotten = now + once[6] }
       else
         refused = refused or {}
         refused[n] = '4'
@@ -442,7 +441,7 @@ for key, charged in pairs(known) do
     -- As good as DEL, and whoever may write the rest may do it.
     if values[key] then call('SET', KEYS[key], '', 'PX', 1) end
   elseif charged.forgotten then
-    local value = pack('>I6BB', charged.since, charged.replays, charged.uses) .. charged.body
+    local value = pack('>I6BBI6', charged.since, charged.replays, charged.uses, charged.least) .. charged.body
     call('SET', KEYS[key], value, 'PXAT', string.format('%.0f', charged.forgotten))
   end
 end

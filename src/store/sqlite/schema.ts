@@ -76,6 +76,7 @@ const MIGRATIONS = [
      since INTEGER NOT NULL,      -- when it was charged, milliseconds since the epoch
      replays INTEGER NOT NULL,
      uses INTEGER NOT NULL,
+     least INTEGER NOT NULL,      -- tokens that one of its requests gave back; the cost as long as there is none
      ends INTEGER NOT NULL        -- when it is forgotten
    ) WITHOUT ROWID;
    CREATE INDEX once_by_end ON once (ends);`,
