@@ -4,7 +4,7 @@ import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
 import { bodyTooLarge, type PlanRefusal, plan } from '../gateway/plan.ts'
-import type { Route } from '../gateway/snapshot.ts'
+import type { Repetition, Route } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layers.ts'
@@ -34,7 +34,8 @@ export async function explain(
   const { route, access } = found
   if (access === null) return { ...about, ...NOTHING, route, decision: 'not_charged', ...because(REASONS.free) }
   const settle = access.settle === null ? {} : { settle: settleOf(access.settle) }
-  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...settle }
+  const idempotency = access.repetition === null ? {} : { idempotency: repetitionOf(access.repetition) }
+  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...settle, ...idempotency }
   const priced = priceOf(access.cost, question)
   if ('problem' in priced) {
     return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
@@ -77,6 +78,7 @@ interface Charged {
   readonly category: string
   readonly cost: Price
   readonly settle: SettleRule | null
+  readonly repetition: Repetition | null
   readonly shadow: boolean
 }
 
@@ -119,9 +121,9 @@ function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_reques
   return code === 'no_route' || code === 'method_not_allowed' ? 'no_route' : 'bad_request'
 }
 
-function ofRoute({ match, line, tariff, settle, shadow }: Route, isUnmatched: boolean): Found {
+function ofRoute({ match, line, tariff, settle, repetition, shadow }: Route, isUnmatched: boolean): Found {
   if (tariff === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
-  const access = tariff === null ? null : { category: tariff.category, cost: tariff.price, settle, shadow }
+  const access = tariff === null ? null : { category: tariff.category, cost: tariff.price, settle, repetition, shadow }
   return { route: isUnmatched ? null : { match, line }, access }
 }
 
@@ -140,6 +142,10 @@ function settleOf({ status, source, reading, otherwise, missing }: SettleRule): 
     otherwise,
     missing,
   }
+}
+
+function repetitionOf({ header, forMs, replays }: Repetition): NonNullable<ExplainResponse['idempotency']> {
+  return { header, for: formatDuration(forMs), replays }
 }
 
 /** The cost, `null` if nobody knows it, and the least that it can be. */

@@ -119,6 +119,7 @@ export function asText(response: ExplainResponse): string {
     `route      ${route === null ? 'none' : `${route.match}   (line ${route.line})`}`,
     ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(response)}`]),
     ...(response.settle === undefined ? [] : [`settled    ${settleText(response.settle)}`]),
+    ...(response.idempotency === undefined ? [] : [`repeated   ${repeatedText(response.idempotency)}`]),
     ...(plan === undefined ? [] : [`plan       ${planText(plan)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
   ].join('\n')
@@ -154,6 +155,10 @@ function settleText({ status, header, json, max, values, otherwise, missing }: N
     ...(isRead && values === null ? [] : [`otherwise ${otherwise}`]),
     ...(isRead ? [`missing ${missing}`] : []),
   ].join(', ')
+}
+
+function repeatedText({ header, for: time, replays }: NonNullable<ExplainResponse['idempotency']>): string {
+  return `costs nothing with the same ${header}, ${replays === 1 ? 'once' : `${replays} times`} within ${time}`
 }
 
 function limitLines(limits: ExplainResponse['limits']): string[] {

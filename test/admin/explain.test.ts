@@ -79,6 +79,15 @@ test.each([
   expect(asText(await explain('POST', '/v1/music/upsert'))).toContain(`settled    ${text}\n`)
 })
 
+test('what a repetition costs is explained', async () => {
+  const rule = 'idempotency: { for: 90m, replays: 1 }'
+  await other((yaml) => yaml.replace('category: write, cost: 15', `category: write, cost: 15, ${rule}`))
+  const response = await explain('POST', '/v1/music/upsert')
+  expect(response.idempotency).toEqual({ header: 'Idempotency-Key', for: '90m', replays: 1 })
+  expect(asText(response)).toContain('repeated   costs nothing with the same Idempotency-Key, once within 90m\n')
+  expect(await explain('POST', '/v1/user/music')).not.toHaveProperty('idempotency')
+})
+
 test('a value of mode custom is explained with its line, like a baseline', async () => {
   const custom = `  mode: custom
   custom:

@@ -219,6 +219,15 @@ describe('rules that describe nothing known', () => {
     )
   })
 
+  test('whose repetitions cost nothing say so, and what a key of another request gets', () => {
+    const rest = `${QUOTA}\nroutes: [{ match: POST /a, category: read, idempotency: {} }, { match: POST /b, category: read }]`
+    const [one, other] = ['/a', '/b'].map((path) => documentOf(rest).paths[path].post)
+    expect(one.description).toBe(
+      '**Quota:** category `read`, costs 1 token. If it comes again with the same `Idempotency-Key` and body within 1d, that costs nothing, 5 times.',
+    )
+    expect([one, other].map(({ responses }) => '422' in responses)).toEqual([true, false])
+  })
+
   test('priced by the body have an example that can be sent', () => {
     const rest = `${QUOTA}\nroutes: [{ match: POST /buy, category: read, cost: { body: id, values: { 2: 10, x: 3 } } }]`
     expect(documentOf(rest).paths['/buy'].post.requestBody.content['application/json']).toEqual({

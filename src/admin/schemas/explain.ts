@@ -87,6 +87,8 @@ export const explain = name(
     costs: byName(count).nullable(),
     /** Only for a rule with `settle`: the cost is a reserve. */
     settle: settle.optional(),
+    /** Only for a rule with `idempotency`: repetitions by the header cost nothing. `for` is written as in the file. */
+    idempotency: z.strictObject({ header: z.string(), for: z.string(), replays: count }).optional(),
     /** Only with `quota.plans`. */
     plan: planInForce.optional(),
     decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
