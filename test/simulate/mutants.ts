@@ -20,6 +20,7 @@ const CHECKS: Record<Check, readonly string[]> = {
   reset: vitest('test/store/redis/quota-reset.test.ts'),
   model: vitest('test/store/redis/model.test.ts'),
   sqlite: vitest('test/store/sqlite'),
+  calendar: vitest('test/quota/calendar.test.ts'),
   clock: vitest('test/store/clock.test.ts'),
   ledger: vitest('test/quota/ledger'),
   plans: vitest('test/quota/plans.test.ts', 'test/e2e/plans.test.ts'),

@@ -13,7 +13,17 @@ export interface Mutation {
   readonly noticedBy: readonly Check[]
 }
 
-export type Check = 'plans' | 'simulation' | 'redis' | 'reset' | 'model' | 'sqlite' | 'ledger' | 'arithmetic' | 'clock'
+export type Check =
+  | 'calendar'
+  | 'plans'
+  | 'simulation'
+  | 'redis'
+  | 'reset'
+  | 'model'
+  | 'sqlite'
+  | 'ledger'
+  | 'arithmetic'
+  | 'clock'
 
 const LUA = 'src/store/redis/charge.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
@@ -34,6 +44,8 @@ const CHARGE = 'src/quota/charge.ts'
 const ONCE = 'src/quota/once.ts'
 const COUNTER = 'src/quota/counter.ts'
 const WINDOW = 'src/quota/window.ts'
+const CALENDAR = 'src/quota/calendar.ts'
+const STORE_CLOCK = 'src/store/redis/store-clock.ts'
 const POLICY = 'src/quota/policy.ts'
 const LAYERS = 'src/quota/limit-layers.ts'
 const EXEMPTION = 'src/gateway/exemption.ts'
@@ -573,6 +585,61 @@ export const MUTATIONS: readonly Mutation[] = [
     'now < startedAt + seconds * 1000',
     'now < startedAt + seconds * 1000 - 1',
   ]),
+  // Windows of a calendar.
+  edit(LUA, 'in the script a period ends a millisecond late', ['now - from + 1', 'now - from + 2'], ['model']),
+  edit(LUA, 'in the script a period ends a millisecond early', ['now - from + 1', 'now - from'], ['model']),
+  edit(LUA, 'the script decides by a period that is over', [' or now >= to then return', ' then return'], ['model']),
+  edit(LUA, 'the script decides by a period that is to come', ['if now < from or now', 'if now'], ['model']),
+  edit(
+    BATCH,
+    'charges of one batch all have the zone of the first',
+    [' && a.calendar?.zone === b.calendar?.zone', ''],
+    ['model'],
+  ),
+  edit(
+    CONTROL,
+    'a reset tells of a period that has ended',
+    ['if name == category and started < (named[seconds] or 0) then is_running = false end', ''],
+    ['model'],
+  ),
+  edit(
+    REDIS,
+    'the clock of the gateway decides which day it is',
+    ['encodeBatch(batch, keys, last.mayBeShort, now)', 'encodeBatch(batch, keys, last.mayBeShort)'],
+    ['clock'],
+  ),
+  edit(STORE_CLOCK, 'the time that the script says is not heard', ['clock.heard(Number(now))', ''], ['clock']),
+  edit(
+    WINDOW,
+    'a run that starts with its period belongs to the one before',
+    ['startedAt >= periodOf(calendar, now).from', 'startedAt > periodOf(calendar, now).from'],
+    ['sqlite'],
+  ),
+  edit(
+    RUNS,
+    'what was admitted in an outage is owed in the next period too',
+    ['at < endOf(run, run.startedAt)', 'at < run.startedAt + run.seconds * 1000'],
+    ['ledger'],
+  ),
+  edit(
+    RUNS,
+    'what was admitted on two days is owed on the second',
+    ['< endOf(run, Math.min(', '< 1000 * run.seconds + (Math.min('],
+    ['ledger'],
+  ),
+  edit(CALENDAR, 'a week begins on Sunday', ['getUTCDay() + 6) % 7', 'getUTCDay() + 7) % 7'], ['calendar']),
+  edit(
+    CALENDAR,
+    'a day without a midnight begins before its first moment',
+    ['Math.max(change, date - after)', 'date - after'],
+    ['calendar'],
+  ),
+  edit(
+    CALENDAR,
+    'a date that shows twice has two periods',
+    ['if (moment < to) return { from, to }', 'return { from, to }'],
+    ['calendar'],
+  ),
   // The embedded store.
   sqlite('counters.ts', 'the embedded store answers a repeated batch anew', [
     'if (last?.sequence === batch.sequence) return last.decisions',
