@@ -12,7 +12,7 @@ const SHARED = [
   'services/test/**/*.test.ts',
 ]
 const BROWSER = 'test/browser/**/*.test.ts'
-/** Floods and slow clients: `npm run test:long`. */
+/** Floods, slow clients, and workers that end in each way: `npm run test:long`. */
 const LONG = 'test/**/*.long.test.ts'
 /** With tools that take minutes to install: `npm run test:deploy`. */
 const DEPLOY = 'test/deploy/**/*.test.ts'
