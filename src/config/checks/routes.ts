@@ -1,3 +1,4 @@
+import { foldedName } from '../../lib/field-names.ts'
 import { didYouMean } from '../../lib/suggest.ts'
 import { EXACT } from '../../routing/folding.ts'
 import { shapeText } from '../../routing/route-table.ts'
@@ -11,7 +12,7 @@ type Rule = Partial<ParsedRoute>
 
 /** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
 export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
-  const { routes, unmatched, edge } = parsed
+  const { routes, unmatched, edge, upstream } = parsed
   const { categories } = parsed.names
   const findings: Finding[] = []
   for (const [i, route] of routes.entries()) {
@@ -22,7 +23,9 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkBody(route, path),
       ...checkTunnel(route, path),
       ...checkSettle(route, path),
+      ...checkSource(route, path),
       ...checkRepetition(route, path),
+      ...checkKey(route, path, upstream),
       ...checkLiterals(route, path),
       ...checkNames(route.cost, path),
     )
@@ -82,11 +85,33 @@ function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
   return [{ path: [...path, 'settle'], message }]
 }
 
+/** Of JSONPath and JSON Pointer. */
+const NO_MEMBERS = /^[$/]|\[(?:\d+|\*)\]|\.\.|\.$/
+
+/** A path that no member has leaves every request its reserve, or what `missing` says. */
+function checkSource({ settle }: Rule, path: Path): Finding[] {
+  if (settle?.source?.kind !== 'json' || !NO_MEMBERS.test(settle.source.path)) return []
+  const message = `${quote(settle.source.path)} is taken for names joined by dots, so hardly any response has it: write it like usage.total_tokens`
+  return [{ path: [...path, 'settle', 'json'], severity: 'warning', message }]
+}
+
 /** Of requests that cost nothing each repetition does too. */
 function checkRepetition({ idempotency, cost }: Rule, path: Path): Finding[] {
   if (idempotency === undefined || cost?.kind !== 'fixed' || cost.cost > 0) return []
   const message = 'is for requests that are charged, and these cost nothing: add cost: 1 or more, or remove it'
   return [{ path: [...path, 'idempotency'], message }]
+}
+
+/** A repetition costs nothing because the upstream knows it by the key: without that it does the work each time. */
+function checkKey({ idempotency }: Rule, path: Path, upstream: Salvage['upstream']): Finding[] {
+  if (idempotency === undefined) return []
+  const { headers = new Map(), identity = new Map(), remove_headers: removed = [] } = upstream
+  const { header } = idempotency
+  const names = { headers: [...headers.keys()], identity: [...identity.keys()], remove_headers: removed }
+  const [place] = Object.entries(names).find(([, list]) => list.map(foldedName).includes(foldedName(header))) ?? []
+  if (place === undefined) return []
+  const message = `the upstream never gets ${header} of a client, which stands in upstream.${place}, and serves each repetition anew for nothing: remove it there`
+  return [{ path: [...path, 'idempotency', 'header'], message }]
 }
 
 /** A field has a name, and no path; its values are texts, and no patterns. */
