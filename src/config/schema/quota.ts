@@ -116,11 +116,15 @@ const reserve = domain(
 
 const MAX_PLAN = 64
 
-/** As claims name it, so it is freer than other names. It is a label of metrics, and stands in lines of the log. */
+/** As claims name it, so it is freer than other names. It is a label of metrics, where `none` is no plan, and stands in lines of the log. */
 const planName = text(
   { description: `1 to ${MAX_PLAN} characters`, pattern: '^\\P{Cc}{1,64}$' },
   { max: MAX_PLAN, what: 'the name of a plan' },
-).regex(/^\P{Cc}*$/u, { error: 'has a control character: write the name of a plan without one' })
+)
+  .regex(/^\P{Cc}*$/u, { error: 'has a control character: write the name of a plan without one' })
+  .refine((name) => name !== 'none', {
+    error: '"none" is what metrics call callers without a plan: choose another name',
+  })
 
 const partly = (description: string) => limits(description).prefault({})
 
