@@ -95,6 +95,16 @@ export function running(counter: Counter, now: number): Counter {
   return counter.filter((e) => now < e.startedAt + e.seconds * 1000)
 }
 
+/**
+ * Whether a window still runs in any of the counters, which may outlive their windows in the store.
+ * @param windows of the configuration, which know their calendars
+ */
+export function isInUse(counters: ReadonlyMap<string, Counter>, windows: readonly Window[], now: number): boolean {
+  const runs = (entry: Entry): boolean =>
+    usageAt(entry, windows.find(({ seconds }) => seconds === entry.seconds) ?? entry, now) !== NOT_RUNNING
+  return [...counters.values()].some((counter) => counter.some(runs))
+}
+
 /** When the last window of the counter ends at the latest: until then a store must keep it. 0 for an empty counter. */
 export function endsAt(counter: Counter): number {
   return counter.reduce((latest, e) => Math.max(latest, e.startedAt + e.seconds * 1000), 0)

@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Counter, endsAt, put, running, takeBack, usageOf, usageToCharge } from '../../src/quota/counter.ts'
+import {
+  type Counter,
+  endsAt,
+  isInUse,
+  put,
+  running,
+  takeBack,
+  usageOf,
+  usageToCharge,
+} from '../../src/quota/counter.ts'
 import { NOT_RUNNING } from '../../src/quota/window.ts'
 
 const T = Date.UTC(2026, 7, 6)
@@ -78,6 +87,22 @@ describe('takeBack', () => {
     const counter: Counter = [{ seconds: 60, startedAt: T, used: 3 }]
     takeBack(counter, 60, 4, T)
     expect(counter[0]?.used).toBe(0)
+  })
+})
+
+describe('counters are in use', () => {
+  it('as long as one of their windows runs, one of a calendar to the end of its period', () => {
+    const day = { name: 'day', seconds: 115_201, calendar: { unit: 'day', zone: 'UTC' } } as const
+    const evening = Date.UTC(2026, 7, 6, 23)
+    const counters = new Map([['read', [{ seconds: day.seconds, startedAt: evening, used: 1 }]]])
+    const midnight = Date.UTC(2026, 7, 7)
+    expect([midnight - 1, midnight].map((now) => isInUse(counters, [day], now))).toEqual([true, false])
+    expect(isInUse(new Map([['read', []]]), [day], evening)).toBe(false)
+    expect(
+      [T + 59_999, T + 60_000].map((now) =>
+        isInUse(new Map([['read', [{ seconds: 60, startedAt: T, used: 1 }]]]), [day], now),
+      ),
+    ).toEqual([true, false])
   })
 })
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
-import { type Counter, running } from '../../quota/counter.ts'
+import { type Counter, isInUse } from '../../quota/counter.ts'
 import type { Policy } from '../../quota/policy.ts'
 import type { OrganisationUsage } from '../../quota/quota-store.ts'
 import { windowStatus } from '../../quota/status.ts'
@@ -116,18 +116,22 @@ interface Wish {
 /** Steps that one request takes at most: a search without a hit ends with an empty page and a cursor. */
 const MOST_STEPS = 1000
 
-async function collect({ store }: Desk, { start, matches, limit, signal, inTurn }: Wish) {
+async function collect({ store, setup }: Desk, { start, matches, limit, signal, inTurn }: Wish) {
   type Step = Awaited<ReturnType<typeof store.scanOrganisations>>
   const found: OrganisationUsage[] = []
   let place: Place | null = start
   let at = 0
+  const { windows } = setup().quota
   for (let steps = 0; place !== null && found.length < limit && steps < MOST_STEPS; steps++) {
     signal.throwIfAborted()
     const { step, after }: Place = place
     const scanned: Step = await inTurn(() => store.scanOrganisations(step))
     at = scanned.at
     const rest = scanned.organisations
-      .filter(({ organisation: id, counters }) => matches(id) && (after === null || id > after) && isUsed(counters, at))
+      .filter(
+        ({ organisation: id, counters }) =>
+          matches(id) && (after === null || id > after) && isInUse(counters, windows, at),
+      )
       .sort((a, b) => (a.organisation < b.organisation ? -1 : 1))
     const some = rest.slice(0, limit - found.length)
     found.push(...some)
@@ -137,15 +141,10 @@ async function collect({ store }: Desk, { start, matches, limit, signal, inTurn 
   return { found, at, next: place }
 }
 
-/** Counters may outlive their windows in the store. */
-function isUsed(counters: OrganisationUsage['counters'], at: number): boolean {
-  return [...counters.values()].some((counter) => running(counter, at).length > 0)
-}
-
 async function named(desk: Desk, policy: Policy, id: string): Promise<OrganisationResponse[]> {
   if (!isUserId(id)) return []
   const { at, counters } = await usageOf(desk, policy, id)
-  return isUsed(counters, at) ? [shown(policy, { organisation: id, counters }, at)] : []
+  return isInUse(counters, desk.setup().quota.windows, at) ? [shown(policy, { organisation: id, counters }, at)] : []
 }
 
 async function show(desk: Desk, id: string): Promise<AdminResponse> {

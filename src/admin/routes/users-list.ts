@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { InTurn } from '../../lib/serialize.ts'
-import type { Counter } from '../../quota/counter.ts'
+import { isInUse } from '../../quota/counter.ts'
 import { type Payer, payerOf } from '../../quota/policy.ts'
 import type { UserUsage } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
@@ -77,7 +77,7 @@ async function named(desk: Desk, view: View, { query, order }: z.infer<typeof Pa
   if (query === '') return []
   const usage = await usageOf(desk, view, query)
   const hasOverride = order !== 'use' && view.state.overrides.has(query)
-  return hasOverride || isUsed(usage.counters, view.at) ? [usage] : []
+  return hasOverride || isInUse(usage.counters, view.setup.quota.windows, view.at) ? [usage] : []
 }
 
 async function pageOf(desk: Desk, view: View, wish: PageWish, order: 'use' | undefined): Promise<Page> {
@@ -126,7 +126,7 @@ async function collect(desk: Desk, view: View, { start, matches, limit, signal, 
     at = step.at
     lookedAt += step.users.length
     const found = step.users.filter(({ user }) => matches(user) && !view.state.overrides.has(user))
-    const used = found.filter(({ counters }) => isUsed(counters, at))
+    const used = found.filter(({ counters }) => isInUse(counters, view.setup.quota.windows, at))
     take(place, used, step.next === null ? null : { phase: 'scan', step: step.next, after: null })
   }
   return { users, next: place, at }
@@ -163,13 +163,6 @@ async function usageOf({ store }: Desk, { policy }: View, user: string): Promise
 
 function byId(a: UserUsage, b: UserUsage): number {
   return a.user < b.user ? -1 : a.user > b.user ? 1 : 0
-}
-
-/** Counters may outlive their windows in the store. */
-function isUsed(counters: UserUsage['counters'], at: number): boolean {
-  return [...counters.values()].some((counter: Counter) =>
-    counter.some(({ seconds, startedAt }) => at < startedAt + seconds * 1000),
-  )
 }
 
 function userLine(
