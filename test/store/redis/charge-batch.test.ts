@@ -50,6 +50,15 @@ describe('a reply of the script', () => {
 })
 
 describe('a batch', () => {
+  it('has the period of each calendar window around the moment of the store, and without such windows no word of them', () => {
+    const partsOf = (of: Limits) => JSON.parse(encodeBatch(batchOf('read', of), keys, true, Date.UTC(2028, 1, 29)).json)
+    expect(Object.keys(partsOf(limits))).toEqual(['s', 'l', 'p', 'r'])
+    const month = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'UTC' } } as const
+    const { s, c } = partsOf({ ...limits, personal: [HOUR, { window: month, limit: 9 }] })
+    expect(s).toEqual([['read', 0, 3600, 2_707_201]])
+    expect(c).toEqual([[1, 2, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)]])
+  })
+
   const none: Limits = { personal: [], organisation: null, global: null }
   /** Each of another user, who has a key of his own beside that of the instance. */
   const chargesOf = (users: number) =>
