@@ -34,7 +34,9 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkReserve(parsed),
     ...ofRoutes,
     ...checkReference(parsed, lineOf),
-    ...(ofQuota.every(isWarning) ? [...checkCosts(parsed), ...checkGlobalLimits(parsed)] : []),
+    ...('windows' in parsed.quota && ofQuota.every(isWarning)
+      ? [...checkCosts(parsed), ...checkGlobalLimits(parsed)]
+      : []),
     ...(ofRoutes.every(isWarning) ? checkTogether(parsed, lineOf) : []),
   ]
 }

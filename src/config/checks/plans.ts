@@ -17,11 +17,23 @@ export function checkPlans({ quota, auth, names }: Salvage): Finding[] {
   if (plans === undefined) return findings
   const { anonymous } = auth
   if (anonymous?.plan != null) findings.push(...unknownPlan(anonymous.plan, known, ['auth', 'anonymous', 'plan']))
-  const windows = windowsOf(quota).map(({ name }) => name)
+  const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
   const categories = baselines === undefined ? names.categories : [...baselines.personal.keys()]
   if (categories === null) return findings
   for (const [plan, limits] of plans) findings.push(...checkNames(plan, limits, categories, windows))
-  return [...findings, ...checkOrganisations(plans, auth)]
+  return [
+    ...findings,
+    ...[...plans].flatMap((plan) => checkLimits(plan, byDefault)),
+    ...checkOrganisations(plans, auth),
+  ]
+}
+
+/** The default plan may be a name for the baselines; in any other limits may have been forgotten. */
+function checkLimits([plan, limits]: [string, PlanLimits], byDefault: string | undefined): Finding[] {
+  if (plan === byDefault) return []
+  if (SCOPES.some((scope) => [...limits[scope].values()].some((byWindow) => byWindow.size > 0))) return []
+  const message = 'sets no limit, so the baselines hold for its users: add limits under personal or organisation'
+  return [{ path: [...PATH, plan], severity: 'warning', message }]
 }
 
 function unknownPlan(name: string, known: readonly string[], path: readonly string[]): Finding[] {
@@ -37,13 +49,15 @@ function checkNames(
   plan: string,
   limits: PlanLimits,
   categories: readonly string[],
-  windows: readonly string[],
+  windows: readonly string[] | null,
 ): Finding[] {
   return SCOPES.flatMap((scope) => {
     const path = [...PATH, plan, scope]
     return [...limits[scope]].flatMap(([category, byWindow]) => [
       ...unknownName(category, categories, path, 'category'),
-      ...[...byWindow.keys()].flatMap((window) => unknownName(window, windows, [...path, category], 'window')),
+      ...(windows === null
+        ? []
+        : [...byWindow.keys()].flatMap((window) => unknownName(window, windows, [...path, category], 'window'))),
     ])
   })
 }

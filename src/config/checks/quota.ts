@@ -20,9 +20,13 @@ export function checkQuota(
     const message = 'windows of your own need limits: add quota.baselines, with a limit for each window'
     return [{ path: ['quota'], key: 'windows', message }]
   }
-  const windows = windowsOf(quota)
+  // Names are held against windows that can be read only: one with a problem of its own is not unknown.
+  const windows = 'windows' in quota ? windowsOf(quota) : null
   const place = placeOfWindows(quota)
-  const findings = [...(place === null ? [] : checkWindows(windows, place)), ...checkAdaptive(quota.adaptive)]
+  const findings = [
+    ...(place === null || windows === null ? [] : checkWindows(windows, place)),
+    ...checkAdaptive(quota.adaptive),
+  ]
   if (mode === 'custom' && 'custom' in quota && custom === undefined) {
     findings.push({
       path: ['quota', 'mode'],
@@ -32,7 +36,7 @@ export function checkQuota(
   if (written.categories !== null) findings.push(...checkOutage(written.storeOutage, written.categories))
   if (baselines === undefined) return findings
   const categories = [...baselines.personal.keys()]
-  const names = windows.map(({ name }) => name)
+  const names = windows?.map(({ name }) => name) ?? null
   for (const category of categories.filter((name) => OVERRIDE_FIELDS.has(name))) {
     const message = `category ${quote(category)} has the name of a field of overrides: choose another`
     findings.push({ path: ['quota', 'baselines', 'personal'], key: category, message })
@@ -122,7 +126,7 @@ function checkLimits(
   limits: ScopedLimits,
   path: Path,
   categories: readonly string[],
-  windows: readonly string[],
+  windows: readonly string[] | null,
 ): Finding[] {
   const findings: Finding[] = []
   if (limits.personal.size === 0)
@@ -138,6 +142,7 @@ function checkLimits(
     for (const [category, byWindow] of limits[scope]) {
       const place = [...path, scope, category]
       findings.push(...unknownName(category, categories, [...path, scope], 'category'))
+      if (windows === null) continue
       for (const window of byWindow.keys()) findings.push(...unknownName(window, windows, place, 'window'))
       for (const window of windows.filter((name) => !byWindow.has(name))) {
         findings.push({ path: place, message: `has no limit for window ${quote(window)}: add it` })

@@ -4,7 +4,7 @@ import { CALENDAR_UNITS } from '../../quota/calendar.ts'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
 import { parseSubnet } from '../addresses.ts'
 import { parseTimeZone } from '../time-zone.ts'
-import { PERCENTAGE, parsePercentage, type Reading } from '../units.ts'
+import { PERCENTAGE, parseDuration, parsePercentage, type Reading } from '../units.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 import { domain } from './domain.ts'
 import { byName, choice, duration, either, flag, integer, list, read, section, text, wanted } from './values.ts'
@@ -50,9 +50,17 @@ const calendar = section(
   'A window that runs from the beginning of a period of the calendar to that of the next',
 ).transform(({ calendar, zone }) => ({ unit: calendar, zone }))
 
+const A_CALENDAR = 'a calendar like { calendar: month, zone: Asia/Shanghai }'
+
+/** Whoever writes `month` or `1mo` means a calendar. */
+function parseLength(text: string): Reading<number> {
+  const reading = parseDuration(text)
+  return 'value' in reading ? reading : { problem: `${reading.problem}, or ${A_CALENDAR}` }
+}
+
 const windowLength = either(
-  'a length like 1h, or a calendar like { calendar: month, zone: Asia/Shanghai }',
-  [duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }), calendar],
+  `a length like 1h, or ${A_CALENDAR}`,
+  [duration(MIN_WINDOW, MAX_WINDOW, { description: 'Length in whole seconds, 1s to 3650d' }, parseLength), calendar],
   { description: 'Length, or { calendar: month, zone: Asia/Shanghai }' },
 )
 

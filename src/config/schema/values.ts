@@ -80,8 +80,8 @@ export function read<T>(what: string, parse: (text: string) => Reading<T>, about
 }
 
 /** Milliseconds, written like `30s`. @param min, max in the same writing, both allowed */
-export function duration(min: string, max: string, about: About) {
-  return read('a duration with its unit, like 30s', within(parseDuration, formatDuration, min, max), {
+export function duration(min: string, max: string, about: About, parse = parseDuration) {
+  return read('a duration with its unit, like 30s', within(parse, formatDuration, min, max), {
     pattern: DURATION.source,
     ...about,
   })
