@@ -39,7 +39,7 @@ export const REASONS = {
   ),
   costsNothing: reason('costs_nothing', 'It asks for a credential and costs nothing.'),
 
-  exempt: reason('exempt', 'The user is exempt: it asks for a credential and charges nothing (quota.exempt).'),
+  exempt: reason('exempt', 'The user is exempt (quota.exempt): a credential is needed, and nothing is charged.'),
 
   unknownValue: (fields: readonly string[], values: string) =>
     reason('value_unknown', `400: The body must have ${fields.join(' or ')} with one of these values: ${values}.`, {

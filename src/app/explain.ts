@@ -1,4 +1,5 @@
 import type { ExplainResponse, LimitResponse } from '../admin/api.ts'
+import { membershipShown } from '../admin/plan.ts'
 import type { InForce, Question, WrongQuestion } from '../admin/routes/explain.ts'
 import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
@@ -49,11 +50,10 @@ export async function explain(
   }
   const { view, snapshot, payer } = await inForce()
   const limits = limitsOf(view, snapshot, { payer, category: access.category, cost: priced.least })
-  const plan = view.policy.planOf(payer)
   return {
     ...charged,
     cost,
-    ...(plan !== null && { plan }),
+    ...membershipShown(view.policy, payer),
     limits,
     ...verdict(limits, snapshot, { config, view, payer, access, ...priced }),
   }

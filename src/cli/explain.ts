@@ -111,7 +111,7 @@ const DECISIONS: Readonly<Record<ExplainResponse['decision'], string>> = {
 
 /** For somebody who has been woken: the verdict first, then why, then every number that it hangs on. */
 export function asText(response: ExplainResponse): string {
-  const { user, method, path, route, category, plan, limits, decision, why } = response
+  const { user, method, path, route, category, plan, organisation, limits, decision, why } = response
   return [
     `${DECISIONS[decision]}   ${method} ${shown(path)} of ${shown(user)}`,
     why,
@@ -120,7 +120,7 @@ export function asText(response: ExplainResponse): string {
     ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(response)}`]),
     ...(response.settle === undefined ? [] : [`settled    ${settleText(response.settle)}`]),
     ...(response.idempotency === undefined ? [] : [`repeated   ${repeatedText(response.idempotency)}`]),
-    ...(plan === undefined ? [] : [`plan       ${planText(plan)}`]),
+    ...(plan === undefined ? [] : [`plan       ${planText(plan)}${organisationText(organisation)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
   ].join('\n')
 }
@@ -134,6 +134,10 @@ function planText({ name, from, unknown }: NonNullable<ExplainResponse['plan']>)
   const named = unknown === null ? '' : `   (${shown(unknown)} is not configured)`
   const how = from === null || from === 'credential' ? '' : `   (by ${from})`
   return `${name ?? 'none'}${named || how}`
+}
+
+function organisationText(organisation: ExplainResponse['organisation']): string {
+  return organisation === undefined ? '' : `   (organisation ${shown(organisation)})`
 }
 
 function costText({ cost, costs }: ExplainResponse): string {

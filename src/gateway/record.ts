@@ -73,6 +73,8 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     cost,
     charged: exchange.finalCost?.tokens ?? null,
     plan: plan?.name ?? null,
+    organisation: settlement?.charge.organisation ?? null,
+    refusedBy: settlement?.kind === 'refused' ? settlement.refusal : null,
     exempt,
     lenient,
     shadowed: settlement?.kind === 'shadowed',

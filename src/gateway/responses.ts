@@ -15,6 +15,7 @@ import type { Repetition } from './snapshot.ts'
 export interface Refusal {
   readonly response: OwnResponse
   readonly scope: Scope
+  readonly window: string
 }
 
 /** What it depends on besides the decision. */
@@ -40,7 +41,8 @@ export function refusalOf(charge: Charge, decision: Decision, timeZone: string, 
   if (before?.cost === cost && before.timeZone === timeZone && before.problem === problem) return before
   const body = refusalBody(charge, decision, timeZone)
   const response = refusalResponse(charge, decision, body, problem)
-  const refusal = { response, scope: body.quota.scope, cost, timeZone, problem }
+  const { scope, window } = body.quota
+  const refusal = { response, scope, window, cost, timeZone, problem }
   known.set(decision, refusal)
   return refusal
 }

@@ -105,9 +105,10 @@ const CREDENTIALS = {
 
 /** Of responses that are not as `settle` of their rule has them. */
 const ODD_COSTS: Readonly<Partial<Record<CostSource, string>>> = {
-  above_max: 'a response says more tokens than settle.max, which counts',
-  malformed: 'a response says no whole number of tokens where settle reads it: the cost stands',
-  unread: 'a response could not be read for settle (cut off, too long, or in an unknown coding): the cost stands',
+  above_max: 'a response says more tokens than settle.max: settle.max is charged',
+  malformed: 'a response says no whole number of tokens where settle reads it: the reserve stays charged',
+  unread:
+    'a response could not be read for settle (cut off, too long, or in an unknown coding): the reserve stays charged',
 }
 
 /** The life of the process and its workers, and what clients do to it. */

@@ -237,6 +237,10 @@ export interface RequestDone {
   readonly charged: number | null
   /** The plan whose limits the caller has; `null` for none, and if the quota was not asked. */
   readonly plan: string | null
+  /** The one whose limits the caller shares; `null` if it has none, if its plan limits none, and if the quota was not asked. */
+  readonly organisation: string | null
+  /** The limit that refused it; `null` if the quota did not. */
+  readonly refusedBy: { readonly scope: string; readonly window: string } | null
   /** By what the caller is exempt from the quota; `null` if it is not. */
   readonly exempt: 'user' | 'address' | null
   /** Whether the quota refused it and it was let through all the same, uncharged. */

@@ -128,6 +128,23 @@ describe('the plan of a caller', () => {
     })
   })
 
+  it('that limits the organisation puts its name into the record of a request and into explanations, and a refusal its limit', async () => {
+    await app.reload(text('\n  plans: { team: { organisation: { read: { 1h: 1 } } }, solo: {} }'))
+    const ask = (plan: string) =>
+      fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf('alice', { app: { plan }, org: 'acme' })}` } })
+    for (const plan of ['solo', 'team', 'team']) await ask(plan)
+    const refusedBy = { scope: 'Organisation', window: '1h' }
+    expect(app.requests().map(({ organisation, refusedBy }) => [organisation, refusedBy])).toMatchObject([
+      [null, null],
+      ['acme', null],
+      ['acme', refusedBy],
+    ])
+    const explain = '/api/explain?user=alice&method=GET&path=/x&plan=team'
+    expect(await admin('GET', `${explain}&organisation=umbrella`)).toMatchObject({ organisation: 'umbrella' })
+    await expect.poll(() => admin('GET', explain), SOON).toMatchObject({ organisation: 'acme' })
+    expect(await admin('GET', '/api/users/alice')).toMatchObject({ organisation: 'acme' })
+  })
+
   it('rests in an override when a reload takes it away, and the others follow the new file', async () => {
     await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
     await app.reload(text('\n  plans: { free: { personal: { read: { 1h: 1 } } } }'))

@@ -471,6 +471,20 @@ test('the line of a request has the plan of the caller, and by what it is exempt
   expect(exempt).toMatchObject({ exempt: 'address' })
 })
 
+test('the line of a request has the organisation whose limits it shares, and the limit that refused it', async () => {
+  const [plain, refused] = await lines([
+    request(),
+    request({
+      organisation: 'acme "one"',
+      outcome: 'refused',
+      error: 'quota_exceeded',
+      refusedBy: { scope: 'Organisation', window: 'month' },
+    }),
+  ])
+  for (const field of ['organisation', 'scope', 'window']) expect(plain).not.toHaveProperty(field)
+  expect(refused).toMatchObject({ organisation: 'acme "one"', scope: 'Organisation', window: 'month' })
+})
+
 test('windows that had started in the future are reported at once, and then together', async () => {
   const ahead: Observation = { type: 'window_start_ahead', aheadMs: 2_592_000_400 }
   const msg = 'the clock of the store was ahead: windows that it started then count as started now'

@@ -14,6 +14,8 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     cost: 15,
     charged: null,
     plan: null,
+    organisation: null,
+    refusedBy: null,
     exempt: null,
     shadowed: false,
     replayed: false,

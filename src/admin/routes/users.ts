@@ -5,7 +5,7 @@ import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { overrideOf } from '../override.ts'
-import { planShown } from '../plan.ts'
+import { membershipShown } from '../plan.ts'
 import * as schemas from '../schemas.ts'
 import { withUser } from '../with-user.ts'
 import { overrideRoutes } from './overrides.ts'
@@ -65,7 +65,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const override = overrideOf(now.state, user)
   const response: UserResponse = {
     user,
-    ...planShown(now.policy, payer),
+    ...membershipShown(now.policy, payer),
     windows: Object.fromEntries(windows),
     override,
   }

@@ -91,6 +91,8 @@ export const explain = name(
     idempotency: z.strictObject({ header: z.string(), for: z.string(), replays: count }).optional(),
     /** Only with `quota.plans`. */
     plan: planInForce.optional(),
+    /** Of the caller. Only with `quota.plans`, and if the caller has one. */
+    organisation: z.string().optional(),
     decision: z.enum(['accept', 'refuse', 'shadow', 'not_charged', 'no_route', 'depends_on_body', 'bad_request']),
     why: z.string(),
     reasons: z.array(z.strictObject({ code: reasonCode, values: reasonValues })).min(1),

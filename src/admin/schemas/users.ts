@@ -16,6 +16,7 @@ export const overrideFields = z.object({
 
 /** By what the user's credential named last. Only with `quota.plans`. */
 const plan = planInForce.optional()
+const organisation = z.string().optional()
 
 export const overrideBody = name(
   overrideFields.catchall(tablePatch.valueType),
@@ -56,9 +57,15 @@ export const users = name(
 )
 
 export const user = name(
-  z.strictObject({ user: z.string(), plan, windows: byName(z.array(limit)), override: override.nullable() }),
+  z.strictObject({
+    user: z.string(),
+    plan,
+    organisation,
+    windows: byName(z.array(limit)),
+    override: override.nullable(),
+  }),
   'User',
-  'The windows of a user by category, Personal first, with the layers of each limit.',
+  'The windows of a user by category, Personal first, with the layers of each limit. `organisation` is the one that the last credential named.',
 )
 
 export const overridesInForce = name(
