@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib'
 import type { ForwardResult, ResponseFields, ResponseTap } from '../forward/contract.ts'
+import { gather } from '../lib/gathered-bytes.ts'
 import {
   costByStatus,
   costByValue,
@@ -46,8 +47,7 @@ export class ResponseCost implements ResponseTap {
   /** Of a body that is read. */
   #source: JsonSource | null = null
   #coding = ''
-  #pieces: Buffer[] = []
-  #length = 0
+  #body = gather()
   #isWhole = false
 
   /**
@@ -81,16 +81,15 @@ export class ResponseCost implements ResponseTap {
 
   onBody(piece: Buffer | string): void {
     if (this.#source === null) return
-    this.#length += piece.length
-    if (this.#length > this.#source.maxBody) this.#know('unread')
-    else this.#pieces.push(Buffer.from(piece as string, 'latin1'))
+    const length = this.#body.add(Buffer.from(piece as string, 'latin1'))
+    if (length > this.#source.maxBody) this.#know('unread')
   }
 
   onEnd(): void {
     if (this.#source === null || this.#isWhole) return
     this.#isWhole = true
     const isPlain = this.#coding === '' || this.#coding === 'identity'
-    if (isPlain) this.#know(inJson(Buffer.concat(this.#pieces).toString('utf8'), this.#source.path))
+    if (isPlain) this.#know(inJson(this.#body.whole().toString('utf8'), this.#source.path))
   }
 
   fields(): readonly string[] {
@@ -111,7 +110,7 @@ export class ResponseCost implements ResponseTap {
 
   async #decoded({ path, maxBody }: JsonSource): Promise<Found> {
     const decode = DECODERS[this.#coding]
-    const body = Buffer.concat(this.#pieces)
+    const body = this.#body.whole()
     if (decode === undefined) return 'unread'
     try {
       return inJson((await decode(body, { maxOutputLength: maxBody })).toString('utf8'), path)
@@ -123,7 +122,7 @@ export class ResponseCost implements ResponseTap {
   #know(found: Found): void {
     this.#known = costByValue(this.#rule, found, this.#reserve)
     this.#source = null
-    this.#pieces = []
+    this.#body = gather()
   }
 
   #cutOff(): FinalCost {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Denial } from '../../errors.ts'
+import { gather } from '../../lib/gathered-bytes.ts'
 import { awaitsContinue, hasBody, SMALL } from '../../respond/announced-body.ts'
 import { CUT_OFF, cutOffBy } from '../cut-off.ts'
 import { slowBody, tooLarge } from '../denials.ts'
@@ -85,36 +86,6 @@ export async function beginningOf(req: IncomingMessage): Promise<Denial | null> 
   await turn()
   if (req.destroyed) throw new ClientLeft()
   return cutOffBy(req)
-}
-
-/** Pieces that wait to be put together. */
-const MAX_LOOSE = 256
-
-/**
- * Pieces of a body. Node's parser makes a Buffer of every chunk: a body of 4 MB in chunks of one byte would take more than
- * 400 MB (Node 26.10), so pieces are put together on the way.
- */
-function gather() {
-  const joined: Buffer[] = []
-  let loose: Buffer[] = []
-  let size = 0
-
-  /** @returns the bytes so far */
-  function add(piece: Buffer): number {
-    size += piece.length
-    if (loose.push(piece) >= MAX_LOOSE) {
-      joined.push(Buffer.concat(loose))
-      loose = []
-    }
-    return size
-  }
-
-  function whole(): Buffer {
-    const [only] = loose
-    return joined.length === 0 && loose.length === 1 && only !== undefined ? only : Buffer.concat([...joined, ...loose])
-  }
-
-  return { add, whole }
 }
 
 /** The client closed its connection before the request was complete. */
