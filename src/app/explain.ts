@@ -214,7 +214,9 @@ function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, abo
     const shadow = shadowOf(view, payer, access)
     const { refused, wouldBeRefused, window } = refusal(snapshot, about)
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
-    const also = [...ofNewUser(window, about), costs]
+    // A refusal that no waiting helps says the cost itself.
+    const isSaid = refused.code === 'never_fits' && cost !== null
+    const also = [...ofNewUser(window, about), ...(isSaid ? [] : [costs])]
     if (shadow === null) return { decision: 'refuse', ...because(refused, ...also) } as const
     return { decision: 'shadow', ...because(wouldBeRefused, ...also, shadow) } as const
   }

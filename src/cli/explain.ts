@@ -147,17 +147,18 @@ function costText({ cost, costs }: ExplainResponse): string {
 
 /** In the order in which it is looked at. */
 function settleText({ status, header, json, max, values, otherwise, missing }: NonNullable<ExplainResponse['settle']>) {
+  const spoken = (tokens: number | 'all') => (tokens === 'all' ? 'the reserve' : String(tokens))
   const list = (amounts: Readonly<Record<string, number | 'all'>>): string =>
     Object.entries(amounts)
-      .map(([value, tokens]) => `${shown(value)}: ${tokens}`)
+      .map(([value, tokens]) => `${shown(value)}: ${spoken(tokens)}`)
       .join(', ')
   const field = header === null ? `JSON ${json}` : `header ${header}`
   const isRead = header !== null || json !== null
   return [
     ...(Object.keys(status).length === 0 ? [] : [`by status (${list(status)})`]),
     ...(isRead ? [`by ${shown(field)} (${values === null ? `at most ${max}` : list(values)})`] : []),
-    ...(isRead && values === null ? [] : [`otherwise ${otherwise}`]),
-    ...(isRead ? [`missing ${missing}`] : []),
+    ...(isRead && values === null ? [] : [`otherwise ${spoken(otherwise)}`]),
+    ...(isRead ? [`${spoken(missing)} if missing`] : []),
   ].join(', ')
 }
 

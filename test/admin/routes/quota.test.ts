@@ -346,7 +346,14 @@ describe('a limit that some request can never fit into', () => {
   test('is reported of the global scope too, with the dearest request and every rule', async () => {
     const { json } = await patch({ baselines: { global: { write: { '5h': 14 } } } })
     expect(json.warnings).toMatchObject([
-      { scope: 'Global', window: '5h', cost: 25, routes: ['POST /v1/music/upsert', 'POST /v1/charge'], routeCount: 2 },
+      {
+        scope: 'Global',
+        window: '5h',
+        cost: 25,
+        routes: ['POST /v1/music/upsert', 'POST /v1/charge'],
+        routeCount: 2,
+        msg: expect.stringContaining('POST /v1/charge: The dearest request costs 25 write tokens'),
+      },
     ])
   })
 
