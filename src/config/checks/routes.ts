@@ -80,9 +80,15 @@ function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): F
 
 /** What costs nothing asks for no charge, which a response could correct. */
 function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
-  if (settle === undefined || cost?.kind !== 'fixed' || cost.cost !== 0) return []
-  const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
-  return [{ path: [...path, 'settle'], message }]
+  if (settle === undefined || cost?.kind !== 'fixed') return []
+  if (cost.cost === 0) {
+    const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
+    return [{ path: [...path, 'settle'], message }]
+  }
+  const { source, reading } = settle
+  if (source === null || reading.max === undefined || reading.max >= cost.cost) return []
+  const message = `${reading.max} is below the cost, ${cost.cost}, which each request needs room for and which one without a number costs: raise it, or lower the cost`
+  return [{ path: [...path, 'settle', 'max'], severity: 'warning', message }]
 }
 
 /** Of JSONPath and JSON Pointer. */
