@@ -432,9 +432,9 @@ test('values that were changed go back to the file together', async () => {
 })
 
 test.each([
-  ['en-US', 'Global windows emptied: read'],
-  ['zh-CN', '清空全局窗口： read'],
-])('global windows that were emptied are told by the audit, with what was used (%s)', async (language, told) => {
+  ['en-US', 'Shared windows emptied: read'],
+  ['zh-CN', '清空共用窗口： read'],
+])('shared windows that were emptied are told by the audit, with what was used (%s)', async (language, told) => {
   await useEight(`emptied in ${language}`)
   const body = { scope: 'global', category: 'read', window: '1h', reason: 'a load test' }
   const { from } = await stage.api<QuotaResetResponse>('POST', '/api/quota/reset', body)
