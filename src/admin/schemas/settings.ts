@@ -53,7 +53,7 @@ export const settingsInForce = z.strictObject({
   categories: z.array(z.string()),
   /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
   cheapest: byName(count),
-  /** Of a calendar window `seconds` is more than any of its periods lasts. */
+  /** Of a calendar window `seconds` is more than the longest of its periods. */
   windowLengths: z.array(
     z.strictObject({
       name: z.string(),
