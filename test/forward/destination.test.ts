@@ -128,7 +128,13 @@ describe('the path of the URL', () => {
 it('an upstream by TLS learns the name of its URL, which is also the one that its certificate must have', async () => {
   const { ca, ...certificate } = testCertificate()
   const names: unknown[] = []
-  const server = createHttpsServer({ ...certificate, SNICallback: (name, done) => (names.push(name), done(null)) })
+  const server = createHttpsServer({
+    ...certificate,
+    SNICallback(name, done) {
+      names.push(name)
+      done(null)
+    },
+  })
   const port = await listen(echoAt(server as unknown as Server))
   const gateway = await gatewayTo(`https://localhost:${port}`, { tls: { ca } })
   expect((await fetch(gateway.url)).status).toBe(502)
