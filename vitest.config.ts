@@ -11,8 +11,11 @@ const SHARED = [
   'test/{app,build,lib,replicas,respond,edge/body,store/sqlite}/**/*.test.ts',
   'services/test/**/*.test.ts',
 ]
+/** `npm run test:browser`. */
 const BROWSER = 'test/browser/**/*.test.ts'
-/** Floods, slow clients, and workers that end in each way: `npm run test:long`. */
+/** What is broken on purpose: `npm run test:long`. */
+const FAULTS = 'test/faults/**/*.test.ts'
+/** Floods, slow clients, and workers that end in each way: `npm run test:long`, too. */
 const LONG = 'test/**/*.long.test.ts'
 /** With tools that take minutes to install: `npm run test:deploy`. */
 const DEPLOY = 'test/deploy/**/*.test.ts'
@@ -42,13 +45,12 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, LONG, DEPLOY, GUIDES],
+          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES],
           sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        // After the others: a browser takes a core, and deadlines of the fault tests would pass for want of one.
         // One browser, and pages that are used again: 250 s of CPU instead of 424. More pages at a time have nothing to gain.
         test: {
           name: 'browser',
@@ -59,6 +61,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      { extends: true, test: { name: 'faults', include: [FAULTS], sequence: { groupOrder: 0 } } },
       // Each takes a core for itself, or waits for clocks.
       { extends: true, test: { name: 'long', include: [LONG], sequence: { groupOrder: 4 }, maxWorkers: 2 } },
       { extends: true, test: { name: 'guides', include: [GUIDES], sequence: { groupOrder: 3 }, maxWorkers: 2 } },
