@@ -112,6 +112,56 @@ export const QUOTAS: Dashboard = {
       ],
     },
     {
+      title: 'Plans and costs',
+      panels: [
+        {
+          title: 'Tokens by plan',
+          about: 'Tokens a second. none: callers without a plan. Empty without quota.plans.',
+          unit: 'short',
+          queries: [
+            q(
+              '{{plan}}, {{category}}',
+              'sum by (plan, category) (rate(tollgate_plan_tokens_charged_total{@}[$__rate_interval]))',
+            ),
+            q(
+              '{{plan}}, {{category}}, given back',
+              'sum by (plan, category) (rate(tollgate_plan_tokens_refunded_total{@}[$__rate_interval]))',
+            ),
+          ],
+        },
+        {
+          title: 'Requests refused (429) by plan',
+          about: 'By the scope of the window that the answer names.',
+          unit: 'reqps',
+          queries: [
+            q('{{plan}}, {{scope}}', 'sum by (plan, scope) (rate(tollgate_plan_refusals_total{@}[$__rate_interval]))'),
+          ],
+        },
+        {
+          title: 'Of an unknown plan, exempt, or repeated',
+          about:
+            'unknown plan: the credential names one that is not configured. exempt: nothing is charged. repeated: the idempotency key was charged before.',
+          unit: 'reqps',
+          queries: [
+            q('unknown plan', 'sum(rate(tollgate_unknown_plan_requests_total{@}[$__rate_interval]))'),
+            q('{{category}}, exempt', 'sum by (category) (rate(tollgate_exempt_requests_total{@}[$__rate_interval]))'),
+            q('{{category}}, repeated', 'sum by (category) (rate(tollgate_replays_total{@}[$__rate_interval]))'),
+          ],
+        },
+        {
+          title: 'Costs known afterwards',
+          about: 'Requests of rules with settle, by where their cost came from.',
+          unit: 'reqps',
+          queries: [
+            q(
+              '{{category}}, {{source}}',
+              'sum by (category, source) (rate(tollgate_settled_costs_total{@}[$__rate_interval]))',
+            ),
+          ],
+        },
+      ],
+    },
+    {
       title: 'Traffic and settings',
       panels: [
         {
