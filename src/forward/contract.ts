@@ -54,7 +54,7 @@ export interface ResponseTap {
   onHead(head: ResponseFields): void
   /** A piece of the body, as it came. A Buffer is not the tap's to keep. */
   onBody(piece: Buffer | string): void
-  /** The body is whole. Called again without a meaning. */
+  /** The body is whole. It may be called again, which changes nothing. */
   onEnd(): void
   /** Raw fields to add, when the head is written: after `onEnd` if the whole response is here by then. */
   fields(): readonly string[]

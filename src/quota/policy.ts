@@ -162,11 +162,10 @@ export function createPolicy(
   }
 
   function planOf({ user, plan }: Payer): PlanInForce | null {
-    const { plans } = settings
-    if (plans === undefined) return null
+    if (settings.plans === undefined) return null
     const set = overrides.get(user)?.plan
-    if (set !== undefined && plans.has(set)) return { name: set, from: 'override', unknown: null }
-    if (plan !== null && plans.has(plan)) return { name: plan, from: 'credential', unknown: null }
+    if (set !== undefined && settings.plans.has(set)) return { name: set, from: 'override', unknown: null }
+    if (plan !== null && settings.plans.has(plan)) return { name: plan, from: 'credential', unknown: null }
     return { name: defaultPlan, from: defaultPlan === null ? null : 'default', unknown: plan }
   }
 

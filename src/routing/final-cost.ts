@@ -97,7 +97,7 @@ function tokensIn(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-/** A number that a double does not hold exactly is far above every `max`. */
+/** A number that a double does not hold exactly is far above every `max`; -0 is 0. */
 function tokensInJson(json: string): number | null {
   const value: unknown = JSON.parse(json)
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? Math.abs(value) : null
