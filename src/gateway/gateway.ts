@@ -28,7 +28,7 @@ import { plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
 import { chargedField, ResponseCost } from './response-cost.ts'
 import { forwardFailed, internal } from './responses.ts'
-import { identify, lineOf, ownResponse, price, settle, takePlace, takeUpstreamPlace } from './steps.ts'
+import { charge, identify, lineOf, ownResponse, price, takePlace, takeUpstreamPlace } from './steps.ts'
 import { createLeases } from './tunnel-leases.ts'
 
 export interface Gateway extends RequestHandler {
@@ -150,7 +150,7 @@ async function admit(context: Context, exchange: Exchange, ambiguity: Denial | n
   const noPlace = await takeUpstreamPlace(exchange)
   if (noPlace instanceof Stop) return noPlace
   const pass = { target, body: priced.body }
-  const refusal = await settle(context, exchange, route, pass)
+  const refusal = await charge(context, exchange, route, pass)
   return refusal instanceof Stop ? refusal : pass
 }
 

@@ -197,7 +197,7 @@ export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): 
 }
 
 /** The charge, unless the caller is exempt. A refusal of the quota stops the request, unless it is in shadow. */
-export async function settle(context: Context, exchange: Exchange, route: Route, pass: Pass): Promise<Stop | null> {
+export async function charge(context: Context, exchange: Exchange, route: Route, pass: Pass): Promise<Stop | null> {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
   exchange.exempt = exemptionOf(rules, exchange, caller)
