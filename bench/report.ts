@@ -97,15 +97,14 @@ export function writeReport(file: URL, report: Report): void {
   rewrite(file, () => reportText(report))
 }
 
-/** Puts the sections instead of those of the same title, each with its conditions, which are not those of the others. */
+/** Puts the sections instead of those of the same title, or at the end; each with its conditions, which are not those of the others. */
 export function writeSections(file: URL, { conditions, sections }: Report): void {
   rewrite(file, (old) => {
     const parts = old.split(/\n\n(?=### )/)
     for (const section of sections) {
       const at = parts.findIndex((part) => part.startsWith(`### ${section.title}\n`))
-      if (at === -1) throw new Error(`${file.pathname} has no section "${section.title}": write a whole run first`)
       const apart = ['Measured apart from the others:', '', listOf(conditions), '']
-      parts[at] = sectionText({ ...section, lines: [...apart, ...section.lines] })
+      parts[at === -1 ? parts.length : at] = sectionText({ ...section, lines: [...apart, ...section.lines] })
     }
     return parts.join('\n\n')
   })

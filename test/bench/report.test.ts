@@ -43,12 +43,11 @@ test('a group that is measured alone takes the place of its section only, and sa
   expect(readFileSync(page, 'utf8')).toBe(`Before\n${marker('begin')}\n\n${written}\n\n${marker('end')}\n### B\n`)
 })
 
-test('a group that the page does not have is not put somewhere', () => {
-  const text = `${marker('begin')}\n\n### A\n\na\n\n${marker('end')}\n`
-  const page = pageOf('without.md', text)
-  const report = { conditions: [], sections: [section('B', 'b')] }
-  expect(() => writeSections(page, report)).toThrow('has no section "B": write a whole run first')
-  expect(readFileSync(page, 'utf8')).toBe(text)
+test('a group that the page does not have comes after the others', () => {
+  const page = pageOf('without.md', `${marker('begin')}\n\n### A\n\na\n\n${marker('end')}\n`)
+  writeSections(page, { conditions: ['idle'], sections: [section('B', 'b')] })
+  const apart = '### B\n\nMeasured apart from the others:\n\n- idle\n\nb'
+  expect(readFileSync(page, 'utf8')).toBe(`${marker('begin')}\n\n### A\n\na\n\n${apart}\n\n${marker('end')}\n`)
 })
 
 test('a page without markers is left alone', () => {
