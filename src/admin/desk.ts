@@ -94,11 +94,13 @@ export class Desk {
   }
 
   /**
-   * Users with what their credentials named last: whose limits they have. Without plans nobody is asked for.
+   * Users with what their credentials named last: whose limits they have. Nobody is asked for without plans and overrides of
+   * organisations.
    * @throws StoreError
    */
   async payersOf(users: readonly string[]): Promise<readonly Payer[]> {
-    if (this.setup().quota.plans === undefined) return users.map(payerOf)
+    const { organisationOverrides } = this.control.state()
+    if (this.setup().quota.plans === undefined && organisationOverrides.size === 0) return users.map(payerOf)
     const memberships = await this.store.readMemberships(users)
     return users.map((user, i) => ({ ...payerOf(user), ...memberships[i] }))
   }

@@ -6,12 +6,11 @@ export function planShown(policy: Policy, payer: Payer): { readonly plan?: PlanI
   return plan === null ? {} : { plan }
 }
 
-/** Without plans no organisation has limits, so it says nothing. */
+/** The organisation of a caller too, if it is known. */
 export function membershipShown(
   policy: Policy,
   payer: Payer,
 ): { readonly plan?: PlanInForce; readonly organisation?: string } {
-  const shown = planShown(policy, payer)
   const { organisation } = payer
-  return shown.plan === undefined || organisation === null ? shown : { ...shown, organisation }
+  return { ...planShown(policy, payer), ...(organisation !== null && { organisation }) }
 }

@@ -1,7 +1,7 @@
 import type { QuotaConfig } from '../config/config.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { resolve } from '../control/settings.ts'
-import { type ControlState, type Table, UNCHANGED } from '../control/state.ts'
+import { type ControlState, type Table, UNCHANGED, type Versioned } from '../control/state.ts'
 import { createPolicy, type Policy } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 
@@ -25,7 +25,8 @@ export function createLimitsInForce(quota: QuotaConfig, isKnown?: IsKnown): Limi
   /** Whole or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
     const nextResolved = next.settings === state.settings ? resolved : resolve(quota, next.settings.value)
-    const nextOverrides = next.overrides === state.overrides ? overrides : asOverrides(next)
+    const areOld = next.overrides === state.overrides && next.organisationOverrides === state.organisationOverrides
+    const nextOverrides = areOld ? overrides : asOverrides(next)
     const isChanged = next !== state || (nextFactor !== factor && nextResolved.settings.mode === 'adaptive')
     // Refusals are remembered by the limits of the policy: also after a reset it has to be another one.
     if (isChanged) policy = createPolicy(nextResolved.settings, nextFactor, nextOverrides, isKnown)
@@ -44,7 +45,7 @@ export function createLimitsInForce(quota: QuotaConfig, isKnown?: IsKnown): Limi
  */
 export function restingChanges(
   { windows, categories, plans }: QuotaConfig,
-  { settings, overrides }: ControlState,
+  { settings, overrides, organisationOverrides }: ControlState,
 ): string[] {
   const { baselines, custom } = settings.value
   const lengths = windows.map(({ name }) => name)
@@ -52,11 +53,12 @@ export function restingChanges(
   return [
     ...missing('settings', ofSettings, categories, lengths),
     ...missing('overrides of users', limitsOf(overrides), categories, lengths),
+    ...missing('overrides of organisations', limitsOf(organisationOverrides), categories, lengths),
     ...missingPlans(overrides, plans),
   ]
 }
 
-function* limitsOf(overrides: ControlState['overrides']): Iterable<Table> {
+function* limitsOf(overrides: ReadonlyMap<string, Versioned<{ readonly limits: Table }>>): Iterable<Table> {
   for (const { value } of overrides.values()) yield value.limits
 }
 

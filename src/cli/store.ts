@@ -96,7 +96,8 @@ function progressLine(): (copied: Copied) => void {
 }
 
 function summary(copied: Copied): string {
-  const { users, organisations, windows, everybody, known, tokens, settings, overrides, audit, failures } = copied
+  const { users, organisations, windows, everybody, known, tokens, settings, audit, failures } = copied
+  const { overrides, organisationOverrides } = copied
   return [
     `${users} users`,
     ...(organisations === 0 ? [] : [`${organisations} organisations`]),
@@ -106,6 +107,7 @@ function summary(copied: Copied): string {
     `${tokens} tokens`,
     `settings ${settings > 0 ? 'changed' : 'as in the file'}`,
     `${overrides} overrides`,
+    ...(organisationOverrides === 0 ? [] : [`${organisationOverrides} overrides of organisations`]),
     `${audit} entries of the audit`,
     `${failures} half hours of failures`,
   ].join(', ')

@@ -1,11 +1,16 @@
 import { isObject } from '../lib/json.ts'
 import type { Window } from '../quota/window.ts'
-import type { Changes, ControlState, LastChange, UserOverride } from './state.ts'
+import type { Changes, ControlState, LastChange, OrganisationOverride, UserOverride } from './state.ts'
 
 /** A change at run time. */
 export type Change =
   | { readonly kind: 'settings'; readonly to: Changes }
   | { readonly kind: 'override'; readonly user: string /** `null` takes it away. */; readonly to: UserOverride | null }
+  | {
+      readonly kind: 'organisation_override'
+      readonly organisation: string
+      /** `null` takes it away. */ readonly to: OrganisationOverride | null
+    }
   /** Empties the user's windows. */
   | { readonly kind: 'reset'; readonly user: string }
   | QuotaReset
@@ -31,6 +36,7 @@ export function subjectOf(change: Change): string | null {
     const { organisation, category } = change
     return organisation === undefined ? `${GLOBAL}${category}` : `${ORGANISATION}${category}:${organisation}`
   }
+  if (change.kind === 'organisation_override') return change.organisation
   return 'user' in change ? change.user : change.id
 }
 
@@ -80,7 +86,7 @@ export interface AuditEntry {
   readonly at: number
   readonly who: string
   readonly what: Change['kind']
-  /** The user, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings. */
+  /** The user, the organisation, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings. */
   readonly subject: string | null
   /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown
@@ -111,11 +117,17 @@ export const AUDIT_BOUNDS: AuditBounds = { newest: 10_000, olderOfKind: 2000 }
 export const KINDS = [
   'settings',
   'override',
+  'organisation_override',
   'reset',
   'quota_reset',
   'token_created',
   'token_revoked',
 ] as const satisfies Change['kind'][]
+
+/** Whether a change is of what has a version of its own: settings, or the override of somebody. */
+export function hasVersion({ kind }: Change): boolean {
+  return kind === 'settings' || kind === 'override' || kind === 'organisation_override'
+}
 
 /** Keeps what administrators change. Every implementation passes test/control/control-store.suite.ts. */
 export interface ControlStore {

@@ -2,7 +2,7 @@ import { isObject } from '../lib/json.ts'
 import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
 import { type Check, choice, each, flag, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
-import type { ControlState, Table, UserOverride } from './state.ts'
+import type { ControlState, Table, UserOverride, Versioned } from './state.ts'
 import { timeOf } from './times.ts'
 
 /**
@@ -30,19 +30,24 @@ export function overrideFrom(
 }
 
 /**
- * The overrides as the policy wants them, each made ready when its user first comes: 100,000 at once would hold the process
- * for 0.5 s after every change (Node 26.10).
+ * The overrides as the policy wants them, each made ready when its user or organisation first comes: 100,000 at once would
+ * hold the process for 0.5 s after every change (Node 26.10).
  */
-export function asOverrides({ overrides }: Pick<ControlState, 'overrides'>): Overrides {
-  const ready = new Map<string, Override>()
+export function asOverrides(state: Pick<ControlState, 'overrides' | 'organisationOverrides'>): Overrides {
+  return { ...madeReady(state.overrides), organisations: madeReady(state.organisationOverrides) }
+}
 
-  function get(user: string): Override | undefined {
-    const known = ready.get(user)
+function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMap<string, Versioned<T>>) {
+  type Ready = Omit<T, 'limits'> & Pick<Override, 'limits'>
+  const ready = new Map<string, Ready>()
+
+  function get(id: string): Ready | undefined {
+    const known = ready.get(id)
     if (known !== undefined) return known
-    const value = overrides.get(user)?.value
+    const value = overrides.get(id)?.value
     if (value === undefined) return undefined
     const override = { ...value, limits: asTable(value.limits) }
-    ready.set(user, override)
+    ready.set(id, override)
     return override
   }
 

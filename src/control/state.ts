@@ -41,6 +41,16 @@ export interface UserOverride {
   readonly expiresAt: number | null
 }
 
+/** What was set for one organisation. */
+export interface OrganisationOverride {
+  /** Limits of the organisation that replace those of plans as they stand, also in windows that no plan limits. */
+  readonly limits: Table
+  /** Why, 1 to 500 characters. */
+  readonly reason: string
+  /** As of a `UserOverride`. */
+  readonly expiresAt: number | null
+}
+
 /** A value and the number of the change that made it; 0 where nothing was ever changed. */
 export interface Versioned<T> {
   readonly version: number
@@ -63,6 +73,8 @@ export interface ControlState extends LastChange {
   readonly settings: Versioned<Changes>
   /** By user; also those that have expired and were not taken away yet. */
   readonly overrides: ReadonlyMap<string, Versioned<UserOverride>>
+  /** The same by organisation. */
+  readonly organisationOverrides: ReadonlyMap<string, Versioned<OrganisationOverride>>
 }
 
 export const UNCHANGED: ControlState = Object.freeze({
@@ -70,4 +82,5 @@ export const UNCHANGED: ControlState = Object.freeze({
   changedAt: 0,
   settings: { version: 0, value: {} },
   overrides: new Map(),
+  organisationOverrides: new Map(),
 })

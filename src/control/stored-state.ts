@@ -3,6 +3,7 @@ import {
   type Changes,
   type ControlState,
   type LastChange,
+  type OrganisationOverride,
   UNCHANGED,
   type UserOverride,
   type Versioned,
@@ -60,17 +61,36 @@ export class StoredState {
   }
 }
 
-/** However many changes there are, the overrides are copied once. */
+/** However many changes there are, each map of overrides is copied once. */
 function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
   let { version, changedAt, settings } = state
-  let changed: Map<string, Versioned<UserOverride>> | null = null
+  const users = changing<UserOverride>(state.overrides)
+  const organisations = changing<OrganisationOverride>(state.organisationOverrides)
   for (const entry of entries) {
     ;({ version, at: changedAt } = entry)
     if (entry.what === 'settings') settings = { version, value: entry.to as Changes }
-    if (entry.what !== 'override' || entry.subject === null) continue
-    changed ??= new Map(state.overrides)
-    if (entry.to === null) changed.delete(entry.subject)
-    else changed.set(entry.subject, { version, value: entry.to as UserOverride })
+    if (entry.what === 'override') users.apply(entry)
+    if (entry.what === 'organisation_override') organisations.apply(entry)
   }
-  return { version, changedAt, settings, overrides: changed ?? state.overrides }
+  return {
+    version,
+    changedAt,
+    settings,
+    overrides: users.result(),
+    organisationOverrides: organisations.result(),
+  }
+}
+
+/** A map that is copied with the first change of it. */
+function changing<T>(before: ReadonlyMap<string, Versioned<T>>) {
+  let changed: Map<string, Versioned<T>> | null = null
+
+  function apply({ version, subject, to }: AuditEntry): void {
+    if (subject === null) return
+    changed ??= new Map(before)
+    if (to === null) changed.delete(subject)
+    else changed.set(subject, { version, value: to as T })
+  }
+
+  return { apply, result: () => changed ?? before }
 }

@@ -202,13 +202,14 @@ export async function charge(context: Context, exchange: Exchange, route: Route,
   if (route.tariff === null || caller === null || cost === 0) return null
   exchange.exempt = exemptionOf(rules, exchange, caller)
   if (exchange.exempt !== null) return null
-  exchange.plan = rules.policy().planOf(caller)
+  const policy = rules.policy()
+  exchange.plan = policy.planOf(caller)
   const { category } = route.tariff
   const once = onceOf(exchange, route, pass)
   const order = { rules, route, caller, category, cost, once, accept: req.headers.accept }
   const settlement = resultOf(await chargeOrder(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement
-  if (settlement.kind === 'charged' && exchange.plan !== null && isVerified(caller)) context.memberships.note(caller)
+  if (settlement.kind === 'charged' && policy.namesMatter && isVerified(caller)) context.memberships.note(caller)
   return settlement.kind === 'refused' ? refused(settlement.refusal.response) : null
 }

@@ -3,11 +3,11 @@ import {
   createPlanLayers,
   type Layers,
   type LimitScope,
-  type LimitTable,
   type Origin,
   type PlanLayers,
   type QuotaSettings,
 } from './limit-layers.ts'
+import { because, type Override, type Overrides, ofOrganisation, ofUser } from './override-limits.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
 import type { Limit } from './window.ts'
 
@@ -24,22 +24,7 @@ export {
   type QuotaSettings,
   type ScopedLimits,
 } from './limit-layers.ts'
-
-/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode. */
-export interface Override {
-  /** By category, then window name; a missing value follows the default. */
-  readonly limits: LimitTable
-  /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
-  readonly plan?: string
-  readonly bypassGlobal: boolean
-  /** Whether this user's refusals are only counted and reported. */
-  readonly shadow: boolean
-  /** Why, for whoever asks where a limit comes from. */
-  readonly reason?: string
-}
-
-/** By user. */
-export type Overrides = Pick<ReadonlyMap<string, Override>, 'get' | 'size'>
+export type { OrganisationOverride, Override, Overrides } from './override-limits.ts'
 
 /** Whose limits are asked for: a user, and what the credential says of him. */
 export interface Payer {
@@ -85,14 +70,16 @@ export interface Policy {
    */
   limitsOfNewcomers(category: string): Limits
   /**
-   * The limits of one caller: of his plan, of the organisation if the plan limits it, and with what was set for the user. If a
-   * reserve is kept, they differ for users who are not known. Equal limits are the same object while this policy lives: texts
+   * The limits of one caller: of his plan, of the organisation if the plan limits it, and with what was set for the organisation
+   * and the user. If a reserve is kept, they differ for users who are not known. Equal limits are the same object while this policy lives: texts
    * and memories are kept by it.
    * @throws Error as `limitsOf`
    */
   limitsFor(category: string, payer: Payer): Limits
   /** `null` if the configuration has no plans. */
   planOf(payer: Payer): PlanInForce | null
+  /** Whether limits may depend on the plan or the organisation that a credential names. */
+  readonly namesMatter: boolean
   /** Whether the user's refusals are only counted and reported, by an override. */
   isShadowed(user: string): boolean
   /** How the limits of one caller came about. @param origin where a value was written. @throws Error as `limitsOf` */
@@ -110,7 +97,7 @@ export interface Trace {
   readonly noGlobal: 'switched off' | { readonly bypass: string } | null
 }
 
-const NO_OVERRIDES: Overrides = new Map()
+const NO_OVERRIDES = new Map<string, never>()
 const NOBODY: IsKnown = () => false
 
 /** @param isKnown whether a user without an override may use the reserve, asked with each look at his limits. Default nobody */
@@ -125,8 +112,9 @@ export function createPolicy(
   const plans = [...(settings.plans?.keys() ?? [])]
   const layers = new Map([null, ...plans].map((plan) => [plan, createPlanLayers(settings, adaptive, plan)]))
   const tiers = new Map(categories.map((category) => [category, createTiers(settings, layers, category)]))
-  /** By the limits that they replace, then by user. Only users with an override are remembered, when they first come. */
-  const own = new Map<Limits, Map<string, Limits>>()
+  const { organisations = NO_OVERRIDES } = overrides
+  /** By the limits that they replace, then by id. Only those with an override are remembered, when they first come. */
+  const own = { users: createMemory(), organisations: createMemory() }
 
   function tiersOf(category: string): Tiers {
     const found = tiers.get(category)
@@ -149,16 +137,18 @@ export function createPolicy(
     const { byPlan, byDefault } = tiersOf(category)
     const tier = byPlan.size === 0 ? byDefault : (tierOf(byPlan, override?.plan, plan) ?? byDefault)
     const standing = organisation === null ? tier.alone : tier.member
-    if (override === undefined) return reserve === undefined || isKnown(user) ? standing.known : standing.newcomer
-    return ownLimits(category, user, override, standing.known)
+    const isNewcomer = override === undefined && reserve !== undefined && !isKnown(user)
+    const limits = organisationLimits(category, organisation, isNewcomer ? standing.newcomer : standing.known)
+    if (override === undefined) return limits
+    return own.users(limits, user, () => ofUser(limits, override.limits.get(category), override.bypassGlobal))
   }
 
-  function ownLimits(category: string, user: string, override: Override, limits: Limits): Limits {
-    const known = own.get(limits) ?? new Map<string, Limits>()
-    const mine = known.get(user) ?? overridden(limits, override.limits.get(category), override.bypassGlobal)
-    own.set(limits, known)
-    known.set(user, mine)
-    return mine
+  function organisationLimits(category: string, organisation: string | null, limits: Limits): Limits {
+    if (organisation === null || organisations.size === 0) return limits
+    const override = organisations.get(organisation)
+    if (override === undefined) return limits
+    const make = () => ofOrganisation(limits, override.limits.get(category), settings.windows)
+    return own.organisations(limits, organisation, make)
   }
 
   function planOf({ user, plan }: Payer): PlanInForce | null {
@@ -176,12 +166,17 @@ export function createPolicy(
   function trace(category: string, payer: Payer, origin: Origin = () => null): Trace {
     const { personal, organisation, global } = limitsFor(category, payer)
     const override = overrides.get(payer.user)
+    const ofTheirs = payer.organisation === null ? undefined : organisations.get(payer.organisation)
     const set = override?.limits.get(category)
     const plan = planOf(payer)
     const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
     const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
       if (scope === 'personal' && set?.has(limit.window.name)) {
         return { ...limit, source: 'override', steps: [`override ${limit.limit}${because(override)}`] }
+      }
+      if (scope === 'organisation' && ofTheirs?.limits.get(category)?.has(limit.window.name)) {
+        const step = `override of the organisation: ${limit.limit}${because(ofTheirs)}`
+        return { ...limit, source: 'override of organisation', steps: [step] }
       }
       const made = ofPlan.explain(scope, category, limit.window, origin)
       return { ...limit, ...lessKept(chosen(made, plan, override), limit) }
@@ -194,7 +189,30 @@ export function createPolicy(
     }
   }
 
-  return { categories, plans, limitsOf, limitsOfNewcomers, limitsFor, planOf, isShadowed, trace }
+  return {
+    categories,
+    plans,
+    limitsOf,
+    limitsOfNewcomers,
+    limitsFor,
+    planOf,
+    namesMatter: plans.length > 0 || organisations.size > 0,
+    isShadowed,
+    trace,
+  }
+}
+
+/** By the limits that others replace, then by whose these are. */
+function createMemory() {
+  const known = new Map<Limits, Map<string, Limits>>()
+
+  return function remembered(replaced: Limits, id: string, make: () => Limits): Limits {
+    const byId = known.get(replaced) ?? new Map<string, Limits>()
+    const limits = byId.get(id) ?? make()
+    known.set(replaced, byId)
+    byId.set(id, limits)
+    return limits
+  }
 }
 
 /** Limits of one plan in one category: of callers who belong to an organisation, and of others. */
@@ -244,24 +262,6 @@ function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null,
   const byDefault = all.get(defaultPlan) ?? (all.get(null) as Tier)
   all.delete(null)
   return { byPlan: all as Map<string, Tier>, byDefault }
-}
-
-function overridden(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
-  const { personal, organisation, global } = limits
-  const isOwn = personal.some(({ window }) => own?.has(window.name))
-  // Equal limits are the same object as everybody else's: a batch sends each set once.
-  if (!isOwn && (global === null || !bypassGlobal)) return limits
-  return {
-    personal: isOwn
-      ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
-      : personal,
-    organisation,
-    global: bypassGlobal ? null : global,
-  }
-}
-
-function because(override: Override | undefined): string {
-  return override?.reason === undefined ? '' : ` (${override.reason})`
 }
 
 /** Says who chose the plan that made a limit, if it was not the caller's credential. */

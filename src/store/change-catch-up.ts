@@ -1,5 +1,12 @@
 import { type AuditEntry, type Change, KINDS } from '../control/control-store.ts'
-import type { Changes, ControlState, LastChange, UserOverride, Versioned } from '../control/state.ts'
+import type {
+  Changes,
+  ControlState,
+  LastChange,
+  OrganisationOverride,
+  UserOverride,
+  Versioned,
+} from '../control/state.ts'
 
 /** What both stores do alike with the changes of administrators. */
 
@@ -30,24 +37,32 @@ export interface Head extends LastChange {
   readonly settings: Versioned<Changes>
 }
 
-export interface OverridesStep {
-  readonly overrides: Iterable<readonly [user: string, override: Versioned<UserOverride>]>
+export interface OverridesStep<T> {
+  readonly overrides: Iterable<readonly [id: string, override: Versioned<T>]>
   /** Where the next step begins; `null` at the end. */
   readonly next: string | null
 }
 
+/** Reads some overrides. @param from where the last step ended; `null` begins */
+type ReadOverrides<T> = (from: string | null) => Promise<OverridesStep<T>>
+
 /** Overrides in steps. It counts under the version that it began with: whoever follows applies what came meanwhile once more. */
 export async function readInSteps(
   readHead: () => Promise<Head>,
-  readOverrides: (from: string | null) => Promise<OverridesStep>,
+  ofUsers: ReadOverrides<UserOverride>,
+  ofOrganisations: ReadOverrides<OrganisationOverride>,
 ): Promise<ControlState> {
   const head = await readHead()
-  const overrides = new Map<string, Versioned<UserOverride>>()
+  return { ...head, overrides: await readAll(ofUsers), organisationOverrides: await readAll(ofOrganisations) }
+}
+
+async function readAll<T>(read: ReadOverrides<T>): Promise<Map<string, Versioned<T>>> {
+  const overrides = new Map<string, Versioned<T>>()
   let from: string | null = null
   do {
-    const step: OverridesStep = await readOverrides(from)
-    for (const [user, override] of step.overrides) overrides.set(user, override)
+    const step: OverridesStep<T> = await read(from)
+    for (const [id, override] of step.overrides) overrides.set(id, override)
     from = step.next
   } while (from !== null)
-  return { ...head, overrides }
+  return overrides
 }

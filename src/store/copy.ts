@@ -1,6 +1,6 @@
 import type { AccessKeyRecord } from '../control/access-key-record.ts'
 import type { AuditEntry } from '../control/control-store.ts'
-import type { Changes, UserOverride, Versioned } from '../control/state.ts'
+import type { Changes, OrganisationOverride, UserOverride, Versioned } from '../control/state.ts'
 import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charge.ts'
@@ -37,6 +37,10 @@ export type Portion =
   | { readonly kind: 'tokens'; readonly records: readonly AccessKeyRecord[] }
   | { readonly kind: 'settings'; readonly settings: Versioned<Changes> }
   | { readonly kind: 'overrides'; readonly overrides: readonly (readonly [user: string, Versioned<UserOverride>])[] }
+  | {
+      readonly kind: 'organisation_overrides'
+      readonly overrides: readonly (readonly [organisation: string, Versioned<OrganisationOverride>])[]
+    }
   | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }
   | { readonly kind: 'failures'; readonly buckets: readonly Bucket[] }
 
@@ -83,6 +87,7 @@ export interface Copied {
   tokens: number
   settings: number
   overrides: number
+  organisationOverrides: number
   audit: number
   /** Half hours of the failure histogram. */
   failures: number
@@ -119,6 +124,7 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
     tokens: 0,
     settings: 0,
     overrides: 0,
+    organisationOverrides: 0,
     audit: 0,
     failures: 0,
   }
@@ -180,6 +186,7 @@ function count(portion: Portion, copied: Copied): void {
   else if (portion.kind === 'tokens') copied.tokens += portion.records.length
   else if (portion.kind === 'settings') copied.settings++
   else if (portion.kind === 'overrides') copied.overrides += portion.overrides.length
+  else if (portion.kind === 'organisation_overrides') copied.organisationOverrides += portion.overrides.length
   else if (portion.kind === 'audit') copied.audit += portion.entries.length
   else copied.failures += portion.buckets.length
 }

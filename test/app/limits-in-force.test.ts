@@ -10,11 +10,20 @@ const quota = (more = '') =>
 
 const OVERRIDE: UserOverride = { limits: {}, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
 
-function state(settings: ControlState['settings']['value'], overrides: Record<string, Partial<UserOverride>> = {}) {
+function state(
+  settings: ControlState['settings']['value'],
+  overrides: Record<string, Partial<UserOverride>> = {},
+): ControlState {
   const entries = Object.entries(overrides).map(([user, value], i) => {
     return [user, { version: i + 2, value: { ...OVERRIDE, ...value } }] as const
   })
-  return { version: 9, changedAt: 0, settings: { version: 1, value: settings }, overrides: new Map(entries) }
+  return {
+    version: 9,
+    changedAt: 0,
+    settings: { version: 1, value: settings },
+    overrides: new Map(entries),
+    organisationOverrides: new Map(),
+  }
 }
 
 const numbers = ({ policy }: ReturnType<typeof createLimitsInForce>, user = 'nobody') => {
@@ -94,11 +103,28 @@ it('limits in force let an override go that has ended, which is no change of its
   expect(numbers(limits, 'alice')).toEqual([10, 100])
 })
 
+it('limits in force follow the override of an organisation, also without plans and when it has ended', () => {
+  const limits = createLimitsInForce(quota())
+  const before = state({})
+  const value = { limits: { read: { '1h': 7 } }, reason: 'why', expiresAt: null }
+  const ofAcme = () =>
+    limits.policy().limitsFor('read', { user: 'nobody', organisation: 'acme', plan: null }).organisation?.[0]?.limit
+  limits.enforce({ ...before, organisationOverrides: new Map([['acme', { version: 2, value }]]) }, 1)
+  expect(ofAcme()).toBe(7)
+  limits.enforce(before, 1)
+  expect(ofAcme()).toBeUndefined()
+})
+
 it('limits in force name what was changed for a category or window that the file does not have, and nothing else', () => {
   const changed = state(
     { baselines: { personal: { gone: { '1h': 1 }, read: { '1h': 1 } } }, custom: { global: { read: { '2h': 1 } } } },
     { alice: { limits: { gone: { '1h': 3 } } }, bob: { limits: { gone: { '1h': 4 }, read: { '1h': 4 } } } },
   )
+  const value = { limits: { read: { '2h': 1 } }, reason: 'why', expiresAt: null }
+  const organisationOverrides = new Map([['acme', { version: 2, value }]])
+  expect(restingChanges(quota(), { ...UNCHANGED, organisationOverrides })).toEqual([
+    'quota: overrides of organisations changed at run time for window "2h" rest: add it, or give those values back to the file',
+  ])
   expect(restingChanges(quota(), changed)).toEqual([
     'quota: settings changed at run time for category "gone" rest: add it, or give those values back to the file',
     'quota: settings changed at run time for window "2h" rest: add it, or give those values back to the file',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import type { Change } from '../../src/control/control-store.ts'
-import type { ControlState, UserOverride } from '../../src/control/state.ts'
+import type { ControlState, OrganisationOverride, UserOverride } from '../../src/control/state.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
 
@@ -14,6 +14,16 @@ const override = (hourly: number, expiresAt: number | null = null): UserOverride
   expiresAt,
 })
 const forUser = (user: string, to: UserOverride | null): Change => ({ kind: 'override', user, to })
+const ofOrganisation = (daily: number, expiresAt: number | null = null): OrganisationOverride => ({
+  limits: { read: { '1d': daily } },
+  reason: 'test',
+  expiresAt,
+})
+const forOrganisation = (organisation: string, daily: number | null, expiresAt: number | null = null): Change => ({
+  kind: 'organisation_override',
+  organisation,
+  to: daily === null ? null : ofOrganisation(daily, expiresAt),
+})
 const loose: Change = { kind: 'settings', to: { mode: 'loose' } }
 
 let store: FakeStore
@@ -52,12 +62,14 @@ describe('a change by an administrator', () => {
   it('is known once the keeper has started', async () => {
     await store.set(loose)
     await store.set(forUser('alice', override(5)))
+    await store.set(forOrganisation('acme', 7))
     await keeper.start()
     expect(keeper.state()).toEqual({
-      version: 2,
+      version: 3,
       changedAt: store.at,
       settings: { version: 1, value: { mode: 'loose' } },
       overrides: new Map([['alice', { version: 2, value: override(5) }]]),
+      organisationOverrides: new Map([['acme', { version: 3, value: ofOrganisation(7) }]]),
     })
   })
 
@@ -199,6 +211,7 @@ describe('a change by an administrator', () => {
       fc.record({ kind: fc.constant('settings' as const), to: fc.constantFrom({}, { shadow: true }) }),
       fc.record({ kind: fc.constant('reset' as const), user }),
       fc.tuple(user, fc.option(fc.nat(9))).map(([user, n]) => forUser(user, n === null ? null : override(n))),
+      fc.tuple(user, fc.option(fc.nat(9))).map(([id, n]) => forOrganisation(id, n)),
     )
     const pieces = fc.array(fc.array(change, { maxLength: 6 }), { maxLength: 5 })
     await fc.assert(
@@ -229,6 +242,20 @@ describe('an override that expires', () => {
     await keeper.fresh()
     expect(heard).toEqual([['bob']])
     expect(keeper.state().version).toBe(2)
+  })
+
+  it('of an organisation is dropped by itself, and those of users stay the same object', async () => {
+    await store.set(forUser('alice', override(5)))
+    await store.set(forOrganisation('acme', 7, store.at + 1000))
+    await store.set(forOrganisation('other', 7))
+    await onlyWhenAsked()
+    const { overrides } = await keeper.fresh()
+    store.at += 1000
+    const state = await keeper.fresh()
+    expect([...state.organisationOverrides.keys()]).toEqual(['other'])
+    expect(state.overrides).toBe(overrides)
+    store.at -= 1
+    expect([...(await keeper.fresh()).organisationOverrides.keys()]).toEqual(['acme', 'other'])
   })
 
   it('is dropped while the store is out too, as time goes on', async () => {

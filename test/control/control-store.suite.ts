@@ -6,7 +6,13 @@ import {
   mintToken,
 } from '../../src/control/access-key-record.ts'
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
-import { type ControlState, type LastChange, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
+import {
+  type ControlState,
+  type LastChange,
+  type OrganisationOverride,
+  UNCHANGED,
+  type UserOverride,
+} from '../../src/control/state.ts'
 import type { Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import { usageOf } from '../../src/quota/counter.ts'
 import type { QuotaStore } from '../../src/quota/quota-store.ts'
@@ -122,18 +128,34 @@ const override = (limit: number): UserOverride => ({
 const mode = (mode: 'normal' | 'loose' | 'custom'): Change => ({ kind: 'settings', to: { mode } })
 const limited = (user: string, limit: number): Change => ({ kind: 'override', user, to: override(limit) })
 
+const ofOrganisation = (limit: number): OrganisationOverride => ({
+  limits: { read: { '1d': limit }, write: {} },
+  reason: '用户 }{ "x"\n',
+  expiresAt: 1,
+})
+const organisation = (id: string, limit: number | null): Change => ({
+  kind: 'organisation_override',
+  organisation: id,
+  to: limit === null ? null : ofOrganisation(limit),
+})
+
 /** What a follower makes of a state and the changes after it. */
 function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
   const overrides = new Map(state.overrides)
+  const organisationOverrides = new Map(state.organisationOverrides)
   let { settings, version, changedAt } = state
   for (const { version: number, at, what, subject, to } of entries) {
     ;[version, changedAt] = [number, at]
     if (what === 'settings') settings = { version, value: to as ControlState['settings']['value'] }
+    if (what === 'organisation_override' && subject !== null) {
+      if (to === null) organisationOverrides.delete(subject)
+      else organisationOverrides.set(subject, { version, value: to as OrganisationOverride })
+    }
     if (what !== 'override' || subject === null) continue
     if (to === null) overrides.delete(subject)
     else overrides.set(subject, { version, value: to as UserOverride })
   }
-  return { version, changedAt, settings, overrides }
+  return { version, changedAt, settings, overrides, organisationOverrides }
 }
 
 function lastOf(entry: AuditEntry | undefined): LastChange {
@@ -211,6 +233,34 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       })
       expect([...(await under.other.readControl()).overrides.keys()]).toEqual(['bob'])
       expect(await done(limited('alice', 3), 0)).toMatchObject({ from: null, to: override(3) })
+    })
+
+    it('keeps the overrides of any organisations apart, also from those of users with the same id', async () => {
+      for (const [i, id] of STRANGE_IDS.entries()) await done(organisation(id, i), 0)
+      await done(limited(STRANGE_IDS[0] ?? '', 99), 0)
+      const { overrides, organisationOverrides } = await under.other.readControl()
+      expect([...organisationOverrides].sort(([, a], [, b]) => a.version - b.version)).toEqual(
+        STRANGE_IDS.map((id, i) => [id, { version: i + 1, value: ofOrganisation(i) }]),
+      )
+      expect([...overrides.values()]).toEqual([{ version: STRANGE_IDS.length + 1, value: override(99) }])
+    })
+
+    it('takes the override of an organisation away, and expects its version', async () => {
+      expect(await done(organisation('acme', 1), 0)).toMatchObject({
+        what: 'organisation_override',
+        subject: 'acme',
+        from: null,
+        to: ofOrganisation(1),
+      })
+      await done(limited('acme', 2))
+      for (const to of [2, null]) {
+        expect(await under.store.change(organisation('acme', to), ANN, 2)).toEqual({ done: false, version: 1 })
+      }
+      expect(await done(organisation('acme', 2), 1)).toMatchObject({ from: ofOrganisation(1), to: ofOrganisation(2) })
+      expect(await done(organisation('acme', null), 3)).toMatchObject({ from: ofOrganisation(2), to: null })
+      const state = await under.other.readControl()
+      expect([state.organisationOverrides.size, state.overrides.size]).toEqual([0, 1])
+      expect(applied(UNCHANGED, (await under.other.changesSince(UNCHANGED)) ?? [])).toEqual(state)
     })
 
     it('is kept as it is, to the last digit', async () => {

@@ -3,6 +3,7 @@ import {
   type Changes,
   type ControlState,
   type LastChange,
+  type OrganisationOverride,
   UNCHANGED,
   type UserOverride,
 } from '../../src/control/state.ts'
@@ -49,13 +50,18 @@ export function createFakeStore(): FakeStore {
 
   function stateOf(): ControlState {
     const overrides = new Map(UNCHANGED.overrides)
+    const organisationOverrides = new Map(UNCHANGED.organisationOverrides)
     let settings = UNCHANGED.settings
     for (const { version, what, subject, to } of entries) {
       if (what === 'settings') settings = { version, value: to as Changes }
       else if (what === 'override' && to === null) overrides.delete(subject ?? '')
       else if (what === 'override') overrides.set(subject ?? '', { version, value: to as UserOverride })
+      else if (what === 'organisation_override' && to === null) organisationOverrides.delete(subject ?? '')
+      else if (what === 'organisation_override') {
+        organisationOverrides.set(subject ?? '', { version, value: to as OrganisationOverride })
+      }
     }
-    return { ...last(), settings, overrides }
+    return { ...last(), settings, overrides, organisationOverrides }
   }
 
   function last(): LastChange {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { asOverrides, overrideFrom } from '../../src/control/overrides.ts'
+import { UNCHANGED } from '../../src/control/state.ts'
 import { createPolicy, payerOf } from '../../src/quota/policy.ts'
 import { FILE, table } from './settings-of-a-file.ts'
 
@@ -150,7 +151,7 @@ it('is taken by the policy as it is stored', () => {
     reason: 'load test',
     expiresAt: null,
   }
-  const overrides = asOverrides({ overrides: new Map([['alice', { version: 3, value }]]) })
+  const overrides = asOverrides({ ...UNCHANGED, overrides: new Map([['alice', { version: 3, value }]]) })
   expect(overrides.get('alice')).toMatchObject({ limits: table({ read: { '1h': 500 } }), bypassGlobal: true })
   const policy = createPolicy(FILE, 1, overrides)
   expect(policy.limitsFor('read', payerOf('alice'))).toMatchObject({

@@ -246,3 +246,96 @@ describe('a trace', () => {
     )
   })
 })
+
+describe('the override of an organisation', () => {
+  const windows = [
+    { name: '1h', seconds: 3600 },
+    { name: '1d', seconds: 86_400 },
+  ]
+  const LIMITS = { acme: { read: { '1h': 7 } }, small: { write: { '1d': 5 }, gone: { '1h': 1 }, read: { '2h': 1 } } }
+  const policy = (changes: Partial<QuotaSettings> = {}, users: Record<string, Override> = {}, isKnown = () => true) => {
+    const organisations = new Map(
+      Object.entries(LIMITS).map(([id, limits]) => [id, { limits: table(limits), reason: 'a big event' }]),
+    )
+    const overrides = Object.assign(new Map(Object.entries(users)), { organisations })
+    return createPolicy({ ...policySettings(), windows, ...changes }, 1, overrides, isKnown)
+  }
+  const theirs = (of: ReturnType<typeof policy>, payer: Parameters<typeof of.limitsFor>[1], category = 'read') =>
+    of.limitsFor(category, payer).organisation?.map(({ window, limit }) => [window.name, limit]) ?? null
+
+  it('replaces limits of the plan as they stand, whatever the mode, and leaves the others to the plan', () => {
+    const conservative = policy({ mode: 'conservative' })
+    const expected = [
+      ['1h', 7],
+      ['1d', 37_500],
+    ]
+    expect(theirs(conservative, of('team', 'acme'))).toEqual(expected)
+    expect(theirs(conservative, of('team', 'other'))?.[0]).toEqual(['1h', 3750])
+    expect(theirs(conservative, of('team', 'acme', 'bob'))).toEqual(expected)
+    expect(numbers(conservative.limitsFor('read', of('team', 'acme')).personal)).toEqual([450, 4500])
+  })
+
+  it('limits also where no plan does, and where there is no plan', () => {
+    expect(theirs(policy(), of('free', 'acme'))).toEqual([['1h', 7]])
+    expect(theirs(policy(), of(null, 'small'), 'write')).toEqual([['1d', 5]])
+    const { plans: _, ...bare } = policySettings()
+    const without = createPolicy(
+      { ...bare, windows },
+      1,
+      Object.assign(new Map<string, Override>(), {
+        organisations: new Map([['acme', { limits: table(LIMITS.acme) }]]),
+      }),
+    )
+    expect(theirs(without, of(null, 'acme'))).toEqual([['1h', 7]])
+    expect(without.namesMatter).toBe(true)
+    expect(createPolicy({ ...bare, windows }).namesMatter).toBe(false)
+  })
+
+  it('is for its members only, and rests in a category or window that the configuration does not have', () => {
+    expect(theirs(policy(), of('free', 'other'))).toBeNull()
+    expect(theirs(policy(), of('free'))).toBeNull()
+    expect(policy().limitsFor('read', of('team', 'small')).organisation).toHaveLength(2)
+    const one = policy()
+    expect(one.limitsFor('read', of('team', 'small'))).toBe(one.limitsFor('read', of('team', 'other')))
+  })
+
+  it('stands beside the override of a member and the reserve, and equal limits are the same object', () => {
+    const mine: Override = { limits: table({ read: { '1d': 9 } }), bypassGlobal: true, shadow: false }
+    const reserve = { share: 0.5, knownAfterMs: 1, rememberMs: 1 }
+    const one = policy({ reserve }, { vip: mine }, () => false)
+    const limits = one.limitsFor('read', of('team', 'acme', 'vip'))
+    expect([numbers(limits.personal), numbers(limits.organisation), limits.global]).toEqual([
+      [600, 9],
+      [7, 50_000],
+      null,
+    ])
+    expect(one.limitsFor('read', of('team', 'acme', 'vip'))).toBe(limits)
+    expect(one.limitsFor('read', of('team', 'other', 'vip'))).not.toBe(limits)
+    const ofNewcomer = one.limitsFor('read', of('team', 'acme'))
+    expect([numbers(ofNewcomer.organisation), numbers(ofNewcomer.global)]).toEqual([
+      [7, 50_000],
+      [6000, 60_000],
+    ])
+    expect(one.limitsFor('read', of('team', 'acme', 'carol'))).toBe(ofNewcomer)
+  })
+
+  it('is the layer that an explanation names, with its reason', () => {
+    const trace = policy().trace('read', of('team', 'acme'))
+    expect(trace.organisation?.map(({ source, steps }) => [source, ...steps])).toEqual([
+      ['override of organisation', 'override of the organisation: 7 (a big event)'],
+      ['plan team', 'plan team: 50000'],
+    ])
+    expect(policy().trace('read', of('free', 'acme')).organisation).toHaveLength(1)
+  })
+})
+
+function policySettings(): QuotaSettings {
+  return {
+    ...settingsOf(),
+    baselines: {
+      personal: table({ read: { '1h': 120, '1d': 1200 }, write: { '1h': 60, '1d': 600 } }),
+      global: table({ read: { '1h': 12_000, '1d': 120_000 }, write: { '1h': 6000, '1d': 60_000 } }),
+    },
+    plans: PLANS,
+  }
+}

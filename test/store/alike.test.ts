@@ -82,6 +82,11 @@ const WINDOWS = [
 const change: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ kind: fc.constant('settings' as const), to: settings }),
   fc.record({ kind: fc.constant('override' as const), user, to: fc.option(override) }),
+  fc.record({
+    kind: fc.constant('organisation_override' as const),
+    organisation: user,
+    to: fc.option(override.map(({ limits, reason, expiresAt }) => ({ limits, reason, expiresAt }))),
+  }),
   fc.record({ kind: fc.constant('reset' as const), user }),
   fc.record({
     kind: fc.constant('quota_reset' as const),
@@ -179,9 +184,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 function changing(change: Change, version: 'any' | 'none' | 'right' | 'wrong', why: string): Step {
   return async ({ store, seen }) => {
-    const { settings, overrides, ...last } = await store.readControl()
+    const { settings, overrides, organisationOverrides, ...last } = await store.readControl()
     seen.push(last)
-    const held = change.kind === 'override' ? (overrides.get(change.user)?.version ?? 0) : settings.version
+    const override = change.kind === 'override' ? overrides.get(change.user) : undefined
+    const theirs = change.kind === 'organisation_override' ? organisationOverrides.get(change.organisation) : undefined
+    const held = change.kind === 'settings' ? settings.version : ((override ?? theirs)?.version ?? 0)
     const wanted = { any: null, none: 0, right: held, wrong: held + 1 }[version]
     const changed = await store.change(change, { who: 'ann', why }, wanted)
     if (changed.done) expect(isOf(changed.entry.at)).toBe(true)
@@ -203,11 +210,11 @@ function settling(charges: readonly Charge[], at: number): Step {
 }
 
 async function reading({ store, seen }: Side): Promise<unknown> {
-  const { version, changedAt, settings, overrides } = await store.readControl()
+  const { version, changedAt, settings, overrides, organisationOverrides } = await store.readControl()
   seen.push({ version, changedAt })
   const { at, ...last } = await store.controlVersion()
   expect([last, isOf(at)]).toEqual([{ version, changedAt }, true])
-  return { version, settings, overrides: sorted(overrides) }
+  return { version, settings, overrides: sorted(overrides), organisationOverrides: sorted(organisationOverrides) }
 }
 
 /** From something that was true once, and from what never was. */

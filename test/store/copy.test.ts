@@ -6,7 +6,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
 import type { AuditBounds, ControlStore } from '../../src/control/control-store.ts'
-import type { UserOverride } from '../../src/control/state.ts'
+import type { OrganisationOverride, UserOverride } from '../../src/control/state.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
 import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
@@ -118,14 +118,14 @@ async function readings(place: Place) {
     cursor = step.next
   } while (cursor !== null)
   const { global } = await store.readUsage('nobody', CATEGORIES)
-  const { version, changedAt, settings, overrides } = await store.readControl()
+  const control = await store.readControl()
   return {
     users,
     organisations,
     known: await knownUsers(place),
     global: global.map(sorted),
     tokens: await store.listTokens(),
-    control: { version, changedAt, settings, overrides },
+    control,
     audit: await store.readAudit(null, 100_000),
     forgotten: await store.forgottenChanges(),
     failures: (await store.readTallies()).buckets,
@@ -164,17 +164,18 @@ const charge = (user: string, cost = 7, category = 'read'): Charge => {
 async function live(place: Place): Promise<void> {
   const store = await place.store()
   const author = { who: 'ada', why: 'a "why" of 用户' }
-  const ofOrganisation = { personal: [], organisation: DAY, global: null }
+  const theirs = { personal: [], organisation: DAY, global: null }
   const charges: Charge[] = [
     ...STRANGE_IDS.map((user) => charge(user)),
     charge('alice', 3, 'write'),
-    { ...charge('alice', 4), organisation: 'alice', limits: ofOrganisation, forced: true },
+    { ...charge('alice', 4), organisation: 'alice', limits: theirs, forced: true },
   ]
   await store.settle({ instance: 'live', sequence: 1, refunds: [], charges })
   await store.noteUsers(STRANGE_IDS, 30 * 86_400_000)
   await store.change({ kind: 'settings', to: { mode: 'loose', global: { multiplier: 0.5 } } }, author, null)
   for (const user of STRANGE_IDS) await store.change({ kind: 'override', user, to: override(5) }, author, null)
   await store.change({ kind: 'override', user: 'a', to: null }, author, null)
+  await store.change({ kind: 'organisation_override', organisation: 'acme', to: ofOrganisation(7) }, author, null)
   for (let i = 0; i < 3; i++) {
     await store.insertToken(
       mintToken(
@@ -194,6 +195,10 @@ function override(limit: number): UserOverride {
     reason: 'a "reason"\n用户',
     expiresAt: null,
   }
+}
+
+function ofOrganisation(limit: number): OrganisationOverride {
+  return { limits: { write: { '1d': limit } }, reason: 'a "reason"\n用户', expiresAt: 9 }
 }
 
 /** Of an age, in seconds. */
@@ -251,6 +256,9 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
   const overrides = Object.entries(of.overrides).map(
     ([user, [version, limit]]) => [user, { version, value: override(limit) }] as const,
   )
+  const theirs = Object.entries(of.overrides).map(
+    ([id, [version, limit]]) => [id, { version, value: ofOrganisation(limit) }] as const,
+  )
   const entries = of.audit.map((to, i) => {
     const what = 'settings' as const
     return { version: 7 + i, at: now + i, who: 'ada', what, subject: null, from: null, to, why: null }
@@ -267,6 +275,7 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
     { kind: 'tokens', records },
     { kind: 'settings', settings: { version: 3, value: { mode: 'custom' } } },
     { kind: 'overrides', overrides },
+    { kind: 'organisation_overrides', overrides: theirs },
     { kind: 'audit', entries },
     { kind: 'failures', buckets },
   ]
@@ -325,7 +334,8 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
         tokens: 3,
         settings: 1,
         overrides: n - 1,
-        audit: n + 2,
+        organisationOverrides: 1,
+        audit: n + 3,
         failures: 1,
       })
       const expected = await readings(one)

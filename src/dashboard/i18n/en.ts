@@ -432,6 +432,7 @@ export const en = {
   'audit.settings': 'Settings',
   'audit.override': 'Override of',
   'audit.reset': 'Reset of',
+  'audit.organisation_override': 'Override of organisation:',
   'audit.quota_reset': 'Shared windows emptied:',
   'audit.token_created': 'Token made:',
   'audit.token_revoked': 'Token revoked:',

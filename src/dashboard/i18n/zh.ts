@@ -414,6 +414,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'audit.settings': '设置',
   'audit.override': '特别设置：',
   'audit.reset': '清零：',
+  'audit.organisation_override': '组织的单独设置：',
   'audit.quota_reset': '清空共用窗口：',
   'audit.token_created': '创建令牌：',
   'audit.token_revoked': '吊销令牌：',

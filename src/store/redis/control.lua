@@ -7,10 +7,10 @@
   KEYS[2]  audit, a sorted set: the newest entries (JSON) by their numbers, of every kind
   KEYS[3]  how many entries are forgotten
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
-  behind   what is changed: the settings (string), the overrides (hash), a user's counters, those of an organisation, or the
+  behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
            counter of everybody in one category; absent for a token
-  ARGV[1]  what: 'settings', 'override', 'reset', 'quota_reset', 'token_created' or 'token_revoked'
-  ARGV[2]  the user, the id of the token, or the scope and the category; empty for settings
+  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'reset', 'quota_reset', 'token_created' or 'token_revoked'
+  ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
   ARGV[5]  who, as JSON
@@ -83,6 +83,7 @@ end
 
 local what, subject, to, expected = ARGV[1], ARGV[2], ARGV[4], ARGV[7]
 local keep, channel, keep_of_kind = tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
+local is_override = what == 'override' or what == 'organisation_override'
 local older, place = {}, 4
 for kind in string.gmatch(ARGV[11], '(%S+) ') do older[kind], place = KEYS[place], place + 1 end
 
@@ -91,12 +92,12 @@ if not last then return redis.error_reply('ERR the number of the last change is 
 local stored
 if what == 'settings' then
   stored = redis.call('GET', KEYS[place])
-elseif what == 'override' then
+elseif is_override then
   stored = redis.call('HGET', KEYS[place], subject)
 end
 
 local known, from = string.match(stored or '', '^(%d+) (.+)$')
-if expected ~= '' and (what == 'settings' or what == 'override') then
+if expected ~= '' and (what == 'settings' or is_override) then
   known = tonumber(known or 0)
   if known ~= tonumber(expected) then return known end
 end
@@ -146,9 +147,9 @@ for _, key in pairs(older) do redis.call('ZADD', key, 'XX', 0, '') end
 redis.call('SET', KEYS[1], version)
 if what == 'settings' then
   redis.call('SET', KEYS[place], version .. ' ' .. to)
-elseif what == 'override' and to ~= 'null' then
+elseif is_override and to ~= 'null' then
   redis.call('HSET', KEYS[place], subject, version .. ' ' .. to)
-elseif what == 'override' then
+elseif is_override then
   redis.call('HDEL', KEYS[place], subject)
 elseif what == 'reset' or (what == 'quota_reset' and not counter_runs) then
   redis.call('DEL', KEYS[place])

@@ -8,7 +8,7 @@ import {
   type QuotaReset,
   subjectOf,
 } from '../../control/control-store.ts'
-import type { Changes, LastChange, UserOverride, Versioned } from '../../control/state.ts'
+import type { Changes, LastChange, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
@@ -38,9 +38,9 @@ export function redisControl(
     }
   }
 
-  async function readOverrides(from: string | null): Promise<OverridesStep> {
-    const [next, flat] = await call(() => redis.hscan(keys.overrides, from ?? '0', 'COUNT', STEP))
-    const overrides: [string, Versioned<UserOverride>][] = []
+  async function readOverrides<T>(key: string, from: string | null): Promise<OverridesStep<T>> {
+    const [next, flat] = await call(() => redis.hscan(key, from ?? '0', 'COUNT', STEP))
+    const overrides: [string, Versioned<T>][] = []
     for (let i = 0; i < flat.length; i += 2) overrides.push([flat[i] ?? '', parseVersioned(flat[i + 1] ?? '')])
     return { overrides, next: next === '0' ? null : next }
   }
@@ -61,7 +61,12 @@ export function redisControl(
       return { ...lastOf(newest), at: milliseconds(time) }
     },
 
-    readControl: () => readInSteps(readHead, readOverrides),
+    readControl: () =>
+      readInSteps(
+        readHead,
+        (from) => readOverrides<UserOverride>(keys.overrides, from),
+        (from) => readOverrides<OrganisationOverride>(keys.organisationOverrides, from),
+      ),
 
     async changesSince(last) {
       const from = String(last.version)
@@ -132,6 +137,7 @@ export function encodeChange(
 function placeOf(change: Change, keys: Keys): string[] {
   if (change.kind === 'settings') return [keys.settings]
   if (change.kind === 'override') return [keys.overrides]
+  if (change.kind === 'organisation_override') return [keys.organisationOverrides]
   if (change.kind === 'reset') return [keys.user(change.user)]
   if (change.kind !== 'quota_reset') return []
   return [change.organisation === undefined ? keys.everybody(change.category) : keys.organisation(change.organisation)]

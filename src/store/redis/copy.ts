@@ -144,9 +144,10 @@ async function* tokens(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, 
 
 async function* control(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
   const { readControl, readAudit } = redisControl(redis, keys)
-  const { settings, overrides } = await readControl()
+  const { settings, overrides, organisationOverrides } = await readControl()
   if (settings.version > 0) yield { kind: 'settings', settings }
   for (const some of inSteps([...overrides])) yield { kind: 'overrides', overrides: some }
+  for (const some of inSteps([...organisationOverrides])) yield { kind: 'organisation_overrides', overrides: some }
   for (let before: number | null = null; ; ) {
     const entries = await readAudit(before, STEP)
     if (entries.length === 0) return
@@ -197,6 +198,8 @@ function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'co
   else if (portion.kind === 'settings') multi.set(keys.settings, textOf(portion.settings))
   else if (portion.kind === 'overrides') {
     for (const [user, override] of portion.overrides) multi.hset(keys.overrides, user, textOf(override))
+  } else if (portion.kind === 'organisation_overrides') {
+    for (const [id, override] of portion.overrides) multi.hset(keys.organisationOverrides, id, textOf(override))
   } else if (portion.kind === 'audit') {
     for (const entry of portion.entries) multi.zadd(keys.audit, entry.version, JSON.stringify(entry))
   } else writeBuckets(multi, keys, portion.buckets)

@@ -31,6 +31,8 @@ export interface Keys {
   readonly settings: string
   /** User -> override. */
   readonly overrides: string
+  /** Organisation -> override. */
+  readonly organisationOverrides: string
   readonly audit: string
   /** Entries of one kind that are older than those of `audit`. */
   olderAudit(kind: string): string
@@ -65,6 +67,7 @@ export function createKeys(prefix: string): Keys {
     version: `${tag}:version`,
     settings: `${tag}:settings`,
     overrides: `${tag}:overrides`,
+    organisationOverrides: `${tag}:organisation-overrides`,
     audit: `${tag}:audit`,
     olderAudit: (kind) => `${tag}:audit:of:${kind}`,
     forgotten: `${tag}:audit:forgotten`,

@@ -7,10 +7,11 @@ import {
   type Change,
   type Changed,
   type ControlStore,
+  hasVersion,
   type QuotaReset,
   subjectOf,
 } from '../../control/control-store.ts'
-import type { LastChange, Versioned } from '../../control/state.ts'
+import type { LastChange, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
 import { empty, endsAt, running } from '../../quota/counter.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { pack, unpack } from '../packed-value.ts'
@@ -44,23 +45,37 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     return { ...last(), settings: settings === undefined ? { version: 0, value: {} } : versioned(settings) }
   }
 
-  function readOverrides(from: string | null): OverridesStep {
-    const rows = sql.overrides.all(from ?? '') as unknown as (StoredValue & { user: string })[]
-    const next = rows.length === STEP ? (rows.at(-1)?.user ?? null) : null
-    return { overrides: rows.map((row) => [row.user, versioned(row)]), next }
+  function readOverrides<T>({ some }: OverridesTable, from: string | null): OverridesStep<T> {
+    const rows = some.all(from ?? '') as unknown as (StoredValue & { id: string })[]
+    const next = rows.length === STEP ? (rows.at(-1)?.id ?? null) : null
+    return { overrides: rows.map((row) => [row.id, versioned(row)]), next }
   }
 
   function storedOf(change: Change): StoredValue | undefined {
     if (change.kind === 'settings') return sql.settings.get() as StoredValue | undefined
-    return change.kind === 'override' ? (sql.override.get(change.user) as StoredValue | undefined) : undefined
+    if (change.kind === 'override') return sql.ofUsers.one.get(change.user) as StoredValue | undefined
+    if (change.kind !== 'organisation_override') return undefined
+    return sql.ofOrganisations.one.get(change.organisation) as StoredValue | undefined
+  }
+
+  function override(
+    { set, drop }: OverridesTable,
+    id: string,
+    version: number,
+    change: Change & { to: unknown },
+  ): void {
+    if (change.to === null) drop.run(id)
+    else set.run(id, version, jsonOf(change))
   }
 
   function apply(change: Change, version: number, known: StoredValue | undefined): Values {
     if (change.kind === 'quota_reset') return emptyWindows(change)
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
     else if (change.kind === 'reset') sql.reset.run(change.user)
-    else if (change.kind === 'override' && change.to === null) sql.dropOverride.run(change.user)
-    else if (change.kind === 'override') sql.setOverride.run(change.user, version, jsonOf(change))
+    else if (change.kind === 'override') override(sql.ofUsers, change.user, version, change)
+    else if (change.kind === 'organisation_override') {
+      override(sql.ofOrganisations, change.organisation, version, change)
+    }
     return { before: known?.value ?? 'null', after: jsonOf(change) }
   }
 
@@ -80,8 +95,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
   function changeNow(change: Change, { who, why }: Author, expected: number | null): Changed {
     const known = storedOf(change)
     const has = known?.version ?? 0
-    const hasVersion = change.kind === 'settings' || change.kind === 'override'
-    if (hasVersion && expected !== null && expected !== has) return { done: false, version: has }
+    if (hasVersion(change) && expected !== null && expected !== has) return { done: false, version: has }
     const version = last().version + 1
     const { before, after } = apply(change, version, known)
     const row = { version, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
@@ -96,7 +110,8 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     readControl: () =>
       readInSteps(
         () => attempt(() => reading(readHead)),
-        (from) => attempt(() => readOverrides(from)),
+        (from) => attempt(() => readOverrides<UserOverride>(sql.ofUsers, from)),
+        (from) => attempt(() => readOverrides<OrganisationOverride>(sql.ofOrganisations, from)),
       ),
 
     changesSince: (from) =>
@@ -125,12 +140,8 @@ function prepare(database: DatabaseSync) {
     last: database.prepare('SELECT version, at AS changedAt FROM audit ORDER BY version DESC LIMIT 1'),
     settings: database.prepare('SELECT version, value FROM settings'),
     setSettings: database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)'),
-    override: database.prepare('SELECT version, value FROM overrides WHERE user = ?'),
-    overrides: database.prepare(
-      `SELECT user, version, value FROM overrides WHERE user > ? ORDER BY user LIMIT ${STEP}`,
-    ),
-    setOverride: database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)'),
-    dropOverride: database.prepare('DELETE FROM overrides WHERE user = ?'),
+    ofUsers: overridesTable(database, 'overrides', 'user'),
+    ofOrganisations: overridesTable(database, 'organisation_overrides', 'organisation'),
     reset: database.prepare('DELETE FROM counters WHERE scope = 0 AND user = ?'),
     shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
     setShared: database.prepare(
@@ -151,6 +162,19 @@ function prepare(database: DatabaseSync) {
     forgotten: database.prepare('SELECT coalesce(max(version), 0) - count(*) AS changes FROM audit'),
     from: database.prepare(`SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`),
     audit: database.prepare('SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?'),
+  }
+}
+
+type OverridesTable = ReturnType<typeof overridesTable>
+
+function overridesTable(database: DatabaseSync, table: string, key: string) {
+  return {
+    one: database.prepare(`SELECT version, value FROM ${table} WHERE ${key} = ?`),
+    some: database.prepare(
+      `SELECT ${key} AS id, version, value FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
+    ),
+    set: database.prepare(`INSERT OR REPLACE INTO ${table} (${key}, version, value) VALUES (?, ?, ?)`),
+    drop: database.prepare(`DELETE FROM ${table} WHERE ${key} = ?`),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { OrganisationOverride } from '../../control/state.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
@@ -58,7 +59,16 @@ export function openSqliteCopyable(file: string, clock: () => number = Date.now)
   }
 }
 
-const FILLED = ['counters', 'known_users', 'failures', 'tokens', 'settings', 'overrides', 'audit'] as const
+const FILLED = [
+  'counters',
+  'known_users',
+  'failures',
+  'tokens',
+  'settings',
+  'overrides',
+  'organisation_overrides',
+  'audit',
+] as const
 
 async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
   const rows = <Row>(sql: string, ...values: number[]) => inSteps<Row>(database, sql, values)
@@ -74,6 +84,10 @@ async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Por
   }
   for await (const some of rows<StoredValue & { user: string }>('SELECT user, version, value FROM overrides')) {
     yield { kind: 'overrides', overrides: some.map((row) => [row.user, versioned(row)] as const) }
+  }
+  for await (const some of rows<StoredValue & { organisation: string }>('SELECT * FROM organisation_overrides')) {
+    const overrides = some.map((row) => [row.organisation, versioned<OrganisationOverride>(row)] as const)
+    yield { kind: 'organisation_overrides', overrides }
   }
   for await (const some of rows<AuditRow>('SELECT * FROM audit ORDER BY version')) {
     yield { kind: 'audit', entries: some.map(entryOf) }
@@ -136,6 +150,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   const token = insertToken(database, 'OR REPLACE')
   const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
   const override = database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)')
+  const organisationOverride = database.prepare(
+    'INSERT OR REPLACE INTO organisation_overrides (organisation, version, value) VALUES (?, ?, ?)',
+  )
   const entry = database.prepare(
     `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -156,6 +173,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     else if (portion.kind === 'settings') settings.run(portion.settings.version, JSON.stringify(portion.settings.value))
     else if (portion.kind === 'overrides') {
       for (const [user, { version, value }] of portion.overrides) override.run(user, version, JSON.stringify(value))
+    } else if (portion.kind === 'organisation_overrides') {
+      for (const [id, { version, value }] of portion.overrides)
+        organisationOverride.run(id, version, JSON.stringify(value))
     } else if (portion.kind === 'audit') {
       for (const { version, at, who, what, subject, from, to, why } of portion.entries) {
         entry.run(version, at, who, what, subject, JSON.stringify(from), JSON.stringify(to), why)

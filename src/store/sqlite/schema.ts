@@ -80,6 +80,11 @@ const MIGRATIONS = [
      ends INTEGER NOT NULL        -- when it is forgotten
    ) WITHOUT ROWID;
    CREATE INDEX once_by_end ON once (ends);`,
+  `CREATE TABLE organisation_overrides (
+     organisation TEXT PRIMARY KEY,
+     version INTEGER NOT NULL,
+     value TEXT NOT NULL          -- JSON
+   ) WITHOUT ROWID;`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

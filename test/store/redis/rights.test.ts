@@ -60,13 +60,14 @@ it('the rights that docs/operating.md names suffice for everything, and another 
       { kind: 'settings', to: {} },
       { kind: 'override', user: 'alice', to: override },
       { kind: 'override', user: 'alice', to: null },
+      { kind: 'organisation_override', organisation: 'acme', to: { limits: {}, reason: 'r', expiresAt: null } },
       { kind: 'reset', user: 'alice' },
     ]
     for (const change of changes) await store.change(change, { who: 'ann', why: null }, null)
-    await expect.poll(() => heard, { timeout: 30_000 }).toBe(7)
-    expect((await store.readControl()).version).toBe(4)
-    expect(await store.changesSince(UNCHANGED)).toHaveLength(4)
-    expect(await store.readAudit(null, 10)).toHaveLength(4)
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(8)
+    expect((await store.readControl()).version).toBe(5)
+    expect(await store.changesSince(UNCHANGED)).toHaveLength(5)
+    expect(await store.readAudit(null, 10)).toHaveLength(5)
     const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
     const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
     await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })

@@ -1,0 +1,66 @@
+import type { Limits } from './charge.ts'
+import type { LimitTable } from './limit-layers.ts'
+import type { Limit, Window } from './window.ts'
+
+/** What administrators set for one user or one organisation, and the limits that it makes: pure. */
+
+/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode. */
+export interface Override {
+  /** By category, then window name; a missing value follows the default. */
+  readonly limits: LimitTable
+  /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
+  readonly plan?: string
+  readonly bypassGlobal: boolean
+  /** Whether this user's refusals are only counted and reported. */
+  readonly shadow: boolean
+  /** Why, for whoever asks where a limit comes from. */
+  readonly reason?: string
+}
+
+/**
+ * What an administrator has set for one organisation. Its limits replace those of plans as they stand, whatever the mode. In
+ * a window that no plan limits they limit too.
+ */
+export type OrganisationOverride = Pick<Override, 'limits' | 'reason'>
+
+type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
+
+/** By user. */
+export interface Overrides extends Lookup<Override> {
+  /** By organisation. Default none. */
+  readonly organisations?: Lookup<OrganisationOverride>
+}
+
+/** @returns the same object if nothing is set for the user here: a batch sends each set once */
+export function ofUser(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
+  const { personal, organisation, global } = limits
+  const isOwn = personal.some(({ window }) => own?.has(window.name))
+  if (!isOwn && (global === null || !bypassGlobal)) return limits
+  return {
+    personal: isOwn
+      ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
+      : personal,
+    organisation,
+    global: bypassGlobal ? null : global,
+  }
+}
+
+/** @param windows of the configuration, shortest first @returns the same object if nothing is set for the organisation here */
+export function ofOrganisation(
+  limits: Limits,
+  own: ReadonlyMap<string, number> | undefined,
+  windows: readonly Window[],
+): Limits {
+  if (own === undefined || !windows.some(({ name }) => own.has(name))) return limits
+  const ofPlan = limits.organisation ?? []
+  const organisation = windows.flatMap((window): Limit[] => {
+    const limit = own.get(window.name) ?? ofPlan.find((each) => each.window.name === window.name)?.limit
+    return limit === undefined ? [] : [{ window, limit }]
+  })
+  return { ...limits, organisation }
+}
+
+/** The reason of an override, behind a value. */
+export function because(override: Pick<Override, 'reason'> | undefined): string {
+  return override?.reason === undefined ? '' : ` (${override.reason})`
+}
