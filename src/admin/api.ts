@@ -80,3 +80,5 @@ export type NewTokenResponse = Of<typeof schemas.madeToken>
 export type RoutesResponse = Of<typeof schemas.routes>
 /** GET /api/audit?before=&limit= */
 export type AuditResponse = Of<typeof schemas.audit>
+/** POST /api/audit/{id}/undo */
+export type UndoneResponse = Of<typeof schemas.undone>

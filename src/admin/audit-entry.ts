@@ -18,7 +18,8 @@ function wished(change: Change): unknown {
 }
 
 /** The end of an override is kept in milliseconds, and written like every other time. */
-function shown(value: unknown): unknown {
+/** A value before or after a change. */
+export function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('expiresAt' in value)) return value
   const { expiresAt } = value
   return typeof expiresAt === 'number' ? { ...value, expiresAt: iso(expiresAt) } : value

@@ -51,10 +51,13 @@ export interface Wish {
   readonly versionOf: (state: ControlState) => number | null
   /** What to change; `null` if nothing is to be. */
   readonly changeOf: (state: ControlState) => Change | null
+  /** @param entry of the change; none if nothing was changed */
   readonly response: Responding
+  /** What stands in the audit before the reason that the call gives, or instead of it. Default nothing. */
+  readonly why?: string
 }
 
-type Responding = () => AdminResponse | Promise<AdminResponse>
+type Responding = (entry?: AuditEntry) => AdminResponse | Promise<AdminResponse>
 
 /** The store failed in the middle of a change, which may have been made. */
 export class OutcomeUnknown extends Error {}
@@ -116,7 +119,7 @@ export class Desk {
    * @param call who asks, and why
    * @throws StoreError if nothing was changed; OutcomeUnknown if something may have been
    */
-  async change(call: Call, { versionOf, changeOf, response }: Wish): Promise<AdminResponse> {
+  async change(call: Call, { versionOf, changeOf, response, why }: Wish): Promise<AdminResponse> {
     const ifMatch = readIfMatch(call.headers)
     // An override that has expired counts as none, and is stored under its version until it is replaced.
     let hidden = 0
@@ -127,8 +130,8 @@ export class Desk {
       const version = seen ?? 0
       const change = changeOf(state)
       if (change === null) return response()
-      const changed = await this.#make(call, change, version === 0 ? hidden : version)
-      if (changed.done) return afterwards(response)
+      const changed = await this.#make(authorOf(call, why), change, version === 0 ? hidden : version)
+      if (changed.done) return afterwards(() => response(changed.entry))
       hidden = changed.version
     }
     return refusal('conflict', 'Others change the same thing all the time. Try again.')
@@ -140,28 +143,28 @@ export class Desk {
     change: Change,
     response: (entry: AuditEntry) => AdminResponse | Promise<AdminResponse>,
   ): Promise<AdminResponse> {
-    const changed = await this.#make(call, change, null)
+    const changed = await this.#make(authorOf(call), change, null)
     if (!changed.done) throw new Error(`a ${change.kind} has no version to conflict with`)
     return afterwards(() => response(changed.entry))
   }
 
-  async #make(call: Call, change: Change, expected: number | null): Promise<Changed> {
+  async #make(author: Author, change: Change, expected: number | null): Promise<Changed> {
     try {
-      const changed = await this.store.change(change, authorOf(call), expected)
+      const changed = await this.store.change(change, author, expected)
       if (changed.done) {
         this.#observe({ type: 'changed', entry: entryResponse(changed.entry), forgotten: changed.forgotten })
       }
       return changed
     } catch (error) {
       if (!(error instanceof StoreError) || error.applied === 'no') throw error
-      this.#observe({ type: 'change_unknown', ...wishResponse(change, authorOf(call)) })
+      this.#observe({ type: 'change_unknown', ...wishResponse(change, author) })
       throw outcomeUnknown(error)
     }
   }
 }
 
 /** Runs after a change was made: a store that fails now says nothing against it. */
-async function afterwards(response: Responding): Promise<AdminResponse> {
+async function afterwards(response: () => AdminResponse | Promise<AdminResponse>): Promise<AdminResponse> {
   try {
     return await response()
   } catch (error) {
@@ -174,9 +177,10 @@ function outcomeUnknown(cause: StoreError): OutcomeUnknown {
 }
 
 /** Who makes a change and why. The route has seen to it that a reason that is there is a good one. */
-function authorOf({ identity, body }: Call): Author {
+function authorOf({ identity, body }: Call, before?: string): Author {
   const { reason } = (body ?? {}) as { reason?: unknown }
-  return { who: identity?.name ?? 'nobody', why: typeof reason === 'string' ? reason : null }
+  const whys = [before, reason].filter((text) => typeof text === 'string')
+  return { who: identity?.name ?? 'nobody', why: whys.length === 0 ? null : whys.join(': ') }
 }
 
 export function etag(version: number): { etag: string } {

@@ -5,6 +5,7 @@ import type { Desk } from '../desk.ts'
 import { limit, readFields, whole } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'
+import { undoRoute } from './undo.ts'
 
 const BEFORE = 'must be a whole number: the `next` of the page before'
 
@@ -25,6 +26,7 @@ export function auditRoutes(desk: Desk): Route[] {
       doc: { summary: 'Every change at run time, newest first', query: Page, responses: { 200: schemas.audit } },
       handle: (call) => show(desk, call),
     },
+    undoRoute(desk),
   ]
 }
 

@@ -10,9 +10,11 @@ export const errorResponse = name(
     problems: z.array(z.strictObject({ path: z.string(), msg: z.string() })).exactOptional(),
     /** Of `version_conflict`: what it is now. */
     version: count.exactOptional(),
+    /** Of `changed_since`: what the change set, and what is there now; null follows the file, or is no override. */
+    changed: z.array(z.strictObject({ path: z.string(), set: z.unknown(), now: z.unknown() })).exactOptional(),
   }),
   'Error',
-  'What is wrong, and the cure. `error` is a code that never changes its meaning; `problems` has one entry for each wrong field; `version` comes with `version_conflict`.',
+  'What is wrong, and the cure. `error` is a code that never changes its meaning; `problems` has one entry for each wrong field; `version` comes with `version_conflict`, and `changed` with `changed_since`.',
 )
 
 export const live = name(z.strictObject({ live: z.boolean() }), 'Live', 'Whether the process is worth keeping.')

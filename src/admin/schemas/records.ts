@@ -75,6 +75,12 @@ const entry = z.strictObject({
   why: z.string().nullable(),
 })
 
+export const undone = name(
+  z.strictObject({ entry: entry.nullable() }),
+  'Undone',
+  'The change that puts back what another one replaced; null if all was as before already, and nothing was changed.',
+)
+
 export const audit = name(
   z.strictObject({ entries: z.array(entry), next: z.int().nullable(), forgotten: count }),
   'Audit',

@@ -1,0 +1,69 @@
+import type { AuditEntry } from '../../control/control-store.ts'
+import { type Undo, undoOf } from '../../control/undo.ts'
+import type { UndoneResponse } from '../api.ts'
+import { entryResponse, shown } from '../audit-entry.ts'
+import type { Desk } from '../desk.ts'
+import { readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import * as schemas from '../schemas.ts'
+
+/** The route that puts back what a change replaced. */
+export function undoRoute(desk: Desk): Route {
+  return {
+    method: 'POST',
+    path: '/api/audit/:id/undo',
+    guard: 'change',
+    doc: {
+      summary: 'Puts back what a change replaced, unless somebody has changed it since',
+      body: schemas.optionalReason,
+      responses: { 200: schemas.undone },
+      errors: ['not_found', 'conflict', 'changed_since', 'not_undoable'],
+    },
+    handle: (call) => undo(desk, call),
+  }
+}
+
+async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
+  const fields = readFields(schemas.optionalReason, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const entry = await entryOf(desk, call.params.id ?? '')
+  if (entry === null) return NOT_KEPT
+  const { at } = await desk.store.controlVersion()
+  let found: Undo = { kind: 'possible', change: null }
+  return desk.change(call, {
+    versionOf: ({ settings, overrides }) =>
+      entry.what === 'settings' ? settings.version : (overrides.get(entry.subject ?? '')?.version ?? null),
+    changeOf(state) {
+      found = undoOf(entry, state, at)
+      return found.kind === 'possible' ? found.change : null
+    },
+    response: (made) => responseTo(found, entry, made),
+    why: `undo of ${entry.version}`,
+  })
+}
+
+function responseTo(found: Undo, { version }: AuditEntry, made: AuditEntry | undefined): AdminResponse {
+  if (found.kind === 'possible') {
+    return ok({ entry: made === undefined ? null : entryResponse(made) } satisfies UndoneResponse)
+  }
+  if (found.kind === 'impossible') {
+    return refusal('not_undoable', `Change ${version} cannot be undone: ${found.why}.`)
+  }
+  const changed = found.values.map(({ path, set, now }) => ({ path, set: shown(set), now: shown(now) }))
+  const what = changed.map(({ path }) => path || 'the override').join(', ')
+  const msg = `Since change ${version} somebody has changed ${what}: nothing was put back. \`changed\` has what it set and what is there now.`
+  const { status, body } = refusal('changed_since', msg)
+  return { status, body: { ...(body as object), changed } }
+}
+
+const NOT_KEPT = refusal(
+  'not_found',
+  'The audit keeps no change of this number: GET /api/audit lists those that it keeps.',
+)
+
+async function entryOf({ store }: Desk, id: string): Promise<AuditEntry | null> {
+  if (!/^[1-9][0-9]{0,14}$/.test(id)) return null
+  const version = Number(id)
+  const [entry] = await store.readAudit(version + 1, 1)
+  return entry?.version === version ? entry : null
+}

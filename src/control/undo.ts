@@ -1,0 +1,70 @@
+import { sameJson } from '../lib/json.ts'
+import type { AuditEntry, Change } from './control-store.ts'
+import { leavesBetween, putBack, standing, valueAt } from './leaves.ts'
+import type { Changes, ControlState, UserOverride } from './state.ts'
+
+/** What becomes of the wish to undo a change. */
+export type Undo =
+  /** `null` if all is as it was before the change. */
+  | { readonly kind: 'possible'; readonly change: Change | null }
+  /** Somebody has set these values since. */
+  | { readonly kind: 'changed_since'; readonly values: readonly ChangedValue[] }
+  /** A sentence says why it never can be. */
+  | { readonly kind: 'impossible'; readonly why: string }
+
+/** A value that is not as the change left it. */
+export interface ChangedValue {
+  /** Dotted, as in the settings; empty for an override as a whole. */
+  readonly path: string
+  /** What the change set, and what is there now; `null` follows the file, or is no override. */
+  readonly set: unknown
+  readonly now: unknown
+}
+
+/**
+ * What puts back what a change replaced: of settings the values that it set, of an override the whole of it. What is already
+ * as it was before needs nothing.
+ * @param state without overrides that have expired
+ * @param at the store's time, in milliseconds since the epoch
+ */
+export function undoOf(entry: AuditEntry, state: ControlState, at: number): Undo {
+  if (entry.what === 'settings') return undoOfSettings(entry, state.settings.value)
+  if (entry.what === 'override' && entry.subject !== null) return undoOfOverride(entry, entry.subject, state, at)
+  return { kind: 'impossible', why: REASONS[entry.what as keyof typeof REASONS] ?? UNKNOWN }
+}
+
+const REASONS = {
+  reset: 'what a user had used is not kept: set an override for that user instead',
+  quota_reset: 'charges have been added to the windows since: raise their limits, or reset them again',
+  token_created: 'a gateway token is given out once: revoke it by DELETE /api/tokens/{id}',
+  token_revoked: 'nobody has the token itself: make a new one by POST /api/tokens',
+}
+
+const UNKNOWN = 'this version of Tollgate does not know such a change: ask a gateway of the version that made it'
+
+function undoOfSettings({ from, to }: AuditEntry, now: Changes): Undo {
+  const leaves = leavesBetween((from ?? {}) as Changes, (to ?? {}) as Changes)
+  const open = leaves.filter(({ path, from }) => !sameJson(valueAt(now, path), from))
+  const still = standing(now, open)
+  if (still.length < open.length) {
+    const values = open
+      .filter((leaf) => !still.includes(leaf))
+      .map(({ path, to }) => ({ path: path.join('.'), set: to, now: valueAt(now, path) }))
+    return { kind: 'changed_since', values }
+  }
+  return { kind: 'possible', change: open.length === 0 ? null : { kind: 'settings', to: putBack(now, open) } }
+}
+
+/** One that has ended by itself counts as none. */
+function undoOfOverride({ from, to }: AuditEntry, user: string, { overrides }: ControlState, at: number): Undo {
+  const [before, set] = [lasting(from, at), lasting(to, at)]
+  const now = overrides.get(user)?.value ?? null
+  if (sameJson(now, before)) return { kind: 'possible', change: null }
+  if (!sameJson(now, set)) return { kind: 'changed_since', values: [{ path: '', set, now }] }
+  return { kind: 'possible', change: { kind: 'override', user, to: before } }
+}
+
+function lasting(value: unknown, at: number): UserOverride | null {
+  const override = value as UserOverride | null
+  return override === null || (override.expiresAt !== null && override.expiresAt <= at) ? null : override
+}
