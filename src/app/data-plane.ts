@@ -156,14 +156,14 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
   const memberships = new Memberships({ store })
   const { isKnown } = knownUsers
-  state.current = await createRuntime(config, null, livePolicy.accessKeys, observe, isKnown, clients?.rules).catch(
-    async (error: unknown) => {
-      certificate?.close()
-      health.stop()
-      await recorder.close()
-      throw error
-    },
-  )
+  const { accessKeys, failures } = livePolicy
+  const runtime = createRuntime(config, null, accessKeys, observe, isKnown, clients?.rules, failures)
+  state.current = await runtime.catch(async (error: unknown) => {
+    certificate?.close()
+    health.stop()
+    await recorder.close()
+    throw error
+  })
   const lag = createLagMeter()
   const scarcity = createScarcity()
   follow(scarcity.observer)
@@ -249,9 +249,11 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
 async function reload(plane: Plane, config: Config, hash: string): Promise<void> {
   const { state, livePolicy, listener, telemetry, knownUsers } = plane
   if (state.stopping) return
-  const { accessKeys } = livePolicy
+  const { accessKeys, failures } = livePolicy
   const { isKnown } = knownUsers
-  const next = await createRuntime(config, state.current, accessKeys, telemetry.observe, isKnown, plane.clients?.rules)
+  const { observe } = telemetry
+  const rules = plane.clients?.rules
+  const next = await createRuntime(config, state.current, accessKeys, observe, isKnown, rules, failures)
   // Nobody would end what the parts ask for: an identity provider may keep that waiting, and the process with it.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)

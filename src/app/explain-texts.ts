@@ -31,6 +31,7 @@ export const REASONS = {
 
   own: reason('own_path', 'The gateway answers this itself: it asks for a credential and charges nothing.'),
   options: reason('own_options', 'The gateway answers this itself, for everybody.'),
+  document: reason('public_document', 'The gateway answers this itself, for everybody (public).'),
   page: reason('reference_page', 'The gateway answers this itself, with the page of the API, for everybody.'),
   free: reason('public_route', 'The route is public: it asks for no credential and charges nothing.'),
   forwarded: reason(

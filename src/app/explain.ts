@@ -105,6 +105,8 @@ async function find(config: Config, { method, path, bytes = 0 }: Question): Prom
     case 'preflight':
     case 'options':
       return { decision: 'not_charged', ...because(REASONS.options) }
+    case 'document':
+      return { decision: 'not_charged', ...because(REASONS.document) }
     case 'page':
       return { decision: 'not_charged', ...because(REASONS.page) }
     case 'route':

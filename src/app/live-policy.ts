@@ -2,6 +2,7 @@ import type { QuotaConfig } from '../config/config.ts'
 import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
 import { type AccessKeys, createAccessKeys } from '../control/held-access-keys.ts'
 import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
+import type { FailureHistory } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 import type { LimitsInForce } from './limits-in-force.ts'
@@ -13,6 +14,8 @@ export interface LivePolicy {
   readonly accessKeys: AccessKeys
   /** The adaptive factor that is in force, and why; in every mode. */
   adaptive(): Adaptive
+  /** What it was drawn from; `null` until the store has been read. */
+  failures(): FailureHistory | null
   /** Reads for the first time and follows from then on. Without the store it begins with the file alone. Never rejects. */
   start(): Promise<void>
   /** Puts what is known now in force. */
@@ -39,6 +42,7 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
   const control = createChangeFollower({ store, observe })
   const accessKeys = createAccessKeys({ store, control, wanted: () => current().gatewayTokens })
   let drawn = UNREAD
+  let failures: FailureHistory | null = null
   let timer: NodeJS.Timeout | undefined
   control.follow(() => bring(current().limits))
 
@@ -53,6 +57,7 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
   async function adapt(): Promise<void> {
     const history = await store.readTallies().catch(() => null)
     if (history === null) return
+    failures = history
     try {
       const { factor: before } = drawn
       drawn = adaptive({ ...history, options: current().quota.adaptive })
@@ -86,5 +91,5 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
     control.close()
   }
 
-  return { control, accessKeys, adaptive: () => drawn, start, bring, adapt, close }
+  return { control, accessKeys, adaptive: () => drawn, failures: () => failures, start, bring, adapt, close }
 }

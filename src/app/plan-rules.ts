@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { PlanRules } from '../gateway/plan.ts'
 import type { Reference, Repetition, Route } from '../gateway/snapshot.ts'
+import { publicPaths } from '../quota/own-paths.ts'
 import { gatewayDocument } from '../reference/document.ts'
 import { createReference } from '../reference/reference.ts'
 import { UNMATCHED } from '../replicas/presence.ts'
@@ -25,6 +26,7 @@ async function make(config: Config): Promise<PlanRules> {
     maxUrl,
     maxBody,
     paths: { ...allowInPath, lenient: new Set<string>(lenient) },
+    publicPaths: publicPaths(config.published),
     reference: await referenceOf(config),
     preflight: config.cors?.preflight ?? null,
     routes: createRouteTable(routesOf(config), folding),

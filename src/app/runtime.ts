@@ -16,6 +16,7 @@ import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
 import { presentationOf } from './presentation.ts'
+import { type PublicSources, publicDocumentsOf } from './public-documents.ts'
 import { shareRulesOf } from './share-rules.ts'
 
 /** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
@@ -39,6 +40,7 @@ export async function createRuntime(
   observe: Observer,
   isKnown?: IsKnown,
   certificates: (() => CertificateRules) | null = null,
+  failures: PublicSources['failures'] = () => null,
 ): Promise<Runtime> {
   const planRules = await planRulesOf(config)
   const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
@@ -59,6 +61,7 @@ export async function createRuntime(
       : await createAuthenticator(authOptions(config, tokens, observe), old?.authenticator)
   const rules: Rules = {
     ...planRules,
+    documents: publicDocumentsOf(config, { policy: limits.policy, failures }),
     presentation: presentationOf(config),
     callers: callerRulesOf(config, authenticator, isProxy, certificates),
     credentials: placesToHide(config),

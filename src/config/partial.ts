@@ -4,6 +4,7 @@ import { keys } from './keys.ts'
 import { auth, introspection, issuer } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { admin, adminToken, edge, match } from './schema/listen.ts'
+import { published } from './schema/public.ts'
 import { quota } from './schema/quota.ts'
 import { reference, referenceService } from './schema/reference.ts'
 import { route } from './schema/routes.ts'
@@ -40,6 +41,7 @@ export interface Salvage {
   readonly routes: readonly Partial<ParsedRoute>[]
   /** `undefined` if the file has none. */
   readonly reference?: { readonly path?: string; readonly services: readonly Partial<ParsedService>[] } | undefined
+  readonly published: Partial<Of<typeof published>>
   readonly edge: Partial<Omit<Of<typeof edge>, 'match'>> & { readonly match: Partial<z.output<typeof match>> }
 }
 
@@ -74,6 +76,7 @@ export function salvage(data: unknown): Salvage {
     routes: items(route.in, root.routes),
     cors: isObject(root.cors) ? keys(cors.in, root.cors) : undefined,
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
+    published: keys(published.in, root.public),
     edge: { ...keys(edge.in, root.edge), match: keys(match, isObject(root.edge) ? root.edge.match : undefined) },
   }
 }

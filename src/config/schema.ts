@@ -3,6 +3,7 @@ import { auth } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { errors } from './schema/errors.ts'
 import { admin, drain, edge, listen, listenerTls, log, workers } from './schema/listen.ts'
+import { published } from './schema/public.ts'
 import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
 import { routes, unmatched } from './schema/routes.ts'
@@ -32,6 +33,7 @@ export const schema = section(
     routes: routes.default([]),
     unmatched: unmatched.prefault('refuse'),
     reference: reference.optional(),
+    public: published.prefault({}),
     edge: edge.prefault({}),
     cors: cors.optional(),
     errors: errors.prefault({}),
@@ -39,14 +41,17 @@ export const schema = section(
     log: log.prefault({}),
   },
   'Configuration of Tollgate',
-).transform(({ store, store_options, time_zone, tls = null, reference = null, cors = null, ...rest }) => ({
-  ...rest,
-  tls,
-  store: { location: store, ...store_options },
-  timeZone: time_zone,
-  reference,
-  cors,
-}))
+).transform(
+  ({ store, store_options, time_zone, tls = null, reference = null, public: published, cors = null, ...rest }) => ({
+    ...rest,
+    tls,
+    store: { location: store, ...store_options },
+    timeZone: time_zone,
+    reference,
+    published,
+    cors,
+  }),
+)
 
 /** A file that keeps to the schema. */
 export type Parsed = z.output<typeof schema>

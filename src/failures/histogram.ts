@@ -22,11 +22,17 @@ export interface Bucket extends Tally {
   readonly start: number
 }
 
+/** The buckets that are not empty, oldest first, and the store's time of the reading. */
+export interface FailureHistory {
+  readonly at: number
+  readonly buckets: readonly Bucket[]
+}
+
 export interface FailureStore {
   /** Adds to the bucket that the store's clock was in this many milliseconds ago, by default now. @throws StoreError */
   addTally(tally: Tally, agoMs?: number): Promise<void>
-  /** The buckets of the last 7 days that are not empty, oldest first, and the store's time. @throws StoreError */
-  readTallies(): Promise<{ readonly at: number; readonly buckets: readonly Bucket[] }>
+  /** Of the last 7 days. @throws StoreError */
+  readTallies(): Promise<FailureHistory>
 }
 
 export const NOTHING: Tally = Object.freeze({ total: 0, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })

@@ -1,13 +1,16 @@
 import { targetTooLong, tooLarge } from '../edge/denials.ts'
 import { checkMethod } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
-import { STATUS_PATHS } from '../quota/status.ts'
+import { STATUS_PATHS } from '../quota/own-paths.ts'
 import { fieldNames, pricedInQuery } from '../routing/price.ts'
 import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../routing/target.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** The part of the rules that says where a request goes. */
-export type PlanRules = Pick<Rules, 'maxUrl' | 'paths' | 'maxBody' | 'reference' | 'routes' | 'unmatched' | 'preflight'>
+export type PlanRules = Pick<
+  Rules,
+  'maxUrl' | 'paths' | 'maxBody' | 'publicPaths' | 'reference' | 'routes' | 'unmatched' | 'preflight'
+>
 
 /** What the head of a request says about where it goes. */
 export interface RequestLine {
@@ -31,6 +34,8 @@ export type Plan =
   | { readonly kind: 'options' }
   /** The quota of the caller: authenticated, never charged. */
   | { readonly kind: 'status'; readonly target: Target }
+  /** One of the public documents: no credential is read. */
+  | { readonly kind: 'document'; readonly target: Target }
   /** A page of the API reference: no credential is read. */
   | { readonly kind: 'page'; readonly target: Target }
   /** A preflight that the gateway answers for itself: with these methods, which the path has. No credential is read. */
@@ -73,15 +78,21 @@ export function plan(
   if (preflight !== null && rules.preflight !== null) return planPreflight(rules, preflight, target)
   const isRead = method === 'GET' || method === 'HEAD'
   if (isRead && STATUS_PATHS.has(target.path)) return { kind: 'status', target }
+  if (isRead && !isUpgrade && rules.publicPaths.has(target.path)) return { kind: 'document', target }
   if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
   const found = rules.routes.lookup(method, target.matched)
   if (found !== null && 'rule' in found) return byRoute(found.rule, target)
   if (found !== null && 'unclear' in found) return unreadable(problemOf(found.unclear))
   if (rules.unmatched !== null) return byRoute(rules.unmatched, target)
-  return { kind: 'unmatched', target, refusal: noRule(found?.allow ?? (STATUS_PATHS.has(target.path) ? READ : null)) }
+  return { kind: 'unmatched', target, refusal: noRule(found?.allow ?? (isOwn(rules, target) ? READ : null)) }
 }
 
 const READ = ['GET', 'HEAD']
+
+/** Whether the gateway serves the path itself, without the pages of the reference. */
+function isOwn({ publicPaths }: PlanRules, { path }: Target): boolean {
+  return STATUS_PATHS.has(path) || publicPaths.has(path)
+}
 
 /**
  * A browser sends no credential with a preflight, and needs one for each path that has a rule for some method. The gateway's own
@@ -89,7 +100,7 @@ const READ = ['GET', 'HEAD']
  */
 function planPreflight(rules: PlanRules, wanted: string, target: Target): Plan {
   const { routes, unmatched } = rules
-  if (STATUS_PATHS.has(target.path) || rules.reference?.has(target.path)) {
+  if (isOwn(rules, target) || rules.reference?.has(target.path)) {
     return { kind: 'preflight', target, methods: READ }
   }
   const found = routes.lookup('OPTIONS', target.matched)

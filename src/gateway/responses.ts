@@ -68,6 +68,12 @@ export function storeUnavailable({ reason }: StoreError): Denial {
   return denial('store_unavailable', msg, { headers: SOON, reason })
 }
 
+/** To whoever asks for what the store has not said yet. */
+export function unknownYet(): Denial {
+  const msg = 'This is not known yet: the store could not be read so far. Try again in a moment.'
+  return denial('store_unavailable', msg, { headers: SOON, reason: 'unread' })
+}
+
 /** @param header as the configuration has it */
 export function keyReused({ header }: Repetition): Denial {
   const msg = `The ${header} of this request is that of an earlier one with another body: send a new one with each new request.`

@@ -59,6 +59,13 @@ export interface Reference {
   response(path: string, headers: IncomingHttpHeaders): OwnResponse | null
 }
 
+/**
+ * A document that the gateway serves itself: public, and never charged.
+ * @param headers of the request, for which form of the response is wanted
+ * @returns `null` while nothing is known that it could say
+ */
+export type PublicDocument = (headers: IncomingHttpHeaders) => Promise<OwnResponse | null>
+
 /** Who asks. */
 export interface CallerRules extends CallerResolver {
   /** Who asks without a credential from an address. */
@@ -81,6 +88,10 @@ export interface Rules {
   /** The route of what matches no other; `null` refuses it. */
   readonly unmatched: Route | null
   readonly paths: PathAllowances
+  /** Where the documents are. */
+  readonly publicPaths: ReadonlySet<string>
+  /** One for each of these paths. */
+  readonly documents: ReadonlyMap<string, PublicDocument>
   /** The description of the API; `null` for none. */
   readonly reference: Reference | null
   /** Who answers preflights of browsers; `null` if they are requests as any. */

@@ -21,7 +21,7 @@ import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import type { Plan, RequestLine } from './plan.ts'
 import { isKnownByBody, onceOf } from './repetition.ts'
-import { storeUnavailable } from './responses.ts'
+import { storeUnavailable, unknownYet } from './responses.ts'
 import type { Route } from './snapshot.ts'
 
 /** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
@@ -55,6 +55,8 @@ export function ownResponse(context: Context, exchange: Exchange, plan: Exclude<
       return OPTIONS
     case 'status':
       return status(context, exchange)
+    case 'document':
+      return publicDocument(exchange, plan.target)
     case 'page':
       return referencePage(exchange, plan.target)
     case 'preflight':
@@ -74,6 +76,14 @@ function preflight({ req: { headers }, rules }: Exchange, methods: readonly stri
   const cors = rules.presentation?.cors
   if (cors == null) throw new Error('planned a preflight without rules for it')
   return answered(preflightResponse(cors, { origin: headers.origin ?? '', fields, methods }))
+}
+
+/** What everybody may read: no credential is read for it. */
+async function publicDocument({ req, rules }: Exchange, { path }: Target): Promise<Stop> {
+  const document = rules.documents.get(path)
+  if (document === undefined) throw new Error(`planned a document that is none: ${path}`)
+  const response = await document(req.headers)
+  return response === null ? denied(unknownYet()) : answered(response)
 }
 
 /** A page of the API's description: no credential is read for it. */

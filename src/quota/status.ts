@@ -4,9 +4,6 @@ import type { UsageSnapshot } from './quota-store.ts'
 import type { Scope } from './refusal.ts'
 import { beginOf, endOf, type Limit, NOT_RUNNING } from './window.ts'
 
-/** The gateway's own response with the quota of the caller. */
-export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
-
 /** One entry of `GET /me/quota`. */
 export interface WindowStatus {
   readonly scope: Scope

@@ -202,3 +202,20 @@ export function statusOperation(operationId: string, { categories, windows }: Na
     },
   }
 }
+
+/** What everybody may read. */
+export function documentOperation(summary: string, example: object) {
+  return {
+    tags: ['Quota'],
+    summary,
+    description: 'Asks for no credential and costs nothing.',
+    security: [],
+    responses: {
+      200: {
+        description: 'What is known now.',
+        content: { 'application/json': { schema: { type: 'object' }, example } },
+      },
+      ...Object.fromEntries(OF_ANY.map((status) => [status, responseRef(status)])),
+    },
+  }
+}

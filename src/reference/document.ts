@@ -1,8 +1,15 @@
 import type { Config, OpenapiDocument, RouteConfig } from '../config/config.ts'
 import { isObject } from '../lib/json.ts'
 import { OPENAPI_VERSION } from '../lib/openapi.ts'
-import { STATUS_PATHS } from '../quota/status.ts'
-import { type OwnStatus, RESPONSE_NAMES, RESPONSES, responseSchemas, statusOperation } from './answers.ts'
+import { PUBLIC_PATHS, publicPaths, STATUS_PATHS } from '../quota/own-paths.ts'
+import {
+  documentOperation,
+  type OwnStatus,
+  RESPONSE_NAMES,
+  RESPONSES,
+  responseSchemas,
+  statusOperation,
+} from './answers.ts'
 import { cleanComponents, pruned } from './clean.ts'
 import { type Json, list, maps, resolve, withoutExtensions } from './json.ts'
 import { createRouteMap, readTemplate, writePath } from './matching.ts'
@@ -12,7 +19,7 @@ import { asVersion31 } from './version-30.ts'
 import { type WaysIn, waysIn } from './ways-in.ts'
 
 export interface DocumentOptions {
-  readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth' | 'edge'>
+  readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth' | 'edge' | 'published'>
   /** Where the page is; the gateway answers there itself. */
   readonly path: string
   /** Of the upstream; `null` where nothing is known of it but the route map. */
@@ -31,7 +38,7 @@ const USUAL = ['get', 'post', 'put', 'patch', 'delete']
  */
 export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
   const upstream = written === null ? {} : asVersion31(written)
-  const paths = new Paths(path)
+  const paths = new Paths(path, config.published)
   const ways = waysIn(config.auth)
   const described = addDescribed(paths, upstream, ways, config)
   for (const route of config.routes) {
@@ -44,7 +51,21 @@ export function gatewayDocument({ config, path, upstream: written }: DocumentOpt
   const { categories, windows } = config.quota
   for (const own of STATUS_PATHS)
     paths.addOwn(own, statusOperation('getQuota', { categories, windows }, ways.byDefault))
+  for (const own of publicPaths(config.published))
+    paths.addOwn(own, documentOperation(...(DOCUMENTS[own] ?? [own, {}])))
   return pruned(whole(upstream, config, ways, paths.items))
+}
+
+/** Summary and example. */
+const DOCUMENTS: Readonly<Record<string, readonly [string, object]>> = {
+  [PUBLIC_PATHS.failureRate]: [
+    'How many requests failed in 7 days, by half hour',
+    { scope: 'global', days: 7, bucketMinutes: 30, summary: { calls: 1200, serverError: 30, failureRate: 0.025 } },
+  ],
+  [PUBLIC_PATHS.prices]: [
+    'What each route costs, and the limits',
+    { routes: [{ methods: ['POST'], path: '/items', public: false, category: 'write', cost: 15 }] },
+  ],
 }
 
 /** Adds what the upstream's document describes and the route map lets through. @returns the keys of the rules it describes */

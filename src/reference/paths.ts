@@ -1,5 +1,5 @@
 import type { Segment } from '../config/config.ts'
-import { STATUS_PATHS } from '../quota/status.ts'
+import { type Published, publicPaths, STATUS_PATHS } from '../quota/own-paths.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import type { Json } from './json.ts'
 
@@ -9,12 +9,14 @@ export type Items = Record<string, Record<string, unknown>>
 export class Paths {
   readonly items: Items = {}
   readonly #page: string
+  readonly #documents: ReadonlySet<string>
   readonly #firstOfShape = new Map<string, string>()
   readonly #ids = new Set<string>()
 
   /** @param page where the page is: the gateway answers there itself */
-  constructor(page: string) {
+  constructor(page: string, published: Published) {
     this.#page = page
+    this.#documents = publicPaths(published)
   }
 
   /**
@@ -22,7 +24,7 @@ export class Paths {
    * @returns false for what the gateway answers itself
    */
   add(path: string, method: string, operation: Json): boolean {
-    if (isOwn(method, path, this.#page)) return false
+    if (this.#isOwn(path, method)) return false
     this.#set(this.standing(path), method, operation)
     return true
   }
@@ -36,6 +38,12 @@ export class Paths {
     const item = this.items[path] ?? {}
     item[method] ??= this.#withOwnId(operation)
     this.items[path] = item
+  }
+
+  #isOwn(path: string, method: string): boolean {
+    if (method !== 'get' && method !== 'head') return false
+    const isPage = path === this.#page || path.startsWith(`${this.#page}/`)
+    return isPage || STATUS_PATHS.has(path) || this.#documents.has(path)
   }
 
   /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */
@@ -55,11 +63,6 @@ export class Paths {
     this.#ids.add(id)
     return { ...operation, operationId: id }
   }
-}
-
-function isOwn(method: string, at: string, page: string): boolean {
-  if (method !== 'get' && method !== 'head') return false
-  return STATUS_PATHS.has(at) || at === page || at.startsWith(`${page}/`)
 }
 
 /** A rule's path as OpenAPI writes it. */

@@ -423,7 +423,8 @@ describe('the sentence of an explanation', () => {
   )
 
   test('about the configuration has a code, its values, and words in the dashboard', async () => {
-    await other((yaml) => `${yaml}edge: { max_url: 256B }\nunmatched: forward\nreference: { path: /reference }\n`)
+    const more = 'unmatched: forward\nreference: { path: /reference }\npublic: { prices: true }\n'
+    await other((yaml) => `${yaml}edge: { max_url: 256B }\n${more}`)
     expect(await reasons('GET', `/${'x'.repeat(256)}`)).toEqual([
       '414: The request target may have at most 256 bytes.',
       ['target_too_long', { max: 256 }],
@@ -431,6 +432,10 @@ describe('the sentence of an explanation', () => {
     expect(await reasons('GET', '/nothing')).toEqual([
       'No route matches, and "unmatched: forward" lets it through without a charge.',
       ['unmatched_forwarded', {}],
+    ])
+    expect(await reasons('GET', '/quota/prices')).toEqual([
+      'The gateway answers this itself, for everybody (public).',
+      ['public_document', {}],
     ])
     for (const [method, path] of [
       ['GET', '/reference'],

@@ -30,6 +30,7 @@ export const reasonCode = z.enum([
   'own_path',
   'own_options',
   'reference_page',
+  'public_document',
   'public_route',
   'unmatched_forwarded',
   'costs_nothing',

@@ -1,4 +1,4 @@
-import { STATUS_PATHS } from '../../quota/status.ts'
+import { publicPaths, STATUS_PATHS } from '../../quota/own-paths.ts'
 import type { Pattern } from '../config.ts'
 import type { Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
@@ -7,14 +7,19 @@ import { type Finding, type Path, quote } from '../problems.ts'
 export const GATEWAY_NAME = 'Gateway'
 
 /** The page of the API, beside the routes, and its services. @param lineOf the line of a path in the file */
-export function checkReference({ reference, routes }: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+export function checkReference(
+  { reference, routes, published }: Salvage,
+  lineOf: (path: Path) => number | null,
+): Finding[] {
   if (reference === undefined) return []
-  return [...checkPath(reference.path, routes, lineOf), ...checkNames(reference.services)]
+  const taken = publicPaths({ failureRate: published.failure_rate === true, prices: published.prices === true })
+  return [...checkPath(reference.path, routes, taken, lineOf), ...checkNames(reference.services)]
 }
 
 function checkPath(
   path: string | undefined,
   routes: Salvage['routes'],
+  taken: ReadonlySet<string>,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
   if (path === undefined) return []
@@ -22,6 +27,7 @@ function checkPath(
   if (STATUS_PATHS.has(path)) {
     return [{ ...at, message: `${quote(path)} is where the gateway tells callers their quota: choose another` }]
   }
+  if (taken.has(path)) return [{ ...at, message: `${quote(path)} is where public has a document: choose another` }]
   const segments = path.slice(1).split('/')
   const hidden = routes.findIndex(({ match }) => match !== undefined && isWithin(match, segments))
   if (hidden < 0) return []

@@ -1,5 +1,6 @@
 import { foldedName } from '../../lib/field-names.ts'
 import { didYouMean } from '../../lib/suggest.ts'
+import { PUBLIC_PATHS, STATUS_PATHS } from '../../quota/own-paths.ts'
 import { EXACT } from '../../routing/folding.ts'
 import { shapeText } from '../../routing/route-table.ts'
 import { canonicalLiteral } from '../../routing/target.ts'
@@ -13,13 +14,14 @@ type Rule = Partial<ParsedRoute>
 /** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
 export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
   const { routes, unmatched, edge, upstream } = parsed
+  const own = ownPaths(parsed.published)
   const { categories } = parsed.names
   const findings: Finding[] = []
   for (const [i, route] of routes.entries()) {
     const path = ['routes', i]
     findings.push(
       ...checkAccess(route, path),
-      ...checkReach(route, path, edge.allow_in_path),
+      ...checkReach(route, path, edge.allow_in_path, own),
       ...checkBody(route, path),
       ...checkTunnel(route, path),
       ...checkSettle(route, path),
@@ -152,18 +154,32 @@ function checkLiterals({ match }: Rule, path: Path): Finding[] {
   return [{ path: [...path, 'match'], severity: 'warning', message }]
 }
 
+/** What the gateway answers itself, by path. */
+function ownPaths(published: Salvage['published']): ReadonlyMap<string, string> {
+  const named = { failureRate: published.failure_rate, prices: published.prices }
+  const keys = (Object.keys(PUBLIC_PATHS) as (keyof typeof named)[]).filter((key) => named[key] === true)
+  return new Map([
+    ...[...STATUS_PATHS].map((path) => [path, 'with the quota of the caller: take another'] as const),
+    ...keys.map((key) => [PUBLIC_PATHS[key], `as public.${KEYS[key]} says: take another, or leave that off`] as const),
+  ])
+}
+
+const KEYS = { failureRate: 'failure_rate', prices: 'prices' } as const
+
 /** Rules that no request ever reaches. */
-function checkReach({ match }: Rule, path: Path, allowed: Salvage['edge']['allow_in_path']): Finding[] {
+function checkReach(
+  { match }: Rule,
+  path: Path,
+  allowed: Salvage['edge']['allow_in_path'],
+  own: ReadonlyMap<string, string>,
+): Finding[] {
   if (match === undefined) return []
   const at = { path: [...path, 'match'], severity: 'warning' } as const
   const literals = match.segments.map((segment) => (segment.kind === 'literal' ? segment.text : 'x'))
   const written = literals.join('/')
   const asksForGet = match.methods === '*' || match.methods.includes('GET')
-  if (asksForGet && (written === 'quota' || written === 'me/quota')) {
-    return [
-      { ...at, message: 'the gateway answers GET of this path itself, with the quota of the caller: take another' },
-    ]
-  }
+  const taken = asksForGet ? own.get(`/${written}`) : undefined
+  if (taken !== undefined) return [{ ...at, message: `the gateway answers GET of this path itself, ${taken}` }]
   const missing = [
     [/%2f/i.test(written) && allowed?.encodedSlash === false, 'encoded_slash'] as const,
     [/;|%3b/i.test(written) && allowed?.semicolon === false, 'semicolon'] as const,

@@ -453,6 +453,7 @@ export const zhReasons: Readonly<Record<ReasonCode, string>> = {
   method_not_allowed: '405：此路径允许 {allow}。',
   own_path: '由网关自己回答：需要凭据，不扣除令牌。',
   own_options: '由网关自己回答，对所有人开放。',
+  public_document: '由网关自己回答，对所有人开放（public）。',
   reference_page: '由网关自己以 API 页面回答，对所有人开放。',
   public_route: '此路由是公开的：不需要凭据，不扣除令牌。',
   unmatched_forwarded: '没有路由匹配，“unmatched: forward”将其放行，不扣除令牌。',

@@ -1,0 +1,15 @@
+/** Paths of which the gateway answers GET and HEAD itself, whatever the route map says. */
+
+/** The quota of the caller. */
+export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
+
+/** What the configuration publishes for everybody, by its key there. */
+export const PUBLIC_PATHS = { failureRate: '/usage/failure-rate', prices: '/quota/prices' } as const
+
+/** Which of them it publishes. */
+export type Published = { readonly [K in keyof typeof PUBLIC_PATHS]: boolean }
+
+export function publicPaths(published: Published): ReadonlySet<string> {
+  const keys = Object.keys(PUBLIC_PATHS) as (keyof Published)[]
+  return new Set(keys.filter((key) => published[key]).map((key) => PUBLIC_PATHS[key]))
+}
