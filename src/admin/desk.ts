@@ -50,7 +50,7 @@ export interface Wish {
   /** `null` if there is nothing yet. */
   readonly versionOf: (state: ControlState) => number | null
   /** What to change; `null` if nothing is to be. */
-  readonly changeOf: (state: ControlState) => Change | null
+  readonly changeOf: (state: ControlState) => Change | null | Promise<Change | null>
   /** @param entry of the change; none if nothing was changed */
   readonly response: Responding
   /** What stands in the audit before the reason that the call gives, or instead of it. Default nothing. */
@@ -128,7 +128,7 @@ export class Desk {
       const seen = versionOf(state)
       if (!ifMatch.lets(seen)) return conflict(seen, ifMatch)
       const version = seen ?? 0
-      const change = changeOf(state)
+      const change = await changeOf(state)
       if (change === null) return response()
       const changed = await this.#make(authorOf(call, why), change, version === 0 ? hidden : version)
       if (changed.done) return afterwards(() => response(changed.entry))

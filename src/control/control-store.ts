@@ -1,6 +1,6 @@
 import { isObject } from '../lib/json.ts'
 import type { Window } from '../quota/window.ts'
-import type { Changes, ControlState, LastChange, OrganisationOverride, UserOverride } from './state.ts'
+import type { Changes, ControlState, LastChange, OrganisationOverride, UserOverride, Versioned } from './state.ts'
 
 /** A change at run time. */
 export type Change =
@@ -14,6 +14,7 @@ export type Change =
   /** Empties the user's windows. */
   | { readonly kind: 'reset'; readonly user: string }
   | QuotaReset
+  | OverridesChange
   /** A gateway token was made or revoked: only recorded, the token store has done it. */
   | { readonly kind: 'token_created' | 'token_revoked'; readonly id: string; readonly to: unknown }
 
@@ -29,9 +30,29 @@ export interface QuotaReset {
   readonly all: boolean
 }
 
+/** Puts all overrides that were staged in the place of those in force. */
+export interface OverridesChange {
+  readonly kind: 'overrides'
+  /** Number of the last change of any kind when they were worked out. After another one nothing is changed. */
+  readonly base: number
+  /** The name under which they were staged. It is used up, also if nothing is changed. */
+  readonly staged: string
+  /** How many were staged. */
+  readonly count: number
+  /** For the audit: what is so before and after. */
+  readonly from: unknown
+  readonly to: unknown
+}
+
+/** Overrides that one call of `stageOverrides` takes, at most. */
+export const STAGED_AT_ONCE = 500
+
+/** How long staged overrides are kept after the last call, in milliseconds. */
+export const STAGED_MS = 60_000
+
 /** Whom or what a change is about. */
 export function subjectOf(change: Change): string | null {
-  if (change.kind === 'settings') return null
+  if (change.kind === 'settings' || change.kind === 'overrides') return null
   if (change.kind === 'quota_reset') {
     const { organisation, category } = change
     return organisation === undefined ? `${GLOBAL}${category}` : `${ORGANISATION}${category}:${organisation}`
@@ -86,7 +107,7 @@ export interface AuditEntry {
   readonly at: number
   readonly who: string
   readonly what: Change['kind']
-  /** The user, the organisation, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings. */
+  /** The user, the organisation, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings and `overrides`. */
   readonly subject: string | null
   /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown
@@ -118,6 +139,7 @@ export const KINDS = [
   'settings',
   'override',
   'organisation_override',
+  'overrides',
   'reset',
   'quota_reset',
   'token_created',
@@ -147,10 +169,21 @@ export interface ControlStore {
   /**
    * Makes a change and its entry in the audit as one, and notifies the other replicas.
    * @param expected the version that the settings or the override must have, 0 for none; `null` for whatever they have;
-   *   not looked at for a reset or a token
+   *   looked at for settings and the override of a user only
    * @throws StoreError
    */
   change(change: Change, author: Author, expected: number | null): Promise<Changed>
+  /**
+   * Lays overrides aside, each with the version that it is to have, until a change of kind `overrides` puts them in force
+   * together. What is not put in force is gone STAGED_MS after the last call.
+   * @param staged a name that nobody else uses
+   * @param overrides STAGED_AT_ONCE at most, of users that were not staged under this name before
+   * @throws StoreError
+   */
+  stageOverrides(
+    staged: string,
+    overrides: readonly (readonly [user: string, override: Versioned<UserOverride>])[],
+  ): Promise<void>
   /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
   /** How many entries the audit has forgotten, ever. @throws StoreError */

@@ -1,3 +1,4 @@
+import { StoreError } from '../quota/quota-store.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
 import {
   type Changes,
@@ -44,21 +45,53 @@ export class StoredState {
     if (last.version === version && last.changedAt === changedAt) return []
     const entries = await this.#store.changesSince(this.#state)
     if (entries === null) return this.#readAll()
+    if (entries.some(replacesAll)) return this.#readAnew()
     this.#apply(this.#state, entries)
     return entries
   }
 
   /** It is read in steps: what was changed meanwhile is applied once more. */
   async #readAll(): Promise<null> {
-    const all = await this.#store.readControl()
-    this.#apply(all, (await this.#store.changesSince(all)) ?? [])
-    return null
+    for (let tries = 0; tries < TRIES; tries++) {
+      const all = await this.#store.readControl()
+      const later = (await this.#store.changesSince(all)) ?? []
+      if (later.some(replacesAll)) continue
+      this.#apply(all, later)
+      return null
+    }
+    throw replacedAllTheTime()
+  }
+
+  /** All overrides were replaced, whose entry holds only some of them. The changes themselves are known one by one. */
+  async #readAnew(): Promise<readonly AuditEntry[] | null> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const all = await this.#store.readControl()
+      const entries = await this.#store.changesSince(this.#state)
+      if (entries === null) return this.#readAll()
+      const later = entries.filter(({ version }) => version > all.version)
+      if (later.some(replacesAll)) continue
+      for (const entry of entries) this.#onChange(entry)
+      this.#state = applied(all, later)
+      return entries
+    }
+    throw replacedAllTheTime()
   }
 
   #apply(from: ControlState, entries: readonly AuditEntry[]): void {
     for (const entry of entries) this.#onChange(entry)
     this.#state = applied(from, entries)
   }
+}
+
+/** This often everything is read again if all overrides were replaced meanwhile: what was read is a mixture, in which some may be missing. */
+const TRIES = 5
+
+function replacesAll({ what }: AuditEntry): boolean {
+  return what === 'overrides'
+}
+
+function replacedAllTheTime(): StoreError {
+  return new StoreError('the overrides are replaced faster than they can be read', 'other', 'no')
 }
 
 /** However many changes there are, each map of overrides is copied once. */

@@ -6,6 +6,7 @@ import {
   type OrganisationOverride,
   UNCHANGED,
   type UserOverride,
+  type Versioned,
 } from '../../src/control/state.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 
@@ -33,6 +34,9 @@ export interface FakeStore extends ControlStore {
 export function createFakeStore(): FakeStore {
   const entries: AuditEntry[] = []
   const listeners = new Set<() => void>()
+  const staged = new Map<string, Map<string, Versioned<UserOverride>>>()
+  /** By the version that put them in force. */
+  const whole = new Map<number, ReadonlyMap<string, Versioned<UserOverride>>>()
   let underWay = 0
   let most = 0
 
@@ -49,11 +53,12 @@ export function createFakeStore(): FakeStore {
   }
 
   function stateOf(): ControlState {
-    const overrides = new Map(UNCHANGED.overrides)
+    let overrides = new Map(UNCHANGED.overrides)
     const organisationOverrides = new Map(UNCHANGED.organisationOverrides)
     let settings = UNCHANGED.settings
     for (const { version, what, subject, to } of entries) {
       if (what === 'settings') settings = { version, value: to as Changes }
+      else if (what === 'overrides') overrides = new Map(whole.get(version))
       else if (what === 'override' && to === null) overrides.delete(subject ?? '')
       else if (what === 'override') overrides.set(subject ?? '', { version, value: to as UserOverride })
       else if (what === 'organisation_override' && to === null) organisationOverrides.delete(subject ?? '')
@@ -92,10 +97,14 @@ export function createFakeStore(): FakeStore {
     async change(change, { who, why }) {
       const subject = subjectOf(change)
       const to = 'to' in change ? change.to : null
+      if (change.kind === 'overrides') whole.set(entries.length + 1, staged.get(change.staged) ?? new Map())
       const entry = { version: entries.length + 1, at: store.at, who, what: change.kind, subject, from: null, to, why }
       entries.push(entry)
       if (!store.isDeaf) for (const listener of listeners) listener()
       return { done: true, entry, forgotten: 0 }
+    },
+    async stageOverrides(name, overrides) {
+      staged.set(name, new Map([...(staged.get(name) ?? []), ...overrides]))
     },
     readAudit: (before, limit) =>
       response('audit', () =>

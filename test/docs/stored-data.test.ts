@@ -26,6 +26,7 @@ const OF: Readonly<Record<string, string>> = {
   instance: 'INSTANCE',
   once: 'HASH',
   olderAudit: 'KIND',
+  stagedOverrides: 'NAME',
 }
 
 test('each key of Redis has a row', () => {

@@ -64,6 +64,7 @@ const entry = z.strictObject({
     'settings',
     'override',
     'organisation_override',
+    'overrides',
     'reset',
     'quota_reset',
     'token_created',

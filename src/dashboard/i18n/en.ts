@@ -431,6 +431,7 @@ export const en = {
   'audit.why': 'Why',
   'audit.settings': 'Settings',
   'audit.override': 'Override of',
+  'audit.overrides': 'Overrides from a file',
   'audit.reset': 'Reset of',
   'audit.organisation_override': 'Override of organisation:',
   'audit.quota_reset': 'Shared windows emptied:',

@@ -413,6 +413,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'audit.why': '原因',
   'audit.settings': '设置',
   'audit.override': '特别设置：',
+  'audit.overrides': '由文件写入的特别设置',
   'audit.reset': '清零：',
   'audit.organisation_override': '组织的单独设置：',
   'audit.quota_reset': '清空共用窗口：',

@@ -8,22 +8,24 @@
   KEYS[3]  how many entries are forgotten
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
   behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
-           counter of everybody in one category; absent for a token
-  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'reset', 'quota_reset', 'token_created' or 'token_revoked'
-  ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings
+           counter of everybody in one category; absent for a token. For 'overrides' the overrides of users, and the staged ones (hash)
+  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created' or 'token_revoked'
+  ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings and 'overrides'
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
   ARGV[5]  who, as JSON
   ARGV[6]  why, as JSON
-  ARGV[7]  version that the settings or the override must have, 0 for none; empty for any
+  ARGV[7]  version that the settings or the override must have, 0 for none; empty for any; for 'overrides' the number that
+           the last change must have
   ARGV[8]  entries that the audit keeps
   ARGV[9]  channel on which the change is published
   ARGV[10] entries that it keeps beyond these of each kind
   ARGV[11] kinds, each followed by a blank
   ARGV[12] for 'quota_reset', JSON: [category, all, [[seconds, name as JSON, from, to], ...]]; the windows to be emptied, and
-           whether all others are too; of a calendar window the period around the moment at which this was made
+           whether all others are too; of a calendar window the period around the moment at which this was made. For
+           'overrides': how many are staged, a blank, and `from` of the audit as JSON
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
-           expected one
+           expected one, or where the staged ones are gone
 
   A value is stored as its version, a space and its JSON, which passes through here as it is: cjson would make one
   thing of {} and [], and lose digits.
@@ -102,6 +104,15 @@ if expected ~= '' and (what == 'settings' or is_override) then
   if known ~= tonumber(expected) then return known end
 end
 
+if what == 'overrides' then
+  local staged, count = KEYS[place + 1], nil
+  count, from = string.match(ARGV[12], '^(%d+) (.+)$')
+  if last ~= tonumber(expected) or redis.call('HLEN', staged) ~= tonumber(count) then
+    redis.call('UNLINK', staged)
+    return last
+  end
+end
+
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local version = string.format('%.0f', last + 1)
@@ -142,6 +153,23 @@ if not forgotten then return redis.error_reply('ERR the number of forgotten entr
 redis.call('ZADD', KEYS[2], 'XX', 0, '')
 redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0)
 for _, key in pairs(older) do redis.call('ZADD', key, 'XX', 0, '') end
+
+-- It comes before all other writes, since a user of Redis without the right to one of its commands changes nothing. RENAME to
+-- a key that is there would free what it held at once: 30 ms for 100,000 overrides.
+if what == 'overrides' then
+  local staged = KEYS[place + 1]
+  local has_some = redis.call('EXISTS', staged) == 1
+  if has_some then
+    redis.call('RENAME', staged, staged)
+    redis.call('PERSIST', staged)
+  end
+  local freed = redis.pcall('UNLINK', KEYS[place])
+  if type(freed) == 'table' then
+    redis.call('PEXPIRE', staged, 1000)
+    return freed
+  end
+  if has_some then redis.call('RENAME', staged, KEYS[place]) end
+end
 
 -- From here on only writes.
 redis.call('SET', KEYS[1], version)

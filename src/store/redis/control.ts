@@ -6,13 +6,14 @@ import {
   type ControlStore,
   KINDS,
   type QuotaReset,
+  STAGED_MS,
   subjectOf,
 } from '../../control/control-store.ts'
 import type { Changes, LastChange, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
-import { call, milliseconds, reading } from './calls.ts'
+import { call, milliseconds, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
@@ -85,6 +86,12 @@ export function redisControl(
       return { done: true, entry: parseEntry(entry), forgotten }
     },
 
+    async stageOverrides(staged, overrides) {
+      const key = keys.stagedOverrides(staged)
+      const pairs = overrides.flatMap(([user, { version, value }]) => [user, `${version} ${JSON.stringify(value)}`])
+      if (pairs.length > 0) await transaction(redis, (multi) => multi.hset(key, ...pairs).pexpire(key, STAGED_MS))
+    },
+
     async readAudit(before, limit) {
       const newest = await entriesOf([keys.audit], before, limit)
       // An entry that has become older since then is read twice.
@@ -124,18 +131,29 @@ export function encodeChange(
       jsonOf(change),
       JSON.stringify(who),
       JSON.stringify(why),
-      expected === null ? '' : String(expected),
+      expectedBy(change, expected),
       String(bounds.newest),
       keys.changes,
       String(bounds.olderOfKind),
       KINDS.map((kind) => `${kind} `).join(''),
-      change.kind === 'quota_reset' ? windowsOf(change, now) : '',
+      detailsOf(change, now),
     ],
   }
 }
 
+function expectedBy(change: Change, expected: number | null): string {
+  if (change.kind === 'overrides') return String(change.base)
+  return expected === null ? '' : String(expected)
+}
+
+function detailsOf(change: Change, now: number): string {
+  if (change.kind === 'overrides') return `${change.count} ${JSON.stringify(change.from)}`
+  return change.kind === 'quota_reset' ? windowsOf(change, now) : ''
+}
+
 function placeOf(change: Change, keys: Keys): string[] {
   if (change.kind === 'settings') return [keys.settings]
+  if (change.kind === 'overrides') return [keys.overrides, keys.stagedOverrides(change.staged)]
   if (change.kind === 'override') return [keys.overrides]
   if (change.kind === 'organisation_override') return [keys.organisationOverrides]
   if (change.kind === 'reset') return [keys.user(change.user)]

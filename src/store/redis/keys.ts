@@ -31,6 +31,8 @@ export interface Keys {
   readonly settings: string
   /** User -> override. */
   readonly overrides: string
+  /** The same, to be put in its place. */
+  stagedOverrides(name: string): string
   /** Organisation -> override. */
   readonly organisationOverrides: string
   readonly audit: string
@@ -67,6 +69,7 @@ export function createKeys(prefix: string): Keys {
     version: `${tag}:version`,
     settings: `${tag}:settings`,
     overrides: `${tag}:overrides`,
+    stagedOverrides: (name) => `${tag}:overrides:staged:${name}`,
     organisationOverrides: `${tag}:organisation-overrides`,
     audit: `${tag}:audit`,
     olderAudit: (kind) => `${tag}:audit:of:${kind}`,

@@ -17,6 +17,7 @@ import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, read
 import { pack, unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
+import { IN_FORCE, sqliteEditions } from './editions.ts'
 
 /** Overrides that one step reads. */
 const STEP = 500
@@ -35,6 +36,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
   const { clock, bounds = AUDIT_BOUNDS, listeners = new Set<() => void>() } = options
   const { writing, reading } = transactions(database)
   const sql = prepare(database)
+  const editions = sqliteEditions(database, clock)
 
   function last(): LastChange {
     return (sql.last.get() as LastChange | undefined) ?? { version: 0, changedAt: 0 }
@@ -70,6 +72,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
 
   function apply(change: Change, version: number, known: StoredValue | undefined): Values {
     if (change.kind === 'quota_reset') return emptyWindows(change)
+    if (change.kind === 'overrides') return { before: JSON.stringify(change.from), after: jsonOf(change) }
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
     else if (change.kind === 'reset') sql.reset.run(change.user)
     else if (change.kind === 'override') override(sql.ofUsers, change.user, version, change)
@@ -96,7 +99,15 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     const known = storedOf(change)
     const has = known?.version ?? 0
     if (hasVersion(change) && expected !== null && expected !== has) return { done: false, version: has }
-    const version = last().version + 1
+    const before = last().version
+    if (change.kind === 'overrides') {
+      const { staged, count, base } = change
+      if (!editions.use(staged, count, base === before)) return { done: false, version: before }
+    }
+    return makeNow(change, { who, why }, before + 1, known)
+  }
+
+  function makeNow(change: Change, { who, why }: Author, version: number, known: StoredValue | undefined): Changed {
     const { before, after } = apply(change, version, known)
     const row = { version, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
     sql.addEntry.run(row.version, row.at, row.who, row.what, row.subject, before, after, row.why)
@@ -123,6 +134,8 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
       return changed
     },
 
+    stageOverrides: (staged, overrides) => attempt(() => writing(() => editions.stage(staged, overrides))),
+
     readAudit: (before, limit) =>
       attempt(() => (sql.audit.all(before ?? Number.MAX_SAFE_INTEGER, limit) as unknown as AuditRow[]).map(entryOf)),
 
@@ -140,7 +153,7 @@ function prepare(database: DatabaseSync) {
     last: database.prepare('SELECT version, at AS changedAt FROM audit ORDER BY version DESC LIMIT 1'),
     settings: database.prepare('SELECT version, value FROM settings'),
     setSettings: database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)'),
-    ofUsers: overridesTable(database, 'overrides', 'user'),
+    ofUsers: overridesTable(database, 'overrides', 'user', IN_FORCE),
     ofOrganisations: overridesTable(database, 'organisation_overrides', 'organisation'),
     reset: database.prepare('DELETE FROM counters WHERE scope = 0 AND user = ?'),
     shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
@@ -167,14 +180,19 @@ function prepare(database: DatabaseSync) {
 
 type OverridesTable = ReturnType<typeof overridesTable>
 
-function overridesTable(database: DatabaseSync, table: string, key: string) {
+/** @param edition which rows of the table count, for a statement; all if it is missing */
+function overridesTable(database: DatabaseSync, table: string, key: string, edition?: string) {
+  const counts = edition === undefined ? '' : `edition = ${edition} AND `
+  const [column, value] = edition === undefined ? ['', ''] : ['edition, ', `${edition}, `]
   return {
-    one: database.prepare(`SELECT version, value FROM ${table} WHERE ${key} = ?`),
+    one: database.prepare(`SELECT version, value FROM ${table} WHERE ${counts} ${key} = ?`),
     some: database.prepare(
-      `SELECT ${key} AS id, version, value FROM ${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
+      `SELECT ${key} AS id, version, value FROM ${table} WHERE ${counts} ${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
     ),
-    set: database.prepare(`INSERT OR REPLACE INTO ${table} (${key}, version, value) VALUES (?, ?, ?)`),
-    drop: database.prepare(`DELETE FROM ${table} WHERE ${key} = ?`),
+    set: database.prepare(
+      `INSERT OR REPLACE INTO ${table} (${column} ${key}, version, value) VALUES (${value} ?, ?, ?)`,
+    ),
+    drop: database.prepare(`DELETE FROM ${table} WHERE ${counts} ${key} = ?`),
   }
 }
 

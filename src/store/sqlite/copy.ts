@@ -9,6 +9,7 @@ import { insertToken, type TokenRow, tokenOf } from './access-keys.ts'
 import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
 import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
+import { IN_FORCE } from './editions.ts'
 import { sqliteReplicas } from './replicas.ts'
 
 /** Rows of one portion. */
@@ -39,6 +40,7 @@ export function openSqliteCopyable(file: string, clock: () => number = Date.now)
       mark: null,
       clear: async () => {
         for (const table of FILLED) await attempt(() => database.exec(`DELETE FROM ${table}`))
+        await attempt(() => database.exec('DELETE FROM editions WHERE ends IS NOT NULL'))
       },
       put: (portion) => attempt(() => put(portion)),
       done: () => attempt(() => database.exec('COMMIT')),
@@ -82,7 +84,7 @@ async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Por
   for await (const [row] of rows<StoredValue>('SELECT version, value FROM settings')) {
     if (row !== undefined) yield { kind: 'settings', settings: versioned(row) }
   }
-  for await (const some of rows<StoredValue & { user: string }>('SELECT user, version, value FROM overrides')) {
+  for await (const some of rows<StoredValue & { user: string }>(OVERRIDES)) {
     yield { kind: 'overrides', overrides: some.map((row) => [row.user, versioned(row)] as const) }
   }
   for await (const some of rows<StoredValue & { organisation: string }>('SELECT * FROM organisation_overrides')) {
@@ -97,6 +99,8 @@ async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Por
     yield { kind: 'failures', buckets: buckets.map((bucket) => ({ ...bucket })) }
   }
 }
+
+const OVERRIDES = `SELECT user, version, value FROM overrides WHERE edition = ${IN_FORCE}`
 
 const TALLIES = `SELECT start, total, status0, status5xx, aside, aside_failed AS asideFailed FROM failures
   WHERE start >= ? ORDER BY start`
@@ -149,7 +153,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   const known = database.prepare('INSERT OR REPLACE INTO known_users (user, first, ends) VALUES (?, ?, ?)')
   const token = insertToken(database, 'OR REPLACE')
   const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
-  const override = database.prepare('INSERT OR REPLACE INTO overrides (user, version, value) VALUES (?, ?, ?)')
+  const override = database.prepare(
+    `INSERT OR REPLACE INTO overrides (edition, user, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,
+  )
   const organisationOverride = database.prepare(
     'INSERT OR REPLACE INTO organisation_overrides (organisation, version, value) VALUES (?, ?, ?)',
   )

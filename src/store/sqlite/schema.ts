@@ -85,6 +85,23 @@ const MIGRATIONS = [
      version INTEGER NOT NULL,
      value TEXT NOT NULL          -- JSON
    ) WITHOUT ROWID;`,
+  `ALTER TABLE overrides RENAME TO overrides_before;
+   CREATE TABLE overrides (
+     edition INTEGER NOT NULL,
+     user TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     value TEXT NOT NULL,         -- JSON
+     PRIMARY KEY (edition, user)
+   ) WITHOUT ROWID;
+   INSERT INTO overrides SELECT 1, user, version, value FROM overrides_before;
+   DROP TABLE overrides_before;
+   CREATE TABLE editions (        -- of the overrides
+     edition INTEGER PRIMARY KEY,
+     staged TEXT UNIQUE,          -- the name under which it is filled
+     size INTEGER NOT NULL,       -- how many were staged
+     ends INTEGER                 -- when it is forgotten, milliseconds since the epoch; NULL for the one in force
+   );
+   INSERT INTO editions VALUES (1, NULL, 0, NULL);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

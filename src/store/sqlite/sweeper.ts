@@ -6,7 +6,7 @@ const SWEEP_ROWS = 1000
 const SWEEP_SOON_MS = 50
 
 /**
- * Deletes counters whose windows are over, and users and requests that are forgotten. It deletes a few rows at a time, and goes on
+ * Deletes counters whose windows are over, users and requests that are forgotten, and overrides that were replaced or never put in force. It deletes a few rows at a time, and goes on
  * soon if there are more.
  * @returns stops it
  */
@@ -23,6 +23,13 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
       `DELETE FROM memberships WHERE user IN (SELECT user FROM memberships WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(`DELETE FROM once WHERE key IN (SELECT key FROM once WHERE ends <= ? LIMIT ${SWEEP_ROWS})`),
+    database.prepare(
+      `DELETE FROM overrides WHERE (edition, user) IN
+         (SELECT edition, user FROM editions JOIN overrides USING (edition) WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare(
+      `DELETE FROM editions WHERE ends <= ? AND NOT EXISTS (SELECT 1 FROM overrides WHERE edition = editions.edition)`,
+    ),
   ]
   let timer = setTimeout(sweep, SWEEP_MS).unref()
 

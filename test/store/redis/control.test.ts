@@ -14,11 +14,19 @@ import { whenReady } from './ready.ts'
 
 const ANN: Author = { who: 'ann', why: null }
 const LOOSE: Change = { kind: 'settings', to: { mode: 'loose' } }
-const ALICE: Change = {
+const ALICE = {
   kind: 'override',
   user: 'alice',
   to: { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null },
-}
+} as const satisfies Change
+const replaceAll = (staged: string, count: number, base: number): Change => ({
+  kind: 'overrides',
+  staged,
+  count,
+  base,
+  from: null,
+  to: null,
+})
 const RESET: Change = { kind: 'reset', user: 'alice' }
 
 let server: RedisServer
@@ -160,6 +168,32 @@ describe('a change by one process', () => {
   })
 })
 
+it('staged overrides end by themselves, and do not once they are in force', async () => {
+  const store = await open()
+  await store.stageOverrides('s', [['alice', { version: 1, value: ALICE.to }]])
+  expect(await admin.pttl('{tollgate}:overrides:staged:s')).toBeGreaterThan(0)
+  expect(await admin.pttl('{tollgate}:overrides:staged:s')).toBeLessThanOrEqual(60_000)
+  await store.change(replaceAll('s', 1, 0), ANN, null)
+  expect(await admin.pttl('{tollgate}:overrides')).toBe(-1)
+  expect(await admin.keys('*staged*')).toEqual([])
+})
+
+it('a user of Redis who may not put staged overrides in force changes nothing', async () => {
+  const store = await open()
+  await store.change(ALICE, ANN, null)
+  for (const right of ['rename', 'persist', 'unlink']) {
+    await admin.acl('SETUSER', 'other', 'on', '>secret', '~*', '&*', '+@all', `-${right}`)
+    const other = await open(`redis://other:secret@127.0.0.1:${server.port}`)
+    await other.stageOverrides(right, [['bob', { version: 2, value: ALICE.to }]])
+    const change = other.change(replaceAll(right, 1, 1), ANN, null)
+    await expect(change).rejects.toMatchObject({ name: 'StoreError', reason: 'auth', applied: 'no' })
+    expect([...(await store.readControl()).overrides.keys()]).toEqual(['alice'])
+    expect((await store.controlVersion()).version).toBe(1)
+    expect(await admin.pttl(`{tollgate}:overrides:staged:${right}`)).toBeGreaterThan(0)
+    await admin.acl('DELUSER', 'other')
+  }
+})
+
 it('a Redis that was emptied and changed as often again is read anew', async () => {
   const store = await open()
   const keeper = createChangeFollower({ store, observe: () => {}, pollMs: 1e9 })
@@ -213,10 +247,11 @@ describe('a change that fails leaves everything as it was', () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
     await store.change(ALICE, ANN, null)
+    await store.stageOverrides('s', [['bob', { version: 3, value: ALICE.to }]])
     const before = await snapshot()
     await admin.config('SET', 'maxmemory', '1')
     try {
-      for (const change of [LOOSE, ALICE, { ...ALICE, to: null } as Change, RESET]) {
+      for (const change of [LOOSE, ALICE, { ...ALICE, to: null } as Change, RESET, replaceAll('s', 1, 2)]) {
         await expect(store.change(change, ANN, null)).rejects.toMatchObject({ reason: 'out_of_memory', applied: 'no' })
       }
     } finally {

@@ -7,6 +7,7 @@ import { redisControl } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
+import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
 import { membershipStoreSuite } from '../../quota/memberships.suite.ts'
@@ -38,7 +39,7 @@ describe('the Redis store', () => {
   describe('as a store of plans of users', () =>
     membershipStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a control store', () => {
-    controlStoreSuite(async () => {
+    async function openTwo() {
       const one = await open()
       const two = await open(one.prefix)
       return {
@@ -46,7 +47,9 @@ describe('the Redis store', () => {
         other: two.store,
         close: async () => void (await Promise.all([one.close(), two.close()])),
       }
-    })
+    }
+    controlStoreSuite(openTwo)
+    stagedOverridesSuite(openTwo)
     auditBoundSuite(async (bounds) => {
       const client = connect({ url: redis.url, deadlineMs: 2000 })
       await client.connect()

@@ -64,10 +64,15 @@ it('the rights that docs/operating.md names suffice for everything, and another 
       { kind: 'reset', user: 'alice' },
     ]
     for (const change of changes) await store.change(change, { who: 'ann', why: null }, null)
-    await expect.poll(() => heard, { timeout: 30_000 }).toBe(8)
-    expect((await store.readControl()).version).toBe(5)
-    expect(await store.changesSince(UNCHANGED)).toHaveLength(5)
-    expect(await store.readAudit(null, 10)).toHaveLength(5)
+    for (const base of [5, 6]) {
+      await store.stageOverrides(`s-${base}`, [['alice', { version: base + 1, value: override }]])
+      const all: Change = { kind: 'overrides', staged: `s-${base}`, count: 1, base, from: null, to: null }
+      expect((await store.change(all, { who: 'ann', why: null }, null)).done).toBe(true)
+    }
+    await expect.poll(() => heard, { timeout: 30_000 }).toBe(10)
+    expect((await store.readControl()).version).toBe(7)
+    expect(await store.changesSince(UNCHANGED)).toHaveLength(7)
+    expect(await store.readAudit(null, 10)).toHaveLength(7)
     const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
     const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
     await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })

@@ -146,8 +146,8 @@ describe('the file of the embedded store', () => {
   }
 
   it('that a newer version wrote is refused and left as it is', () => {
-    const before = foreign(9, 'counters', 'failures', 'tokens')
-    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 9, this one knows 8')
+    const before = foreign(10, 'counters', 'failures', 'tokens')
+    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 10, this one knows 9')
     expect(readFileSync(file)).toEqual(before)
   })
 

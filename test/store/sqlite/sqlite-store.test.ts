@@ -8,6 +8,7 @@ import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
+import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
 import { membershipStoreSuite } from '../../quota/memberships.suite.ts'
@@ -93,11 +94,13 @@ describe('the embedded store', () => {
       return { ...(await open(file)), held: async () => rowsOf(file, 'replicas') }
     }))
   describe('as a control store', () => {
-    controlStoreSuite(async () => {
+    async function openTwo() {
       const file = newFile()
       const [store, other] = [openSqliteStore({ file }), openSqliteStore({ file })]
       return { store, other, close: async () => void (await Promise.all([store.close(), other.close()])) }
-    })
+    }
+    controlStoreSuite(openTwo)
+    stagedOverridesSuite(openTwo)
     auditBoundSuite(async (bounds) => {
       const database = openDatabase(':memory:')
       return { store: sqliteControl(database, { clock: Date.now, bounds }), close: async () => database.close() }

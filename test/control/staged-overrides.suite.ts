@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createChangeFollower } from '../../src/control/change-follower.ts'
+import type { Author, Changed, OverridesChange } from '../../src/control/control-store.ts'
+import type { ControlState, UserOverride, Versioned } from '../../src/control/state.ts'
+import { STRANGE_IDS } from '../quota/usage.suite.ts'
+import type { ControlStoreUnderTest } from './control-store.suite.ts'
+
+const ANN: Author = { who: 'ann', why: 'because' }
+
+const limited = (limit: number): UserOverride => ({
+  limits: { read: { '1h': limit } },
+  bypassGlobal: false,
+  shadow: false,
+  reason: '用户 }{ "x"',
+  expiresAt: null,
+})
+
+type Staged = [user: string, override: Versioned<UserOverride>]
+
+const staged = (users: readonly string[], version: number, limit = 1): Staged[] =>
+  users.map((user) => [user, { version, value: limited(limit) }])
+
+const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `user-${i}`)
+
+/** What every store must do with overrides that are put in force together. */
+export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>): void {
+  let under: ControlStoreUnderTest
+  let names = 0
+  beforeEach(async () => {
+    under = await open()
+  })
+  afterEach(() => under.close())
+
+  async function stage(overrides: readonly Staged[], name = `stage-${++names}`): Promise<string> {
+    for (let i = 0; i < overrides.length; i += 500) {
+      await under.store.stageOverrides(name, overrides.slice(i, i + 500))
+    }
+    return name
+  }
+
+  function use(name: string, count: number, base: number): Promise<Changed> {
+    const change: OverridesChange = { kind: 'overrides', staged: name, count, base, from: { a: {} }, to: { b: [] } }
+    return under.store.change(change, ANN, null)
+  }
+
+  const overrides = async () => (await under.other.readControl()).overrides
+  const limitOf = async (user: string) => (await overrides()).get(user)?.value.limits.read?.['1h']
+
+  describe('overrides that are staged', () => {
+    it('are not in force before they are put there', async () => {
+      await stage(staged(['alice'], 1))
+      expect(await under.other.readControl()).toMatchObject({ version: 0, overrides: new Map() })
+    })
+
+    it('take the place of all others together, with one entry of the audit and the versions that were given', async () => {
+      await under.store.change({ kind: 'override', user: 'bob', to: limited(7) }, ANN, null)
+      await under.store.change({ kind: 'override', user: 'eve', to: limited(8) }, ANN, null)
+      const wanted = [...staged(many(1200), 3), ...staged(['bob'], 1, 7)]
+      const changed = await use(await stage(wanted), 1201, 2)
+      const entry = { version: 3, what: 'overrides', subject: null, from: { a: {} }, to: { b: [] }, why: 'because' }
+      expect(changed).toMatchObject({ done: true, entry })
+      expect(await overrides()).toEqual(new Map(wanted))
+      expect(await under.other.readAudit(null, 1)).toMatchObject([entry])
+    })
+
+    it('of any user ids are kept apart', async () => {
+      const wanted = STRANGE_IDS.map((user, i): Staged => [user, { version: 1, value: limited(i) }])
+      await use(await stage(wanted), wanted.length, 0)
+      expect(await overrides()).toEqual(new Map(wanted))
+    })
+
+    it('may be none: then there are no overrides, and one can be set again', async () => {
+      await under.store.change({ kind: 'override', user: 'bob', to: limited(7) }, ANN, null)
+      expect(await use('nothing', 0, 1)).toMatchObject({ done: true })
+      expect(await overrides()).toEqual(new Map())
+      expect(await under.store.change({ kind: 'override', user: 'bob', to: limited(8) }, ANN, 0)).toMatchObject({
+        done: true,
+        entry: { version: 3, from: null },
+      })
+      expect(await limitOf('bob')).toBe(8)
+    })
+
+    it('are changed one by one afterwards, each under its version', async () => {
+      await use(await stage(staged(['alice', 'bob'], 1, 5)), 2, 0)
+      const change = (limit: number, expected: number) =>
+        under.store.change({ kind: 'override', user: 'alice', to: limited(limit) }, ANN, expected)
+      expect(await change(6, 0)).toEqual({ done: false, version: 1 })
+      expect(await change(6, 1)).toMatchObject({ done: true, entry: { version: 2, from: limited(5) } })
+      await under.store.change({ kind: 'override', user: 'bob', to: null }, ANN, 1)
+      expect(await overrides()).toEqual(new Map([['alice', { version: 2, value: limited(6) }]]))
+    })
+
+    it('are given up after any change that was made meanwhile, and used up by that', async () => {
+      await use(await stage(staged(['alice'], 1, 1)), 1, 0)
+      const name = await stage(staged(['alice'], 2, 2))
+      await under.other.change({ kind: 'token_created', id: 'x', to: {} }, ANN, null)
+      expect(await use(name, 1, 1)).toEqual({ done: false, version: 2 })
+      expect(await limitOf('alice')).toBe(1)
+      expect(await use(name, 1, 2)).toEqual({ done: false, version: 2 })
+      expect(await limitOf('alice')).toBe(1)
+    })
+
+    it('are not put in force if some are missing', async () => {
+      await use(await stage(staged(['alice'], 1, 1)), 1, 0)
+      expect(await use(await stage(staged(['bob'], 2)), 2, 1)).toEqual({ done: false, version: 1 })
+      expect(await use('never staged', 1, 1)).toEqual({ done: false, version: 1 })
+      expect([...(await overrides()).keys()]).toEqual(['alice'])
+    })
+
+    it('of two administrators at once are put in force one after the other or not at all', async () => {
+      const stores = [under.store, under.other]
+      const changes = await Promise.all(
+        Array.from({ length: 8 }, async (_, i) => {
+          const store = stores[i % 2] as typeof under.other
+          await store.stageOverrides(`by-${i}`, staged([`of-${i}`], 1, i))
+          return store.change(
+            { kind: 'overrides', staged: `by-${i}`, count: 1, base: 0, from: null, to: null },
+            ANN,
+            null,
+          )
+        }),
+      )
+      const won = changes.findIndex(({ done }) => done)
+      expect(changes.filter(({ done }) => done)).toHaveLength(1)
+      expect([...(await overrides()).keys()]).toEqual([`of-${won}`])
+    })
+
+    it('are followed by every process, which never has a mixture of two editions', async () => {
+      const users = many(1100)
+      await use(await stage(staged(users, 1, 1)), users.length, 0)
+      const follower = createChangeFollower({ store: under.other, observe: () => {}, pollMs: 1e9 })
+      const seen = new Set<string>()
+      follower.follow(({ overrides }: ControlState) => {
+        const limits = new Set([...overrides.values()].map(({ value }) => value.limits.read?.['1h']))
+        seen.add(`${overrides.size} of ${[...limits].join()}`)
+      })
+      try {
+        await follower.start()
+        let isDone = false
+        const following = (async () => {
+          while (!isDone) await follower.fresh().catch(() => {})
+        })()
+        for (let i = 2; i <= 6; i++) await use(await stage(staged(users, i, i)), users.length, i - 1)
+        isDone = true
+        await following
+        const last = await follower.fresh()
+        expect(last.version).toBe(6)
+        expect(last.overrides).toEqual(new Map(staged(users, 6, 6)))
+        for (const each of seen) expect(each).toMatch(/^1100 of \d$/)
+      } finally {
+        follower.close()
+      }
+    })
+  })
+}
