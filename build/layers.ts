@@ -79,8 +79,12 @@ const PARTS: Readonly<Record<string, Part>> = {
     files: [...DOMAIN, 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
   },
   'app/': { files: APP },
+  // Logs decided again: the arithmetic of the gateway without sockets and stores.
+  'replay/': {
+    files: [...DOMAIN, 'config/', 'routing/', 'auth/', 'gateway/', 'app/'],
+  },
   'workers/': { files: APP },
-  'cli/': { files: [...APP, 'workers/'] },
+  'cli/': { files: [...APP, 'workers/', 'replay/'] },
   'main.ts': { files: [...APP, 'workers/', 'cli/'] },
   'services/common/': { files: [...LIB, 'lib/openapi-schemas.ts'], libraries: SERVER },
   'services/music/': { files: SERVICE, libraries: SERVER },

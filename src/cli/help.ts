@@ -7,6 +7,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   check        read the configuration and tell every problem in it
   token        create, list and revoke gateway tokens
   explain      tell what would become of a request now, and why
+  replay       decide the requests of access logs again, under another configuration
   store        copy a store into another one
   schema       print the JSON Schema of the configuration
   drain        take a gateway that runs out of service, or back
@@ -65,6 +66,21 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
   --organisation  the organisation that the credential names (default: none)
   --json      the answer of GET /api/explain
 Exit code: 0, whatever the verdict; 1 where it cannot be given.`,
+  ],
+  [
+    'replay',
+    `Usage: tollgate replay --log FILE... [--format FORMAT] [--from TIME] [--to TIME]
+                       [--top N] [--json | --csv] [-c FILE]
+
+Decides the requests of access logs again under the configuration, by the arithmetic of the gateway: who would have been refused, how
+often and when first. Nothing is charged, and no store is opened. The counters begin empty.
+  --log       a file, gzip too, or - for the standard input; several files may follow it, in any order
+  --format    own (the log of a gateway), combined, nginx (the same) or envoy; default auto, by the first line of each file
+  --from, --to   only requests that came between, for example 2026-10-10T12:00:00Z
+  --top       rows of users and routes (default: 20 as text, else all)
+  --json, --csv   all of it as JSON, or the users as CSV
+Lines that cannot be read are counted, and the first ten are printed with file, line and reason.
+Exit code: 0 done, 1 with problems in the configuration or a file that cannot be read, 2 wrongly called.`,
   ],
   [
     'store',

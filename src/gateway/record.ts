@@ -75,6 +75,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     plan: plan?.name ?? null,
     organisation: settlement?.charge.organisation ?? null,
     refusedBy: settlement?.kind === 'refused' ? settlement.refusal : null,
+    decidedAt: settlement?.decision?.at ?? null,
     exempt,
     lenient,
     shadowed: settlement?.kind === 'shadowed',

@@ -241,6 +241,8 @@ export interface RequestDone {
   readonly organisation: string | null
   /** The limit that refused it; `null` if the quota did not. */
   readonly refusedBy: { readonly scope: string; readonly window: string } | null
+  /** The store's time of the decision of the quota, in milliseconds since the epoch; `null` if it did not decide. */
+  readonly decidedAt: number | null
   /** By what the caller is exempt from the quota; `null` if it is not. */
   readonly exempt: 'user' | 'address' | null
   /** Whether the quota refused it and it was let through all the same, uncharged. */

@@ -471,7 +471,7 @@ test('the line of a request has the plan of the caller, and by what it is exempt
   expect(exempt).toMatchObject({ exempt: 'address' })
 })
 
-test('the line of a request has the organisation whose limits it shares, and the limit that refused it', async () => {
+test('the line of a request has the organisation whose limits it shares, the limit that refused it, and when', async () => {
   const [plain, refused] = await lines([
     request(),
     request({
@@ -479,10 +479,12 @@ test('the line of a request has the organisation whose limits it shares, and the
       outcome: 'refused',
       error: 'quota_exceeded',
       refusedBy: { scope: 'Organisation', window: 'month' },
+      decidedAt: 1_795_000_000_123,
     }),
   ])
-  for (const field of ['organisation', 'scope', 'window']) expect(plain).not.toHaveProperty(field)
+  for (const field of ['organisation', 'scope', 'window', 'decidedAt']) expect(plain).not.toHaveProperty(field)
   expect(refused).toMatchObject({ organisation: 'acme "one"', scope: 'Organisation', window: 'month' })
+  expect(refused).toHaveProperty('decidedAt', 1_795_000_000_123)
 })
 
 test('windows that had started in the future are reported at once, and then together', async () => {

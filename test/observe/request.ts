@@ -16,6 +16,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     plan: null,
     organisation: null,
     refusedBy: null,
+    decidedAt: null,
     exempt: null,
     shadowed: false,
     replayed: false,

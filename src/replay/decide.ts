@@ -1,0 +1,130 @@
+import {
+  type Charge,
+  type CounterOf,
+  type Decision,
+  type Refund,
+  type ScopeName,
+  settleBatch,
+} from '../quota/charge.ts'
+import type { Counter } from '../quota/counter.ts'
+import type { Policy } from '../quota/policy.ts'
+import { violations } from '../quota/refusal.ts'
+import type { Reserve } from '../quota/reserve.ts'
+import type { Entry } from './entry.ts'
+import type { Journal } from './journal.ts'
+import type { Tariff, Tariffs, UnchargedReason } from './tariffs.ts'
+
+/** The limit that a refusal names. */
+export interface Refusing {
+  readonly scope: ScopeName
+  readonly window: string
+  readonly limit: number
+}
+
+/** Hears of each request, in the order in which they came. */
+export interface Listener {
+  charged(entry: Entry, tariff: Tariff): void
+  refused(entry: Entry, tariff: Tariff, by: Refusing): void
+  uncharged(entry: Entry, why: UnchargedReason): void
+}
+
+export interface DecideOptions {
+  readonly tariffs: Tariffs
+  readonly policy: Policy
+  /** What the policy asks about known users; `null` if no part is kept for them. */
+  readonly known: KnownByLog | null
+  readonly listener: Listener
+}
+
+/**
+ * Decides all requests again by the arithmetic of the gateway, on the clock of the log. The counters begin empty: what was used before
+ * the log begins is not in it.
+ */
+export function decideAll(journal: Journal, { tariffs, policy, known, listener }: DecideOptions): void {
+  const counterOf = createCounters()
+  /** Charges of which the response changes the amount, by their places in the journal. */
+  const open = new Map<number, Refund>()
+
+  function decide(entry: Entry, position: number): void {
+    const tariff = tariffs(entry)
+    if (tariff.kind === 'uncharged') {
+      listener.uncharged(entry, tariff.why)
+      return
+    }
+    known?.note(tariff.payer.user, entry.at)
+    const charge = chargeOf(tariff, policy)
+    const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, entry.at) as [Decision]
+    if (decision.accepted) {
+      listener.charged(entry, tariff)
+      const amount = tariff.cost - tariff.finalCost
+      if (amount !== 0) open.set(position, { charge, decision, amount })
+    } else listener.refused(entry, tariff, refusingOf(charge, decision))
+  }
+
+  function settle(position: number): void {
+    const refund = open.get(position)
+    if (refund === undefined) return
+    open.delete(position)
+    settleBatch({ refunds: [refund], charges: [] }, counterOf, 0)
+  }
+
+  journal.forEach(decide, settle)
+}
+
+function chargeOf({ payer, category, cost }: Tariff, policy: Policy): Charge {
+  const limits = policy.limitsFor(category, payer)
+  const organisation = limits.organisation === null ? null : payer.organisation
+  return { user: payer.user, organisation, category, cost, limits }
+}
+
+const TITLES = { Personal: 'personal', Organisation: 'organisation', Global: 'global' } as const
+
+function refusingOf(charge: Charge, decision: Decision): Refusing {
+  const [worst] = violations(charge, decision)
+  if (worst === undefined) throw new Error('a refusal without a limit')
+  const { scope, limit } = worst
+  return { scope: TITLES[scope], window: limit.window.name, limit: limit.limit }
+}
+
+function createCounters(): CounterOf {
+  const scopes: Record<ScopeName, Counters> = { personal: new Map(), organisation: new Map(), global: new Map() }
+  return (scope, id, category) => made(made(scopes[scope], category, newMap), id, newCounter)
+}
+
+type Counters = Map<string, Map<string, Counter>>
+
+const newMap = (): Map<string, Counter> => new Map()
+const newCounter = (): Counter => []
+
+function made<T>(map: Map<string, T>, key: string, make: () => T): T {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}
+
+/**
+ * Who is known, by the log alone: whose first request of it lies `knownAfterMs` back. The clock is that of the request that is decided.
+ */
+export class KnownByLog {
+  readonly #knownAfterMs: number
+  readonly #first = new Map<string, number>()
+  #now = 0
+
+  constructor({ knownAfterMs }: Pick<Reserve, 'knownAfterMs'>) {
+    this.#knownAfterMs = knownAfterMs
+  }
+
+  readonly isKnown = (user: string): boolean => {
+    const first = this.#first.get(user)
+    return first !== undefined && this.#now - first >= this.#knownAfterMs
+  }
+
+  /** A request of a user came. */
+  note(user: string, at: number): void {
+    this.#now = at
+    if (!this.#first.has(user)) this.#first.set(user, at)
+  }
+}

@@ -1,0 +1,48 @@
+/** What a line of an access log says of one request. */
+export interface Entry {
+  /** When the request came, in milliseconds since the epoch, with a fraction where the log has one. */
+  readonly at: number
+  /** When its response ended. */
+  readonly endedAt: number
+  readonly method: string
+  readonly target: EntryTarget
+  /** `null` if the log names none: then the address asks. */
+  readonly user: string | null
+  /** Of the client; `null` if the log has none. */
+  readonly address: string | null
+  readonly plan: string | null
+  readonly organisation: string | null
+  /** Tokens that it was to cost; `null` if the log has none. */
+  readonly cost: number | null
+  /** Tokens that it cost by its response; `null` if that is not known. */
+  readonly charged: number | null
+  /**
+   * - `passed` it was forwarded
+   * - `unreached` it was forwarded to nobody, and given back
+   * - `repeated` it repeated one that was charged, and was not charged
+   * - `exempt` its caller is never charged, by address
+   * - `refused` the quota refused it, or would have
+   */
+  readonly fate: 'passed' | 'unreached' | 'repeated' | 'exempt' | 'refused'
+}
+
+export type EntryTarget =
+  /** The rule that it matched, as that configuration has it. */
+  | { readonly kind: 'rule'; readonly text: string }
+  /** Path and query as the client sent them. */
+  | { readonly kind: 'path'; readonly text: string }
+
+/** What a line is, to whoever reads the log. */
+export type Reading =
+  | { readonly kind: 'request'; readonly entry: Entry }
+  /** A line of another kind, or a request that never came to the quota: why, in a few words. */
+  | { readonly kind: 'other'; readonly why: 'not a request' | 'refused before the quota' | 'no rule' }
+  /** What is wrong with it. */
+  | { readonly kind: 'unreadable'; readonly problem: string }
+
+/** Reads one line, without its end. */
+export type LineReader = (line: string) => Reading
+
+export function unreadable(problem: string): Reading {
+  return { kind: 'unreadable', problem }
+}

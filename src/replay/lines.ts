@@ -1,0 +1,83 @@
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { StringDecoder } from 'node:string_decoder'
+import { createGunzip } from 'node:zlib'
+
+/** Longest line that is read, in characters. No access log of a server has one. */
+const LONGEST_LINE = 65_536
+const CHUNK = 262_144
+
+/** Hears of each line that is not empty. @param number from 1 */
+export type OnLine = (line: string, number: number) => void
+
+/** Reads a file line by line, one that gzip has packed too. @param file `-` for the standard input. @throws Error that names the file */
+export async function readLines(file: string, onLine: OnLine): Promise<void> {
+  const bytes = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: CHUNK })
+  try {
+    await splitLines(bytes, onLine)
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
+async function splitLines(bytes: Readable, onLine: OnLine): Promise<void> {
+  const splitter = new Splitter(onLine)
+  await pipeline(bytes, unpacked, async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) splitter.add(chunk)
+  })
+  splitter.end()
+}
+
+/** What lies in the file, whether or not it is packed: its first bytes say so. */
+async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  const source = chunks[Symbol.asyncIterator]()
+  const first = await source.next()
+  if (first.done === true) return
+  const whole = rejoined(first.value, source)
+  if (first.value[0] !== 0x1f || first.value[1] !== 0x8b) return yield* whole
+  const gunzip = createGunzip({ chunkSize: CHUNK })
+  const packed = pipeline(whole, gunzip)
+  packed.catch(() => {})
+  yield* gunzip
+  await packed
+}
+
+async function* rejoined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+  yield first
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
+}
+
+/** Puts lines together that come in pieces. Of one that is too long only the beginning is kept, so that it cannot be read. */
+class Splitter {
+  readonly #onLine: OnLine
+  readonly #decoder = new StringDecoder('utf8')
+  #number = 0
+  #rest = ''
+
+  constructor(onLine: OnLine) {
+    this.#onLine = onLine
+  }
+
+  add(chunk: Buffer): void {
+    const text = this.#rest + this.#decoder.write(chunk)
+    let from = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+      this.#line(text.slice(from, end))
+      from = end + 1
+    }
+    const rest = text.slice(from)
+    this.#rest = rest.length > LONGEST_LINE ? rest.slice(0, LONGEST_LINE) : rest
+  }
+
+  end(): void {
+    const last = this.#rest + this.#decoder.end()
+    if (last !== '') this.#line(last)
+  }
+
+  #line(line: string): void {
+    this.#number++
+    const whole = line.endsWith('\r') ? line.slice(0, -1) : line
+    if (whole !== '') this.#onLine(whole.length > LONGEST_LINE ? whole.slice(0, LONGEST_LINE) : whole, this.#number)
+  }
+}

@@ -1,0 +1,77 @@
+import { isObject } from '../lib/json.ts'
+import { type Entry, type LineReader, type Reading, unreadable } from './entry.ts'
+
+/** Reads the log of a gateway: JSON lines, of which those with `"msg":"request"` are requests. */
+export const readOwnLine: LineReader = (line) => {
+  const seen = parsed(line)
+  if (seen === null) return unreadable('it is no JSON object')
+  if (seen.msg !== 'request') return NOT_A_REQUEST
+  const { time, durationMs = 0, method, route, decidedAt } = seen
+  if (typeof time !== 'number' || !(time > 0)) return unreadable('"time" is no moment in milliseconds')
+  if (typeof durationMs !== 'number' || !(durationMs >= 0)) return unreadable('"durationMs" is no duration')
+  if (typeof method !== 'string') return unreadable('"method" is no text')
+  const fate = fateOf(seen)
+  if (fate === null) return BEFORE_THE_QUOTA
+  if (typeof route !== 'string') return NO_RULE
+  // Older logs do not have the moment of the decision.
+  const at = typeof decidedAt === 'number' && decidedAt > 0 ? decidedAt : time - durationMs
+  return { kind: 'request', entry: entryOf(seen, { at, time, method, route, fate }) }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const NOT_A_REQUEST: Reading = { kind: 'other', why: 'not a request' }
+const BEFORE_THE_QUOTA: Reading = { kind: 'other', why: 'refused before the quota' }
+const NO_RULE: Reading = { kind: 'other', why: 'no rule' }
+
+function parsed(line: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** `null` for a request that was never charged, nor refused by the quota. */
+function fateOf({ outcome, error, shadowed, replayed, exempt, cost }: Fields): Entry['fate'] | null {
+  if (outcome === 'refused' || shadowed === true) return 'refused'
+  if (outcome === 'denied' || outcome === 'answered') return null
+  // The cost stands there from the moment before the charge on.
+  if (outcome === 'aborted' && cost === 0) return null
+  if (exempt === 'address') return 'exempt'
+  if (replayed === true) return 'repeated'
+  return outcome === 'failed' && error === 'upstream_unreachable' ? 'unreached' : 'passed'
+}
+
+interface Checked {
+  readonly at: number
+  readonly time: number
+  readonly method: string
+  readonly route: string
+  readonly fate: Entry['fate']
+}
+
+function entryOf(seen: Fields, { at, time, method, route, fate }: Checked): Entry {
+  return {
+    at,
+    endedAt: Math.max(at, time),
+    method,
+    target: { kind: 'rule', text: route },
+    user: textOf(seen.user),
+    address: null,
+    plan: textOf(seen.plan),
+    organisation: textOf(seen.organisation),
+    cost: tokensOf(seen.cost),
+    charged: tokensOf(seen.charged),
+    fate,
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+function tokensOf(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
+}

@@ -1,0 +1,151 @@
+import type { Logs } from './read-logs.ts'
+import { mostRefused, type Report, type Tally } from './report.ts'
+import { UNCHARGED, type UnchargedReason } from './tariffs.ts'
+
+/** A replay as text, JSON or CSV. */
+
+export interface Printed {
+  readonly logs: Logs
+  readonly report: Report
+  /** Rows of users and routes. */
+  readonly top: number
+}
+
+export function asText({ logs, report, top }: Printed): string {
+  const { total, users, routes, windows } = report
+  return [
+    ...linesRead(logs, report),
+    '',
+    `${total.refused} of ${total.requests} charged requests would have been refused (${percent(total.refused, total.requests)}), ${total.newlyRefused} of them were let through.`,
+    `${total.spared} would have been let through that were refused.`,
+    ...[...report.uncharged].map(([why, count]) => `${count} not charged: ${UNCHARGED[why]}.`),
+    ...section(
+      'By limit',
+      [...windows].sort(([, a], [, b]) => b - a).map(([name, count]) => [name, `${count}`]),
+    ),
+    ...tallySection('User', users, top),
+    ...tallySection('Route', routes, top),
+  ].join('\n')
+}
+
+function linesRead({ lines, unreadable, examples, others, journal }: Logs, { from, to }: Report): string[] {
+  const span = from === null || to === null ? '' : ` from ${moment(from)} to ${moment(to)}`
+  const left = [...others].map(([why, count]) => `${count} lines: ${why}.`)
+  const bad = examples.map(({ file, line, problem }) => `  ${file}:${line}: ${problem}`)
+  const more = unreadable > examples.length ? [`  and ${unreadable - examples.length} more`] : []
+  return [
+    `${lines} lines, ${journal.size} requests${span}.`,
+    ...left,
+    ...(unreadable > 0 ? [`${unreadable} lines cannot be read:`, ...bad, ...more] : []),
+  ]
+}
+
+function tallySection(title: string, tallies: ReadonlyMap<string, Tally>, top: number): string[] {
+  const refused = mostRefused(tallies)
+  const rows = refused
+    .slice(0, top)
+    .map(([name, tally]) => [
+      name,
+      `${tally.refused} of ${tally.requests}`,
+      `${tally.newlyRefused} new`,
+      tally.first === null
+        ? ''
+        : `first ${moment(tally.first.at)} by ${tally.first.scope} ${tally.first.category} ${tally.first.window} (${tally.first.limit})`,
+    ])
+  const rest = refused.length > top ? [[`and ${refused.length - top} more`]] : []
+  return section(title, [...rows, ...rest])
+}
+
+function section(title: string, rows: readonly (readonly string[])[]): string[] {
+  if (rows.length === 0) return []
+  const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
+  return [
+    '',
+    title,
+    ...rows.map(
+      (row) =>
+        `  ${row
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd()}`,
+    ),
+  ]
+}
+
+export function asJson({ logs, report, top }: Printed): string {
+  const { lines, unreadable, examples, others } = logs
+  const { total, users, routes, windows, uncharged, from, to } = report
+  return JSON.stringify(
+    {
+      lines,
+      requests: logs.journal.size,
+      unreadable: { count: unreadable, examples },
+      others: Object.fromEntries(others),
+      from: from === null ? null : moment(from),
+      to: to === null ? null : moment(to),
+      total: shown(total),
+      uncharged: Object.fromEntries(uncharged) as Partial<Record<UnchargedReason, number>>,
+      limits: [...windows].map(([name, refused]) => ({ limit: name, refused })),
+      users: mostRefused(users)
+        .slice(0, top)
+        .map(([user, tally]) => ({ user, ...shown(tally) })),
+      routes: mostRefused(routes)
+        .slice(0, top)
+        .map(([route, tally]) => ({ route, ...shown(tally) })),
+    },
+    null,
+    2,
+  )
+}
+
+function shown({ first, ...counts }: Tally) {
+  return { ...counts, first: first === null ? null : { ...first, at: moment(first.at) } }
+}
+
+const COLUMNS = [
+  'user',
+  'requests',
+  'refused',
+  'newlyRefused',
+  'spared',
+  'tokens',
+  'firstRefusedAt',
+  'scope',
+  'category',
+  'window',
+  'limit',
+]
+
+/** A row for each user who would have been refused. */
+export function asCsv({ report, top }: Printed): string {
+  const rows = mostRefused(report.users)
+    .slice(0, top)
+    .map(([user, { requests, refused, newlyRefused, spared, tokens, first }]) => [
+      user,
+      requests,
+      refused,
+      newlyRefused,
+      spared,
+      tokens,
+      first === null ? '' : moment(first.at),
+      first?.scope ?? '',
+      first?.category ?? '',
+      first?.window ?? '',
+      first?.limit ?? '',
+    ])
+  return [COLUMNS, ...rows].map((row) => row.map(csvCell).join(',')).join('\n')
+}
+
+/** A spreadsheet takes a text for a formula that begins so, and one that a quote goes before for a text. */
+function csvCell(value: string | number): string {
+  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '0 %' : `${((part / whole) * 100).toFixed(2)} %`
+}
+
+function moment(at: number): string {
+  return new Date(at).toISOString()
+}

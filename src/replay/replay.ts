@@ -1,0 +1,25 @@
+import { planRulesOf } from '../app/plan-rules.ts'
+import type { Config } from '../config/config.ts'
+import { resolve } from '../control/settings.ts'
+import { createPolicy } from '../quota/policy.ts'
+import { decideAll, KnownByLog, type Listener } from './decide.ts'
+import type { Journal } from './journal.ts'
+import { type Report, Reporter } from './report.ts'
+import { createTariffs } from './tariffs.ts'
+
+/** Decides the requests of a journal again, as a gateway with this configuration would, and empty counters at the beginning. */
+export async function replay(config: Config, journal: Journal): Promise<Report> {
+  const reporter = new Reporter()
+  await replayTo(config, journal, reporter)
+  return reporter.report()
+}
+
+/** The same for whoever wants to hear of each request. */
+export async function replayTo(config: Config, journal: Journal, listener: Listener): Promise<void> {
+  const { reserve } = config.quota
+  const known = reserve === undefined ? null : new KnownByLog(reserve)
+  const { settings } = resolve(config.quota, {})
+  // In mode `adaptive` the error rate of that time decided, which the log does not have.
+  const policy = createPolicy(settings, 1, undefined, known?.isKnown)
+  decideAll(journal, { tariffs: createTariffs(config, await planRulesOf(config)), policy, known, listener })
+}

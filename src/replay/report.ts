@@ -1,0 +1,115 @@
+import type { Listener, Refusing } from './decide.ts'
+import type { Entry } from './entry.ts'
+import type { Tariff, UnchargedReason } from './tariffs.ts'
+
+/** What would have been, for one user, one route or all. Moments are milliseconds since the epoch. */
+export interface Tally {
+  /** That were to be charged. */
+  requests: number
+  refused: number
+  /** Refused, and let through by the log. */
+  newlyRefused: number
+  /** Let through, and refused by the log. */
+  spared: number
+  /** Charged in the end. */
+  tokens: number
+  /** The first refusal; `null` without one. */
+  first: FirstRefusal | null
+}
+
+export interface FirstRefusal extends Refusing {
+  readonly at: number
+  readonly category: string
+}
+
+export interface Report {
+  readonly total: Tally
+  readonly users: ReadonlyMap<string, Tally>
+  readonly routes: ReadonlyMap<string, Tally>
+  /** Refusals by scope, category and window: `personal read 1h`. */
+  readonly windows: ReadonlyMap<string, number>
+  readonly uncharged: ReadonlyMap<UnchargedReason, number>
+  /** Of the first and the last request; `null` without any. */
+  readonly from: number | null
+  readonly to: number | null
+}
+
+/** Adds up what a replay hears. */
+export class Reporter implements Listener {
+  readonly #total = nothing()
+  readonly #users = new Map<string, Tally>()
+  readonly #routes = new Map<string, Tally>()
+  readonly #windows = new Map<string, number>()
+  readonly #uncharged = new Map<UnchargedReason, number>()
+  #from: number | null = null
+  #to: number | null = null
+
+  charged(entry: Entry, tariff: Tariff): void {
+    for (const tally of this.#tallies(entry, tariff)) {
+      tally.tokens += tariff.finalCost
+      if (entry.fate === 'refused') tally.spared++
+    }
+  }
+
+  refused(entry: Entry, tariff: Tariff, by: Refusing): void {
+    const { category } = tariff
+    addTo(this.#windows, `${by.scope} ${category} ${by.window}`)
+    for (const tally of this.#tallies(entry, tariff)) {
+      tally.refused++
+      if (entry.fate !== 'refused') tally.newlyRefused++
+      tally.first ??= { ...by, at: entry.at, category }
+    }
+  }
+
+  uncharged(entry: Entry, why: UnchargedReason): void {
+    this.#see(entry)
+    addTo(this.#uncharged, why)
+  }
+
+  report(): Report {
+    return {
+      total: this.#total,
+      users: this.#users,
+      routes: this.#routes,
+      windows: this.#windows,
+      uncharged: this.#uncharged,
+      from: this.#from,
+      to: this.#to,
+    }
+  }
+
+  #tallies(entry: Entry, { route, payer }: Tariff): readonly Tally[] {
+    this.#see(entry)
+    const all = [this.#total, tallyIn(this.#users, payer.user), tallyIn(this.#routes, route)]
+    for (const tally of all) tally.requests++
+    return all
+  }
+
+  #see({ at }: Entry): void {
+    this.#from ??= at
+    this.#to = at
+  }
+}
+
+function nothing(): Tally {
+  return { requests: 0, refused: 0, newlyRefused: 0, spared: 0, tokens: 0, first: null }
+}
+
+function tallyIn(tallies: Map<string, Tally>, name: string): Tally {
+  let tally = tallies.get(name)
+  if (tally === undefined) {
+    tally = nothing()
+    tallies.set(name, tally)
+  }
+  return tally
+}
+
+function addTo<T>(counts: Map<T, number>, key: T): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
+/** Those with refusals, most refusals first, then by name. */
+export function mostRefused(tallies: ReadonlyMap<string, Tally>): [string, Tally][] {
+  const refused = [...tallies].filter(([, tally]) => tally.refused > 0)
+  return refused.sort(([a, x], [b, y]) => y.refused - x.refused || (a < b ? -1 : 1))
+}

@@ -1,0 +1,92 @@
+import { type Entry, type LineReader, type Reading, unreadable } from './entry.ts'
+
+/** Reads what Apache and nginx call `combined`, and `common`: what follows the status is not looked at. */
+export const readCombinedLine: LineReader = (line) => {
+  const found = COMBINED.exec(line)
+  if (found === null) return unreadable('it is not: ADDRESS - USER [TIME] "REQUEST" STATUS')
+  const [, address = '', user, time = '', request = '', status] = found
+  const at = clfTime(time)
+  if (at === null) return unreadable(`"${time}" is no time like 10/Oct/2026:13:55:36 +0000`)
+  return requestOf(unescaped(request), {
+    at,
+    endedAt: at,
+    address,
+    user: user === '-' ? null : unescaped(user ?? ''),
+    status,
+  })
+}
+
+/** Reads the default format of Envoy. The client is the first address of X-Forwarded-For. */
+export const readEnvoyLine: LineReader = (line) => {
+  const found = ENVOY.exec(line)
+  if (found === null)
+    return unreadable('it is not: [TIME] "REQUEST" STATUS FLAGS BYTES BYTES DURATION TIME "X-FORWARDED-FOR"')
+  const [, time = '', request = '', status, duration = '', forwarded = ''] = found
+  const at = Date.parse(time)
+  if (Number.isNaN(at)) return unreadable(`"${time}" is no time like 2026-10-10T13:55:36.000Z`)
+  const first = forwarded.split(',', 1)[0]?.trim() ?? ''
+  const address = first === '-' || first === '' ? null : first
+  return requestOf(request, { at, endedAt: at + Number(duration), address, user: null, status })
+}
+
+/** The quoted request may hold quotes that a backslash goes before. */
+const COMBINED = /^(\S+) \S+ (.{1,512}?) \[([^\]]{1,64})\] "((?:[^"\\]|\\.)*)" (\d{3})(?= |$)/
+/** Newer formats have up to four details between the flags and the bytes. */
+const ENVOY = /^\[([^\]]{1,64})\] "([^"]*)" (\d{1,3}) \S+(?: (?:"[^"]*"|[^\s"]+)){0,4}? \d+ \d+ (\d+) \S+ "([^"]*)"/
+const REQUEST = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+)(?: HTTP\/[0-9.]+)?$/
+
+type Known = Pick<Entry, 'at' | 'endedAt' | 'address' | 'user'> & { readonly status: string | undefined }
+
+const BEFORE_THE_QUOTA: Reading = { kind: 'other', why: 'refused before the quota' }
+
+function requestOf(request: string, { status, ...known }: Known): Reading {
+  const [, method, target] = REQUEST.exec(request) ?? []
+  // Nonsense that a server has logged got 400, 408 or nothing at all.
+  if (method === undefined || target === undefined) return BEFORE_THE_QUOTA
+  const entry: Entry = {
+    ...known,
+    method,
+    target: { kind: 'path', text: target },
+    plan: null,
+    organisation: null,
+    cost: null,
+    charged: null,
+    fate: status === '429' ? 'refused' : 'passed',
+  }
+  return { kind: 'request', entry }
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const CLF_TIME = /^(\d{2})\/([A-Z][a-z]{2})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/
+
+/** A second of a log has many lines: the last one is remembered. */
+let lastTime = ''
+let lastAt: number | null = null
+
+function clfTime(text: string): number | null {
+  if (text !== lastTime) {
+    lastTime = text
+    lastAt = parseClfTime(text)
+  }
+  return lastAt
+}
+
+function parseClfTime(text: string): number | null {
+  const found = CLF_TIME.exec(text)
+  const month = MONTHS.indexOf(found?.[2] ?? '')
+  if (found === null || month < 0) return null
+  const [day, year, hour, minute, second, offsetHours, offsetMinutes] = [1, 3, 4, 5, 6, 8, 9].map((i) =>
+    Number(found[i]),
+  )
+  const local = Date.UTC(year as number, month, day, hour, minute, second)
+  const offsetMs = ((offsetHours as number) * 60 + (offsetMinutes as number)) * 60_000
+  return found[7] === '+' ? local - offsetMs : local + offsetMs
+}
+
+/** nginx writes a byte that does not print as `\xHH`, and so does Apache; both put a backslash before a quote. */
+function unescaped(text: string): string {
+  if (!text.includes('\\')) return text
+  return text.replace(/\\(?:x([0-9A-Fa-f]{2})|(.))/g, (_, hex, char) =>
+    hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)),
+  )
+}

@@ -1,0 +1,116 @@
+import { createAddressCallers } from '../auth/address-callers.ts'
+import type { Config } from '../config/config.ts'
+import { type Plan, type PlanRules, plan } from '../gateway/plan.ts'
+import type { Route } from '../gateway/snapshot.ts'
+import type { Payer } from '../quota/policy.ts'
+import type { Price } from '../routing/price.ts'
+import type { Entry } from './entry.ts'
+
+/** What a request of the log costs whom under a configuration. */
+export interface Tariff {
+  readonly kind: 'charge'
+  /** As the configuration writes it. */
+  readonly route: string
+  readonly category: string
+  /** Whole tokens, at least 1. */
+  readonly cost: number
+  /** What remains charged when the response has ended. */
+  readonly finalCost: number
+  readonly payer: Payer
+}
+
+/** Why nothing is charged. */
+export interface Uncharged {
+  readonly kind: 'uncharged'
+  readonly why: UnchargedReason
+}
+
+export const UNCHARGED = {
+  no_route: 'no route of the configuration matches',
+  not_charged: 'the route is public, or costs nothing',
+  exempt: 'the caller is exempt',
+  repeated: 'repetitions of a request that was charged',
+  no_caller: 'the log names no caller, and the route lets none in without a credential',
+} as const
+export type UnchargedReason = keyof typeof UNCHARGED
+
+export type Tariffs = (entry: Entry) => Tariff | Uncharged
+
+/** Paths whose route is remembered. */
+const MOST_REMEMBERED = 20_000
+
+/** What requests cost under a configuration. @param rules of the same configuration */
+export function createTariffs(config: Config, rules: PlanRules): Tariffs {
+  const routeOf = createRoutes(rules)
+  const exempt = new Set(config.quota.exempt?.users)
+  const ofAddress = createAddressCallers(config.auth.anonymous ?? { ipv4: 32, ipv6: 64, plan: null })
+  const givesBack = config.quota.refund === 'unreached'
+
+  function payerOf({ user, plan, organisation, address }: Entry, route: Route): Payer | null {
+    if (user !== null) return { user, plan, organisation }
+    return address !== null && route.anonymous ? ofAddress(address) : null
+  }
+
+  return (entry) => {
+    const route = routeOf(entry)
+    if (route === null) return uncharged('no_route')
+    if (route.tariff === null) return uncharged('not_charged')
+    const cost = costOf(route.tariff.price, entry)
+    if (cost === 0) return uncharged('not_charged')
+    const payer = payerOf(entry, route)
+    if (payer === null) return uncharged('no_caller')
+    if (exempt.has(payer.user) || (entry.fate === 'exempt' && config.quota.exempt !== undefined))
+      return uncharged('exempt')
+    if (entry.fate === 'repeated' && route.repetition !== null) return uncharged('repeated')
+    const finalCost = entry.fate === 'unreached' && givesBack ? 0 : finalCostOf(route, entry, cost)
+    return { kind: 'charge', route: route.match, category: route.tariff.category, cost, finalCost, payer }
+  }
+}
+
+function uncharged(why: UnchargedReason): Uncharged {
+  return { kind: 'uncharged', why }
+}
+
+/** Where requests go. One that the log names by its rule goes by the rule of the same text, or by a path as that rule has. */
+function createRoutes(rules: PlanRules): (entry: Entry) => Route | null {
+  const remembered = new Map<string, Route | null>()
+  return ({ method, target }) => {
+    const isRule = target.kind === 'rule'
+    const path = isRule ? target.text : (target.text.split('?', 1)[0] ?? '')
+    const key = `${method} ${path}`
+    let route = remembered.get(key)
+    if (route === undefined) {
+      if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+      const written = isRule ? pathOf(path) : target.text
+      route = written === null ? rules.unmatched : routeIn(plan(rules, lineOf(method, written)))
+      remembered.set(key, route)
+    }
+    return route
+  }
+}
+
+function lineOf(method: string, target: string) {
+  return { method, target, bodyBytes: 0, isUpgrade: false, isLastHop: false, preflight: null }
+}
+
+function routeIn(planned: Plan): Route | null {
+  return planned.kind === 'route' ? planned.route : null
+}
+
+/** A path that a rule has, as `/v1/items/:id` has `/v1/items/any`; `null` for the name of what matches no rule. */
+function pathOf(rule: string): string | null {
+  const at = rule.indexOf('/')
+  return at < 0 ? null : rule.slice(at).replace(/(?<=\/)(?::[^/]*|\*)(?=\/|$)/g, 'any')
+}
+
+/** What the log says, where the price depends on a body that the log does not have; without that the dearest. */
+function costOf(price: Price, { cost }: Entry): number {
+  if (price.kind === 'fixed') return price.cost
+  const values = [...price.values.values()]
+  return cost !== null && values.includes(cost) ? cost : Math.max(...values)
+}
+
+function finalCostOf({ settle }: Route, { charged }: Entry, cost: number): number {
+  if (settle === null || charged === null) return cost
+  return 'max' in settle.reading ? Math.min(charged, Math.max(settle.reading.max, cost)) : charged
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { replayLogs } from '../../src/cli/replay.ts'
+import { YAML } from '../admin/running.ts'
+import { wrongCall } from './wrong-call.ts'
+
+let folder: string
+let file: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-replay-'))
+  file = join(folder, 'tollgate.yaml')
+  writeFileSync(file, YAML)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => vi.restoreAllMocks())
+
+function lineOf(second: number, user: string, status = 200): string {
+  const time = `26/Nov/2026:10:${String(Math.floor(second / 60)).padStart(2, '0')}:${String(second % 60).padStart(2, '0')} +0000`
+  return `192.0.2.7 - ${user} [${time}] "POST /v1/music/upsert HTTP/1.1" ${status} 5 "-" "-"`
+}
+
+/** 15 tokens each, of 60 in an hour. */
+const lines = [...Array.from({ length: 6 }, (_, i) => lineOf(i, 'alice')), lineOf(7, '=cmd|x'), 'nonsense']
+
+async function replayed(...args: string[]): Promise<string> {
+  const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+  expect(await replayLogs(['-c', file, ...args])).toBe(0)
+  return String(log.mock.calls[0]?.[0])
+}
+
+function logOf(name: string, content: string | Buffer): string {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
+}
+
+describe('tollgate replay', () => {
+  test('says who would have been refused, how often and when first', async () => {
+    const text = await replayed('--log', logOf('a.log', lines.join('\n')))
+    expect(text).toContain('8 lines, 7 requests from 2026-11-26T10:00:00.000Z to 2026-11-26T10:00:07.000Z.')
+    expect(text).toContain('a.log:8: it is not: ADDRESS - USER [TIME] "REQUEST" STATUS')
+    expect(text).toContain('2 of 7 charged requests would have been refused (28.57 %)')
+    expect(text).toContain('alice  2 of 6  2 new  first 2026-11-26T10:00:04.000Z by personal write 1h (60)')
+  })
+
+  test('reads several files in any order, packed ones too', async () => {
+    const late = logOf('late.log.gz', gzipSync(lines.slice(3).join('\n')))
+    const early = logOf('early.log', lines.slice(0, 3).join('\n'))
+    const { requests, total } = JSON.parse(await replayed('--log', late, early, '--json'))
+    expect(requests).toBe(7)
+    expect(total).toMatchObject({
+      refused: 2,
+      first: { at: '2026-11-26T10:00:04.000Z', scope: 'personal', category: 'write', window: '1h', limit: 60 },
+    })
+  })
+
+  test('looks at the part of the log between two moments', async () => {
+    const path = logOf('part.log', lines.join('\n'))
+    const { total } = JSON.parse(
+      await replayed('--log', path, '--from', '2026-11-26T10:00:02Z', '--to', '2026-11-26T10:00:06Z', '--json'),
+    )
+    expect(total).toMatchObject({ requests: 4, refused: 0 })
+  })
+
+  test('writes a CSV in which no user is a formula', async () => {
+    const refused = Array.from({ length: 5 }, (_, i) => lineOf(i, '=cmd|x'))
+    const csv = await replayed('--log', logOf('csv.log', refused.join('\n')), '--csv')
+    expect(csv.split('\n')[1]).toBe("'=cmd|x,5,1,1,0,60,2026-11-26T10:00:04.000Z,personal,write,1h,60")
+  })
+
+  test('counts who would be let through that was refused', async () => {
+    const path = logOf('spared.log', [lineOf(0, 'alice', 429), lineOf(1, 'alice')].join('\n'))
+    expect(JSON.parse(await replayed('--log', path, '--json')).total).toMatchObject({ refused: 0, spared: 1 })
+  })
+
+  test.each([
+    [['--format', 'xml', '--log', 'x'], '--format takes auto, own, combined, nginx, envoy'],
+    [[], 'replay needs --log FILE'],
+    [['--log', 'x', '--json', '--csv'], '--json and --csv exclude each other'],
+    [['--log', 'x', '--from', 'yesterday'], '--from takes a time such as 2026-10-10T12:00:00Z'],
+    [['--log', 'x', '--top', '-1'], '--top takes a number up to 1000000'],
+  ])('called wrongly says how: %s', async (args, problem) => {
+    expect(await wrongCall(replayLogs(args.includes('-1') ? ['--log', 'x', '--top=-1'] : args))).toBe(problem)
+  })
+
+  test('a file that is not there is named', async () => {
+    await expect(replayLogs(['-c', file, '--log', join(folder, 'none.log')])).rejects.toThrow(/none\.log: ENOENT/)
+  })
+})

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, expect, test } from 'vitest'
+import { readLines } from '../../src/replay/lines.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-lines-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function linesOf(bytes: Buffer | string): Promise<[string, number][]> {
+  const file = join(folder, 'file')
+  writeFileSync(file, bytes)
+  const lines: [string, number][] = []
+  await readLines(file, (line, number) => lines.push([line, number]))
+  return lines
+}
+
+test('lines have their numbers in the file, empty ones too', async () => {
+  expect(await linesOf('a\n\nb\r\nc')).toEqual([
+    ['a', 1],
+    ['b', 3],
+    ['c', 4],
+  ])
+  expect(await linesOf('')).toEqual([])
+})
+
+test('letters of several bytes survive the bounds of pieces', async () => {
+  const line = 'é€ü'.repeat(50_000)
+  const many = Array.from({ length: 40 }, (_, i) => `${i}${line.slice(0, 20_000 + i)}𝄞`)
+  const read = await linesOf(many.join('\n'))
+  expect(read.every(([text], i) => text === many[i])).toBe(true)
+  expect(read).toHaveLength(40)
+})
+
+test('a file that gzip has packed is unpacked, several packed ones behind each other too', async () => {
+  const packed = Buffer.concat([gzipSync('a\nb\n'), gzipSync('c\n')])
+  expect((await linesOf(packed)).map(([text]) => text)).toEqual(['a', 'b', 'c'])
+})
+
+test('a packed file that is cut off is an error with its name', async () => {
+  await expect(linesOf(gzipSync('abc\n'.repeat(1000)).subarray(0, 25))).rejects.toThrow(join(folder, 'file'))
+})
+
+test('a file that is not there is an error with its name', async () => {
+  await expect(readLines(join(folder, 'none'), () => {})).rejects.toThrow(/none: ENOENT/)
+})
+
+test('of a line without an end only the beginning is kept', async () => {
+  const [[line] = ['']] = await linesOf(Buffer.alloc(3_000_000, 'x'))
+  expect(line.length).toBe(65_536)
+})

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import type { Entry } from '../../src/replay/entry.ts'
+import { readOwnLine } from '../../src/replay/own-log.ts'
+
+const LINE = {
+  level: 30,
+  time: 1_795_000_000_500,
+  requestId: 'r',
+  user: 'alice',
+  method: 'POST',
+  route: 'POST /v1/report',
+  category: 'write',
+  cost: 20,
+  charged: 7,
+  plan: 'team',
+  organisation: 'acme',
+  outcome: 'forwarded',
+  httpStatus: 200,
+  clientStatus: 200,
+  durationMs: 250.25,
+  msg: 'request',
+}
+const read = (changes: object) => readOwnLine(JSON.stringify({ ...LINE, ...changes }))
+const fateOf = (changes: object): Entry['fate'] | string => {
+  const reading = read(changes)
+  return reading.kind === 'request' ? reading.entry.fate : reading.kind === 'other' ? reading.why : reading.problem
+}
+
+describe('a line of a gateway', () => {
+  it('says when the request came, whose it was and what it cost', () => {
+    expect(read({})).toEqual({
+      kind: 'request',
+      entry: {
+        at: 1_795_000_000_249.75,
+        endedAt: 1_795_000_000_500,
+        method: 'POST',
+        target: { kind: 'rule', text: 'POST /v1/report' },
+        user: 'alice',
+        address: null,
+        plan: 'team',
+        organisation: 'acme',
+        cost: 20,
+        charged: 7,
+        fate: 'passed',
+      },
+    })
+  })
+
+  it.each<[string, object, string]>([
+    ['refused by the quota', { outcome: 'refused', httpStatus: null, error: 'quota_exceeded' }, 'refused'],
+    ['let through in shadow', { shadowed: true }, 'refused'],
+    ['that repeats a charged one', { replayed: true }, 'repeated'],
+    ['of an exempt address', { exempt: 'address' }, 'exempt'],
+    ['that reached nobody', { outcome: 'failed', httpStatus: 0, error: 'upstream_unreachable' }, 'unreached'],
+    ['that failed behind the upstream', { outcome: 'failed', httpStatus: 0, error: 'upstream_timeout' }, 'passed'],
+    ['that its client left behind', { outcome: 'aborted', httpStatus: null }, 'passed'],
+    [
+      'that its client left before the price',
+      { outcome: 'aborted', httpStatus: null, cost: 0 },
+      'refused before the quota',
+    ],
+    ['without a good credential', { outcome: 'denied', user: null, httpStatus: null }, 'refused before the quota'],
+    ['for the gateway itself', { outcome: 'answered', httpStatus: null }, 'refused before the quota'],
+    ['that no rule had', { route: null }, 'no rule'],
+  ])('%s is told apart', (_what, changes, fate) => expect(fateOf(changes)).toBe(fate))
+
+  it('of another kind is no request', () => {
+    expect(readOwnLine('{"level":30,"time":1,"msg":"listening"}')).toEqual({ kind: 'other', why: 'not a request' })
+  })
+
+  it.each([
+    ['{"level":30,"time"', 'it is no JSON object'],
+    ['[1]', 'it is no JSON object'],
+    ['{"msg":"request"}', '"time" is no moment in milliseconds'],
+    ['{"msg":"request","time":"now"}', '"time" is no moment in milliseconds'],
+    ['{"msg":"request","time":1,"durationMs":-1}', '"durationMs" is no duration'],
+    ['{"msg":"request","time":1,"outcome":"forwarded"}', '"method" is no text'],
+  ])('that is not whole is named: %s', (line, problem) => {
+    expect(readOwnLine(line)).toEqual({ kind: 'unreadable', problem })
+  })
+})

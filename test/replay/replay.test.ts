@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { createApp } from '../../src/app/app.ts'
+import { createLog } from '../../src/observe/log.ts'
+import { readLogs } from '../../src/replay/read-logs.ts'
+import { replay, replayTo } from '../../src/replay/replay.ts'
+import { startUpstream, understood, yaml } from '../e2e/harness.ts'
+import { bearer } from '../e2e/jwt.ts'
+
+/** What a gateway did is decided again, by its own log. */
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-replay-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const ALL = { format: 'auto', from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY } as const
+const rules = (personal: number, more = '') => `
+quota:
+  windows: { 1s: 1s, 3s: 3s, 1h: 1h }
+  baselines:
+    personal: { read: { 1s: 4, 3s: 10, 1h: ${personal} }, write: { 1s: 60, 3s: 150, 1h: 6000 } }
+    global: { read: { 1s: 18, 3s: 50, 1h: 4000 }, write: { 1s: 250, 3s: 700, 1h: 90000 } }
+  ${more}
+routes:
+  - { match: GET /items/:id, category: read, cost: 1 }
+  - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }
+  - { match: GET /health, public: true }`
+
+/** Numbers that look random and are the same each time. */
+function* numbers(): Generator<number, never> {
+  for (let seed = 7; ; seed = (seed * 48_271) % 2_147_483_647) yield seed
+}
+
+/** A gateway that writes its log. */
+async function record(
+  text: string,
+  traffic: (url: string) => Promise<void>,
+): Promise<{ file: string; refused: string[] }> {
+  const file = join(folder, `${Math.random()}.log`)
+  const log = createLog({ destination: file })
+  const refused: string[] = []
+  const { config, hash } = understood(text)
+  const app = await createApp({
+    config,
+    hash,
+    version: 'test',
+    observe(seen) {
+      log.observer(seen)
+      if (seen.type === 'request' && seen.outcome === 'refused')
+        refused.push(`${seen.user} ${seen.route} ${seen.decidedAt}`)
+    },
+  })
+  try {
+    await traffic((await app.start()).gateway)
+  } finally {
+    await app.stop()
+    await log.close()
+  }
+  return { file, refused }
+}
+
+async function refusedAgain(text: string, file: string): Promise<string[]> {
+  const { journal } = await readLogs([file], ALL)
+  const refused: string[] = []
+  await replayTo(understood(text).config, journal, {
+    charged: () => {},
+    uncharged: () => {},
+    refused: ({ at, user }, { route }) => refused.push(`${user} ${route} ${at}`),
+  })
+  return refused
+}
+
+test('random traffic is refused by the replay as the gateway refused it, to the request', async () => {
+  const next = numbers()
+  const random = (below: number): number => next.next().value % below
+  const upstream = await startUpstream((_seen, res) => {
+    res.setHeader('X-Tokens', String(random(60)))
+    res.end('ok')
+  })
+  const text = yaml(upstream.url, rules(20))
+  try {
+    const { file, refused } = await record(text, async (url) => {
+      for (let i = 0; i < 300; i++) {
+        const kind = random(8)
+        const path = kind === 0 ? '/health' : kind < 5 ? `/items/${random(9)}` : '/report'
+        const init = { method: path === '/report' ? 'POST' : 'GET', headers: bearer(`user-${random(4)}`) }
+        await (await fetch(`${url}${path}`, init)).text()
+        // What a response gives back is charged to the store with the next batch.
+        await sleep(3 + random(5))
+      }
+    })
+    expect(refused.length).toBeGreaterThan(20)
+    // A refusal that is repeated from memory has the moment of the first one.
+    expect((await refusedAgain(text, file)).sort()).toEqual(refused.toSorted())
+
+    const { journal } = await readLogs([file], ALL)
+    const { total } = await replay(understood(text).config, journal)
+    expect(total).toMatchObject({ refused: refused.length, newlyRefused: 0, spared: 0 })
+    const looser = await replay(understood(yaml(upstream.url, rules(1000))).config, journal)
+    expect(looser.total.spared).toBe(refused.length - looser.total.refused)
+    expect(looser.total.refused).toBeLessThan(refused.length)
+    const stricter = await replay(understood(yaml(upstream.url, rules(10))).config, journal)
+    expect(stricter.total.newlyRefused).toBeGreaterThan(0)
+  } finally {
+    await upstream.close()
+  }
+})

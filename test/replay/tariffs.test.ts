@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { planRulesOf } from '../../src/app/plan-rules.ts'
+import type { Entry } from '../../src/replay/entry.ts'
+import { createTariffs } from '../../src/replay/tariffs.ts'
+import { understood } from '../e2e/harness.ts'
+
+const YAML = `
+upstream: { url: "http://127.0.0.1:9" }
+store: "sqlite::memory:"
+auth: { gateway_tokens: true, anonymous: { by: address, plan: free } }
+quota:
+  refund: unreached
+  plans: { free: { personal: { read: { 1h: 5 } } }, pro: { personal: { read: { 1h: 50 } } } }
+  exempt: { users: [monitor], addresses: [10.0.0.0/8] }
+routes:
+  - { match: GET /items/:id, category: read, cost: 2, anonymous: true }
+  - { match: GET /items/all, category: read, cost: 9, anonymous: false }
+  - { match: POST /files/*, category: write, cost: 3, anonymous: false }
+  - { match: GET /health, public: true }
+  - { match: POST /charge, category: write, cost: { body: id, values: { 1: 10, 2: 25 } } }
+  - { match: POST /report, category: write, cost: 20, settle: { header: X-Tokens, max: 50 } }
+  - { match: POST /ticket, category: write, cost: 5, idempotency: { header: Idempotency-Key, for: 1h, replays: 3 } }
+`
+const { config } = understood(YAML)
+const tariffs = createTariffs(config, await planRulesOf(config))
+
+const BASE: Entry = {
+  at: 1,
+  endedAt: 2,
+  method: 'GET',
+  target: { kind: 'path', text: '/items/7?full=1' },
+  user: 'alice',
+  address: null,
+  plan: null,
+  organisation: null,
+  cost: null,
+  charged: null,
+  fate: 'passed',
+}
+const rule = (text: string) => ({ method: text.split(' ')[0] ?? '', target: { kind: 'rule' as const, text } })
+const priced = (changes: Partial<Entry>) => {
+  const tariff = tariffs({ ...BASE, ...changes })
+  return tariff.kind === 'uncharged' ? tariff.why : [tariff.route, tariff.cost, tariff.finalCost]
+}
+
+describe('what a request of the log costs under the configuration', () => {
+  it.each<[string, Partial<Entry>, unknown]>([
+    ['by its path', {}, ['GET /items/:id', 2, 2]],
+    ['by the more specific rule', { target: { kind: 'path', text: '/items/all' } }, ['GET /items/all', 9, 9]],
+    ['by the rule that the log names', rule('GET /items/:what'), ['GET /items/:id', 2, 2]],
+    ['by a rule for any rest', rule('POST /files/*'), ['POST /files/*', 3, 3]],
+    ['nothing where no route matches', rule('unmatched'), 'no_route'],
+    ['nothing on a public route', rule('GET /health'), 'not_charged'],
+    ['what the log says, where a body decides', { ...rule('POST /charge'), cost: 10 }, ['POST /charge', 10, 10]],
+    ['the dearest, where nobody knows the body', rule('POST /charge'), ['POST /charge', 25, 25]],
+    ['the dearest, where the price is another one now', { ...rule('POST /charge'), cost: 3 }, ['POST /charge', 25, 25]],
+    ['what its response said', { ...rule('POST /report'), charged: 7 }, ['POST /report', 20, 7]],
+    ['no more than settle.max', { ...rule('POST /report'), charged: 70 }, ['POST /report', 20, 50]],
+    ['nothing if it reached nobody', { fate: 'unreached' }, ['GET /items/:id', 2, 0]],
+    ['nothing as a repetition', { ...rule('POST /ticket'), fate: 'repeated' }, 'repeated'],
+    ['its price as a repetition where no key counts', { fate: 'repeated' }, ['GET /items/:id', 2, 2]],
+    ['nothing for an exempt user', { user: 'monitor' }, 'exempt'],
+    ['nothing for an exempt address', { fate: 'exempt' }, 'exempt'],
+    ['nothing without a caller', { ...rule('POST /files/*'), user: null, address: '192.0.2.7' }, 'no_caller'],
+    ['nothing without any name', { user: null }, 'no_caller'],
+  ])('%s', (_what, changes, expected) => expect(priced(changes)).toEqual(expected))
+
+  it('is paid by the address where the route lets it in', () => {
+    expect(tariffs({ ...BASE, user: null, address: '192.0.2.7' })).toMatchObject({
+      payer: { user: 'address:192.0.2.7', plan: 'free', organisation: null },
+    })
+  })
+})
