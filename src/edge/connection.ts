@@ -7,7 +7,7 @@ import { type Denial, STATUS_OF } from '../errors.ts'
 import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
 import { isStopped, stopAtNextHead } from '../node/parser-stop.ts'
-import { holdPausedRecords, readReleased } from '../node/paused-records.ts'
+import { holdPausedRecords, readOn, readReleased } from '../node/paused-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { type Asked, askedBy, type Presentation, presented } from '../respond/presentation.ts'
 import { closeLater, hangUp, readToNowhere } from '../respond/raw.ts'
@@ -395,7 +395,7 @@ export class ClientConnection implements ClientPeer {
 
   /** Reads on if no other reason is left. */
   #readOn(why: Hold): void {
-    if (this.#holds.delete(why) && this.#holds.size === 0) this.#socket.resume()
+    if (this.#holds.delete(why) && this.#holds.size === 0) readOn(this.#socket)
   }
 
   /** What nobody looks at is read once a turn, and of an address that sends too much of it once a second. */

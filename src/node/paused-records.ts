@@ -19,6 +19,16 @@ export function holdPausedRecords(socket: Socket): void {
 }
 
 /**
+ * Reads a connection on, unless Node itself does not read it, because responses wait there to be taken: Node goes on by itself then.
+ *
+ * Node would pause a connection again that is resumed meanwhile, but none that has a listener of its own. The next record of that one would
+ * end the process (26.10, `lib/_http_server.js`, `socketOnData`).
+ */
+export function readOn(socket: Socket): void {
+  if ((socket as { _paused?: boolean })._paused !== true) socket.resume()
+}
+
+/**
  * Reads a connection to nowhere that Node's server has let go of, as by a CONNECT.
  *
  * The stream of one by TLS still waits for the bytes that the parser has had, and asks for no more when it is resumed (26.10). Nobody

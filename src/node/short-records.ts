@@ -28,6 +28,10 @@ export interface RecordRules {
  * worked through in any case. So the other connections of the address rest: theirs would follow in the same turn.
  *
  * Node's parser reads the native socket itself, and calls `_unrefTimer` of the socket for each read. A method of the socket's own hides it.
+ * Once somebody listens to the data of the socket, its stream reads, and makes the same call before it takes the record. A socket that is
+ * destroyed within it ends the process, so that is done a turn later. What a record has brought is known when the stream has handed it
+ * over: one that is paused keeps it. When many wait there, no more is read until the stream goes on.
+ *
  * New keys are seen by the event `keylog`, whose secrets are dropped. Bodies and tunnels have rules of their own.
  */
 export function boundRecords(server: Server, { isProxy = () => false, onFlood = () => {} }: RecordRules): void {
@@ -66,9 +70,13 @@ interface Inner {
 interface Secure extends TLSSocket, Inner {
   readonly _handle: Handle | null
   readonly _parent: Socket
-  readonly parser?: { readonly incoming: IncomingMessage | null } | null
+  /** It is consumed while the parser reads the native socket, and not any more once the stream does. */
+  readonly parser?: { readonly incoming: IncomingMessage | null; readonly _consumed: boolean } | null
   _unrefTimer(): void
 }
+
+/** Why a connection is not read: its address rests, many records wait in its stream, or it is ended in the next turn. */
+type Stop = 'rest' | 'full' | 'end'
 
 /** A connection from its first byte on. The handle below TLS is stopped; the one above still says that it reads. */
 class Connection {
@@ -76,10 +84,13 @@ class Connection {
   readonly peer: string
   readonly #raw: Socket & Inner
   readonly #onFlood: (connection: Connection) => void
+  readonly #stops = new Set<Stop>()
   #socket: Secure | null = null
-  #isEnded = false
   #bytes = 0
   #reads = 0
+  #isByStream = false
+  /** Short records that wait in the stream. */
+  #waiting = 0
   /** The last request of which the head has come. */
   #request: IncomingMessage | null = null
   #keys = 0
@@ -98,9 +109,13 @@ class Connection {
     this.#socket = socket
     const refresh = socket._unrefTimer
     socket._unrefTimer = () => {
-      this.#countRead(socket)
+      this.#onRead(socket)
       refresh.call(socket)
     }
+    socket.on('resume', () => {
+      // What waits goes on behind this event, unless somebody pauses it again.
+      if (this.#waiting > 0) setImmediate(() => socket.isPaused() || this.#goOn())
+    })
     socket.on('keylog', (line: Buffer) => {
       if (line.includes('CLIENT_TRAFFIC_SECRET_N')) this.#countKey()
     })
@@ -108,21 +123,46 @@ class Connection {
 
   /** One that rests begins anew. */
   rest(): void {
-    this.#raw._handle?.readStop()
+    this.#stop('rest')
     clearTimeout(this.#restTimer)
     const restMs = SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS)
-    this.#restTimer = setTimeout(() => this.#goOn(), restMs).unref()
+    this.#restTimer = setTimeout(() => this.#start('rest'), restMs).unref()
   }
 
-  #goOn(): void {
+  #stop(why: Stop): void {
+    this.#stops.add(why)
+    this.#raw._handle?.readStop()
+  }
+
+  #start(why: Stop): void {
+    if (!this.#stops.delete(why) || this.#stops.size > 0) return
     if (this.#socket?._handle?.reading !== false) this.#raw._handle?.readStart()
   }
 
+  #goOn(): void {
+    this.#waiting = 0
+    this.#start('full')
+  }
+
   /** It is called for each write, too, which brings no bytes. */
-  #countRead({ bytesRead, parser }: Secure): void {
-    const bytes = bytesRead - this.#bytes
+  #onRead(socket: Secure): void {
+    const bytes = socket.bytesRead - this.#bytes
     if (bytes === 0) return
-    this.#bytes = bytesRead
+    this.#bytes = socket.bytesRead
+    if (socket.parser?._consumed !== false) this.#countRead(socket, bytes)
+    else if (!this.#isByStream) this.#readByStream(socket)
+    else if (socket.readableLength > 0 && bytes < LONG_READ && ++this.#waiting > MAX_READS) this.#stop('full')
+  }
+
+  /** Node's own listener comes first: this one hears of a piece when the parser has had it. */
+  #readByStream(socket: Secure): void {
+    this.#isByStream = true
+    this.#reads = 0
+    socket.on('data', (piece: Buffer) => this.#countRead(socket, piece.length))
+  }
+
+  /** @param bytes that the parser has just had */
+  #countRead({ parser }: Secure, bytes: number): void {
     const request = parser?.incoming ?? null
     const isWithinHead = request === this.#request && (request === null || request.complete)
     this.#request = request
@@ -141,9 +181,9 @@ class Connection {
   }
 
   #end(): void {
-    if (this.#isEnded) return
-    this.#isEnded = true
-    this.#socket?.destroy()
+    if (this.#stops.has('end')) return
+    this.#stop('end')
+    setImmediate(() => this.#socket?.destroy())
     this.#onFlood(this)
   }
 }

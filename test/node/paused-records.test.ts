@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 import { expect, it } from 'vitest'
-import { holdPausedRecords } from '../../src/node/paused-records.ts'
+import { holdPausedRecords, readOn } from '../../src/node/paused-records.ts'
 import { statusesIn } from '../e2e/raw.ts'
 import { testCertificate } from '../forward/certificate.ts'
 
@@ -56,4 +56,38 @@ async function exchange(onRequest: (socket: tls.TLSSocket) => void): Promise<Out
 it('uploads by TLS arrive whole while responses wait before them, which Node refuses otherwise', async () => {
   expect(await exchange(holdPausedRecords)).toEqual({ statuses: Array(UPLOADS + 1).fill(200), errors: [] })
   expect((await exchange(() => {})).errors).toContain('HPE_PAUSED')
+})
+
+it('a connection by TLS is not read on while Node waits for its responses to be taken', async () => {
+  const held: ServerResponse[] = []
+  let served = 0
+  const { cert, key } = testCertificate()
+  const server = https.createServer({ cert, key }, (req, res) => {
+    holdPausedRecords(req.socket)
+    if (served++ === 0) held.push(res)
+    else res.end('x'.repeat(1000))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = tls.connect({ port: (server.address() as AddressInfo).port, rejectUnauthorized: false })
+  client.on('error', () => {}).resume()
+  const get = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+  client.write(get)
+  await expect.poll(() => held.length, { timeout: 20_000 }).toBe(1)
+  const [first] = held as [ServerResponse]
+  const { socket } = first.req
+  while (!socket.isPaused()) {
+    client.write(get)
+    await once(server, 'request')
+  }
+  client.write(get)
+  await expect.poll(() => socket.readableLength, { timeout: 20_000 }).toBe(get.length)
+  const before = served
+  readOn(socket)
+  client.write(get)
+  await expect.poll(() => socket.readableLength, { timeout: 20_000 }).toBe(2 * get.length)
+  first.end()
+  await expect.poll(() => served, { timeout: 20_000 }).toBe(before + 2)
+  client.destroy()
+  server.close()
 })
