@@ -1,6 +1,7 @@
 import { amountOf, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
 import type { Once } from '../../src/quota/once.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
+import type { EndOf } from './calendars.ts'
 import type { CounterName } from './stored.ts'
 
 /** The run of a window that was charged last. */
@@ -37,6 +38,11 @@ const LINGER_MS = 60_000
 export class Books {
   readonly #counters = new Map<string, Run[]>()
   readonly #paid = new Map<string, Paid>()
+  readonly #endOf: EndOf
+
+  constructor(endOf: EndOf) {
+    this.#endOf = endOf
+  }
 
   /** The charge that is remembered by a key. */
   paid(key: string): Paid | undefined {
@@ -104,8 +110,8 @@ export class Books {
     const latest = once?.kind === 'replayed' ? once.since : Number.POSITIVE_INFINITY
     let isWhole = true
     windowsOf(refund.charge).forEach(({ name, window }, i) => {
-      const run = this.running(name, at).find(
-        (each) => each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
+      const run = this.#all(name).find(
+        (each) => isKept(each, at) && each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
       )
       if (run !== undefined && run.startedAt <= latest) run.used = Math.max(0, run.used - amount)
       else if (window.seconds === seconds) isWhole = false
@@ -138,23 +144,27 @@ export class Books {
     for (const [key, runs] of this.#counters) {
       const [scope, id, category] = JSON.parse(key)
       const known = runs.filter((run) => {
-        if (!run.isPerhapsGone || at >= endOf(run)) return true
+        if (!run.isPerhapsGone || at >= this.#ends(run)) return true
         run.isPerhapsGone = false
         return holds({ scope, id, category }, run)
       })
-      for (const run of known) if (at >= endOf(run)) run.isPerhapsGone = true
+      for (const run of known) if (at >= this.#ends(run)) run.isPerhapsGone = true
       this.#counters.set(key, known)
     }
   }
 
   running(name: CounterName, at: number): Run[] {
-    return this.#all(name).filter((run) => at < endOf(run))
+    return this.#all(name).filter((run) => at < this.#ends(run))
   }
 
   /** When the next run of a window ends, of those that run. */
   nextEnd(at: number): number {
-    const ends = [...this.#counters.values()].flat().map(endOf)
+    const ends = [...this.#counters.values()].flat().map((run) => this.#ends(run))
     return Math.min(...ends.filter((end) => at < end))
+  }
+
+  #ends({ seconds, startedAt }: Run): number {
+    return this.#endOf(seconds, startedAt)
   }
 
   #all({ scope, id, category }: CounterName): Run[] {
@@ -181,7 +191,7 @@ export class Books {
   #runAt(name: CounterName, seconds: number, at: number): Run {
     const all = this.#all(name)
     const known = all.findIndex((run) => run.seconds === seconds)
-    if (known !== -1 && at < endOf(all[known] as Run)) return all[known] as Run
+    if (known !== -1 && at < this.#ends(all[known] as Run)) return all[known] as Run
     const run = { seconds, startedAt: at, used: 0, isPerhapsGone: false }
     if (known === -1) all.push(run)
     else all[known] = run
@@ -209,6 +219,7 @@ function endsOf({ since }: Pick<Paid, 'since'>, { forMs }: Once): number {
   return since + forMs + LINGER_MS
 }
 
-function endOf({ startedAt, seconds }: Run): number {
-  return startedAt + seconds * 1000
+/** A store holds a run of a calendar for as long as any of its periods lasts. A clock that is set back finds it again. */
+function isKept({ startedAt, seconds }: Run, at: number): boolean {
+  return at < startedAt + seconds * 1000
 }

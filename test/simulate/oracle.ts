@@ -9,6 +9,7 @@ import {
 } from '../../src/quota/charge.ts'
 import type { Limit } from '../../src/quota/window.ts'
 import { Books, type Paid } from './books.ts'
+import type { EndOf } from './calendars.ts'
 import type { Execution } from './redis.ts'
 import type { CounterName, Stored } from './stored.ts'
 import type { Actor, World } from './world.ts'
@@ -68,6 +69,8 @@ export const NOTHING_COUNTED = {
   batches: 0,
   repeats: 0,
   stale: 0,
+  anew: 0,
+  plans: 0,
   lost: 0,
 }
 export type Count = typeof NOTHING_COUNTED
@@ -82,6 +85,8 @@ export interface OracleOptions {
   readonly share: number
   /** A window that does not end during a simulation, in seconds: only there a sum over all charges is a simple one. */
   readonly longWindow: number
+  /** When runs end. */
+  readonly endOf: EndOf
 }
 
 /**
@@ -92,7 +97,7 @@ export class Oracle {
   readonly count: Count = { ...NOTHING_COUNTED }
   readonly #world: World
   readonly #options: OracleOptions
-  readonly #books = new Books()
+  readonly #books: Books
   readonly #stories = new Map<number, Story>()
   readonly #sent = new Map<string, Map<number, Batch>>()
   readonly #uncertain = new Set<Batch>()
@@ -106,6 +111,7 @@ export class Oracle {
   constructor(options: OracleOptions) {
     this.#world = options.world
     this.#options = options
+    this.#books = new Books(options.endOf)
   }
 
   asks(order: Order, gateway: Gateway): void {
@@ -223,7 +229,8 @@ export class Oracle {
     const before = applied.get(batch.sequence)
     const last = Math.max(0, ...applied.keys())
     const isError = reply[0] === '-'.charCodeAt(0)
-    if (isError) this.#refusedWhole(batch, last, refuses, reply)
+    if (isError && isOutside(reply)) this.#toBeMadeAnew(batch, args, at, last)
+    else if (isError) this.#refusedWhole(batch, last, refuses, reply)
     else if (before !== undefined) this.#repeated(batch, before, reply, last)
     else if (batch.sequence < last) this.#world.fail(`${nameOf(batch)} was applied after ${last}`)
     else applied.set(batch.sequence, { decisions: this.#apply(batch, at), reply })
@@ -236,6 +243,15 @@ export class Oracle {
       if (batch !== undefined && this.#options.stored.isFor(instance, keys)) return batch
     }
     throw new Error('a script ran for a batch that nobody sent')
+  }
+
+  /** The script was given periods of calendars that the clock of the store is not in. */
+  #toBeMadeAnew(batch: Batch, args: readonly string[], at: number, last: number): void {
+    this.count.anew++
+    this.#world.tell(`redis is not in the periods of ${nameOf(batch)}`)
+    const { c: periods = [] } = JSON.parse(String(args[2])) as { c?: [number, number, number, number][] }
+    const isInAll = periods.every(([, , from, to]) => from <= at && at < to)
+    if (batch.sequence <= last || isInAll) this.#world.fail(`${nameOf(batch)} was refused for its periods`)
   }
 
   #refusedWhole(batch: Batch, last: number, refuses: boolean, reply: Buffer): void {
@@ -305,7 +321,7 @@ export class Oracle {
     for (const name of this.#options.counters) {
       const stored = this.#options.stored
         .counter(name, values)
-        .filter((entry) => at < entry.startedAt + entry.seconds * 1000)
+        .filter(({ seconds, startedAt }) => at < this.#options.endOf(seconds, startedAt))
         .map(({ seconds, startedAt, used }) => `${seconds}s from ${startedAt}: ${used}`)
       const expected = this.#books.running(name, at).map((run) => `${run.seconds}s from ${run.startedAt}: ${run.used}`)
       if (!same(stored.sort(), expected.sort())) {
@@ -404,6 +420,10 @@ function isLost(story: Story): boolean {
 function startOf({ order, local }: Story, scope: ScopeName, seconds: number): number | undefined {
   const i = order.limits[scope]?.findIndex(({ window }) => window.seconds === seconds) ?? -1
   return local?.[scope]?.[i]?.startedAt
+}
+
+function isOutside(reply: Buffer): boolean {
+  return reply.toString('latin1', 1, 40).includes('CALENDAR ')
 }
 
 function nameOf({ instance, sequence }: Batch): string {

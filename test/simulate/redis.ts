@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Connection, Network, Server } from './network.ts'
 import type { ScriptRunner } from './real-redis.ts'
 import { decodeCommands, decodeStrings } from './resp.ts'
-import { createActor, EPOCH } from './world.ts'
+import { createActor } from './world.ts'
 
 /** One run of a script, as it was seen from outside. */
 export interface Execution {
@@ -51,7 +51,8 @@ export class SimulatedRedis implements Server {
   }
 
   get now(): number {
-    return Math.floor(EPOCH + this.#options.network.world.now + this.clockOffsetMs)
+    const { epoch, now } = this.#options.network.world
+    return Math.floor(epoch + now + this.clockOffsetMs)
   }
 
   async receive(connection: Connection, bytes: Buffer): Promise<void> {
@@ -126,7 +127,7 @@ export class SimulatedRedis implements Server {
     const keys = rest.slice(0, Number(count))
     const args = rest.slice(Number(count))
     this.clockOffsetMs += leap(this.now)
-    const timeUs = Math.floor((EPOCH + network.world.now + this.clockOffsetMs) * 1000)
+    const timeUs = Math.floor((network.world.epoch + network.world.now + this.clockOffsetMs) * 1000)
     const { reply, before, values } = await runner.run({ lua, keys, args, timeUs, refusal: this.refusal, read })
     executed({
       keys: keys.map(String),

@@ -7,6 +7,7 @@ import { StoreError } from '../../src/quota/quota-store.ts'
 import type { Limit, Window } from '../../src/quota/window.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { endsBy, worldTimeOf } from './calendars.ts'
 import { ALL_ARRIVES, type Fates, Network } from './network.ts'
 import { type Count, type Gateway, Oracle, type Order } from './oracle.ts'
 import { createRandom, type Random } from './random.ts'
@@ -33,6 +34,7 @@ const BOUND_MS = 4 * DEADLINE_MS + 5
 const USERS = ['alice', 'read:alice', 'Zoë {x}']
 /** One has the name of a user. */
 const ORGANISATIONS = ['acme', 'alice']
+const PLANS = 3
 const CATEGORIES = ['read', 'write']
 const COUNTERS: readonly CounterName[] = CATEGORIES.flatMap((category) => [
   { scope: 'global' as const, id: '', category },
@@ -59,6 +61,7 @@ type Mishap =
   | 'clock of a gateway'
   | 'clock of redis'
   | 'limits'
+  | 'plan'
   | 'pause redis'
   | 'restart redis'
   | 'flush scripts'
@@ -67,6 +70,7 @@ type Mishap =
 const HARMLESS: Partial<Record<Mishap, number>> = {
   close: 1,
   limits: 2,
+  plan: 2,
   'flush scripts': 1,
   'clock of a gateway': 1,
   'clock of redis': 3,
@@ -81,6 +85,7 @@ const HARMFUL: Record<Mishap, number> = {
   'clock of a gateway': 1,
   'clock of redis': 3,
   limits: 2,
+  plan: 2,
   'pause redis': 2,
   'restart redis': 2,
   'flush scripts': 1,
@@ -110,8 +115,10 @@ function weatherOf(random: Random): Weather {
 /** Runs one world. The same seed gives the same trace. */
 export async function simulate(seed: number, runner: ScriptRunner): Promise<Outcome> {
   await runner.clear()
-  const world = new World(createRandom(seed))
-  const simulation = new Simulation(world, runner)
+  const random = createRandom(seed)
+  const { epoch, windows } = worldTimeOf(random)
+  const world = new World(random, epoch)
+  const simulation = new Simulation(world, runner, windows)
   const failure = await simulation.run().then(
     () => null,
     (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
@@ -126,9 +133,12 @@ interface Place {
   readonly name: string
   starts: number
   gateway: Running | null
-  /** Limits in force there: places hear of changes at different times. */
-  limits: Limits
+  /** In force there: places hear of changes at different times. */
+  setting: Setting
 }
+
+/** The limits of each plan. */
+type Setting = readonly Limits[]
 
 interface Running extends Gateway {
   readonly ledger: Ledger
@@ -143,21 +153,23 @@ class Simulation {
   readonly #redis: SimulatedRedis
   readonly #weather: Weather
   readonly #places: Place[]
-  readonly #settings: readonly Limits[]
+  readonly #settings: readonly Setting[]
   readonly #users: readonly string[]
+  /** The plan of each user, by its number. */
+  readonly #plans = new Map<string, number>()
   readonly #share: number
   readonly #chargeEveryMs: number
   readonly #roughMs: number
   #orders = 0
 
-  constructor(world: World, runner: ScriptRunner) {
+  constructor(world: World, runner: ScriptRunner, calendars: readonly Window[]) {
     this.#world = world
     const random = world.random
     this.#random = random
     this.#weather = weatherOf(random)
     this.#users = USERS.slice(0, random.integer(1, USERS.length))
     this.#share = random.pick([0, 0, 0.1, 0.5])
-    this.#settings = Array.from({ length: random.integer(1, 4) }, () => limitsOf(random))
+    this.#settings = Array.from({ length: random.integer(1, 4) }, () => settingOf(random, calendars))
     this.#chargeEveryMs = random.between(20, 250)
     this.#roughMs = random.between(2000, 8000)
     const stored = createStored(PREFIX, COUNTERS)
@@ -168,6 +180,7 @@ class Simulation {
       boundMs: BOUND_MS,
       share: this.#share,
       longWindow: LONG_WINDOW,
+      endOf: endsBy(calendars),
     })
     const executed = (execution: Execution): void => this.oracle.executed(execution)
     const leap = (now: number): number => this.#leap(now)
@@ -181,7 +194,7 @@ class Simulation {
       name: `g${i + 1}`,
       starts: 0,
       gateway: null,
-      limits: random.pick(this.#settings),
+      setting: random.pick(this.#settings),
     }))
   }
 
@@ -309,13 +322,14 @@ class Simulation {
     const { oracle } = this
     const random = this.#random
     const id = ++this.#orders
+    const user = random.pick(this.#users)
     const asked: Order = {
       id,
-      user: random.pick(this.#users),
+      user,
       organisation: random.pick([null, ...ORGANISATIONS]),
       category: random.pick(CATEGORIES),
       cost: random.integer(1, 4),
-      limits: place.limits,
+      limits: this.#limitsOf(user, place),
     }
     const order = random.chance(0.3) ? keyed(asked, random) : asked
     this.#world.tell(`${gateway.instance} charges ${order.cost} to ${order.user}/${order.category}: ${id}`)
@@ -344,6 +358,10 @@ class Simulation {
     )
   }
 
+  #limitsOf(user: string, { setting }: Place): Limits {
+    return setting[this.#plans.get(user) ?? 0] as Limits
+  }
+
   async #mishap(): Promise<void> {
     const random = this.#random
     const place = random.pick(this.#places)
@@ -357,7 +375,11 @@ class Simulation {
     this.#world.tell(`* ${kind} (${place.name})`)
     switch (kind) {
       case 'limits':
-        place.limits = random.pick(this.#settings)
+        place.setting = random.pick(this.#settings)
+        return
+      case 'plan':
+        this.oracle.count.plans++
+        this.#plans.set(random.pick(this.#users), random.integer(0, PLANS - 1))
         return
       case 'clock of redis':
         redis.clockOffsetMs += random.pick(CLOCK_STEPS_MS)
@@ -441,21 +463,25 @@ function keyed(order: Order, random: Random): Order {
   return { ...order, once: { key, body: random.pick(['one body', 'one body', 'another']), forMs, replays } }
 }
 
-/** Windows that end while the simulation runs, and mostly one that does not; seldom that alone, which is stored in hours. */
-function windowsOf(random: Random): Window[] {
+/**
+ * Windows that end while the simulation runs, and mostly one that does not; seldom that alone, which is stored in hours.
+ * @param calendars those of the world
+ */
+function windowsOf(random: Random, calendars: readonly Window[]): Window[] {
   const lengths = new Set(Array.from({ length: random.integer(1, 3) }, () => random.pick(WINDOWS)))
   if (random.chance(0.15)) lengths.clear()
   if (lengths.size === 0 || random.chance(0.8)) lengths.add(LONG_WINDOW)
-  return [...lengths].sort((a, b) => a - b).map((seconds) => ({ name: `${seconds}s`, seconds }))
+  const fixed = [...lengths].map((seconds) => ({ name: `${seconds}s`, seconds }))
+  return [...fixed, ...calendars.filter(() => random.chance(0.8))].sort((a, b) => a.seconds - b.seconds)
 }
 
-/** Small limits, so that charges are refused. */
-function limitsOf(random: Random): Limits {
-  const windows = windowsOf(random)
+/** Small limits, so that charges are refused. A plan has limits of its own for a user, and all plans those of everybody. */
+function settingOf(random: Random, calendars: readonly Window[]): Setting {
+  const windows = windowsOf(random, calendars)
   const generosity = random.pick([1, 5, 20])
   const list = (most: number): Limit[] =>
     windows.map((window) => ({ window, limit: random.integer(4, most * generosity) }))
-  const personal = list(20)
   const organisation = random.chance(0.5) ? list(30) : null
-  return { personal, organisation, global: random.chance(0.8) ? list(40) : null }
+  const global = random.chance(0.8) ? list(40) : null
+  return Array.from({ length: PLANS }, () => ({ personal: list(20), organisation, global }))
 }

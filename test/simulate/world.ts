@@ -26,9 +26,6 @@ interface Scheduled {
   cancelled: boolean
 }
 
-/** The wall clock when a simulation starts. */
-export const EPOCH = Date.UTC(2026, 7, 6)
-
 const real = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate }
 const realDateNow = Date.now
 const realPerformanceNow = performance.now
@@ -47,12 +44,15 @@ export class World {
   /** In whose name the present event happens. */
   actor: Actor = this.nobody
   readonly random: Random
+  /** The wall clock at the start, in whole milliseconds since the epoch. */
+  readonly epoch: number
   readonly #events: Scheduled[] = []
   #number = 0
   #failure: Error | null = null
 
-  constructor(random: Random) {
+  constructor(random: Random, epoch: number) {
     this.random = random
+    this.epoch = epoch
   }
 
   /** Writes a line of the story. */
@@ -139,7 +139,7 @@ export class World {
         if (event !== undefined) event.cancelled = true
       },
     })
-    Date.now = () => Math.floor(EPOCH + this.now + this.actor.clockOffsetMs)
+    Date.now = () => Math.floor(this.epoch + this.now + this.actor.clockOffsetMs)
     performance.now = () => this.now
     Math.random = () => this.random.next()
     return () => {

@@ -1,0 +1,81 @@
+/// <reference lib="esnext.temporal" />
+import { CALENDAR_UNITS, type Calendar, type CalendarUnit, LONGEST_SECONDS } from '../../src/quota/calendar.ts'
+import type { Window } from '../../src/quota/window.ts'
+import type { Random } from './random.ts'
+
+/** With offsets of parts of an hour, and clocks that are set at midnight, over midnight, and by parts of an hour. */
+const ZONES = [
+  'Asia/Kathmandu',
+  'America/St_Johns',
+  'Europe/Berlin',
+  'America/New_York',
+  'Africa/Cairo',
+  'America/Havana',
+  'America/Santiago',
+  'Asia/Beirut',
+  'Australia/Lord_Howe',
+  'Pacific/Apia',
+  'UTC',
+]
+/** The wall clock when a world without a calendar begins. */
+const EPOCH = Date.UTC(2026, 7, 6)
+const DAYS = 1000
+
+/** When a world begins, in milliseconds since the epoch, and which windows of a calendar it has. */
+export interface WorldTime {
+  readonly epoch: number
+  readonly windows: readonly Window[]
+}
+
+/** Three worlds of ten have windows of a calendar, and begin some seconds before a period of one of them ends. */
+export function worldTimeOf(random: Random): WorldTime {
+  if (!random.chance(0.3)) return { epoch: EPOCH, windows: [] }
+  const zone = random.pick(ZONES)
+  const units = CALENDAR_UNITS.filter(() => random.chance(0.5))
+  const ending = random.pick(CALENDAR_UNITS)
+  const windows = CALENDAR_UNITS.filter((unit) => unit === ending || units.includes(unit)).map((unit) => ({
+    name: unit,
+    seconds: LONGEST_SECONDS[unit],
+    calendar: { unit, zone },
+  }))
+  return { epoch: firstMoment(someDate(zone, random), ending, 1, zone) - random.integer(1000, 8000), windows }
+}
+
+/** Each third one is the day of a change of the zone's clock, or the day before it. */
+function someDate(zone: string, random: Random): Temporal.PlainDate {
+  const day = Temporal.PlainDate.from('2025-01-01').add({ days: random.integer(0, DAYS) })
+  if (random.chance(2 / 3)) return day
+  const change = day.toZonedDateTime(zone).getTimeZoneTransition('next')
+  return change === null ? day : change.toPlainDate().subtract({ days: random.integer(0, 1) })
+}
+
+/** The first moment of the period that is so many behind that of a date, in milliseconds since the epoch. */
+function firstMoment(date: Temporal.PlainDate, unit: CalendarUnit, behind: number, zone: string): number {
+  const first =
+    unit === 'day' ? date : unit === 'week' ? date.subtract({ days: date.dayOfWeek - 1 }) : date.with({ day: 1 })
+  return first.add({ [`${unit}s`]: behind }).toZonedDateTime({ timeZone: zone }).epochMilliseconds
+}
+
+/** When a run of a window that started then ends, in milliseconds since the epoch. */
+export type EndOf = (seconds: number, startedAt: number) => number
+
+/** By Temporal, which has a reading of the zones of its own. */
+export function endsBy(windows: readonly Window[]): EndOf {
+  const calendars = new Map(windows.map(({ seconds, calendar }) => [seconds, calendar]))
+  const known = new Map<string, number>()
+  return (seconds, startedAt) => {
+    const calendar = calendars.get(seconds)
+    if (calendar === undefined) return startedAt + seconds * 1000
+    const key = `${seconds} ${startedAt}`
+    const end = known.get(key) ?? endOfPeriod(calendar, startedAt)
+    known.set(key, end)
+    return end
+  }
+}
+
+/** A clock that is set back over midnight shows the end of a date once more: its period is over. */
+function endOfPeriod({ unit, zone }: Calendar, moment: number): number {
+  const date = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(zone).toPlainDate()
+  const end = firstMoment(date, unit, 1, zone)
+  return moment < end ? end : firstMoment(date, unit, 2, zone)
+}
