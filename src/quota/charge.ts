@@ -1,4 +1,5 @@
 import { type AheadListener, type Counter, put, takeBack, usageToCharge } from './counter.ts'
+import type { HistoryScope } from './history-store.ts'
 import type { Once, Onces } from './once.ts'
 import { type Limit, NOT_RUNNING, startOf, type Usage } from './window.ts'
 
@@ -93,6 +94,16 @@ export type ScopeName = (typeof SCOPE_NAMES)[number]
  */
 export type CounterOf = (scope: ScopeName, id: string, category: string) => Counter
 
+/** Takes an amount back from a run that is in the history of its owner, or adds one that is below 0. */
+export type TakeBackEnded = (
+  scope: HistoryScope,
+  id: string,
+  category: string,
+  seconds: number,
+  amount: number,
+  startedAt: number,
+) => void
+
 /** The id of everybody. */
 export const EVERYBODY = ''
 
@@ -108,6 +119,7 @@ export function organisationLimits({ organisation, limits }: Charge): readonly L
  * refused charge changes nothing but starts that lie in the future.
  * @param onAhead hears of each such start
  * @param onces the keys of charges. Default none: each repetition is charged
+ * @param takeBackEnded for runs that no counter holds. Default: what is given back of these is forgotten
  */
 export function settleBatch(
   batch: Pick<Batch, 'refunds' | 'charges'>,
@@ -115,8 +127,9 @@ export function settleBatch(
   now: number,
   onAhead: AheadListener = () => {},
   onces: Onces | null = null,
+  takeBackEnded: TakeBackEnded = () => {},
 ): Decision[] {
-  for (const refund of batch.refunds) giveBack(refund, amountMade(refund, onces), counterOf)
+  for (const refund of batch.refunds) giveBack(refund, amountMade(refund, onces), counterOf, takeBackEnded)
   const decisions: Decision[] = []
   for (const charge of batch.charges) {
     decisions.push(
@@ -211,12 +224,21 @@ function amountMade(refund: Refund, onces: Onces | null): number {
   return kind === 'charged' ? amount : 0
 }
 
-function giveBack({ charge, decision }: Refund, amount: number, counterOf: CounterOf): void {
+function giveBack(
+  { charge, decision }: Refund,
+  amount: number,
+  counterOf: CounterOf,
+  takeBackEnded: TakeBackEnded,
+): void {
   if (amount === 0) return
+  const { category } = charge
   for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
-    const counter = counterOf(scope, id, charge.category)
-    limits.forEach(({ window }, i) => {
-      takeBack(counter, window.seconds, amount, usages[i]?.startedAt ?? 0)
+    const counter = counterOf(scope, id, category)
+    limits.forEach(({ window: { seconds } }, i) => {
+      const startedAt = usages[i]?.startedAt ?? 0
+      if (!takeBack(counter, seconds, amount, startedAt) && scope !== 'global') {
+        takeBackEnded(scope, id, category, seconds, amount, startedAt)
+      }
     })
   }
 }

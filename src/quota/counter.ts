@@ -56,11 +56,14 @@ function entryOf(counter: Counter, seconds: number): Entry | undefined {
 
 /**
  * Takes an amount back from the very run of the window that was charged, or adds one that is below 0. A later run is left alone, and so is a run whose
- * start was set to another moment since. What an ended window still holds counts nowhere.
+ * start was set to another moment since. What an ended window still holds counts in its history alone.
+ * @returns whether the counter holds that run
  */
-export function takeBack(counter: Counter, seconds: number, amount: number, startedAt: number): void {
+export function takeBack(counter: Counter, seconds: number, amount: number, startedAt: number): boolean {
   const entry = counter.find((e) => e.seconds === seconds && e.startedAt === startedAt)
-  if (entry !== undefined) entry.used = Math.max(0, entry.used - amount)
+  if (entry === undefined) return false
+  entry.used = Math.max(0, entry.used - amount)
+  return true
 }
 
 /** The windows of a counter that are left after others were emptied, and what was used in those. */

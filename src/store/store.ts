@@ -1,13 +1,14 @@
 import type { AccessKeyStore } from '../control/access-key-record.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { FailureStore } from '../failures/histogram.ts'
+import type { HistoryStore } from '../quota/history-store.ts'
 import type { KnownUserStore } from '../quota/known-users.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
 import type { QuotaStore, UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 
 /**
- * Everything that outlives a process, in one place: counters, known users, plans of users, failure history, access keys, run-time
+ * Everything that outlives a process, in one place: counters and their history, known users, plans of users, failure history, access keys, run-time
  * changes.
  */
 export interface Store
@@ -15,6 +16,7 @@ export interface Store
     KnownUserStore,
     MembershipStore,
     UsageStore,
+    HistoryStore,
     FailureStore,
     AccessKeyStore,
     ControlStore,

@@ -22,6 +22,8 @@ const OF: Readonly<Record<string, string>> = {
   known: 'USER',
   membership: 'USER',
   organisation: 'ORGANISATION',
+  history: 'USER',
+  organisationHistory: 'ORGANISATION',
   everybody: 'CATEGORY',
   instance: 'INSTANCE',
   once: 'HASH',

@@ -12,6 +12,7 @@ import {
   settleBatch,
 } from '../../quota/charge.ts'
 import type { AheadListener, Counter } from '../../quota/counter.ts'
+import { type Kept, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { keptMs, type Once, type Onces } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { type Limit, MOST_WINDOWS, type Usage, type Window } from '../../quota/window.ts'
@@ -87,13 +88,22 @@ const MOST = 128 * 128 - 1
 /**
  * @param mayBeShort whether all who share the store read the short form of a section. Default: not so
  * @param now where the store's clock stands about, for the periods of calendars
+ * @param retention how long runs are kept. Default: not at all
  */
-export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false, now = Date.now()): EncodedBatch {
+export function encodeBatch(
+  batch: Batch,
+  keys: Keys,
+  mayBeShort = false,
+  now = Date.now(),
+  retention: Retention = NO_RETENTION,
+): EncodedBatch {
   const names = [keys.instance(batch.instance)]
   const owners: Owners = { personal: new Map(), organisation: new Map(), global: new Map() }
   const shapes: Shape[] = []
   const plans: Plan[] = []
   const opened: Opened[] = []
+  const anonymous: number[] = []
+  const hasHistory = longestKept(retention) > 0 || retention.anonymousSeconds > 0
 
   /** The first section under the key of a user, of an organisation, or of everybody in the category. */
   function ownerOf(scope: ScopeName, id: string, category: string): Section {
@@ -102,6 +112,7 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false, now = 
     if (first === undefined) {
       first = { position: names.push(keyOf(keys, scope, name)), category, counter: [], open: null, next: null }
       owners[scope].set(name, first)
+      if (hasHistory && scope === 'personal' && retention.isAnonymous(id)) anonymous.push(first.position)
     }
     return first
   }
@@ -210,8 +221,14 @@ export function encodeBatch(batch: Batch, keys: Keys, mayBeShort = false, now = 
     return [...plan, theirs.position, limitsOf(limits.organisation)]
   })
   const l = lists.map((list) => list.map(({ limit }) => limit))
-  const seldom = { ...periodsOf(shapes, now), ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
+  const h = hasHistory && [...historyRule(keys, retention), retention.anonymousSeconds, anonymous]
+  const seldom = { ...periodsOf(shapes, now), ...(h && { h }), ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
   return { keys: names, json: JSON.stringify({ s, l, p, r, ...seldom }), charges, opened, owners }
+}
+
+/** How many bytes all keys have in common, and for how many seconds runs are kept. */
+export function historyRule(keys: Keys, { longestSeconds, shorterSeconds }: Kept): [number, number, number] {
+  return [Buffer.byteLength(keys.all), longestSeconds, shorterSeconds]
 }
 
 function ruleOf(once: Once): (number | string)[] {

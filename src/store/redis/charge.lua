@@ -1,7 +1,7 @@
 --[==[
   Settles one batch of refunds and charges. Reads and checks everything before the first write, so that an error
-  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows sections.lua, which has
-  the form of a counter.
+  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows sections.lua and history.lua,
+  which have the forms of a counter and of a history.
 
   KEYS[1]   last reply to the instance that sends the batch
   KEYS[2..] the counters that the batch touches, and what is remembered of charges by a key, each once
@@ -27,6 +27,11 @@
                                                                whether it is that of the charge itself (1) and not of a
                                                                repetition, the time of the charge, and the first and the
                                                                last of the refunds of it. Missing for none
+              h  [prefix, keep, shorter, anonymous, [key, ...]]   histories: how many characters all keys have in common, and for
+                                                               how many seconds runs of the longest window of a category are kept,
+                                                               of the others, and of all windows of the users of these keys.
+                                                               Missing where nothing is kept. The keys of histories follow from
+                                                               those of the counters: few batches touch one
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
             organisation, if the plan has windows for it
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), a letter for each charge: '1' (accepted) or '0'
@@ -63,6 +68,27 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local batch = cjson.decode(ARGV[3])
+
+-- For how many seconds the runs of the counter under a key are kept, those of the longest window of a category and the others, and
+-- where its history is; nothing for a counter without one.
+local history, anonymous, histories = batch.h, {}, {}
+for _, key in ipairs(history and history[5] or {}) do anonymous[key] = true end
+local function keeping(key)
+  if not history then return nil end
+  local keep, shorter = history[2], history[3]
+  if anonymous[key] then keep, shorter = history[4], history[4] end
+  if keep == 0 and shorter == 0 then return nil end
+  local name = history_key(KEYS[key], history[1])
+  if not name then return nil end
+  return keep, shorter, name
+end
+
+-- The history under a key as it will be, read when it is asked for.
+local function history_of(key, name)
+  local known = histories[key] or read_history(name)
+  histories[key] = known
+  return known
+end
 
 -- Two categories of three windows take 75 bytes in the short form, 89 with hours alone: an allocation of 80, not 96.
 local function head_of(name, seconds, short)
@@ -147,17 +173,23 @@ local function zeros(n) return { byte(rep('\0', n), 1, n) } end
 local whole, written, before = {}, zeros(#KEYS), zeros(#KEYS)
 local records, recorded = zeros(#KEYS), 1
 
--- Gives an amount back to the very runs of the windows that were charged, or charges it there if it is below 0.
+-- Counters before their runs were replaced, and histories that changed.
+local found, rewritten = {}, {}
+
+-- Gives an amount back to the very runs of the windows that were charged, or charges it there if it is below 0. A run that is over
+-- is in the counter until the next one starts, and then in the history.
 local function give_back(refund)
   local key, category, amount, at = refund[1], refund[2], refund[3], 1
-  local bytes = values[key] or ''
+  local bytes, given = values[key] or '', {}
+  local keep, _, place = keeping(key)
   while true do
     local name, windows, numbers, next_at, form = section_at(bytes, at)
     if not name then break end
     for i = 1, name == category and windows or 0 do
       local seconds, started, used = window_at(bytes, windows, numbers, i, form)
       for r = 4, #refund, 2 do
-        if seconds == refund[r] and started == refund[r + 1] and now < started + seconds * 1000 then
+        if seconds == refund[r] and started == refund[r + 1] and (keep or now < started + seconds * 1000) then
+          given[r] = true
           local place, format = tokens_at(windows, numbers, i, form)
           local most = form == 'short' and 2 ^ 40 - 1 or 2 ^ 48 - 1
           local left = pack(format, math.min(most, math.max(0, used - amount)))
@@ -167,6 +199,13 @@ local function give_back(refund)
       end
     end
     at = next_at
+  end
+  for r = 4, keep and #refund or 0, 2 do
+    local before = not given[r] and refund[r + 1] > 0 and history_of(key, place)
+    if before then
+      histories[key] = with_less(before, category, refund[r], refund[r + 1], amount)
+      rewritten[key] = rewritten[key] or histories[key] ~= before
+    end
   end
 end
 
@@ -214,6 +253,7 @@ local function keep_starts(section, key)
   local behind = section[2 * n + 1]
   local numbers = pack('>' .. rep('I6', 2 * n), unpack(section, 1, 2 * n))
   local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)
+  found[key] = found[key] or values[key]
   values[key] = front .. head_of(shape.name, shape, false) .. numbers .. sub(bytes, behind)
   whole[key], written[key] = true, 0
 end
@@ -252,6 +292,7 @@ local function put(section, key, added)
     section[n + i] = used < shape.most and used or shape.most
   end
   if moved or (before[key] ~= 0 and before[key] ~= behind) then
+    found[key] = found[key] or values[key]
     values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section, now) .. sub(bytes, behind)
     whole[key], written[key] = true, 0
   else
@@ -419,8 +460,20 @@ local function tidy(bytes)
   end
 end
 
-local ends = {}
-for key in pairs(whole) do values[key], ends[key] = tidy(values[key]) end
+-- A counter is kept as long as its last run is: until then that is nowhere else.
+local ends, ended_at = {}, {}
+for key in pairs(whole) do
+  local bytes = found[key] or values[key]
+  values[key], ends[key] = tidy(values[key])
+  local keep, shorter, place = keeping(key)
+  if keep then
+    ends[key] = math.max(ends[key], now) + 1000 * math.max(keep, shorter)
+    local ended = bytes and ended_runs(bytes, values[key], now, keep, shorter)
+    if ended then
+      histories[key], ended_at[key] = with_runs(history_of(key, place), ended, now), ends[key]
+    end
+  end
+end
 
 -- A user of Redis who may SET and not SETRANGE is found out now: with the reply alone written, the batch sent again would
 -- pass for made. This changes nothing, for there is a value.
@@ -431,10 +484,18 @@ for key = 2, #KEYS do
   end
 end
 
--- From here on only writes. Every key ends by itself: a counter with its last window.
+-- From here on only writes. Every key ends by itself: a counter with its last window, or when that need not be kept any more.
 call('SET', KEYS[1], reply, 'PX', ARGV[2])
 for key in pairs(whole) do
   call('SET', KEYS[key], values[key], 'PXAT', string.format('%.0f', ends[key]))
+end
+for key, bytes in pairs(histories) do
+  local _, _, place = keeping(key)
+  if ended_at[key] then
+    call('SET', place, bytes, 'PXAT', string.format('%.0f', ended_at[key]))
+  elseif rewritten[key] then
+    call('SET', place, bytes, 'KEEPTTL')
+  end
 end
 for key, charged in pairs(known) do
   if not charged then

@@ -11,11 +11,11 @@ import { isForbidden, isOfSelect } from './store-errors.ts'
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-/** The form of a counter, for scripts that read it. */
-const SECTIONS = script('./sections.lua')
+/** The forms of a counter and of a history, for scripts that read them. */
+const FORMS = script('./sections.lua') + script('./history.lua')
 
-export const CHARGE_LUA = SECTIONS + script('./charge.lua')
-export const CONTROL_LUA = SECTIONS + script('./control.lua')
+export const CHARGE_LUA = FORMS + script('./charge.lua')
+export const CONTROL_LUA = FORMS + script('./control.lua')
 
 const SCRIPTS = {
   settleBatch: { lua: CHARGE_LUA },
@@ -23,6 +23,7 @@ const SCRIPTS = {
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
+  readHistories: { lua: script('./read-histories.lua') },
   noteUsers: { lua: script('./known-users.lua') },
 }
 
@@ -35,6 +36,7 @@ interface Scripts {
     ...args: [...keys: [string, string, string], instance: string, report: string, forgetMs: number, form: number]
   ): Promise<number>
   noteUsers(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
+  readHistoriesBuffer(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
 

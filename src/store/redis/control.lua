@@ -1,7 +1,7 @@
 --[==[
   Makes one change at run time together with its entry in the audit. Whatever may fail is asked for before the first
-  write, so that an error leaves nothing half done: Redis does not roll back. It follows sections.lua, which has the form of
-  a counter.
+  write, so that an error leaves nothing half done: Redis does not roll back. It follows sections.lua and history.lua, which have
+  the forms of a counter and of a history.
 
   KEYS[1]  number of the last change
   KEYS[2]  audit, a sorted set: the newest entries (JSON) by their numbers, of every kind
@@ -21,8 +21,10 @@
   ARGV[9]  channel on which the change is published
   ARGV[10] entries that it keeps beyond these of each kind
   ARGV[11] kinds, each followed by a blank
-  ARGV[12] for 'quota_reset', JSON: [category, all, [[seconds, name as JSON, from, to], ...]]; the windows to be emptied, and
-           whether all others are too; of a calendar window the period around the moment at which this was made. For
+  ARGV[12] for 'reset' and 'quota_reset', JSON. `history`: how many characters all keys have in common, and for how many seconds the
+           runs of the longest window and of the others are kept; empty if none are. For 'quota_reset' also `category`, `windows`,
+           each as [seconds, name as JSON, from, to], and `all`: the windows to be emptied, and whether all others are too; of a
+           calendar window the period around the moment at which this was made. For
            'overrides': how many are staged, a blank, and `from` of the audit as JSON
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
            expected one, or where the staged ones are gone
@@ -33,6 +35,7 @@
 
 -- Empties windows of a counter in place. A short section becomes a long one, until it is charged again: the short form says of a
 -- window that does not run only that it is over by now, so a clock that is set back would have it run again.
+-- @param category  nothing for any
 -- @param named  seconds of those windows -> when a run of theirs that runs now can have started first; 0 for any moment
 -- @param all    whether the other windows are emptied too
 -- Gives the bytes, the used tokens by seconds of those windows that ran, and whether a window still runs.
@@ -45,8 +48,9 @@ local function emptied(bytes, category, named, all, now)
     for i = 1, windows do
       local seconds, started, tokens = window_at(bytes, windows, numbers, i, form)
       local is_running = started ~= 0 and now < started + seconds * 1000
-      if name == category and started < (named[seconds] or 0) then is_running = false end
-      if is_running and name == category and (all or named[seconds]) then
+      local is_of = not category or name == category
+      if is_of and started < (named[seconds] or 0) then is_running = false end
+      if is_running and is_of and (all or named[seconds]) then
         used[seconds] = used[seconds] or tokens
         -- A refund names a run by its start, so no later run may start there.
         is_running, started, tokens, is_touched = started >= now, now - 1, 0, true
@@ -61,6 +65,20 @@ local function emptied(bytes, category, named, all, now)
       shape_numbers(shape)
       local before, behind = sub(bytes, 1, at - 1) .. head .. packed(shape, list, now), sub(bytes, next_at)
       bytes, next_at = before .. behind, #before + 1
+    end
+    at = next_at
+  end
+end
+
+-- When the last window of a counter is over.
+local function latest_end(bytes)
+  local ends, at = 0, 1
+  while true do
+    local name, windows, numbers, next_at, form = section_at(bytes, at)
+    if not name then return ends end
+    for i = 1, windows do
+      local seconds, started = window_at(bytes, windows, numbers, i, form)
+      ends = math.max(ends, started + seconds * 1000)
     end
     at = next_at
   end
@@ -117,10 +135,10 @@ local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local version = string.format('%.0f', last + 1)
 
-local counter, counter_runs
-if what == 'quota_reset' then
+local counter, counter_runs, history, history_bytes, lasts
+if what == 'reset' or what == 'quota_reset' then
   local asked, named, used = cjson.decode(ARGV[12]), {}, nil
-  for _, each in ipairs(asked[3]) do
+  for _, each in ipairs(asked.windows or {}) do
     local seconds, _, from, to = unpack(each)
     if from and (tonumber(now) < from or tonumber(now) >= to) then return redis.error_reply('CALENDAR ' .. now) end
     named[seconds] = from or 0
@@ -128,8 +146,16 @@ if what == 'quota_reset' then
   -- MGET gives nothing for a key of another type, as where charges are settled.
   local bytes = redis.call('MGET', KEYS[place])[1] or ''
   if #bytes > LONGEST then bytes = '' end
-  counter, used, counter_runs = emptied(bytes, asked[1], named, asked[2], tonumber(now))
-  from, to = as_json(used, asked[3])
+  counter, used, counter_runs = emptied(bytes, asked.category, named, what == 'reset' or asked.all, tonumber(now))
+  if what == 'quota_reset' then from, to = as_json(used, asked.windows) end
+  if not counter_runs then counter = '' end
+  local prefix, keep, shorter = unpack(asked.history)
+  history = prefix and history_key(KEYS[place], prefix)
+  if history then
+    lasts = math.max(tonumber(now), latest_end(bytes)) + 1000 * math.max(keep, shorter)
+    local known, ended = read_history(history), ended_runs(bytes, counter, huge, keep, shorter)
+    history_bytes = ended and with_runs(known, ended, tonumber(now)) or known
+  end
 end
 
 local entry = table.concat({
@@ -179,9 +205,12 @@ elseif is_override and to ~= 'null' then
   redis.call('HSET', KEYS[place], subject, version .. ' ' .. to)
 elseif is_override then
   redis.call('HDEL', KEYS[place], subject)
-elseif what == 'reset' or (what == 'quota_reset' and not counter_runs) then
+elseif counter and history_bytes and history_bytes ~= '' then
+  redis.call('SET', history, history_bytes, 'PXAT', string.format('%.0f', lasts))
+  redis.call('SET', KEYS[place], counter, 'PXAT', string.format('%.0f', lasts))
+elseif counter == '' then
   redis.call('DEL', KEYS[place])
-elseif what == 'quota_reset' then
+elseif counter then
   -- The key ends when it would have ended, which is never before its last window.
   redis.call('SET', KEYS[place], counter, 'KEEPTTL')
 end

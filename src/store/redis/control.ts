@@ -11,9 +11,11 @@ import {
 } from '../../control/control-store.ts'
 import type { Changes, LastChange, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
 import { periodOf } from '../../quota/calendar.ts'
+import { keptOf, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { call, milliseconds, reading, transaction } from './calls.ts'
+import { historyRule } from './charge-batch.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
@@ -26,6 +28,7 @@ export function redisControl(
   keys: Keys,
   bounds = AUDIT_BOUNDS,
   clock = new StoreClock(),
+  retention: () => Retention = () => NO_RETENTION,
 ): Omit<ControlStore, 'onChange'> {
   const older = KINDS.map(keys.olderAudit)
 
@@ -77,7 +80,7 @@ export function redisControl(
 
     async change(change, author, expected) {
       const reply = await withinPeriods(clock, (now) => {
-        const { names, args } = encodeChange(change, author, expected, keys, bounds, now)
+        const { names, args } = encodeChange(change, author, expected, keys, bounds, now, retention())
         return call(() => redis.changeControl(names.length, ...names, ...args))
       })
       if (typeof reply === 'number') return { done: false, version: reply }
@@ -111,7 +114,11 @@ export function redisControl(
   }
 }
 
-/** A change in the words of control.lua. @param now where the store's clock stands about, for the periods of calendars */
+/**
+ * A change in the words of control.lua.
+ * @param now where the store's clock stands about, for the periods of calendars
+ * @param retention how long the runs of emptied windows are kept. Default: not at all
+ */
 export function encodeChange(
   change: Change,
   { who, why }: Author,
@@ -119,6 +126,7 @@ export function encodeChange(
   keys: Keys,
   bounds = AUDIT_BOUNDS,
   now = Date.now(),
+  retention: Retention = NO_RETENTION,
 ): { readonly names: readonly string[]; readonly args: readonly string[] } {
   const subject = subjectOf(change)
   const older = KINDS.map(keys.olderAudit)
@@ -136,7 +144,7 @@ export function encodeChange(
       keys.changes,
       String(bounds.olderOfKind),
       KINDS.map((kind) => `${kind} `).join(''),
-      detailsOf(change, now),
+      detailsOf(change, keys, retention, now),
     ],
   }
 }
@@ -146,9 +154,9 @@ function expectedBy(change: Change, expected: number | null): string {
   return expected === null ? '' : String(expected)
 }
 
-function detailsOf(change: Change, now: number): string {
+function detailsOf(change: Change, keys: Keys, retention: Retention, now: number): string {
   if (change.kind === 'overrides') return `${change.count} ${JSON.stringify(change.from)}`
-  return change.kind === 'quota_reset' ? windowsOf(change, now) : ''
+  return emptiedOf(change, keys, retention, now)
 }
 
 function placeOf(change: Change, keys: Keys): string[] {
@@ -161,13 +169,23 @@ function placeOf(change: Change, keys: Keys): string[] {
   return [change.organisation === undefined ? keys.everybody(change.category) : keys.organisation(change.organisation)]
 }
 
-/** As control.lua reads them. */
-function windowsOf({ category, all, windows }: QuotaReset, now: number): string {
+/** What is emptied, and for how long its runs are kept, as control.lua reads it. */
+function emptiedOf(change: Change, keys: Keys, retention: Retention, now: number): string {
+  if (change.kind === 'reset') {
+    const kept = keptOf(retention, 'personal', change.user)
+    return JSON.stringify({ history: kept === null ? [] : historyRule(keys, kept) })
+  }
+  if (change.kind !== 'quota_reset') return ''
+  const kept = change.organisation === undefined ? null : keptOf(retention, 'organisation', change.organisation)
+  return JSON.stringify({ ...windowsOf(change, now), history: kept === null ? [] : historyRule(keys, kept) })
+}
+
+function windowsOf({ category, all, windows }: QuotaReset, now: number) {
   const named = windows.map(({ seconds, name, calendar }) => {
     const period = calendar === undefined ? null : periodOf(calendar, now)
     return [seconds, JSON.stringify(name), ...(period === null ? [] : [period.from, period.to])]
   })
-  return JSON.stringify([category, all, named])
+  return { category, all, windows: named }
 }
 
 /** The audit always keeps its newest entry. */

@@ -12,6 +12,10 @@ export interface Keys {
   user(id: string): string
   /** The counters of one organisation in all categories. */
   organisation(id: string): string
+  /** What the user used in runs that are over. It is never there without the key of the counters. */
+  history(user: string): string
+  /** The same of an organisation. */
+  organisationHistory(id: string): string
   /** The counter of everybody in one category: the global scope. */
   everybody(category: string): string
   /** What is remembered of a charge by a key (quota/once.ts). @param hash of the key and of whose it is */
@@ -58,6 +62,8 @@ export function createKeys(prefix: string): Keys {
     all: `${tag}:`,
     user: (id) => `${tag}:c:${id}`,
     organisation: (id) => `${tag}:o:${id}`,
+    history: (user) => `${tag}:h:${user}`,
+    organisationHistory: (id) => `${tag}:ho:${id}`,
     everybody: (category) => `${tag}:all:${category}`,
     once: (hash) => `${tag}:once:${hash}`,
     instance: (id) => `${tag}:last:${id}`,

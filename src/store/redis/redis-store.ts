@@ -1,6 +1,7 @@
 import { BUCKET_MS, BUCKETS, type Tally } from '../../failures/histogram.ts'
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
+import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { Store } from '../store.ts'
 import { redisAccessKeys } from './access-keys.ts'
@@ -8,6 +9,7 @@ import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
 import { asksForNoPassword, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
+import { redisHistory } from './history.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
 import { redisMemberships } from './memberships.ts'
@@ -38,6 +40,8 @@ export interface RedisStoreOptions extends RedisAccess {
   readonly prefix?: string
   /** Deadline of one command in milliseconds. Default 250. */
   readonly deadlineMs?: number
+  /** How long runs are kept, asked whenever one may be over. Default: not at all. */
+  readonly retention?: () => Retention
   readonly observe: Observer
 }
 
@@ -45,6 +49,7 @@ export interface RedisStoreOptions extends RedisAccess {
 export function openRedisStore({
   prefix = 'tollgate',
   deadlineMs = 250,
+  retention = () => NO_RETENTION,
   observe,
   ...access
 }: RedisStoreOptions): Store {
@@ -79,7 +84,7 @@ export function openRedisStore({
     const { instance, sequence } = batch
     if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
     return withinPeriods(clock, async (now) => {
-      const sent = encodeBatch(batch, keys, last.mayBeShort, now)
+      const sent = encodeBatch(batch, keys, last.mayBeShort, now, retention())
       const args = [String(sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
       const reply = await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
       const decisions = decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
@@ -131,9 +136,10 @@ export function openRedisStore({
     addTally,
     readTallies: () => readBuckets(redis, keys),
     ...redisAccessKeys(redis, keys),
-    ...redisControl(redis, keys, undefined, clock),
+    ...redisControl(redis, keys, undefined, clock, retention),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
+    ...redisHistory(redis, keys),
     ...redisKnownUsers(redis, keys),
     ...redisMemberships(redis, keys),
     ...redisReplicas(redis, keys, (form) => {

@@ -12,12 +12,15 @@ import {
   subjectOf,
 } from '../../control/control-store.ts'
 import type { LastChange, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
-import { empty, endsAt, running } from '../../quota/counter.ts'
+import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
+import { endedRuns, keptOf, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
+import type { HistoryScope } from '../../quota/history-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { IN_FORCE, sqliteEditions } from './editions.ts'
+import { historyRows, type TouchedHistories } from './history-rows.ts'
 
 /** Overrides that one step reads. */
 const STEP = 500
@@ -29,14 +32,17 @@ export interface SqliteControlOptions {
   readonly bounds?: AuditBounds
   /** Who hears of changes. Changes of access keys reach them from elsewhere. */
   readonly listeners?: Set<() => void>
+  /** How long runs are kept. Default: not at all. */
+  readonly retention?: () => Retention
 }
 
 /** Listeners hear of changes made through this object; those of other processes show in the version. */
 export function sqliteControl(database: DatabaseSync, options: SqliteControlOptions): ControlStore {
-  const { clock, bounds = AUDIT_BOUNDS, listeners = new Set<() => void>() } = options
+  const { clock, bounds = AUDIT_BOUNDS, listeners = new Set<() => void>(), retention = () => NO_RETENTION } = options
   const { writing, reading } = transactions(database)
   const sql = prepare(database)
   const editions = sqliteEditions(database, clock)
+  const touchHistories = historyRows(database)
 
   function last(): LastChange {
     return (sql.last.get() as LastChange | undefined) ?? { version: 0, changedAt: 0 }
@@ -74,7 +80,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     if (change.kind === 'quota_reset') return emptyWindows(change)
     if (change.kind === 'overrides') return { before: JSON.stringify(change.from), after: jsonOf(change) }
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
-    else if (change.kind === 'reset') sql.reset.run(change.user)
+    else if (change.kind === 'reset') resetUser(change.user)
     else if (change.kind === 'override') override(sql.ofUsers, change.user, version, change)
     else if (change.kind === 'organisation_override') {
       override(sql.ofOrganisations, change.organisation, version, change)
@@ -85,14 +91,45 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
   /** @returns used tokens by window before and after */
   function emptyWindows({ organisation, category, windows, all }: QuotaReset): Values {
     const now = clock()
-    const place = [category, SCOPE_NUMBERS[organisation === undefined ? 'global' : 'organisation'], organisation ?? '']
-    const row = sql.shared.get(...place) as { windows: Uint8Array } | undefined
-    const { left, used } = empty(unpack(row?.windows), windows, all, now)
-    const rest = running(left, now)
-    if (rest.length === 0) sql.dropShared.run(...place)
-    else sql.setShared.run(pack(rest), endsAt(rest), ...place)
+    const scope = organisation === undefined ? 'global' : 'organisation'
+    const id = organisation ?? ''
+    const row = sql.shared.get(category, SCOPE_NUMBERS[scope], id) as { windows: Uint8Array } | undefined
+    const counter = unpack(row?.windows)
+    const { left, used } = empty(counter, windows, all, now)
+    const histories = touchHistories()
+    replaceCounter({ scope, id, category, counter }, running(left, now), now, histories)
+    histories.writeBack()
     const none = Object.fromEntries(Object.keys(used).map((name) => [name, 0]))
     return { before: JSON.stringify(used), after: JSON.stringify(none) }
+  }
+
+  function resetUser(user: string): void {
+    const now = clock()
+    const histories = touchHistories()
+    const rows = sql.windowsOf.all(user) as unknown as { category: string; windows: Uint8Array }[]
+    for (const { category, windows } of rows) {
+      const counter = unpack(windows)
+      const { left } = empty(counter, [], true, now)
+      replaceCounter({ scope: 'personal', id: user, category, counter }, left, now, histories)
+    }
+    histories.writeBack()
+  }
+
+  /** @param left what goes on of the counter; the rest goes into the history */
+  function replaceCounter(
+    { scope, id, category, counter }: Place,
+    left: Counter,
+    now: number,
+    histories: TouchedHistories,
+  ): void {
+    const kept = keptOf(retention(), scope, id)
+    if (kept !== null && scope !== 'global') {
+      histories.add(scope, id, category, endedRuns(counter, left, kept), now)
+    }
+    const place = [category, SCOPE_NUMBERS[scope], id]
+    const keptMs = kept === null ? 0 : longestKept(kept) * 1000
+    if (left.length === 0) sql.dropCounter.run(...place)
+    else sql.setCounter.run(pack(left), endsAt(left) + keptMs, ...place)
   }
 
   function changeNow(change: Change, { who, why }: Author, expected: number | null): Changed {
@@ -155,12 +192,12 @@ function prepare(database: DatabaseSync) {
     setSettings: database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)'),
     ofUsers: overridesTable(database, 'overrides', 'user', IN_FORCE),
     ofOrganisations: overridesTable(database, 'organisation_overrides', 'organisation'),
-    reset: database.prepare('DELETE FROM counters WHERE scope = 0 AND user = ?'),
+    windowsOf: database.prepare('SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'),
     shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
-    setShared: database.prepare(
+    setCounter: database.prepare(
       'UPDATE counters SET windows = ?, ends = ? WHERE category = ? AND scope = ? AND user = ?',
     ),
-    dropShared: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
+    dropCounter: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
     addEntry: database.prepare(
       'INSERT INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
@@ -194,6 +231,14 @@ function overridesTable(database: DatabaseSync, table: string, key: string, edit
     ),
     drop: database.prepare(`DELETE FROM ${table} WHERE ${counts} ${key} = ?`),
   }
+}
+
+/** A counter, and whose it is. */
+interface Place {
+  readonly scope: HistoryScope | 'global'
+  readonly id: string
+  readonly category: string
+  readonly counter: Counter
 }
 
 /** Before and after a change, as JSON. */

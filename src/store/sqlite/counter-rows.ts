@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { SCOPE_NAMES, type ScopeName } from '../../quota/charge.ts'
-import { type Counter, endsAt } from '../../quota/counter.ts'
 import { pack } from '../packed-value.ts'
 
 /** Of no counter: the configuration allows no such name. */
@@ -34,9 +33,9 @@ export class CounterRows {
     return row?.windows
   }
 
-  /** @param windows `counter`, packed */
-  write(scope: ScopeName, id: string, category: string, counter: Counter, windows: Uint8Array): void {
-    this.#write.run(category, SCOPE_NUMBERS[scope], id, windows, endsAt(counter))
+  /** @param windows packed @param ends when the row may be forgotten, in milliseconds since the epoch */
+  write(scope: ScopeName, id: string, category: string, windows: Uint8Array, ends: number): void {
+    this.#write.run(category, SCOPE_NUMBERS[scope], id, windows, ends)
   }
 
   /** A full disk lets everything through that writes nothing. @throws Error if nothing can be written */

@@ -8,16 +8,25 @@ import {
   type ScopeName,
   settleBatch,
 } from '../../quota/charge.ts'
-import { type Counter, running } from '../../quota/counter.ts'
+import { type Counter, endsAt, running } from '../../quota/counter.ts'
+import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
 import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { CounterRows } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
+import { historyRows, type TouchedHistories } from './history-rows.ts'
 import { onceRows } from './once-rows.ts'
 
-export function sqliteCounters(database: DatabaseSync, clock: () => number, observe: Observer): QuotaStore {
+/** @param retention asked at each batch, as it may change */
+export function sqliteCounters(
+  database: DatabaseSync,
+  clock: () => number,
+  observe: Observer,
+  retention: () => Retention,
+): QuotaStore {
   const { writing, reading } = transactions(database)
   const rows = new CounterRows(database)
+  const touchHistories = historyRows(database)
   const onces = onceRows(database)
   // The sender of a batch is this very process, so the last replies need not outlive it.
   const replies = new Map<string, { sequence: number; decisions: readonly Decision[] }>()
@@ -40,10 +49,15 @@ export function sqliteCounters(database: DatabaseSync, clock: () => number, obse
     }
     const now = clock()
     const touched = new TouchedCounters(rows)
+    const histories = touchHistories()
     const onAhead = (aheadMs: number): void => observe({ type: 'window_start_ahead', aheadMs })
     const counterOf: CounterOf = (scope, id, category) => touched.counter(scope, id, category)
-    const decisions = settleBatch(batch, counterOf, now, onAhead, onces)
-    touched.writeBack(now)
+    const { refunds, charges } = batch
+    settleBatch({ refunds, charges: [] }, counterOf, now, onAhead, onces, histories.takeBack)
+    touched.keepRefunded()
+    const decisions = settleBatch({ refunds: [], charges }, counterOf, now, onAhead, onces)
+    touched.writeBack(now, histories, retention())
+    histories.writeBack()
     return decisions
   }
 
@@ -70,12 +84,13 @@ function isQuestion({ charges, refunds }: Batch): boolean {
   return charges.length + refunds.length === 0
 }
 
-/** A counter that a batch works on, and its bytes as they were. */
+/** A counter that a batch works on, and its bytes as they were, and as they were when the refunds were made. */
 interface Touched {
   readonly scope: ScopeName
   readonly id: string
   readonly category: string
   readonly before: Uint8Array | undefined
+  refunded: Uint8Array | undefined
   readonly counter: Counter
 }
 
@@ -94,19 +109,32 @@ class TouchedCounters {
     let touched = this.#touched.get(key)
     if (touched === undefined) {
       const before = this.#rows.read(scope, id, category)
-      touched = { scope, id, category, before, counter: unpack(before) }
+      touched = { scope, id, category, before, refunded: before, counter: unpack(before) }
       this.#touched.set(key, touched)
     }
     return touched.counter
   }
 
+  /** What a run holds from here on until it is over goes into the history. */
+  keepRefunded(): void {
+    for (const touched of this.#touched.values()) touched.refunded = pack(touched.counter)
+  }
+
   /** A batch of refusals writes nothing, unless a window has ended. */
-  writeBack(now: number): void {
-    for (const { scope, id, category, before, counter } of this.#touched.values()) {
-      const kept = running(counter, now)
-      const windows = pack(kept)
-      if (kept.length === 0 || (before !== undefined && windows.equals(before))) continue
-      this.#rows.write(scope, id, category, kept, windows)
+  writeBack(now: number, histories: TouchedHistories, retention: Retention): void {
+    for (const touched of this.#touched.values()) {
+      const { scope, id, category, before, refunded, counter } = touched
+      const kept = keptOf(retention, scope, id)
+      // A counter of which nothing runs stays as it is: its runs go into the history when the next one starts.
+      const isOver = running(counter, now).length === 0
+      const left = isOver && kept !== null ? counter : running(counter, now)
+      const windows = pack(left)
+      if (left.length === 0 || (before !== undefined && windows.equals(before))) continue
+      if (kept !== null && scope !== 'global') {
+        histories.add(scope, id, category, endedRuns(unpack(refunded), left, kept, now), now)
+      }
+      const keptMs = kept === null ? 0 : longestKept(kept) * 1000
+      this.#rows.write(scope, id, category, windows, Math.max(endsAt(left), isOver ? 0 : now) + keptMs)
     }
   }
 }

@@ -102,6 +102,15 @@ const MIGRATIONS = [
      ends INTEGER                 -- when it is forgotten, milliseconds since the epoch; NULL for the one in force
    );
    INSERT INTO editions VALUES (1, NULL, 0, NULL);`,
+  // With a rowid: a row of a kilobyte would go on in a page of its own otherwise.
+  `CREATE TABLE history (
+     scope INTEGER NOT NULL,      -- as in counters: 0 personal, 2 organisation
+     user TEXT NOT NULL,          -- or organisation
+     runs BLOB NOT NULL,          -- see packed-history.ts
+     ends INTEGER NOT NULL,       -- when the last run need not be kept any more
+     UNIQUE (scope, user)
+   );
+   CREATE INDEX history_by_end ON history (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -1,10 +1,12 @@
 import type { Observer } from '../../observe/observation.ts'
+import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { Store } from '../store.ts'
 import { sqliteAccessKeys } from './access-keys.ts'
 import { sqliteControl } from './control.ts'
 import { sqliteCounters } from './counters.ts'
 import { attempt, openDatabase } from './database.ts'
 import { sqliteFailures } from './failures.ts'
+import { sqliteHistory } from './history.ts'
 import { sqliteKnownUsers } from './known-users.ts'
 import { sqliteMemberships } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
@@ -18,6 +20,8 @@ export interface SqliteStoreOptions {
   readonly toWrite?: boolean
   /** Milliseconds since the epoch. Default: the process clock. */
   readonly clock?: () => number
+  /** How long runs are kept, asked whenever one may be over. Default: not at all. */
+  readonly retention?: () => Retention
   readonly observe?: Observer
 }
 
@@ -27,7 +31,7 @@ export interface SqliteStoreOptions {
  * the process, also `kill -9`. A power cut may take the last moments.
  */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
-  const { file, toWrite = false, clock = Date.now, observe = () => {} } = options
+  const { file, toWrite = false, clock = Date.now, retention = () => NO_RETENTION, observe = () => {} } = options
   const database = openDatabase(file, toWrite)
   const listeners = new Set<() => void>()
   const onAccessKeys = (): void => {
@@ -35,11 +39,12 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   }
   const stopSweeper = startSweeper(database, clock)
   return {
-    ...sqliteCounters(database, clock, observe),
+    ...sqliteCounters(database, clock, observe, retention),
     ...sqliteFailures(database, clock),
     ...sqliteAccessKeys(database, onAccessKeys),
-    ...sqliteControl(database, { clock, listeners }),
+    ...sqliteControl(database, { clock, listeners, retention }),
     ...sqliteUsage(database, clock),
+    ...sqliteHistory(database, clock),
     ...sqliteKnownUsers(database, clock),
     ...sqliteMemberships(database, clock),
     ...sqliteReplicas(database, clock),

@@ -6,8 +6,8 @@ const SWEEP_ROWS = 1000
 const SWEEP_SOON_MS = 50
 
 /**
- * Deletes counters whose windows are over, users and requests that are forgotten, and overrides that were replaced or never put in force. It deletes a few rows at a time, and goes on
- * soon if there are more.
+ * Deletes counters and histories whose time is over, users and requests that are forgotten, and overrides that were replaced or never put in force.
+ * It deletes a few rows at a time, and goes on soon if there are more.
  * @returns stops it
  */
 export function startSweeper(database: DatabaseSync, clock: () => number): () => void {
@@ -21,6 +21,9 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     ),
     database.prepare(
       `DELETE FROM memberships WHERE user IN (SELECT user FROM memberships WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare(
+      `DELETE FROM history WHERE rowid IN (SELECT rowid FROM history WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(`DELETE FROM once WHERE key IN (SELECT key FROM once WHERE ends <= ? LIMIT ${SWEEP_ROWS})`),
     database.prepare(

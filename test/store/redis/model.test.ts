@@ -1,19 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { decodeReply, encodeBatch } from '../../../src/store/redis/charge-batch.ts'
-import { CHARGE_LUA, CONTROL_LUA } from '../../../src/store/redis/client.ts'
-import { encodeChange } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
-import { StoreClock, withinPeriods } from '../../../src/store/redis/store-clock.ts'
 import { calendarSuite } from '../../quota/calendar.suite.ts'
 import { agreesWithTheModel, type ClockedStore } from '../../quota/model.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
-
-/** The script as it is shipped, but for its clock, which the test must hold to reach a boundary to the millisecond. */
-const SHIPPED = CHARGE_LUA
-const CLOCKED = SHIPPED.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }')
-const CONTROL_CLOCKED = CONTROL_LUA.replace("redis.call('TIME')", '{ ARGV[13], ARGV[14] }')
+import { clockedScripts } from './clocked.ts'
 
 let server: RedisServer
 let redis: Redis
@@ -30,27 +22,10 @@ const HOUR = 3600
 
 /** A store of its own, whose clock the test holds. */
 async function open(mayBeShort: (sequence: number) => boolean): Promise<ClockedStore> {
-  expect(CLOCKED).not.toBe(SHIPPED)
-  redis.defineCommand('settle', { lua: CLOCKED })
-  const settle = (redis as unknown as { settleBuffer(count: number, ...rest: (string | number)[]): Promise<unknown> })
-    .settleBuffer
-  const secondsAndMicros = (now: number): number[] => [Math.floor(now / 1000), (now % 1000) * 1000]
-  const keys = createKeys(`model-${randomUUID()}`)
-  const clock = new StoreClock()
+  const { settle, change } = clockedScripts(redis, createKeys(`model-${randomUUID()}`))
   return {
-    settle: (batch, now) =>
-      withinPeriods(clock, async (about) => {
-        const sent = encodeBatch(batch, keys, mayBeShort(batch.sequence), about)
-        const args = [batch.sequence, 3_600_000, sent.json, sent.charges, ...secondsAndMicros(now)]
-        return decodeReply(await settle.call(redis, sent.keys.length, ...sent.keys, ...args), batch, sent)
-      }),
-    reset: (change, now) =>
-      withinPeriods(clock, async (about) => {
-        const { names, args } = encodeChange(change, { who: 'ann', why: null }, null, keys, undefined, about)
-        const all = [...names, ...args, ...secondsAndMicros(now)]
-        const reply = (await redis.eval(CONTROL_CLOCKED, names.length, ...all)) as [string, number]
-        return JSON.parse(reply[0]).from
-      }),
+    settle: (batch, now) => settle(batch, now, mayBeShort(batch.sequence)),
+    reset: async (wanted, now) => (await change(wanted, now)).from,
     upsets: [
       async () => {
         await redis.script('FLUSH')

@@ -1,0 +1,62 @@
+/**
+ * What users and organisations used in each run of a window, as long as it is kept. A run that is over moves from its counter into the
+ * history when the next one starts. The runs of a window, in its counter and in its history, add up to what was charged.
+ */
+
+/** Whose windows have a history. */
+export type HistoryScope = 'personal' | 'organisation'
+
+/** The history of one user or organisation. */
+export interface OwnerHistory {
+  readonly id: string
+  /**
+   * Calls `visit` for each run that started from `from` on and before `to` (milliseconds since the epoch), in which something was
+   * used: by category and window, of these mostly in the order of their starts. The bytes are read anew at each call.
+   */
+  eachRun(from: number, to: number, visit: RunVisitor): void
+}
+
+/**
+ * @param seconds length of the window, its identity
+ * @param startedAt of the first charge of the run, in milliseconds since the epoch, also of a calendar window
+ * @param isCounted whether it is the one that the counter holds: it runs, or is over and none has started since. A run that was emptied
+ *   is not, and never runs again
+ */
+export type RunVisitor = (
+  category: string,
+  seconds: number,
+  startedAt: number,
+  tokens: number,
+  isCounted: boolean,
+) => void
+
+/**
+ * Reads what was used. Nothing that must be kept is missing; what is older may be there for a while. Every implementation passes
+ * test/quota/history.suite.ts.
+ */
+export interface HistoryStore {
+  /** @returns a history without runs for one who has used nothing @throws StoreError */
+  readHistory(
+    scope: HistoryScope,
+    id: string,
+  ): Promise<{
+    /** The store's time, in milliseconds since the epoch. */
+    readonly at: number
+    readonly history: OwnerHistory
+  }>
+  /**
+   * One step through all users or organisations: some of them, in no order, each once. One may come twice while others come and go. A
+   * step holds the store for a moment only, however many there are.
+   * @param cursor where the last step ended; `null` begins. Of a text that no step gave the step begins anywhere
+   * @returns `next`: where the following step begins; `null` at the end
+   * @throws StoreError
+   */
+  scanHistory(
+    scope: HistoryScope,
+    cursor: string | null,
+  ): Promise<{
+    readonly at: number
+    readonly owners: readonly OwnerHistory[]
+    readonly next: string | null
+  }>
+}

@@ -1,0 +1,67 @@
+import type { ScopeName } from './charge.ts'
+import type { Entry } from './counter.ts'
+
+/** How long runs of windows are kept after their end. */
+export interface Retention {
+  /** Of the longest window of a category, in whole seconds; 0 keeps none. */
+  readonly longestSeconds: number
+  /** Of the other windows. */
+  readonly shorterSeconds: number
+  /** Of all windows of callers who are told apart by an address, or by a key that nobody checked. */
+  readonly anonymousSeconds: number
+  isAnonymous(user: string): boolean
+}
+
+export const NO_RETENTION: Retention = {
+  longestSeconds: 0,
+  shorterSeconds: 0,
+  anonymousSeconds: 0,
+  isAnonymous: () => false,
+}
+
+/** How long the runs of one user or organisation are kept, in seconds. */
+export type Kept = Pick<Retention, 'longestSeconds' | 'shorterSeconds'>
+
+/** `null` if nothing is: everybody together has no history, but series. */
+export function keptOf(retention: Retention, scope: ScopeName, id: string): Kept | null {
+  if (scope === 'global') return null
+  const { anonymousSeconds } = retention
+  const kept =
+    scope === 'personal' && retention.isAnonymous(id)
+      ? { longestSeconds: anonymousSeconds, shorterSeconds: anonymousSeconds }
+      : retention
+  return longestKept(kept) === 0 ? null : kept
+}
+
+/** The longest time for which a run is kept after its end, in seconds. */
+export function longestKept({ longestSeconds, shorterSeconds }: Kept): number {
+  return Math.max(longestSeconds, shorterSeconds)
+}
+
+/** A run that goes into the history. */
+export interface EndedRun extends Readonly<Entry> {
+  /** For how long after its end it is kept, in seconds. */
+  readonly keptSeconds: number
+}
+
+/**
+ * The runs of a counter that it does not hold any more. What started in the future was set to another start, and goes on.
+ * @param before the counter as it was
+ * @param after as it is now
+ * @param latest the last moment at which a run may have started that is over. Default any: the counter was emptied
+ */
+export function endedRuns(
+  before: readonly Readonly<Entry>[],
+  after: readonly Readonly<Entry>[],
+  kept: Kept,
+  latest: number = Number.POSITIVE_INFINITY,
+): EndedRun[] {
+  const longest = Math.max(...before.map(({ seconds }) => seconds))
+  return before.flatMap(({ seconds, startedAt, used }) => {
+    const keptSeconds = seconds === longest ? kept.longestSeconds : kept.shorterSeconds
+    const goesOn = after.some((entry) => entry.seconds === seconds && entry.startedAt === startedAt)
+    return used === 0 || keptSeconds === 0 || startedAt > latest || goesOn
+      ? []
+      : [{ seconds, startedAt, used, keptSeconds }]
+  })
+}

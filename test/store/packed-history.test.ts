@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import type { EndedRun } from '../../src/quota/history.ts'
+import {
+  addRuns,
+  eachPackedRun,
+  LONGEST_HISTORY,
+  MOST_RUNS,
+  packedHistoryEnds,
+} from '../../src/store/packed-history.ts'
+
+const HOUR = 3_600_000
+const AT = Date.UTC(2040, 0, 1)
+const NOTHING = Buffer.alloc(0)
+const run = (i: number, keptSeconds = 10 ** 8): EndedRun => ({
+  seconds: 3600,
+  startedAt: AT + i * HOUR,
+  used: i + 1,
+  keptSeconds,
+})
+
+function startsIn(bytes: Buffer): number[] {
+  const starts: number[] = []
+  eachPackedRun(bytes, 0, 2 ** 48, (_category, _seconds, startedAt) => starts.push((startedAt - AT) / HOUR))
+  return starts
+}
+
+describe('a packed history', () => {
+  it(`has ${MOST_RUNS} runs of a window, without the oldest of more`, () => {
+    let bytes: Buffer = NOTHING
+    for (let i = 0; i < MOST_RUNS + 2; i++) bytes = addRuns(bytes, 'read', [run(i)], AT)
+    expect(startsIn(bytes)).toEqual(Array.from({ length: MOST_RUNS }, (_, i) => i + 2))
+  })
+
+  it('grows no more when it is as long as no other', () => {
+    let bytes: Buffer = NOTHING
+    for (let i = 0; i < 3; i++) bytes = addRuns(bytes, 'read', [run(i)], AT)
+    for (let i = 0; bytes.length <= LONGEST_HISTORY; i++) {
+      const name = `category-${i}`
+      const runs = Buffer.alloc(1 + name.length + 10 + 12 * 60_000)
+      runs[0] = name.length
+      runs.write(name, 1)
+      runs.writeUInt32BE(10 ** 8, 1 + name.length + 4)
+      runs.writeUInt16BE(60_000, 1 + name.length + 8)
+      for (let at = 0; at < 60_000; at++) runs.writeUIntBE(AT, 1 + name.length + 10 + 12 * at, 6)
+      bytes = Buffer.concat([bytes, runs])
+    }
+    expect(startsIn(addRuns(bytes, 'read', [run(3)], AT)).slice(0, 4)).not.toContain(0)
+    expect(addRuns(bytes, 'read', [run(3)], AT).length).toBeLessThanOrEqual(bytes.length)
+  })
+
+  it('is read as far as it is whole', () => {
+    const bytes = addRuns(addRuns(NOTHING, 'read', [run(0)], AT), 'write', [run(1)], AT)
+    for (let length = 0; length < bytes.length; length++) {
+      expect(startsIn(bytes.subarray(0, length)).length).toBeLessThanOrEqual(1)
+    }
+    expect(startsIn(bytes)).toEqual([0, 1])
+  })
+
+  it('ends with the run that is kept longest, and leaves out what is kept no more', () => {
+    const bytes = addRuns(addRuns(NOTHING, 'read', [run(0, 7200)], AT), 'write', [run(1, 3600)], AT)
+    expect(packedHistoryEnds(bytes)).toBe(AT + 3 * HOUR)
+    expect(packedHistoryEnds(NOTHING)).toBe(0)
+    expect(startsIn(addRuns(bytes, 'write', [run(5, 3600)], AT + 3 * HOUR))).toEqual([5])
+  })
+})

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addRuns } from '../../../src/store/packed-history.ts'
+import { connect, type RedisClient } from '../../../src/store/redis/client.ts'
+import { redisHistory } from '../../../src/store/redis/history.ts'
+import { createKeys } from '../../../src/store/redis/keys.ts'
+import { historyStoreSuite, KEPT_FOR_EVER, type OpenHistory } from '../../quota/history.suite.ts'
+import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { clockedScripts } from './clocked.ts'
+
+let server: RedisServer
+let redis: Redis
+let client: RedisClient
+beforeAll(async () => {
+  server = await startRedis()
+  redis = new Redis(server.url)
+  client = connect({ url: server.url, deadlineMs: 20_000 })
+  await client.connect()
+})
+afterAll(async () => {
+  redis.disconnect()
+  client.disconnect()
+  await server.stop()
+})
+
+/** @param mayBeShort by the number of a batch: as gateways write that share a store */
+const opening =
+  (mayBeShort: (sequence: number) => boolean): OpenHistory =>
+  async (retention) => {
+    const keys = createKeys(`history-[${randomUUID()}]?*`)
+    const { settle, change } = clockedScripts(redis, keys, retention)
+    return {
+      settle: (batch, now) => settle(batch, now, mayBeShort(batch.sequence)),
+      change: async (wanted, now) => void (await change(wanted, now)),
+      history: redisHistory(client, keys),
+      close: async () => {},
+    }
+  }
+
+describe('histories in Redis beside short sections', () => historyStoreSuite(opening(() => true)))
+describe('histories in Redis beside short and long sections', () =>
+  historyStoreSuite(opening((sequence) => sequence % 2 === 0)))
+
+const HOUR = 3_600_000
+const AT = Date.UTC(2150, 0, 1)
+
+describe('a history in Redis', () => {
+  it('has 3000 runs of a window, without the oldest of more', async () => {
+    const keys = createKeys(`history-${randomUUID()}`)
+    const { settle } = clockedScripts(redis, keys, KEPT_FOR_EVER)
+    const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 9 }], organisation: null, global: null }
+    const charge = { user: 'alice', organisation: null, category: 'read', cost: 1, limits }
+    const put = (number: number, hours: number) =>
+      settle({ instance: 'i', sequence: number, refunds: [], charges: [charge] }, AT + hours * HOUR, true)
+    let bytes: Buffer = Buffer.alloc(0)
+    for (let i = 0; i < 2999; i++) {
+      const ended = { seconds: 3600, startedAt: AT + i * HOUR, used: 7, keptSeconds: 10 ** 8 }
+      bytes = addRuns(bytes, 'read', [ended], AT)
+    }
+    await redis.set(keys.history('alice'), bytes, 'PXAT', 2 * AT)
+    for (let i = 0; i < 3; i++) await put(i + 1, 3000 + i)
+    const starts: number[] = []
+    const { history } = await redisHistory(client, keys).readHistory('personal', 'alice')
+    history.eachRun(0, 2 * AT, (_category, _seconds, startedAt) => starts.push((startedAt - AT) / HOUR))
+    expect([starts.length, starts[0], starts.at(-2), starts.at(-1)]).toEqual([3001, 1, 3001, 3002])
+  })
+
+  it('ends with its counters, when the last run need not be kept any more', async () => {
+    const keys = createKeys(`history-${randomUUID()}`)
+    const day = 86_400
+    const { settle } = clockedScripts(redis, keys, { ...KEPT_FOR_EVER, longestSeconds: 5 * day, shorterSeconds: day })
+    const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 9 }], organisation: null, global: null }
+    const charge = { user: 'alice', organisation: null, category: 'read', cost: 1, limits }
+    const endsOf = async () =>
+      Promise.all(
+        [keys.user('alice'), keys.history('alice')].map(async (key) => Number(await redis.call('PEXPIRETIME', key))),
+      )
+    await settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge] }, AT, true)
+    expect(await endsOf()).toEqual([AT + HOUR + 5 * 24 * HOUR, -2])
+    await settle({ instance: 'i', sequence: 2, refunds: [], charges: [charge] }, AT + 2 * HOUR, true)
+    expect(await endsOf()).toEqual([AT + 3 * HOUR + 5 * 24 * HOUR, AT + 3 * HOUR + 5 * 24 * HOUR])
+  })
+})
