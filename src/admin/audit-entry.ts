@@ -1,6 +1,7 @@
 import { type AuditEntry, type Author, type Change, subjectOf } from '../control/control-store.ts'
 import type { AuditResponse } from './api.ts'
 import { iso } from './http.ts'
+import { withPendingShown } from './pending.ts'
 
 /** An entry of the audit as administrators see it, and the log. */
 export function entryResponse(entry: AuditEntry): AuditResponse['entries'][number] {
@@ -20,7 +21,8 @@ function wished(change: Change): unknown {
 /** The end of an override is kept in milliseconds, and written like every other time. */
 /** A value before or after a change. */
 export function shown(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('expiresAt' in value)) return value
+  if (typeof value !== 'object' || value === null) return value
+  if (!('expiresAt' in value)) return withPendingShown(value)
   const { expiresAt } = value
   return typeof expiresAt === 'number' ? { ...value, expiresAt: iso(expiresAt) } : value
 }

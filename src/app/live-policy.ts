@@ -5,9 +5,13 @@ import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
 import type { FailureHistory } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
+import { openKeeper } from './keeper.ts'
 import type { LimitsInForce } from './limits-in-force.ts'
 
-/** Keeps limits and access keys up to what all replicas share: the changes at run time, and the adaptive factor. */
+/**
+ * Keeps limits and access keys up to what all replicas share: the changes at run time, and the adaptive factor. Makes changes
+ * whose time has come.
+ */
 export interface LivePolicy {
   readonly control: ChangeFollower
   /** All access keys of the store, if the configuration in force accepts them. */
@@ -41,6 +45,7 @@ const ADAPT_MS = 10_000
 export function createLivePolicy({ store, observe, current }: LivePolicyOptions): LivePolicy {
   const control = createChangeFollower({ store, observe })
   const accessKeys = createAccessKeys({ store, control, wanted: () => current().gatewayTokens })
+  const keeper = openKeeper({ store, control, quota: () => current().quota, observe })
   let drawn = UNREAD
   let failures: FailureHistory | null = null
   let timer: NodeJS.Timeout | undefined
@@ -73,6 +78,7 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
     adaptWithOthers()
     observe({ type: 'adaptive_factor', factor: drawn.factor })
     await Promise.all([control.start(), adapt()])
+    keeper.start()
   }
 
   /** All replicas and workers at the same moments, so that they go by the same factor. */
@@ -88,6 +94,7 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
 
   function close(): void {
     clearTimeout(timer)
+    keeper.close()
     control.close()
   }
 

@@ -92,9 +92,12 @@ export function emptiedBy(
 /** Whoever runs `tollgate` with a subcommand on the store: it has no log. */
 export const COMMAND_LINE = 'command line'
 
+/** The clock, for a change that was scheduled. */
+export const SCHEDULE = 'schedule'
+
 /** Who makes a change and why: what the audit keeps of it beside the change itself. */
 export interface Author {
-  /** Name of the admin token, or `COMMAND_LINE`. */
+  /** Name of the admin token, `COMMAND_LINE` or `SCHEDULE`. */
   readonly who: string
   readonly why: string | null
 }

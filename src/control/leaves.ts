@@ -1,20 +1,16 @@
 import { isObject, sameJson } from '../lib/json.ts'
 import type { Json } from './problems.ts'
-import { applyPatch, type QuotaPatchLike } from './settings.ts'
-import type { Changes } from './state.ts'
+import type { QuotaPatchLike } from './settings.ts'
+import type { Changes, Leaf } from './state.ts'
 
-/** One value of the settings that a change replaced. Plain JSON: it is stored as it is. */
-export interface Leaf {
-  /** The names of its members, from the outermost on. */
-  readonly path: readonly string[]
-  /** Before and after; `null` follows the file. */
-  readonly from: unknown
-  readonly to: unknown
+/** The settings alone, without what is pending. */
+export function settingsOf({ pending: _, ...settings }: Changes): Changes {
+  return settings
 }
 
 /** The values in which two settings differ, in the order of their members. */
 export function leavesBetween(from: Changes, to: Changes): Leaf[] {
-  return differing(from as Json, to as Json, [])
+  return differing(settingsOf(from) as Json, settingsOf(to) as Json, [])
 }
 
 /** The values of those leaves which are still as the change left them. */
@@ -22,9 +18,15 @@ export function standing(now: Changes, leaves: readonly Leaf[]): Leaf[] {
   return leaves.filter((leaf) => sameJson(valueAt(now, leaf.path), leaf.to))
 }
 
-/** The settings with the values that these leaves had before. */
-export function putBack(now: Changes, leaves: readonly Leaf[]): Changes {
-  return applyPatch(now, patchOf(leaves.map(({ path, from }) => [path, from])))
+/** The merge patch that puts back what these leaves were before. */
+export function patchBack(leaves: readonly Leaf[]): QuotaPatchLike {
+  return patchOf(leaves.map(({ path, from }) => [path, from]))
+}
+
+/** The places that a merge patch names. One that it gives back to the file as a whole is named as a whole. */
+export function placesIn(patch: QuotaPatchLike): (readonly string[])[] {
+  const { reason: _, from: __, until: ___, ...settings } = patch
+  return namedIn(settings, [])
 }
 
 /** The merge patch that sets values at their places. */
@@ -39,6 +41,12 @@ export function valueAt(changes: Changes, path: readonly string[]): unknown {
   let value: unknown = changes
   for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : null
   return value ?? null
+}
+
+function namedIn(patch: Json, path: readonly string[]): (readonly string[])[] {
+  return Object.entries(patch).flatMap(([name, value]) =>
+    isObject(value) ? namedIn(value, [...path, name]) : [[...path, name]],
+  )
 }
 
 function differing(from: Json, to: Json, path: readonly string[]): Leaf[] {

@@ -22,6 +22,7 @@ import {
   reason,
 } from './problems.ts'
 import type { Changes, ScopedTable, Table } from './state.ts'
+import { TIMING_FIELDS } from './timing.ts'
 
 /** What the file sets of all that can be changed at run time. */
 export type FileSettings = QuotaSettings & { readonly shadow: boolean }
@@ -33,8 +34,11 @@ export interface QuotaPatchLike {
   readonly baselines?: ScopedPatchLike | null
   readonly custom?: ScopedPatchLike | null
   readonly shadow?: boolean | null
-  /** For the audit; no part of the settings. */
+  /** For the audit; no part of the settings. Neither are the others below. */
   readonly reason?: string
+  /** When it is to be made, and when taken back, as RFC 3339 has it. */
+  readonly from?: string | null
+  readonly until?: string | null
 }
 
 interface ScopedPatchLike {
@@ -77,7 +81,7 @@ export function resolve(file: FileSettings, changes: Changes): Resolved {
  * JSON Merge Patch (RFC 7396), for a patch without problems: an object is merged, `null` takes a value away, anything else
  * replaces. Unlike there, an object that has become empty goes too: then everything in it follows the file.
  */
-export function applyPatch(changes: Changes, { reason: _, ...patch }: QuotaPatchLike): Changes {
+export function applyPatch(changes: Changes, { reason: _, from: __, until: ___, ...patch }: QuotaPatchLike): Changes {
   return merge(changes as Json, patch)
 }
 
@@ -117,6 +121,7 @@ export function problemsOf(patch: unknown, file: FileSettings, changes: Changes 
     ['custom', scopes(changes.custom)],
     ['shadow', orNull(flag)],
     ['reason', reason],
+    ...TIMING_FIELDS.map(([name, check]): [string, Check] => [name, check]),
   ]
   return object(new Map(fields), 'field')(patch, '')
 }

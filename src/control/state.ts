@@ -23,6 +23,45 @@ export interface Changes {
   readonly custom?: ScopedTable
   /** Whether refusals are only counted and reported, for every route and user. */
   readonly shadow?: boolean
+  /** What gateways are to change by themselves. Without anything it is missing. */
+  readonly pending?: Pending
+}
+
+/** What gateways are to change by themselves; times are in milliseconds since the epoch, on the store's clock. */
+export interface Pending {
+  readonly starts?: readonly Start[]
+  readonly ends?: readonly End[]
+}
+
+/** A change that is to be made later. */
+export interface Start {
+  readonly id: string
+  readonly at: number
+  /** As the body of `PATCH /api/quota` has it. */
+  readonly patch: Readonly<Record<string, unknown>>
+  /** When it ends by itself; `null` for never. */
+  readonly until: number | null
+  /** The administrator, and the reason given. */
+  readonly who: string
+  readonly why: string | null
+}
+
+/** A change that was made, and is to be taken back later. What others set meanwhile is none of it any more. */
+export interface End {
+  readonly id: string
+  readonly at: number
+  readonly leaves: readonly Leaf[]
+  readonly who: string
+  readonly why: string | null
+}
+
+/** One value of the settings that a change replaced. */
+export interface Leaf {
+  /** The names of its members, from the outermost on. */
+  readonly path: readonly string[]
+  /** Before and after; `null` follows the file. */
+  readonly from: unknown
+  readonly to: unknown
 }
 
 /** What was set for one user. */

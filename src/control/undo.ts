@@ -1,11 +1,12 @@
 import { sameJson } from '../lib/json.ts'
 import type { AuditEntry, Change } from './control-store.ts'
-import { leavesBetween, putBack, standing, valueAt } from './leaves.ts'
-import type { Changes, ControlState, UserOverride } from './state.ts'
+import { leavesBetween, patchBack, standing, valueAt } from './leaves.ts'
+import { patched } from './pending.ts'
+import type { Changes, ControlState, OrganisationOverride, UserOverride, Versioned } from './state.ts'
 
 /** What becomes of the wish to undo a change. */
 export type Undo =
-  /** `null` if all is as it was before the change. */
+  /** `null` if all is as it was before the change already. */
   | { readonly kind: 'possible'; readonly change: Change | null }
   /** Somebody has set these values since. */
   | { readonly kind: 'changed_since'; readonly values: readonly ChangedValue[] }
@@ -29,7 +30,14 @@ export interface ChangedValue {
  */
 export function undoOf(entry: AuditEntry, state: ControlState, at: number): Undo {
   if (entry.what === 'settings') return undoOfSettings(entry, state.settings.value)
-  if (entry.what === 'override' && entry.subject !== null) return undoOfOverride(entry, entry.subject, state, at)
+  const id = entry.subject ?? ''
+  if (entry.what === 'override') {
+    return undoOfOverride(entry, state.overrides.get(id), at, (to) => ({ kind: 'override', user: id, to }))
+  }
+  if (entry.what === 'organisation_override') {
+    const changeTo = (to: OrganisationOverride | null) => ({ kind: entry.what, organisation: id, to }) as Change
+    return undoOfOverride(entry, state.organisationOverrides.get(id), at, changeTo)
+  }
   return { kind: 'impossible', why: REASONS[entry.what as keyof typeof REASONS] ?? UNKNOWN }
 }
 
@@ -53,19 +61,29 @@ function undoOfSettings({ from, to }: AuditEntry, now: Changes): Undo {
       .map(({ path, to }) => ({ path: path.join('.'), set: to, now: valueAt(now, path) }))
     return { kind: 'changed_since', values }
   }
-  return { kind: 'possible', change: open.length === 0 ? null : { kind: 'settings', to: putBack(now, open) } }
+  return {
+    kind: 'possible',
+    change: open.length === 0 ? null : { kind: 'settings', to: patched(now, patchBack(open)) },
+  }
 }
 
 /** One that has ended by itself counts as none. */
-function undoOfOverride({ from, to }: AuditEntry, user: string, { overrides }: ControlState, at: number): Undo {
-  const [before, set] = [lasting(from, at), lasting(to, at)]
-  const now = overrides.get(user)?.value ?? null
-  if (sameJson(now, before)) return { kind: 'possible', change: null }
-  if (!sameJson(now, set)) return { kind: 'changed_since', values: [{ path: '', set, now }] }
-  return { kind: 'possible', change: { kind: 'override', user, to: before } }
+function undoOfOverride<T extends Ending>(
+  { from, to }: AuditEntry,
+  now: Versioned<T> | undefined,
+  at: number,
+  changeTo: (override: T | null) => Change,
+): Undo {
+  const [before, set] = [lasting<T>(from, at), lasting<T>(to, at)]
+  const value = now?.value ?? null
+  if (sameJson(value, before)) return { kind: 'possible', change: null }
+  if (!sameJson(value, set)) return { kind: 'changed_since', values: [{ path: '', set, now: value }] }
+  return { kind: 'possible', change: changeTo(before) }
 }
 
-function lasting(value: unknown, at: number): UserOverride | null {
-  const override = value as UserOverride | null
+type Ending = UserOverride | OrganisationOverride
+
+function lasting<T extends Ending>(value: unknown, at: number): T | null {
+  const override = value as T | null
   return override === null || (override.expiresAt !== null && override.expiresAt <= at) ? null : override
 }

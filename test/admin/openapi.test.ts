@@ -185,6 +185,7 @@ describe('the OpenAPI document', () => {
     )
     expect(withVersion.map(([name]) => name)).toEqual([
       'PATCH /api/quota',
+      'DELETE /api/quota/scheduled/{id}',
       'PUT /api/users/{id}/override',
       'DELETE /api/users/{id}/override',
     ])
@@ -206,6 +207,7 @@ describe('the OpenAPI document', () => {
       expect.arrayContaining([
         'GET /api/quota',
         'PATCH /api/quota',
+        'DELETE /api/quota/scheduled/{id}',
         'POST /api/quota/preview',
         'POST /api/quota/reset',
         'GET /api/users',

@@ -285,7 +285,9 @@ describe('a patch with mistakes', () => {
   it.each([null, undefined, 5, 'mode', [], [{ mode: 'loose' }]])(
     'that is no object (%j) gets an error that says so',
     (patch) => {
-      expect(told(patch)).toEqual([': must be an object with mode, global, baselines, custom, shadow, reason'])
+      expect(told(patch)).toEqual([
+        ': must be an object with mode, global, baselines, custom, shadow, reason, from, until',
+      ])
     },
   )
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AuditEntry, Change } from '../../src/control/control-store.ts'
-import { leavesBetween, putBack, standing } from '../../src/control/leaves.ts'
+import { leavesBetween, patchBack, standing } from '../../src/control/leaves.ts'
+import { patched } from '../../src/control/pending.ts'
 import { type Changes, type ControlState, UNCHANGED, type UserOverride } from '../../src/control/state.ts'
 import { undoOf } from '../../src/control/undo.ts'
 
@@ -78,8 +79,8 @@ describe('the undo of a change of settings', () => {
       { path: ['baselines', 'personal', '__proto__', 'constructor'], from: null, to: 5 },
     ])
     expect(undoSettings({}, to, {})).toMatchObject({ kind: 'possible', change: null })
-    expect(JSON.stringify(putBack({}, leavesBetween(to, {})))).toBe(JSON.stringify(to))
-    expect(putBack(to, leavesBetween({}, to))).toEqual({})
+    expect(JSON.stringify(patched({}, patchBack(leavesBetween(to, {}))))).toBe(JSON.stringify(to))
+    expect(patched(to, patchBack(leavesBetween({}, to)))).toEqual({})
   })
 })
 
@@ -109,6 +110,18 @@ describe('the undo of an override', () => {
       change: { kind: 'override', user: 'bob', to: override(4) },
     })
     expect(undoOverride(ended, null, null)).toEqual({ kind: 'possible', change: null })
+  })
+})
+
+test('the undo of an override of an organisation puts back the one before', () => {
+  const of = (limit: number) => ({ limits: { read: { '1h': limit } }, reason: 'why', expiresAt: null })
+  const state = { ...UNCHANGED, organisationOverrides: new Map([['acme', { version: 3, value: of(6) }]]) }
+  expect(undoOf(entry('organisation_override', of(5), of(6), 'acme'), state, NOW)).toEqual({
+    kind: 'possible',
+    change: { kind: 'organisation_override', organisation: 'acme', to: of(5) },
+  })
+  expect(undoOf(entry('organisation_override', of(5), of(7), 'acme'), state, NOW)).toMatchObject({
+    kind: 'changed_since',
   })
 })
 

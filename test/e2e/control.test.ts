@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fetch, type Response } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { patched, scheduled } from '../../src/control/pending.ts'
 import type { Changes, UserOverride } from '../../src/control/state.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -137,6 +138,23 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
         .toBe(true)
       expect(told()).toHaveLength(2)
     }
+  })
+
+  it('that is scheduled begins and ends by itself, once over all gateways', async () => {
+    const where = await openKind(kind)
+    // SQLite has one gateway.
+    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const { at } = await store.controlVersion()
+    const about = { at: at + 500, who: 'ann', why: null }
+    await set(scheduled({}, { ...about, id: 'begins', patch: { mode: 'loose' }, until: null }))
+    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 15', 'Global 150'])
+    await set(patched({}, { mode: 'conservative' }, { ...about, id: 'ends' }))
+    await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
+    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 10', 'Global 100'])
+    const made = (await store.readAudit(null, 10)).filter(({ who }) => who === 'schedule')
+    expect(made.map(({ why }) => why)).toEqual(['ends as scheduled by ann', 'begins as scheduled by ann'])
+    const lines = running.flatMap(({ observations }) => observations.filter((one) => one.type === 'changed'))
+    expect(lines).toHaveLength(2)
   })
 
   it('of the mode: the next 429 carries the new limit, and nothing that was used is forgotten', async () => {

@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import { asOverrides } from '../../control/overrides.ts'
 import { ANYBODY, preview } from '../../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../../control/settings.ts'
 import type { ControlState } from '../../control/state.ts'
 import { tooDear } from '../../control/too-dear.ts'
+import { sameJson } from '../../lib/json.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
 import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
@@ -18,9 +18,12 @@ import type {
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
+import { pendingShown } from '../pending.ts'
 import * as schemas from '../schemas.ts'
+import { settingsWish, wishedSettings, wishProblems } from '../settings-wish.ts'
 import type { InForce, View } from '../state.ts'
 import { quotaResetRoute } from './quota-reset.ts'
+import { quotaScheduledRoute } from './quota-scheduled.ts'
 
 /** The routes of the settings that hold for everybody. */
 export function quotaRoutes(desk: Desk): Route[] {
@@ -50,6 +53,7 @@ export function quotaRoutes(desk: Desk): Route[] {
     },
     previewRoute(desk),
     quotaResetRoute(desk),
+    quotaScheduledRoute(desk),
   ]
 }
 
@@ -77,13 +81,18 @@ async function show(desk: Desk): Promise<AdminResponse> {
 
 async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   // Fresh: what another replica has set a moment ago may be taken away.
-  const read = readPatch(desk, await desk.control.fresh(), call.body)
+  const state = await desk.control.fresh()
+  const read = readPatch(desk, state, call.body)
   if ('problems' in read) return badFields(read.problems)
+  const wish = settingsWish(read.patch)
+  const { at } = await desk.store.controlVersion()
+  const problems = wishProblems(wish, state.settings.value, at)
+  if (problems.length > 0) return badFields(problems)
   return desk.change(call, {
     versionOf: ({ settings }) => settings.version,
     changeOf({ settings }) {
-      const to = applyPatch(settings.value, read.patch)
-      return isDeepStrictEqual(to, settings.value) ? null : { kind: 'settings', to }
+      const to = wishedSettings(wish, settings.value, call.identity?.name ?? 'nobody')
+      return sameJson(to, settings.value) ? null : { kind: 'settings', to }
     },
     response: () => show(desk),
   })
@@ -133,6 +142,7 @@ export function settingsInForce(inForce: InForce, factor: number): SettingsInFor
   const { settings, shadow, changed, policy, setup, state } = inForce
   return {
     version: state.settings.version,
+    ...pendingShown(state.settings.value),
     ...settingsResponse({ ...settings, shadow }),
     factor: modeFactor(settings.mode, factor),
     adaptive: { factor },

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../control/control-store.ts'
+import type { ControlState } from '../../control/state.ts'
 import { type Undo, undoOf } from '../../control/undo.ts'
 import type { UndoneResponse } from '../api.ts'
 import { entryResponse, shown } from '../audit-entry.ts'
@@ -31,8 +32,7 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
   const { at } = await desk.store.controlVersion()
   let found: Undo = { kind: 'possible', change: null }
   return desk.change(call, {
-    versionOf: ({ settings, overrides }) =>
-      entry.what === 'settings' ? settings.version : (overrides.get(entry.subject ?? '')?.version ?? null),
+    versionOf: (state) => versionOf(entry, state),
     changeOf(state) {
       found = undoOf(entry, state, at)
       return found.kind === 'possible' ? found.change : null
@@ -40,6 +40,12 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
     response: (made) => responseTo(found, entry, made),
     why: `undo of ${entry.version}`,
   })
+}
+
+function versionOf({ what, subject }: AuditEntry, state: ControlState): number | null {
+  if (what === 'settings') return state.settings.version
+  const overrides = what === 'override' ? state.overrides : state.organisationOverrides
+  return overrides.get(subject ?? '')?.version ?? null
 }
 
 function responseTo(found: Undo, { version }: AuditEntry, made: AuditEntry | undefined): AdminResponse {

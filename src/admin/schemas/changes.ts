@@ -55,6 +55,8 @@ export const quotaPatch = name(
     custom: scopedPatch.nullish(),
     shadow: z.boolean().nullish(),
     reason: reason.optional(),
+    from: time.nullish().meta({ description: 'When the change is to be made. Default now' }),
+    until: time.nullish().meta({ description: 'When it is to be taken back. Default never' }),
   }),
   'QuotaPatch',
   'A JSON merge patch: what is missing stays, null gives a value back to the file.',

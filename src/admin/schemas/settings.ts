@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CALENDAR_UNITS } from '../../quota/calendar.ts'
 import { windows } from './limits.ts'
-import { byName, count, mode, multiplier, name, planLimits, scope, scopedTable, share } from './values.ts'
+import { byName, count, mode, multiplier, name, planLimits, scope, scopedTable, share, time } from './values.ts'
 
 /** The settings of the quota that hold for everybody. */
 
@@ -36,9 +36,24 @@ export const warning = name(
 
 export const warnings = z.array(warning)
 
+export const scheduled = name(
+  z.strictObject({
+    id: z.string(),
+    at: time,
+    what: z.enum(['start', 'end']),
+    patch: z.record(z.string(), z.unknown()),
+    until: time.optional(),
+    who: z.string(),
+    why: z.string().nullable(),
+  }),
+  'Scheduled',
+  'A change that is to be made by itself: that of an administrator (`start`, with `until` if it is to be taken back), or what takes one back (`end`). `patch` is what it will set.',
+)
 /** The settings of one layer, and the limits that they make with the others. */
 export const settingsInForce = z.strictObject({
   version: count,
+  /** What is to be changed by itself, in that order. Only if there is anything. */
+  scheduled: z.array(scheduled).optional(),
   ...settings.shape,
   /** Of the mode, in force. */
   factor: z.number(),

@@ -1,0 +1,27 @@
+import { entryResponse, wishResponse } from '../admin/audit-entry.ts'
+import type { QuotaConfig } from '../config/config.ts'
+import type { ChangeFollower } from '../control/change-follower.ts'
+import { createKeeper, type Keeper } from '../control/keeper.ts'
+import { problemsOf } from '../control/settings.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Store } from '../store/store.ts'
+
+export interface KeeperParts {
+  readonly store: Store
+  readonly control: ChangeFollower
+  /** Of the configuration in force. */
+  readonly quota: () => QuotaConfig
+  readonly observe: Observer
+}
+
+/** The keeper of a process that takes requests. What it changes is in the log as what administrators change. */
+export function openKeeper({ store, control, quota, observe }: KeeperParts): Keeper {
+  return createKeeper({
+    store,
+    control,
+    problemsOf: (patch, changes) => problemsOf(patch, quota(), changes),
+    onChange: (entry, forgotten) => observe({ type: 'changed', entry: entryResponse(entry), forgotten }),
+    onUnknown: (change, author) => observe({ type: 'change_unknown', ...wishResponse(change, author) }),
+    onError: (error) => observe({ type: 'internal_error', where: 'keeper', error }),
+  })
+}

@@ -1,0 +1,131 @@
+import { StoreError } from '../quota/quota-store.ts'
+import type { ChangeFollower } from './change-follower.ts'
+import { type AuditEntry, type Author, type Change, type ControlStore, SCHEDULE } from './control-store.ts'
+import { begun, cancelled, ended, inOrder, isEnd } from './pending.ts'
+import type { Problem } from './problems.ts'
+import type { QuotaPatchLike } from './settings.ts'
+import type { Changes, ControlState, End, Start } from './state.ts'
+
+export interface KeeperOptions {
+  readonly store: Pick<ControlStore, 'change'>
+  readonly control: Pick<ChangeFollower, 'state' | 'fresh' | 'storeTime'>
+  /** What is wrong with a patch under the configuration in force. */
+  readonly problemsOf: (patch: QuotaPatchLike, changes: Changes) => readonly Problem[]
+  /** Is notified of each change that this process has made. */
+  readonly onChange: (entry: AuditEntry, forgotten: number) => void
+  /** Is notified of a change that the store may have made, or not. */
+  readonly onUnknown: (change: Change, author: Author) => void
+  /** Is notified of what should never happen. */
+  readonly onError: (error: unknown) => void
+  /** How often it looks, in milliseconds. Default 1000. */
+  readonly everyMs?: number
+}
+
+/**
+ * Makes the changes whose time has come. Every process that takes requests has one. The version of the settings decides which
+ * of them makes a change: the others find that it was made.
+ */
+export interface Keeper {
+  start(): void
+  /** Looks once. Never rejects. */
+  look(): Promise<void>
+  close(): void
+}
+
+/** A change that is due. */
+interface Due {
+  readonly to: Changes
+  readonly author: Author
+}
+
+/** A process whose configuration refuses a change waits so long for one that takes it. */
+const GRACE_MS = 5000
+/** Changes of one look. The next one goes on. */
+const MOST_AT_ONCE = 50
+const MAX_WHY = 500
+
+export function createKeeper(options: KeeperOptions): Keeper {
+  const { control, onError, everyMs = 1000 } = options
+  let looking: Promise<void> | null = null
+  let timer: NodeJS.Timeout | undefined
+
+  /** One at a time. Without anything that is due the store is not asked. */
+  function look(): Promise<void> {
+    if (dueOf(options, control.state(), control.storeTime()) === null) return Promise.resolve()
+    looking ??= makeAll(options)
+      .catch((error: unknown) => {
+        if (!(error instanceof StoreError)) onError(error)
+      })
+      .finally(() => {
+        looking = null
+      })
+    return looking
+  }
+
+  return {
+    start() {
+      timer = setInterval(() => void look(), everyMs).unref()
+    },
+    look,
+    close: () => clearInterval(timer),
+  }
+}
+
+/** One after the other, each on what is stored by then. @throws StoreError */
+async function makeAll(options: KeeperOptions): Promise<void> {
+  const { control } = options
+  for (let made = 0; made < MOST_AT_ONCE; made++) {
+    const state = await control.fresh()
+    const due = dueOf(options, state, control.storeTime())
+    if (due === null) return
+    await make(options, due, state.settings.version)
+  }
+}
+
+/** Whoever was faster has made it: that is no failure. */
+async function make(
+  { store, onChange, onUnknown }: KeeperOptions,
+  { to, author }: Due,
+  expected: number,
+): Promise<void> {
+  const change: Change = { kind: 'settings', to }
+  try {
+    const changed = await store.change(change, author, expected)
+    if (changed.done) onChange(changed.entry, changed.forgotten)
+  } catch (error) {
+    if (error instanceof StoreError && error.applied !== 'no') onUnknown(change, author)
+    throw error
+  }
+}
+
+/** What is to be done first at a moment of the store's clock; `null` for nothing. */
+function dueOf({ problemsOf }: KeeperOptions, { settings: { value } }: ControlState, at: number): Due | null {
+  if (value.pending === undefined) return null
+  for (const one of inOrder(value.pending)) {
+    if (one.at > at) return null
+    if (isEnd(one)) return { to: ended(value, one), author: scheduleAuthor('ends as scheduled', one) }
+    const due = beginning(one, value, at, problemsOf)
+    if (due !== null) return due
+  }
+  return null
+}
+
+/** `null` if another process may take what this one refuses. */
+function beginning(one: Start, value: Changes, at: number, problemsOf: KeeperOptions['problemsOf']): Due | null {
+  const isOver = one.until !== null && one.until <= at
+  const problems = isOver ? [] : problemsOf(one.patch as QuotaPatchLike, value)
+  if (!isOver && problems.length === 0)
+    return { to: begun(value, one), author: scheduleAuthor('begins as scheduled', one) }
+  if (!isOver && at < one.at + GRACE_MS) return null
+  const why = isOver ? 'its end had come before any gateway could make it' : problems.map(sentence).join('; ')
+  return { to: cancelled(value, one.id), author: scheduleAuthor('is not made as scheduled', one, why) }
+}
+
+function scheduleAuthor(what: string, { who, why }: Start | End, problem: string | null = null): Author {
+  const parts = [`${what} by ${who}`, why, problem].filter((part) => part !== null)
+  return { who: SCHEDULE, why: [...parts.join(': ')].slice(0, 2 * MAX_WHY).join('') }
+}
+
+function sentence({ path, msg }: Problem): string {
+  return `${path || 'the change'}: ${msg}`
+}

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { NOW, type Running, startAdmin, VIEWER } from '../running.ts'
+
+let running: Running
+beforeEach(async () => {
+  running = await startAdmin()
+})
+afterEach(() => running.stop())
+
+const iso = (ms: number): string => new Date(NOW + ms).toISOString()
+const HOUR = 3_600_000
+const patch = (body: unknown, headers = {}) => running.call('PATCH', '/api/quota', { body, headers })
+const cancel = (id: string, options = {}) => running.call('DELETE', `/api/quota/scheduled/${id}`, options)
+const audit = async () => (await running.call('GET', '/api/audit')).json.entries
+
+test('a change that is to begin later changes nothing yet, and is listed', async () => {
+  const body = { mode: 'loose', from: iso(HOUR), until: iso(2 * HOUR), reason: 'the final' }
+  const { status, json } = await patch(body)
+  expect(status).toBe(200)
+  const listed = {
+    at: iso(HOUR),
+    what: 'start',
+    patch: { mode: 'loose' },
+    until: iso(2 * HOUR),
+    who: 'admin',
+    why: 'the final',
+  }
+  expect(json).toMatchObject({ version: 1, mode: 'normal', changed: [], scheduled: [listed] })
+  expect(await audit()).toMatchObject([{ who: 'admin', to: { pending: { scheduled: [listed] } }, why: 'the final' }])
+})
+
+test('a change with an end is in force at once, and its end is listed', async () => {
+  const { json } = await patch({ mode: 'loose', shadow: true, until: iso(HOUR) })
+  expect(json).toMatchObject({ mode: 'loose', shadow: true, changed: ['mode', 'shadow'] })
+  expect(json.scheduled).toMatchObject([{ at: iso(HOUR), what: 'end', patch: { mode: null, shadow: null } }])
+  const again = await patch({ mode: 'loose' })
+  expect(again.json).toMatchObject({ version: 2, mode: 'loose' })
+  expect(again.json.scheduled).toMatchObject([{ patch: { shadow: null } }])
+  expect((await patch({ shadow: null })).json.scheduled).toBeUndefined()
+})
+
+test('what is scheduled can be cancelled, once', async () => {
+  const { json } = await patch({ mode: 'loose', from: iso(HOUR) })
+  const id = json.scheduled[0].id
+  expect((await cancel(id, { headers: { authorization: `Bearer ${VIEWER}` } })).status).toBe(403)
+  expect((await cancel(id, { headers: { 'if-match': '"7"' } })).status).toBe(412)
+  expect((await cancel(id, { body: { reason: 'rain' } })).status).toBe(204)
+  expect((await cancel(id)).status).toBe(404)
+  expect((await running.call('GET', '/api/quota')).json.scheduled).toBeUndefined()
+  expect(await audit()).toMatchObject([{ what: 'settings', to: {}, why: 'rain' }, {}])
+})
+
+test('an end that is cancelled leaves the change for good', async () => {
+  const { json } = await patch({ mode: 'loose', until: iso(HOUR) })
+  expect((await cancel(json.scheduled[0].id)).status).toBe(204)
+  expect((await running.call('GET', '/api/quota')).json).toMatchObject({ mode: 'loose', changed: ['mode'] })
+})
+
+test('the undo of a change takes its end along', async () => {
+  await patch({ mode: 'loose', until: iso(HOUR) })
+  expect((await running.call('POST', '/api/audit/1/undo')).json.entry).toMatchObject({ to: {} })
+})
+
+test('of two administrators at once each schedules a change', async () => {
+  await Promise.all([patch({ mode: 'loose', from: iso(HOUR) }), patch({ shadow: true, from: iso(2 * HOUR) })])
+  const { scheduled } = (await running.call('GET', '/api/quota')).json
+  expect(scheduled.map(({ at }: { at: string }) => at)).toEqual([iso(HOUR), iso(2 * HOUR)])
+})
+
+test('a wish that cannot be kept is refused with the place and the cure', async () => {
+  const problem = (path: string) => ({ status: 400, json: { problems: [{ path }] } })
+  expect(await patch({ mode: 'loose', from: iso(-1) })).toMatchObject(problem('from'))
+  expect(await patch({ mode: 'loose', until: iso(0) })).toMatchObject(problem('until'))
+  expect(await patch({ mode: 'loose', from: iso(HOUR), until: iso(HOUR) })).toMatchObject(problem('until'))
+  expect(await patch({ mode: 'loose', from: iso(400 * 24 * HOUR) })).toMatchObject(problem('from'))
+  expect(await patch({ mode: 'loose', from: 'tomorrow' })).toMatchObject(problem('from'))
+  expect(await patch({ from: iso(HOUR) })).toMatchObject(problem('from'))
+  expect(await patch({ mode: null, until: iso(HOUR) })).toMatchObject(problem('until'))
+  expect(await patch({ baselines: { personal: { gone: {} } }, from: iso(HOUR) })).toMatchObject({ status: 400 })
+  expect((await audit()).length).toBe(0)
+})
+
+test('no more than 20 changes are scheduled at a time', async () => {
+  const replies = []
+  for (let i = 0; i < 21; i++) replies.push(await patch({ mode: 'loose', from: iso(HOUR + i) }))
+  expect(replies.map(({ status }) => status)).toEqual([...Array(20).fill(200), 400])
+  expect(replies.at(-1)?.json.msg).toContain('cancel one')
+})
+
+test('a preview of such a change is one of what it sets', async () => {
+  const body = { mode: 'conservative', from: iso(HOUR) }
+  const { json } = await running.call('POST', '/api/quota/preview', { body })
+  expect(json.effective.personal.read['1h']).toBe(90)
+})

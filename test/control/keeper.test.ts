@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'vitest'
+import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
+import type { Author, Change } from '../../src/control/control-store.ts'
+import { createKeeper, type Keeper } from '../../src/control/keeper.ts'
+import { patched, scheduled } from '../../src/control/pending.ts'
+import { problemsOf } from '../../src/control/settings.ts'
+import type { Changes, Start } from '../../src/control/state.ts'
+import { timingProblems } from '../../src/control/timing.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { FILE } from './settings-of-a-file.ts'
+
+const T = Date.UTC(2026, 10, 27, 9)
+const MINUTE = 60_000
+
+const start = (at: number, more: Partial<Start> = {}): Start => ({
+  id: `s${at}`,
+  at,
+  patch: { mode: 'loose' },
+  until: null,
+  who: 'ann',
+  why: 'a busy evening',
+  ...more,
+})
+
+interface Replica {
+  readonly keeper: Keeper
+  readonly control: ChangeFollower
+  readonly made: string[]
+  readonly unknown: [Change, Author][]
+}
+
+/** Some replicas on one store, whose clock the test has in hand. */
+function world(count = 1, { file = [FILE], broken = {} as Partial<Store> } = {}) {
+  let at = T
+  const store = openSqliteStore({ file: ':memory:', clock: () => at })
+  const replicas = Array.from({ length: count }, (_, i): Replica => {
+    const theirs = { ...store, ...broken }
+    const control = createChangeFollower({ store: theirs, observe: () => {}, now: () => at })
+    const made: string[] = []
+    const unknown: [Change, Author][] = []
+    const keeper = createKeeper({
+      store: theirs,
+      control,
+      problemsOf: (patch, changes) => problemsOf(patch, file[i] ?? FILE, changes),
+      onChange: (entry) => void made.push(`${entry.who}: ${entry.why}`),
+      onUnknown: (change, author) => void unknown.push([change, author]),
+      onError(error) {
+        throw error
+      },
+    })
+    return { keeper, control, made, unknown }
+  })
+  return {
+    store,
+    replicas,
+    /** Moves the clock, and has every replica follow and look. */
+    async pass(to: number): Promise<void> {
+      at = to
+      await Promise.all(replicas.map(async ({ control, keeper }) => control.fresh().then(() => keeper.look())))
+    },
+    set: (to: Changes) => store.change({ kind: 'settings', to }, { who: 'ann', why: null }, null),
+    settings: async () => (await store.readControl()).settings.value,
+    audit: async () => (await store.readAudit(null, 100)).map(({ who, why }) => `${who}: ${why}`),
+  }
+}
+
+describe('a change that is to begin later', () => {
+  test('is made when its time has come, once over all replicas, and ends by itself', async () => {
+    const { pass, replicas, set, settings, audit, store } = world(5)
+    await set(scheduled({ shadow: true }, start(T + MINUTE, { until: T + 3 * MINUTE })))
+    await pass(T + MINUTE - 1)
+    expect(await settings()).toMatchObject({ shadow: true, pending: { starts: [{}] } })
+    await pass(T + MINUTE)
+    expect(await settings()).toMatchObject({ shadow: true, mode: 'loose', pending: { ends: [{}] } })
+    await pass(T + 3 * MINUTE)
+    expect(await settings()).toEqual({ shadow: true })
+    expect(replicas.flatMap(({ made }) => made).sort()).toEqual([
+      'schedule: begins as scheduled by ann: a busy evening',
+      'schedule: ends as scheduled by ann: a busy evening',
+    ])
+    expect(await audit()).toHaveLength(3)
+    await store.close()
+  })
+
+  test('is not made if its end has passed too, as while nobody was there', async () => {
+    const { pass, set, settings, audit, store } = world()
+    await set(scheduled({}, start(T + MINUTE, { until: T + 2 * MINUTE })))
+    await pass(T + 60 * MINUTE)
+    expect(await settings()).toEqual({})
+    expect((await audit())[0]).toMatch(/^schedule: is not made as scheduled by ann: a busy evening: its end had come/)
+    await store.close()
+  })
+
+  test('is not made under a configuration that refuses it by then, and the audit says why', async () => {
+    const { pass, set, settings, audit, store } = world()
+    await set(scheduled({}, start(T + MINUTE, { patch: { baselines: { personal: { gone: { '1h': 5 } } } } })))
+    await pass(T + MINUTE)
+    expect(await settings()).toMatchObject({ pending: {} })
+    await pass(T + MINUTE + 5000)
+    expect(await settings()).toEqual({})
+    expect((await audit())[0]).toContain('baselines.personal.gone: unknown category "gone"')
+    await store.close()
+  })
+
+  test('is made by a replica whose configuration takes it, if others refuse it', async () => {
+    const windows = FILE.windows.filter(({ name }) => name !== '1d')
+    const { pass, set, settings, replicas, store } = world(2, { file: [{ ...FILE, windows }, FILE] })
+    await set(scheduled({}, start(T + MINUTE, { patch: { baselines: { personal: { read: { '1d': 5 } } } } })))
+    await pass(T + MINUTE)
+    expect(await settings()).toEqual({ baselines: { personal: { read: { '1d': 5 } } } })
+    expect(replicas.map(({ made }) => made.length)).toEqual([0, 1])
+    await store.close()
+  })
+
+  test('is one of several, which are made in the order of their times', async () => {
+    const { pass, set, settings, audit, store } = world()
+    const first = start(T + MINUTE, { until: T + 2 * MINUTE })
+    const second = start(T + 2 * MINUTE, { patch: { mode: 'conservative' }, why: null })
+    await set(scheduled(scheduled({}, second), first))
+    await pass(T + 90_000)
+    expect(await settings()).toMatchObject({ mode: 'loose' })
+    await pass(T + 5 * MINUTE)
+    expect(await settings()).toEqual({ mode: 'conservative' })
+    expect((await audit()).slice(0, 3)).toEqual([
+      'schedule: begins as scheduled by ann',
+      'schedule: ends as scheduled by ann: a busy evening',
+      'schedule: begins as scheduled by ann: a busy evening',
+    ])
+    await store.close()
+  })
+})
+
+describe('the end of a change', () => {
+  const end = { id: 'e', at: T + MINUTE, who: 'ann', why: null }
+
+  test('takes back nothing that was set since, though it was set to the same', async () => {
+    const { pass, set, settings, store } = world()
+    const now = patched({ mode: 'conservative' }, { mode: 'loose', shadow: true }, end)
+    await set(patched(now, { mode: 'loose' }))
+    await pass(T + MINUTE)
+    expect(await settings()).toEqual({ mode: 'loose' })
+    await store.close()
+  })
+
+  test('goes as a whole if all that it would take back was set since', () => {
+    const now = patched({}, { baselines: { personal: { read: { '1h': 5, '1d': 50 } } } }, end)
+    expect(patched(now, { baselines: null })).toEqual({})
+    expect(patched(now, { baselines: { personal: { read: { '1h': 6 } } } })).toMatchObject({
+      pending: { ends: [{ leaves: [{ path: ['baselines', 'personal', 'read', '1d'], from: null, to: 50 }] }] },
+    })
+  })
+
+  test('leaves what an older build has set, which knows of no ends', async () => {
+    const { pass, set, settings, store } = world()
+    const now = patched({}, { mode: 'loose', shadow: true }, end)
+    await set({ ...now, mode: 'conservative' })
+    await pass(T + MINUTE)
+    expect(await settings()).toEqual({ mode: 'conservative' })
+    await store.close()
+  })
+})
+
+test('without anything that is due the store is not asked', async () => {
+  let asked = 0
+  const { pass, replicas, set, store } = world()
+  const [replica] = replicas
+  await set(scheduled({}, start(T + MINUTE)))
+  await pass(T)
+  replica?.control.follow(() => asked++)
+  for (let i = 0; i < 10; i++) await replica?.keeper.look()
+  expect(asked).toBe(0)
+  await store.close()
+})
+
+test('a replica that was cut off makes nothing that others have made meanwhile', async () => {
+  const { pass, replicas, set, audit, store } = world(2)
+  await set(scheduled({}, start(T + MINUTE)))
+  await pass(T)
+  // It has the old state, and a clock that goes on: what it wants to make is refused by its version.
+  const [one, other] = replicas
+  await pass(T + MINUTE)
+  await Promise.all([one?.keeper.look(), other?.keeper.look()])
+  await pass(T + 2 * MINUTE)
+  expect(await audit()).toHaveLength(2)
+  await store.close()
+})
+
+test('a change whose reply is lost is reported as one that may have been made, and is not made twice', async () => {
+  let isLost = true
+  const again = world(1, {
+    broken: {
+      change: async (...args: Parameters<Store['change']>) => {
+        const changed = await again.store.change(...args)
+        if (isLost) throw new StoreError('gone', 'timeout', 'unknown')
+        return changed
+      },
+    },
+  })
+  await again.set(scheduled({}, start(T + MINUTE)))
+  await again.pass(T + MINUTE)
+  isLost = false
+  await again.pass(T + 2 * MINUTE)
+  expect(again.replicas[0]?.unknown).toHaveLength(1)
+  expect(again.replicas[0]?.made).toEqual([])
+  expect(await again.settings()).toEqual({ mode: 'loose' })
+  expect(await again.audit()).toHaveLength(2)
+  await again.store.close()
+})
+
+test('times that do not go together are refused with the place', () => {
+  const iso = (at: number): string => new Date(at).toISOString()
+  const places = (body: object) => timingProblems({ ...body }, T).map(({ path }) => path)
+  expect(places({ from: iso(T + 1), until: iso(T + 2) })).toEqual([])
+  expect(places({ until: iso(T + 1) })).toEqual([])
+  expect(places({ from: iso(T) })).toEqual(['from'])
+  expect(places({ until: iso(T) })).toEqual(['until'])
+  expect(places({ from: iso(T + 2), until: iso(T + 2) })).toEqual(['until'])
+  expect(places({ from: iso(T + 400 * 24 * 60 * MINUTE) })).toEqual(['from'])
+  expect(problemsOf({ from: 'tomorrow', until: 5 }, FILE).map(({ path }) => path)).toEqual(['from', 'until'])
+})
