@@ -49,16 +49,23 @@ export type OverrideBody = Readonly<Record<string, unknown>> & Of<typeof schemas
 export type OverrideResponse = Of<typeof schemas.override>
 /** PUT /api/users/{id}/override */
 export type OverrideSetResponse = Of<typeof schemas.overrideSet>
+/** PUT /api/organisations/{id}/override: the categories stand beside the other fields. */
+export type OrganisationOverrideBody = Readonly<Record<string, unknown>> & Of<typeof schemas.organisationOverrideFields>
+export type OrganisationOverrideResponse = Of<typeof schemas.organisationOverride>
+/** PUT /api/organisations/{id}/override */
+export type OrganisationOverrideSetResponse = Of<typeof schemas.organisationOverrideSet>
 /** GET /api/users?query=&order=&limit=&cursor= */
 export type UsersResponse = Of<typeof schemas.users>
 /** GET /api/users/{id} */
 export type UserResponse = Of<typeof schemas.user>
-/** GET /api/organisations?query=&limit=&cursor= */
+/** GET /api/organisations?query=&order=&limit=&cursor= */
 export type OrganisationsResponse = Of<typeof schemas.organisations>
 /** GET /api/organisations/{id} */
 export type OrganisationResponse = Of<typeof schemas.organisation>
 /** GET /api/in-force/users?query=&limit= */
 export type OverridesInForceResponse = Of<typeof schemas.overridesInForce>
+/** GET /api/in-force/organisations?query=&limit= */
+export type OrganisationOverridesInForceResponse = Of<typeof schemas.organisationOverridesInForce>
 /** GET /api/in-force/users/{id} */
 export type UserInForceResponse = Of<typeof schemas.userInForce>
 

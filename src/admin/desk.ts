@@ -17,7 +17,7 @@ import { type Setup, type View, viewOf } from './state.ts'
 
 /** The store, as the administrators see it. */
 export type AdminStore = QuotaStore &
-  Pick<MembershipStore, 'readMemberships'> &
+  Pick<MembershipStore, 'readMemberships' | 'readPlans'> &
   UsageStore &
   FailureStore &
   AccessKeyStore &
@@ -61,6 +61,9 @@ type Responding = (entry?: AuditEntry) => AdminResponse | Promise<AdminResponse>
 
 /** The store failed in the middle of a change, which may have been made. */
 export class OutcomeUnknown extends Error {}
+
+/** No user has this id. */
+const NO_USER = ''
 
 /** This often a change is tried again when others make theirs at the same moment. */
 const TRIES = 20
@@ -112,6 +115,16 @@ export class Desk {
   async payerOf(user: string): Promise<Payer> {
     const [payer = payerOf(user)] = await this.payersOf([user])
     return payer
+  }
+
+  /**
+   * Users of these organisations, of whom nothing else is known: whose limits of the organisation hold, by the plan that the
+   * credential of one of its users named last. @throws StoreError
+   */
+  async membersOf(organisations: readonly string[]): Promise<readonly Payer[]> {
+    const hasPlans = this.setup().quota.plans !== undefined
+    const plans = hasPlans ? await this.store.readPlans(organisations) : []
+    return organisations.map((organisation, i) => ({ user: NO_USER, organisation, plan: plans[i] ?? null }))
   }
 
   /**

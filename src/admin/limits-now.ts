@@ -1,16 +1,22 @@
 import { z } from 'zod'
 import { payerOf } from '../quota/policy.ts'
-import type { InForceResponse, LimitInForceResponse, OverridesInForceResponse, UserInForceResponse } from './api.ts'
+import type {
+  InForceResponse,
+  LimitInForceResponse,
+  OrganisationOverridesInForceResponse,
+  OverridesInForceResponse,
+  UserInForceResponse,
+} from './api.ts'
 import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from './http.ts'
-import { overrideOf } from './override.ts'
+import { organisationOverrideOf, overrideOf } from './override.ts'
 import { settingsInForce } from './routes/quota.ts'
 import { layers } from './routes/users.ts'
-import { PageQuery } from './routes/users-list.ts'
 import * as schemas from './schemas.ts'
 import { type InForce, inForceOf } from './state.ts'
-import { withUser } from './with-user.ts'
+import { pageQuery } from './used-list.ts'
+import { withUser } from './with-id.ts'
 
 /**
  * The routes of what this gateway enforces, by what it knows itself. The store is not asked, so that they respond also
@@ -49,10 +55,22 @@ export function inForceRoutes(desk: Desk): Route[] {
       },
       handle: (call) => withUser(call, (user) => showUser(desk, user)),
     },
+    {
+      method: 'GET',
+      path: '/api/in-force/organisations',
+      guard: 'read',
+      doc: {
+        summary: 'The overrides of organisations that this gateway enforces, also while the store is out',
+        query: OrganisationsQuery,
+        responses: { 200: schemas.organisationOverridesInForce },
+      },
+      handle: (call) => listOrganisations(desk, call),
+    },
   ]
 }
 
-const Query = z.strictObject({ query: PageQuery.shape.query, limit: limit(200, 50) })
+const Query = z.strictObject({ query: pageQuery('user').shape.query, limit: limit(200, 50) })
+const OrganisationsQuery = z.strictObject({ query: pageQuery('organisation').shape.query, limit: limit(200, 50) })
 
 function inForce({ setup, control, adaptive, knownUsers }: Desk): InForce {
   return inForceOf(setup(), control.state(), adaptive().factor, knownUsers.isKnown)
@@ -70,14 +88,31 @@ function show(desk: Desk): AdminResponse {
 function list({ control }: Desk, { query }: Call): AdminResponse {
   const fields = readFields(Query, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const wanted = fields.data.query.toLowerCase()
   const state = control.state()
-  const found = [...state.overrides.keys()].filter((user) => user.toLowerCase().includes(wanted)).sort()
+  const found = matching(state.overrides, fields.data.query)
   const users = found.slice(0, fields.data.limit).flatMap((user) => {
     const override = overrideOf(state, user)
     return override === null ? [] : [{ user, override }]
   })
   return ok({ users, total: found.length } satisfies OverridesInForceResponse)
+}
+
+function listOrganisations({ control }: Desk, { query }: Call): AdminResponse {
+  const fields = readFields(OrganisationsQuery, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const state = control.state()
+  const found = matching(state.organisationOverrides, fields.data.query)
+  const organisations = found.slice(0, fields.data.limit).flatMap((organisation) => {
+    const override = organisationOverrideOf(state, organisation)
+    return override === null ? [] : [{ organisation, override }]
+  })
+  return ok({ organisations, total: found.length } satisfies OrganisationOverridesInForceResponse)
+}
+
+/** The ids that contain a text in any letter case, in their order. */
+function matching(overrides: ReadonlyMap<string, unknown>, query: string): string[] {
+  const wanted = query.toLowerCase()
+  return [...overrides.keys()].filter((id) => id.toLowerCase().includes(wanted)).sort()
 }
 
 function showUser(desk: Desk, user: string): AdminResponse {

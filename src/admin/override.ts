@@ -1,5 +1,5 @@
 import type { ControlState } from '../control/state.ts'
-import type { OverrideResponse } from './api.ts'
+import type { OrganisationOverrideResponse, OverrideResponse } from './api.ts'
 import { iso } from './http.ts'
 
 /** The override of a user as the API shows it; `null` for none. */
@@ -17,4 +17,15 @@ export function overrideOf({ overrides }: Pick<ControlState, 'overrides'>, user:
     reason,
     expiresAt: until,
   }
+}
+
+/** The same of an organisation. */
+export function organisationOverrideOf(
+  { organisationOverrides }: Pick<ControlState, 'organisationOverrides'>,
+  organisation: string,
+): OrganisationOverrideResponse | null {
+  const found = organisationOverrides.get(organisation)
+  if (found === undefined) return null
+  const { limits, reason, expiresAt } = found.value
+  return { version: found.version, limits, reason, expiresAt: expiresAt === null ? null : iso(expiresAt) }
 }

@@ -89,7 +89,7 @@ async function explained({ config }: Loaded, store: Store, question: Question): 
     const [state, tallies] = await Promise.all([control.fresh(), store.readTallies()])
     const view = viewOf(setupOf(config), state, tallies, adaptive({ ...tallies, options: config.quota.adaptive }))
     const { user } = question
-    const [last] = config.quota.plans === undefined ? [] : await store.readMemberships([user])
+    const [last] = view.policy.namesMatter ? await store.readMemberships([user]) : []
     const payer = {
       user,
       plan: question.plan ?? last?.plan ?? null,

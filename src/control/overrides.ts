@@ -2,7 +2,7 @@ import { isObject } from '../lib/json.ts'
 import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
 import { type Check, choice, each, flag, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
-import type { ControlState, Table, UserOverride, Versioned } from './state.ts'
+import type { ControlState, OrganisationOverride, Table, UserOverride, Versioned } from './state.ts'
 import { timeOf } from './times.ts'
 
 /**
@@ -16,7 +16,7 @@ export function overrideFrom(
   now: number,
 ): { readonly override: UserOverride } | { readonly problems: readonly Problem[] } {
   const categories = categoriesOf(file)
-  const problems = problemsOfBody(body, file, categories, now)
+  const problems = problemsOfBody(body, file, userFields(file), now)
   if (problems.length > 0 || !isObject(body)) return { problems }
   const override: UserOverride = {
     limits: limitsIn(body, categories),
@@ -54,6 +54,25 @@ function madeReady<T extends Pick<UserOverride, 'limits'>>(overrides: ReadonlyMa
   return { size: overrides.size, get }
 }
 
+/** The same for `PUT /api/organisations/{id}/override`: limits of the organisation, `reason` and `expiresAt`. */
+export function organisationOverrideFrom(
+  body: unknown,
+  file: FileSettings,
+  now: number,
+): { readonly override: OrganisationOverride } | { readonly problems: readonly Problem[] } {
+  const categories = categoriesOf(file)
+  const problems = problemsOfBody(body, file, [], now)
+  if (problems.length > 0 || !isObject(body)) return { problems }
+  const override: OrganisationOverride = {
+    limits: limitsIn(body, categories),
+    reason: body.reason as string,
+    expiresAt: typeof body.expiresAt === 'string' ? timeOf(body.expiresAt) : null,
+  }
+  if (Object.keys(override.limits).length > 0) return { override }
+  const msg = `sets nothing: give a limit under ${categories.join(' or ')}; to take an override away, DELETE it`
+  return { problems: [{ path: '', msg }] }
+}
+
 function asTable(table: Table): LimitTable {
   return new Map(Object.entries(table).map(([category, row]) => [category, new Map(Object.entries(row))]))
 }
@@ -73,7 +92,22 @@ export function planOf({ plans }: Pick<FileSettings, 'plans'>): Check {
   return (_, path) => [{ path, msg: 'names a plan, and the file has none: add quota.plans there' }]
 }
 
-function problemsOfBody(body: unknown, file: FileSettings, categories: readonly string[], now: number): Problem[] {
+/** Beside limits, reason and end. */
+function userFields(file: FileSettings): [string, Check][] {
+  return [
+    ...(file.plans === undefined ? [] : [['plan', orNull(planOf(file))] as [string, Check]]),
+    ['bypassGlobal', orNull(flag)],
+    ['shadow', orNull(flag)],
+  ]
+}
+
+function problemsOfBody(
+  body: unknown,
+  file: FileSettings,
+  others: readonly (readonly [string, Check])[],
+  now: number,
+): Problem[] {
+  const categories = categoriesOf(file)
   const windows = orNull(
     object(
       each(
@@ -83,13 +117,7 @@ function problemsOfBody(body: unknown, file: FileSettings, categories: readonly 
       'window',
     ),
   )
-  const fields: [string, Check][] = [
-    ...(file.plans === undefined ? [] : [['plan', orNull(planOf(file))] as [string, Check]]),
-    ['bypassGlobal', orNull(flag)],
-    ['shadow', orNull(flag)],
-    ['reason', reason],
-    ['expiresAt', orNull(expiry(now))],
-  ]
+  const fields: (readonly [string, Check])[] = [...others, ['reason', reason], ['expiresAt', orNull(expiry(now))]]
   const problems = object(new Map([...each(categories, windows), ...fields]), 'field')(body, '')
   return isObject(body) && body.reason === undefined ? [...problems, ...reason(undefined, 'reason')] : problems
 }

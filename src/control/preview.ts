@@ -1,13 +1,15 @@
-import { usageOf } from '../quota/counter.ts'
+import { type Counter, usageOf } from '../quota/counter.ts'
 import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
-import type { QuotaStore, UsageStore, UserUsage } from '../quota/quota-store.ts'
+import type { QuotaStore, UsageSnapshot, UsageStore, UserUsage } from '../quota/quota-store.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
-import { lacksRoom, resetAt } from '../quota/window.ts'
+import { type Limit, lacksRoom, resetAt } from '../quota/window.ts'
 
 export interface PreviewOptions {
   readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore
   /** Whose limits users have. Default those of users of whom only the id is known. @throws StoreError */
   readonly payersOf?: (users: readonly string[]) => Promise<readonly Payer[]>
+  /** Whose limits organisations have. Default those under no plan. @throws StoreError */
+  readonly membersOf?: (organisations: readonly string[]) => Promise<readonly Payer[]>
   /** Makes the limits in force, and as they would be: of the same categories and windows. */
   readonly now: () => Policy
   readonly next: () => Policy
@@ -22,23 +24,40 @@ export interface PreviewOptions {
 }
 
 /** What would become of a change, from the live counters. */
-export interface Preview {
-  /** Users looked at. */
-  readonly scanned: number
-  /** Users who would be blocked, and those of them who are not blocked now. */
-  readonly blockedCount: number
-  readonly newlyBlockedCount: number
-  /** Users who are blocked now and would not be. */
-  readonly freedCount: number
-  /** The first 100 who would be blocked, those first who are not blocked now. */
-  readonly blocked: readonly BlockedUser[]
+export interface Preview extends Counted<BlockedUser> {
+  /** By windows of their own. Nobody is looked at if neither a plan nor an override may limit organisations. */
+  readonly organisations: Counted<BlockedOrganisation>
+  /** The global windows without room for even the cheapest request: each blocks everybody who does not bypass them. */
+  readonly everybody: readonly BlockedEverybody[]
   readonly windows: Readonly<Record<string, readonly HeadRoom[]>>
   readonly effective: LimitsInForce
 }
 
-/** A user and the window that would keep him waiting longest. */
-export interface BlockedUser extends Block {
+/** Users or organisations. */
+export interface Counted<T> {
+  /** Those looked at. */
+  readonly scanned: number
+  /** Those who would be blocked, and those of them who are not blocked now. */
+  readonly blockedCount: number
+  readonly newlyBlockedCount: number
+  /** Those who are blocked now and would not be. */
+  readonly freedCount: number
+  /** The first 100 who would be blocked, those first who are not blocked now. */
+  readonly blocked: readonly T[]
+}
+
+/** A user and the personal window that would keep him waiting longest. */
+export interface BlockedUser extends BlockedEverybody {
   readonly user: string
+}
+
+/** An organisation and the window of it that would keep its users waiting longest. */
+export interface BlockedOrganisation extends BlockedEverybody {
+  readonly organisation: string
+}
+
+/** A window without room. */
+export interface BlockedEverybody extends Block {
   readonly blockedNow: boolean
 }
 
@@ -69,42 +88,78 @@ const NOBODY: ReadonlySet<string> = new Set()
 export const ANYBODY = '-'
 
 /**
- * Looks at every user in steps, with the event loop and the store free between them.
+ * Looks at every user and organisation in steps, with the event loop and the store free between them.
  * @throws StoreError, or the reason of the signal
  */
-export async function preview({
-  store,
-  payersOf = onlyIds,
-  now,
-  next,
-  cheapest,
-  exempt = NOBODY,
-  shadow,
-  signal,
-}: PreviewOptions): Promise<Preview> {
-  const windows = await headRoom(store, now(), next())
-  const count = createCount()
+export async function preview(options: PreviewOptions): Promise<Preview> {
+  const { store, now, next } = options
+  const snapshot = await store.readUsage(ANYBODY, next().categories)
+  const everybody = blockedEverybody(snapshot, rulesOf(options))
+  const windows = headRoom(snapshot, now(), next())
+  const users = await countUsers(options)
+  const organisations = now().namesMatter || next().namesMatter ? await countOrganisations(options) : NOBODY_COUNTED
+  return { ...users, organisations, everybody, windows, effective: limitsInForce(next()) }
+}
+
+/** Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn. */
+function rulesOf({ now, next, cheapest, exempt = NOBODY, shadow }: PreviewOptions): Policies {
+  return {
+    now: { policy: now(), cheapest, exempt, shadow: shadow.now },
+    next: { policy: next(), cheapest, exempt, shadow: shadow.next },
+  }
+}
+
+async function countUsers(options: PreviewOptions): Promise<Counted<BlockedUser>> {
+  const { store, payersOf = onlyIds, signal } = options
+  const count = createCount((user: string, blocked): BlockedUser => ({ user, ...blocked }))
   let cursor: string | null = null
   do {
     signal?.throwIfAborted()
     const step = await store.scanUsers(cursor)
-    // Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn.
-    const policies = {
-      now: { policy: now(), cheapest, exempt, shadow: shadow.now },
-      next: { policy: next(), cheapest, exempt, shadow: shadow.next },
-    }
+    const { now, next } = rulesOf(options)
     const payers = await payersOf(step.users.map(({ user }) => user))
     step.users.forEach((usage, i) => {
-      count.add({ ...usage, payer: payers[i] ?? payerOf(usage.user) }, policies, step.at)
+      const payer = payers[i] ?? payerOf(usage.user)
+      const block = (rules: Rules) => userBlock(usage, payer, rules, step.at)
+      count.add(usage.user, () => [block(now), block(next)])
     })
     cursor = step.next
     await breath()
   } while (cursor !== null)
-  return { ...count.result(), windows, effective: limitsInForce(next()) }
+  return count.result()
+}
+
+async function countOrganisations(options: PreviewOptions): Promise<Counted<BlockedOrganisation>> {
+  const { store, membersOf = withoutPlans, signal } = options
+  const count = createCount((organisation: string, blocked): BlockedOrganisation => ({ organisation, ...blocked }))
+  let cursor: string | null = null
+  do {
+    signal?.throwIfAborted()
+    const step = await store.scanOrganisations(cursor)
+    const { now, next } = rulesOf(options)
+    const members = await membersOf(step.organisations.map(({ organisation }) => organisation))
+    step.organisations.forEach(({ organisation, counters }, i) => {
+      const payer = members[i] ?? memberOf(organisation)
+      const limits = (rules: Rules) => (category: string) => rules.policy.limitsFor(category, payer).organisation ?? []
+      const block = (rules: Rules) => (rules.shadow ? null : longestBlock(counters, limits(rules), rules, step.at))
+      count.add(organisation, () => [block(now), block(next)])
+    })
+    cursor = step.next
+    await breath()
+  } while (cursor !== null)
+  return count.result()
 }
 
 async function onlyIds(users: readonly string[]): Promise<readonly Payer[]> {
   return users.map(payerOf)
+}
+
+async function withoutPlans(organisations: readonly string[]): Promise<readonly Payer[]> {
+  return organisations.map(memberOf)
+}
+
+function memberOf(organisation: string): Payer {
+  return { ...payerOf(''), organisation }
 }
 
 function breath(): Promise<void> {
@@ -123,77 +178,104 @@ interface Policies {
   readonly next: Rules
 }
 
-interface PayerUsage extends UserUsage {
-  readonly payer: Payer
+const NOBODY_COUNTED: Counted<never> = {
+  scanned: 0,
+  blockedCount: 0,
+  newlyBlockedCount: 0,
+  freedCount: 0,
+  blocked: [],
 }
 
-function createCount() {
+function createCount<T>(shownOf: (id: string, blocked: BlockedEverybody) => T) {
   const counts = { scanned: 0, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0 }
-  const newly: BlockedUser[] = []
-  const still: BlockedUser[] = []
-  /** A scan may come by a user twice. */
+  const newly: T[] = []
+  const still: T[] = []
+  /** A scan may come by one twice. */
   const counted = new Set<string>()
 
-  function add(usage: PayerUsage, { now, next }: Policies, at: number): void {
-    if (counted.has(usage.user)) return
+  /** @param blocksOf what blocks this one now, and under the change */
+  function add(id: string, blocksOf: () => readonly [Block | null, Block | null]): void {
+    if (counted.has(id)) return
     counts.scanned++
-    const blockedNow = blockOf(usage, now, at) !== null
-    const block = blockOf(usage, next, at)
-    if (block === null && !blockedNow) return
-    counted.add(usage.user)
-    if (block === null) counts.freedCount++
-    else addBlocked({ user: usage.user, ...block, blockedNow })
+    const [now, next] = blocksOf()
+    if (next === null && now === null) return
+    counted.add(id)
+    if (next === null) counts.freedCount++
+    else addBlocked(id, { ...next, blockedNow: now !== null })
   }
 
-  function addBlocked(blocked: BlockedUser): void {
+  function addBlocked(id: string, blocked: BlockedEverybody): void {
     counts.blockedCount++
     if (!blocked.blockedNow) counts.newlyBlockedCount++
     const shown = blocked.blockedNow ? still : newly
-    if (shown.length < SHOWN) shown.push(blocked)
+    if (shown.length < SHOWN) shown.push(shownOf(id, blocked))
   }
 
   return { add, result: () => ({ ...counts, blocked: [...newly, ...still].slice(0, SHOWN) }) }
 }
 
-/**
- * The personal window without room for the cheapest request that keeps the user waiting longest; `null` if none is, or
- * shadow mode refuses nothing.
- */
-function blockOf(
-  { user, payer, counters }: PayerUsage,
-  { policy, cheapest, exempt, shadow }: Rules,
+/** `null` if no personal window blocks the user, or shadow mode refuses nothing. */
+function userBlock({ user, counters }: UserUsage, payer: Payer, rules: Rules, at: number): Block | null {
+  const { policy, exempt, shadow } = rules
+  if (shadow || exempt.has(user) || policy.isShadowed(user)) return null
+  return longestBlock(counters, (category) => policy.limitsFor(category, payer).personal, rules, at)
+}
+
+/** The window without room for the cheapest request that keeps whoever it limits waiting longest; `null` if none is. */
+function longestBlock(
+  counters: UserUsage['counters'],
+  limitsOf: (category: string) => readonly Limit[],
+  { policy, cheapest }: Rules,
   at: number,
 ): Block | null {
-  if (shadow || exempt.has(user) || policy.isShadowed(user)) return null
   let longest = Number.NEGATIVE_INFINITY
   let block: Block | null = null
   for (const category of policy.categories) {
     const cost = cheapest.get(category)
     if (cost === undefined) continue
-    for (const { window, limit } of policy.limitsFor(category, payer).personal) {
-      const usage = usageOf(counters.get(category) ?? [], window, at)
-      if (!lacksRoom({ used: usage.used, limit }, cost)) continue
-      const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window)
-      if (until <= longest) continue
-      longest = until
-      block = {
-        category,
-        window: window.name,
-        limit,
-        used: usage.used,
-        resetAt: limit < cost ? null : new Date(until).toISOString(),
-      }
+    for (const limit of limitsOf(category)) {
+      const found = blockIn(category, limit, cost, counters.get(category), at)
+      if (found === null || found.until <= longest) continue
+      longest = found.until
+      block = found.block
     }
   }
   return block
 }
 
-async function headRoom(
-  store: Pick<QuotaStore, 'readUsage'>,
-  now: Policy,
-  next: Policy,
-): Promise<Record<string, HeadRoom[]>> {
-  const snapshot = await store.readUsage(ANYBODY, next.categories)
+function blockIn(
+  category: string,
+  { window, limit }: Limit,
+  cost: number,
+  counter: Counter | undefined,
+  at: number,
+): { readonly until: number; readonly block: Block } | null {
+  const usage = usageOf(counter ?? [], window, at)
+  const { used } = usage
+  if (!lacksRoom({ used, limit }, cost)) return null
+  const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window)
+  const end = limit < cost ? null : new Date(until).toISOString()
+  return { until, block: { category, window: window.name, limit, used, resetAt: end } }
+}
+
+/** Of the global windows, as the settings have them. */
+function blockedEverybody({ at, global }: UsageSnapshot, { now, next }: Policies): BlockedEverybody[] {
+  if (next.shadow) return []
+  return next.policy.categories.flatMap((category, i) => {
+    const cost = next.cheapest.get(category)
+    if (cost === undefined) return []
+    const before = now.shadow ? [] : (now.policy.limitsOf(category).global ?? [])
+    return (next.policy.limitsOf(category).global ?? []).flatMap((limit) => {
+      const found = blockIn(category, limit, cost, global[i], at)
+      if (found === null) return []
+      const old = before.find(({ window }) => window.name === limit.window.name)
+      const blockedNow = old !== undefined && blockIn(category, old, cost, global[i], at) !== null
+      return [{ ...found.block, blockedNow }]
+    })
+  })
+}
+
+function headRoom(snapshot: UsageSnapshot, now: Policy, next: Policy): Record<string, HeadRoom[]> {
   const before = globalStatus(now, snapshot)
   const after = globalStatus(next, snapshot)
   return Object.fromEntries(

@@ -69,6 +69,21 @@ export function tooDearFor(
   })
 }
 
+/** Of those that were set for one organisation. A limit of 0 is how it is kept from a category. */
+export function tooDearForOrganisation(
+  policy: Policy,
+  organisation: string,
+  { limits }: { readonly limits: Table },
+  routes: readonly Priced[],
+): TooDear[] {
+  return policy.categories.flatMap((category) => {
+    const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
+    const theirs = policy.limitsFor(category, { user: '', organisation, plan: null }).organisation ?? []
+    const own = theirs.filter(({ window, limit }) => limit > 0 && Object.hasOwn(row, window.name))
+    return among('Organisation', category, own, routes)
+  })
+}
+
 function among(scope: Scope, category: string, limits: readonly Limit[], routes: readonly Priced[]): TooDear[] {
   return limits.flatMap((limit) => {
     const dear = routes.filter((route) => route.category === category && dearest(route) > limit.limit)

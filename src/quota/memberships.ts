@@ -6,15 +6,28 @@ import type { Payer } from './policy.ts'
  * decided by it.
  */
 
+/** By organisation, the plan that the last of these named. */
+export function plansByOrganisation(payers: readonly Payer[]): ReadonlyMap<string, string | null> {
+  return new Map(payers.flatMap(({ organisation, plan }) => (organisation === null ? [] : [[organisation, plan]])))
+}
+
 /** What the last credential of a user named. */
 export type Membership = Pick<Payer, 'plan' | 'organisation'>
 
 /** Every implementation passes test/quota/memberships.suite.ts. */
 export interface MembershipStore {
-  /** Each user once. What names nothing is forgotten; the rest is remembered from now on for `rememberMs`. @throws StoreError */
+  /**
+   * Each user once, and with the user the organisation. What names nothing is forgotten; the rest is remembered from now on for
+   * `rememberMs`. @throws StoreError
+   */
   noteMemberships(payers: readonly Payer[], rememberMs: number): Promise<void>
   /** In the order of the users; `null` for one of whom nothing is remembered. @throws StoreError */
   readMemberships(users: readonly string[]): Promise<readonly (Membership | null)[]>
+  /**
+   * The plans that the credentials of users of these organisations named last, in their order; `null` if that one named none, or
+   * nothing is remembered. @throws StoreError
+   */
+  readPlans(organisations: readonly string[]): Promise<readonly (string | null)[]>
 }
 
 export interface MembershipsOptions {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { preview } from '../../src/control/preview.ts'
 import { applyPatch, type QuotaPatchLike, resolve } from '../../src/control/settings.ts'
 import type { Counter } from '../../src/quota/counter.ts'
-import { createPolicy, type Override } from '../../src/quota/policy.ts'
+import { createPolicy, type Override, type Overrides } from '../../src/quota/policy.ts'
 import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/quota-store.ts'
 import { FILE, table } from './settings-of-a-file.ts'
 
@@ -69,6 +69,76 @@ const ONE_TOKEN = new Map([
   ['write', 1],
 ])
 const conservative: QuotaPatchLike = { mode: 'conservative' }
+
+describe('a preview of organisations and of everybody', () => {
+  const plans = new Map([['team', { personal: table({}), organisation: table({ read: { '1h': 100 } }) }]])
+  const FILE_WITH_PLANS = { ...FILE, plans }
+  const organisations = Object.entries({ idle: 5, 'at 75': 75, 'at 100': 100, other: 100 }).map(
+    ([organisation, hour]) => ({ organisation, counters: counters({ read: { hour } }) }),
+  )
+  const store = (global: Usages[string] = {}): PreviewStore => ({
+    ...storeOf({}, global),
+    // A scan may come by one twice.
+    scanOrganisations: async (cursor) =>
+      cursor === null
+        ? { at: AT, organisations, next: 'more' }
+        : { at: AT, organisations: organisations.slice(2, 3), next: null },
+  })
+  const membersOf = async (ids: readonly string[]) =>
+    ids.map((organisation) => ({ user: '', organisation, plan: organisation === 'other' ? null : 'team' }))
+  const ofPatch = (patch: QuotaPatchLike, global: Usages[string] = {}, overrides: Overrides = new Map()) => {
+    const [now, next] = [{}, applyPatch({}, patch)].map((changes) => resolve(FILE_WITH_PLANS, changes))
+    if (now === undefined || next === undefined) throw new Error('two')
+    return preview({
+      ...{ store: store(global), membersOf, cheapest: ONE_TOKEN },
+      now: () => createPolicy(now.settings, 1, overrides),
+      next: () => createPolicy(next.settings, 1, overrides),
+      shadow: { now: now.shadow, next: next.shadow },
+    })
+  }
+
+  it('counts the organisations that their windows would block, by the plan of each', async () => {
+    const { organisations: found } = await ofPatch(conservative)
+    expect(found).toMatchObject({ scanned: 4, blockedCount: 2, newlyBlockedCount: 1, freedCount: 0 })
+    expect(found.blocked).toEqual([
+      {
+        ...{ organisation: 'at 75', category: 'read', window: '1h', limit: 75, used: 75, blockedNow: false },
+        resetAt: '2026-08-06T15:30:00.000Z',
+      },
+      expect.objectContaining({ organisation: 'at 100', blockedNow: true }),
+    ])
+    expect((await ofPatch({ mode: 'loose' })).organisations).toMatchObject({ blockedCount: 0, freedCount: 1 })
+    expect((await ofPatch({ shadow: true })).organisations).toMatchObject({ blockedCount: 0, freedCount: 1 })
+  })
+
+  it('counts an organisation by its override, also without plans, and looks at none if nothing limits any', async () => {
+    const value = { limits: table({ read: { '1h': 50 } }) }
+    const overrides = Object.assign(new Map(), { organisations: new Map([['other', value]]) })
+    const { organisations: found } = await ofPatch({}, {}, overrides)
+    expect(found.blocked.map(({ organisation, limit }) => [organisation, limit])).toEqual([
+      ['at 100', 100],
+      ['other', 50],
+    ])
+    const { organisations: none } = await previewOf(store(), conservative)
+    expect(none).toEqual({ scanned: 0, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0, blocked: [] })
+  })
+
+  it('names the global windows that would block everybody, and whether they do now', async () => {
+    const limit = FILE.baselines.global.get('read')?.get('1h') ?? 0
+    const full = { read: { hour: limit } }
+    expect((await ofPatch({}, full)).everybody).toEqual([
+      {
+        ...{ category: 'read', window: '1h', limit, used: limit, blockedNow: true },
+        resetAt: '2026-08-06T15:30:00.000Z',
+      },
+    ])
+    const nearly = { read: { hour: limit * 0.8 } }
+    expect((await ofPatch(conservative, nearly)).everybody).toMatchObject([{ window: '1h', blockedNow: false }])
+    for (const patch of [{ global: { multiplier: 2 } }, { global: { enabled: false } }, { shadow: true }]) {
+      expect((await ofPatch(patch, full)).everybody).toEqual([])
+    }
+  })
+})
 
 describe('a preview', () => {
   it('counts nobody as blocked whom shadow mode lets through', async () => {

@@ -24,6 +24,7 @@ const OF: Readonly<Record<string, string>> = {
   organisation: 'ORGANISATION',
   history: 'USER',
   organisationHistory: 'ORGANISATION',
+  planOf: 'ORGANISATION',
   everybody: 'CATEGORY',
   instance: 'INSTANCE',
   once: 'HASH',

@@ -64,6 +64,39 @@ async function samples(): Promise<ReadonlyMap<string, number>> {
   return parseMetrics(await (await fetch(`${app.admin}/metrics`)).text()).samples
 }
 
+describe('the override of an organisation', () => {
+  const PATH = '/api/organisations/acme/override'
+  const ask = (user: string, org: string | null = 'acme') => {
+    const claims = { app: { plan: 'pro' }, ...(org !== null && { org }) }
+    return fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf(user, claims)}` } })
+  }
+
+  it('limits its users together, although no plan does, until it is taken away, and everybody is shown it', async () => {
+    await admin('PUT', PATH, { read: { '1h': 5 }, reason: 'a trial' })
+    await expect.poll(async () => (await quotaOf('nobody')).length, SOON).toBe(3)
+    expect(await seen(() => ask('alice'))).toBe(4)
+    const refusals = []
+    for (let i = 0; i < 3; i++) refusals.push((await ask('bob')).status)
+    expect(refusals).toEqual([200, 429, 429])
+    const body = (await (await ask('bob')).json()) as { quota: object }
+    expect(body.quota).toMatchObject({ scope: 'Organisation', window: '1h', limit: 5, used: 5 })
+    expect((await ask('carol', null)).status).toBe(200)
+    expect(await quotaOf('bob')).toMatchObject([{}, { scope: 'Organisation', limit: 5, used: 5, remaining: 0 }, {}])
+    await expect.poll(async () => (await admin('GET', '/api/users/bob')).organisation, SOON).toBe('acme')
+    expect((await admin('GET', '/api/organisations')).organisations).toMatchObject([
+      { organisation: 'acme', plan: { name: 'pro' }, blocked: true, windows: { read: [{ limit: 5, used: 5 }] } },
+    ])
+    await admin('DELETE', PATH)
+    await expect.poll(async () => (await ask('bob')).status, SOON).toBe(200)
+  })
+
+  async function quotaOf(user: string): Promise<unknown[]> {
+    const authorization = `Bearer ${jwtOf(user, { org: 'acme' })}`
+    const response = await fetch(`${app.url}/me/quota`, { headers: { authorization } })
+    return ((await response.json()) as { windows: { read: unknown[] } }).windows.read
+  }
+})
+
 describe('the plan of a caller', () => {
   it('is that of the claim, of a trusted field, else the default, and its limits are the ones that hold', async () => {
     expect(await seen(() => get('alice', 'pro'))).toBe(4)

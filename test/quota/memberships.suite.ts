@@ -34,6 +34,15 @@ export function membershipStoreSuite(open: () => Promise<MembershipStoreUnderTes
       expect(await under.store.readMemberships([])).toEqual([])
     })
 
+    it('a store has the plan that a user of an organisation named last, and forgets it with one who names none', async () => {
+      await under.store.noteMemberships([payer('alice', 'pro', 'acme'), payer('bob', 'team', 'acme')], LONG)
+      await under.store.noteMemberships([payer('carol', 'pro', 'other'), payer('dave', 'free')], LONG)
+      expect(await under.store.readPlans(['other', 'none', 'acme'])).toEqual(['pro', null, 'team'])
+      await under.store.noteMemberships([payer('carol', null, 'other')], LONG)
+      expect(await under.store.readPlans(['other', 'acme'])).toEqual([null, 'team'])
+      expect(await under.store.readPlans([])).toEqual([])
+    })
+
     it('a store forgets a user whose credential names nothing any more', async () => {
       await under.store.noteMemberships([payer('alice', 'pro')], LONG)
       await under.store.noteMemberships([payer('alice', null), payer('bob', null)], LONG)
@@ -41,17 +50,22 @@ export function membershipStoreSuite(open: () => Promise<MembershipStoreUnderTes
     })
 
     it('a store forgets a user who was not noted for so long, and not one who was', async () => {
-      await under.store.noteMemberships([payer('gone', 'pro'), payer('here', 'pro')], 1000)
+      await under.store.noteMemberships([payer('gone', 'pro', 'away'), payer('here', 'pro')], 1000)
       await under.pass(600)
       await under.store.noteMemberships([payer('here', 'pro')], 1000)
       await under.pass(600)
       expect(await under.store.readMemberships(['gone', 'here'])).toEqual([null, { plan: 'pro', organisation: null }])
+      expect(await under.store.readPlans(['away'])).toEqual([null])
     })
 
     it('a store keeps users apart, whatever characters ids, plans and organisations hold', async () => {
       const each = STRANGE_IDS.map((user, i) => payer(user, `plan ${i}`, STRANGE_IDS.at(-i) ?? null))
       await under.store.noteMemberships(each, LONG)
       expect(await under.store.readMemberships(STRANGE_IDS)).toEqual(each.map(({ user: _, ...facts }) => facts))
+      const named = each.filter(({ organisation }) => organisation !== null)
+      expect(await under.store.readPlans(named.map(({ organisation }) => organisation ?? ''))).toEqual(
+        named.map(({ plan }) => plan),
+      )
     })
   })
 }

@@ -1,18 +1,23 @@
-import { z } from 'zod'
-import { isUserId, USER_ID } from '../../control/user-id.ts'
-import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
-import { type Counter, isInUse } from '../../quota/counter.ts'
-import type { Policy } from '../../quota/policy.ts'
-import type { OrganisationUsage } from '../../quota/quota-store.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
+import type { LimitTrace, Payer, Policy } from '../../quota/policy.ts'
+import { payerOf } from '../../quota/policy.ts'
 import { windowStatus } from '../../quota/status.ts'
-import type { Window } from '../../quota/window.ts'
+import { lacksRoom, type Window } from '../../quota/window.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../api.ts'
-import type { Desk } from '../desk.ts'
-import { limit, readFields } from '../fields.ts'
+import { type Desk, etag } from '../desk.ts'
+import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
+import type { Used } from '../near-limit.ts'
+import { organisationOverrideOf } from '../override.ts'
+import { planShown } from '../plan.ts'
 import * as schemas from '../schemas.ts'
+import type { View } from '../state.ts'
+import { type Listed, pageQuery, readPage } from '../used-list.ts'
+import { withOrganisation } from '../with-id.ts'
+import { organisationOverrideRoutes } from './overrides.ts'
+import { layers } from './users.ts'
 
-/** The routes of organisations: what their users have used together. */
+/** The routes of organisations: what their users have used together, and what was set for one of them. */
 export function organisationRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
@@ -21,7 +26,7 @@ export function organisationRoutes(desk: Desk): Route[] {
       path: '/api/organisations',
       guard: 'read',
       doc: {
-        summary: 'Organisations whose users have used something, page by page',
+        summary: 'Organisations whose users have used something, or with an override, page by page',
         query: Query,
         responses: { 200: schemas.organisations },
       },
@@ -31,9 +36,13 @@ export function organisationRoutes(desk: Desk): Route[] {
       method: 'GET',
       path: '/api/organisations/:id',
       guard: 'read',
-      doc: { summary: 'The windows of one organisation', responses: { 200: schemas.organisation } },
+      doc: {
+        summary: 'The windows of one organisation, with the layers of each limit',
+        responses: { 200: schemas.organisation },
+      },
       handle: (call) => withOrganisation(call, (id) => show(desk, id)),
     },
+    ...organisationOverrideRoutes(desk),
     {
       method: 'POST',
       path: '/api/organisations/:id/reset',
@@ -48,143 +57,121 @@ export function organisationRoutes(desk: Desk): Route[] {
   ]
 }
 
-const Query = z.strictObject({
-  query: z
-    .string({ error: 'must be given once' })
-    .max(256, { error: 'must have at most 256 characters' })
-    .default('')
-    .meta({ description: 'A part of the id, whatever its letter case; the organisation whose id it is comes first' }),
-  limit: limit(200, 50),
-  cursor: z.string({ error: 'must be given once' }).optional().meta({ description: '`next` of the page before' }),
-})
+const Query = pageQuery('organisation')
 
-const ORGANISATION = `must be an organisation in UTF-8, percent-encoded: ${USER_ID}`
-
-async function withOrganisation(
-  { params: { id } }: Call,
-  handle: (organisation: string) => Promise<AdminResponse>,
+async function list(
+  desk: Desk,
+  { query, signal }: Call,
+  inTurn: ReturnType<typeof oneAtATime>,
 ): Promise<AdminResponse> {
-  return isUserId(id) ? handle(id) : badFields([{ path: 'id', msg: ORGANISATION }])
-}
-
-async function list(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promise<AdminResponse> {
   const fields = readFields(Query, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { data } = fields
-  const start = data.cursor === undefined ? START : readPlace(data.cursor)
-  if (start === null) return badFields([{ path: 'cursor', msg: 'must be the `next` of a page: leave it out to begin' }])
-  const { policy } = await desk.view()
-  const first = data.cursor === undefined && data.query !== '' ? await named(desk, policy, data.query) : []
-  const wanted = data.query.toLowerCase()
-  // Who is named exactly is on the first page, so no page meets that organisation again.
-  const matches = (id: string) => id !== data.query && id.toLowerCase().includes(wanted)
-  const wish = { start, matches, limit: data.limit - first.length, signal, inTurn }
-  const { found, at, next } = await collect(desk, wish)
+  const view = await desk.view()
+  const page = await readPage(listedOrganisations(desk, view), fields.data, { at: view.at, signal, inTurn })
+  if ('problems' in page) return badFields(page.problems)
+  const members = await desk.membersOf(page.found.map(({ id }) => id))
   const response: OrganisationsResponse = {
-    organisations: [...first, ...found.map((usage) => shown(policy, usage, at))],
-    next: next === null ? null : Buffer.from(JSON.stringify([next.step, next.after])).toString('base64url'),
+    organisations: page.found.map((used, i) => {
+      const { windows, ...line } = lineOf(view, used, members[i] ?? payerOf(''), page.at)
+      return { ...line, windows: withoutLayers(windows) }
+    }),
+    next: page.next,
   }
   return ok(response)
 }
 
-/** Where a page begins: within a step of the scan, which has no order of its own, behind the last id that was shown. */
-interface Place {
-  readonly step: string | null
-  readonly after: string | null
+function withoutLayers(
+  windows: OrganisationResponse['windows'],
+): OrganisationsResponse['organisations'][number]['windows'] {
+  return Object.fromEntries(
+    Object.entries(windows).map(([category, each]) => [
+      category,
+      each.map(({ source: _, steps: __, ...rest }) => rest),
+    ]),
+  )
 }
 
-const START: Place = { step: null, after: null }
-const Written = z.tuple([z.string().nullable(), z.string().nullable()])
-
-function readPlace(cursor: string): Place | null {
-  try {
-    const [step, after] = Written.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()))
-    return { step, after }
-  } catch {
-    return null
+function listedOrganisations(desk: Desk, { policy, state, setup }: View): Listed {
+  return {
+    async scan(cursor) {
+      const { at, organisations, next } = await desk.store.scanOrganisations(cursor)
+      return { at, some: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })), next }
+    },
+    read: (id) => read(desk, policy, id),
+    async limitsOf(organisations) {
+      const members = await desk.membersOf(organisations)
+      return members.map((member) => (category) => policy.limitsFor(category, member).organisation)
+    },
+    overrides: state.organisationOverrides,
+    categories: policy.categories,
+    windows: setup.quota.windows,
   }
-}
-
-interface Wish {
-  readonly start: Place
-  readonly matches: (id: string) => boolean
-  readonly limit: number
-  readonly signal: AbortSignal
-  readonly inTurn: InTurn
-}
-
-/** Steps that one request takes at most: a search without a hit ends with an empty page and a cursor. */
-const MOST_STEPS = 1000
-
-async function collect({ store, setup }: Desk, { start, matches, limit, signal, inTurn }: Wish) {
-  type Step = Awaited<ReturnType<typeof store.scanOrganisations>>
-  const found: OrganisationUsage[] = []
-  let place: Place | null = start
-  let at = 0
-  const { windows } = setup().quota
-  for (let steps = 0; place !== null && found.length < limit && steps < MOST_STEPS; steps++) {
-    signal.throwIfAborted()
-    const { step, after }: Place = place
-    const scanned: Step = await inTurn(() => store.scanOrganisations(step))
-    at = scanned.at
-    const rest = scanned.organisations
-      .filter(
-        ({ organisation: id, counters }) =>
-          matches(id) && (after === null || id > after) && isInUse(counters, windows, at),
-      )
-      .sort((a, b) => (a.organisation < b.organisation ? -1 : 1))
-    const some = rest.slice(0, limit - found.length)
-    found.push(...some)
-    if (some.length < rest.length) place = { step, after: some.at(-1)?.organisation ?? after }
-    else place = scanned.next === null ? null : { step: scanned.next, after: null }
-  }
-  return { found, at, next: place }
-}
-
-async function named(desk: Desk, policy: Policy, id: string): Promise<OrganisationResponse[]> {
-  if (!isUserId(id)) return []
-  const { at, counters } = await usageOf(desk, policy, id)
-  return isInUse(counters, desk.setup().quota.windows, at) ? [shown(policy, { organisation: id, counters }, at)] : []
-}
-
-async function show(desk: Desk, id: string): Promise<AdminResponse> {
-  const { policy } = await desk.view()
-  const { at, counters } = await usageOf(desk, policy, id)
-  return ok(shown(policy, { organisation: id, counters }, at))
-}
-
-async function usageOf({ store }: Desk, { categories }: Policy, id: string) {
-  const { at, organisation } = await store.readUsage(ANYBODY, categories, id)
-  const counters = new Map(categories.map((category, i): [string, Counter] => [category, organisation?.[i] ?? []]))
-  return { at, counters }
 }
 
 /** Whose own usage is not looked at. */
 const ANYBODY = 'anybody'
 
-function shown(policy: Policy, { organisation, counters }: OrganisationUsage, at: number): OrganisationResponse {
-  const windows = policy.categories.map((category): [string, OrganisationResponse['windows'][string]] => [
-    category,
-    limitsByWindow(policy, category).map(({ window, limits }) => {
-      const status = windowStatus('Organisation', { window, limit: 0 }, counters.get(category), at)
-      const { used, startedAt, resetAt } = status
-      return { window: window.name, limits, used, startedAt, resetAt }
-    }),
-  ])
-  return { organisation, windows: Object.fromEntries(windows) }
+async function read({ store }: Desk, { categories }: Policy, id: string): ReturnType<Listed['read']> {
+  const { at, organisation } = await store.readUsage(ANYBODY, categories, id)
+  return { id, at, counters: new Map(categories.map((category, i) => [category, organisation?.[i] ?? []])) }
 }
 
-/** The windows that some plan limits for organisations, shortest first, with the limits by plan. */
-function limitsByWindow(policy: Policy, category: string) {
-  const byLength = new Map<number, { readonly window: Window; readonly limits: Record<string, number> }>()
-  for (const plan of policy.plans) {
-    for (const { window, limit } of policy.limitsOf(category, plan).organisation ?? []) {
-      const row = byLength.get(window.seconds) ?? { window, limits: {} }
-      byLength.set(window.seconds, row)
-      row.limits[plan] = limit
-    }
+async function show(desk: Desk, id: string): Promise<AdminResponse> {
+  const [view, [member = payerOf('')]] = await Promise.all([desk.view(), desk.membersOf([id])])
+  const used = await read(desk, view.policy, id)
+  const response: OrganisationResponse = lineOf(view, used, member, used.at)
+  return ok(response, etag(response.override?.version ?? 0))
+}
+
+/** @param member any user of the organisation, with its plan */
+function lineOf(view: View, { id, counters }: Used, member: Payer, at: number): OrganisationResponse {
+  const { policy, state, setup } = view
+  const windows = Object.fromEntries(
+    policy.categories.map((category) => {
+      const rows = rowsOf(view, category, member)
+      return [category, rows.map((row) => windowOf(row, counters.get(category), at))]
+    }),
+  )
+  const isFull = ([category, each]: [string, OrganisationResponse['windows'][string]]): boolean =>
+    each.some(({ used, limit }) => limit !== null && lacksRoom({ used, limit }, setup.cheapest.get(category)))
+  return {
+    organisation: id,
+    ...planShown(policy, member),
+    windows,
+    override: organisationOverrideOf(state, id),
+    blocked: Object.entries(windows).some(isFull),
   }
-  return [...byLength.values()].sort((a, b) => a.window.seconds - b.window.seconds)
+}
+
+interface Row {
+  readonly window: Window
+  readonly limits: Readonly<Record<string, number>>
+  readonly inForce: LimitTrace | undefined
+}
+
+/** The windows that some plan or the override limits, shortest first. */
+function rowsOf({ policy, origin, setup }: View, category: string, member: Payer): Row[] {
+  const traced = policy.trace(category, member, origin).organisation ?? []
+  return setup.quota.windows.flatMap((window): Row[] => {
+    const isIt = (limit: { readonly window: Window }) => limit.window.name === window.name
+    const byPlan = policy.plans.flatMap((plan) => {
+      const limit = policy.limitsOf(category, plan).organisation?.find(isIt)
+      return limit === undefined ? [] : [[plan, limit.limit] as const]
+    })
+    const inForce = traced.find(isIt)
+    return inForce === undefined && byPlan.length === 0 ? [] : [{ window, limits: Object.fromEntries(byPlan), inForce }]
+  })
+}
+
+function windowOf(
+  { window, limits, inForce }: Row,
+  counter: Parameters<typeof windowStatus>[2],
+  at: number,
+): OrganisationResponse['windows'][string][number] {
+  const limit = inForce?.limit ?? null
+  const { used, startedAt, resetAt } = windowStatus('Organisation', { window, limit: limit ?? 0 }, counter, at)
+  const made = inForce === undefined ? { source: '', steps: [] } : layers(inForce)
+  return { window: window.name, limits, limit, used, startedAt, resetAt, ...made }
 }
 
 /** Category by category, each with its entry in the audit. */

@@ -107,6 +107,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   const previewed = await preview({
     store: desk.store,
     payersOf: (users) => desk.payersOf(users),
+    membersOf: (organisations) => desk.membersOf(organisations),
     now: policy(settings),
     next: policy(next.settings),
     cheapest: setup.cheapest,

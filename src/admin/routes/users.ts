@@ -7,7 +7,7 @@ import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } 
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import * as schemas from '../schemas.ts'
-import { withUser } from '../with-user.ts'
+import { withUser } from '../with-id.ts'
 import { overrideRoutes } from './overrides.ts'
 import { listUsers, PageQuery } from './users-list.ts'
 

@@ -62,8 +62,7 @@ export const quotaPatch = name(
   'A JSON merge patch: what is missing stays, null gives a value back to the file.',
 )
 
-const blockedUser = z.strictObject({
-  user: z.string(),
+const blocked = z.strictObject({
   category: z.string(),
   window: z.string(),
   limit: count,
@@ -71,6 +70,21 @@ const blockedUser = z.strictObject({
   blockedNow: z.boolean(),
   resetAt: time.nullable(),
 })
+
+/** What is counted of users, and of organisations. */
+function counted<T extends z.ZodType>(one: T) {
+  return {
+    /** Those looked at. */
+    scanned: count,
+    blockedCount: count,
+    /** Those of them who are not blocked now. */
+    newlyBlockedCount: count,
+    /** Those who are blocked now and would not be. */
+    freedCount: count,
+    /** Those first who are not blocked now. */
+    blocked: z.array(one),
+  }
+}
 
 const roomUnderChange = z.strictObject({
   window: z.string(),
@@ -84,15 +98,10 @@ const roomUnderChange = z.strictObject({
 
 export const preview = name(
   z.strictObject({
-    /** Users looked at. */
-    scanned: count,
-    blockedCount: count,
-    /** Those of them who are not blocked now. */
-    newlyBlockedCount: count,
-    /** Users who are blocked now and would not be. */
-    freedCount: count,
-    /** Those first who are not blocked now. */
-    blocked: z.array(blockedUser),
+    ...counted(blocked.extend({ user: z.string() })),
+    organisations: z.strictObject(counted(blocked.extend({ organisation: z.string() }))),
+    /** Global windows that block everybody who does not bypass them. */
+    everybody: z.array(blocked),
     /** By category; empty if the global scope is switched off. */
     windows: byName(z.array(roomUnderChange)),
     effective: scopedTable,
@@ -100,5 +109,5 @@ export const preview = name(
     warnings,
   }),
   'Preview',
-  'Who would be blocked under a change, from even the cheapest request of a category, and the room left in the global windows (`limitNow` and `remainingNow` are null where these are switched off now). `blocked` has the first 100.',
+  'Who would be blocked under a change, from even the cheapest request of a category: users by personal windows, organisations by theirs, and everybody by full global ones. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
 )

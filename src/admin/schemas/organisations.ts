@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { layers, planInForce } from './limits.ts'
+import { organisationOverride } from './users.ts'
 import { byName, count, name, time } from './values.ts'
 
 /** Organisations: what their users have used together. */
@@ -7,19 +9,30 @@ const window = z.strictObject({
   window: z.string(),
   /** By the plan that sets it: users of one organisation may have different ones. */
   limits: byName(count),
+  /** In force: that of the override, else of the organisation's plan; `null` if neither limits the window. */
+  limit: count.nullable(),
   used: count,
   startedAt: time.nullable(),
   resetAt: time.nullable(),
 })
 
+const listed = z.strictObject({
+  organisation: z.string(),
+  /** That of the credential by which one of its users was charged last. Only with `quota.plans`. */
+  plan: planInForce.optional(),
+  windows: byName(z.array(window)),
+  override: organisationOverride.nullable(),
+  blocked: z.boolean(),
+})
+
 export const organisation = name(
-  z.strictObject({ organisation: z.string(), windows: byName(z.array(window)) }),
+  listed.extend({ windows: byName(z.array(window.extend(layers.shape))) }),
   'Organisation',
-  'The windows of an organisation by category, shortest first: those that some plan limits. `limits` has what each such plan allows.',
+  'The windows of an organisation by category, shortest first: those that some plan or its override limits. `limits` has what each such plan allows, `limit` is what is in force under the plan that the credential of one of its users named last. `source` and `steps` are its layers, empty for a limit that is null.',
 )
 
 export const organisations = name(
-  z.strictObject({ organisations: z.array(organisation), next: z.string().nullable() }),
+  z.strictObject({ organisations: z.array(listed), next: z.string().nullable() }),
   'Organisations',
-  'A page of organisations whose users have used something. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+  'A page of organisations: those with an override first. `blocked` says that a window has no room for the cheapest request of its category, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
 )

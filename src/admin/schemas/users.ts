@@ -45,6 +45,26 @@ export const overrideSet = name(
   'What was set for one user; `warnings` has those of its limits that some request can never fit into.',
 )
 
+export const organisationOverrideFields = z.object({ reason, expiresAt: time.nullish() })
+
+export const organisationOverrideBody = name(
+  organisationOverrideFields.catchall(tablePatch.valueType),
+  'OrganisationOverrideBody',
+  'Limits of an organisation by category and window beside the other fields. A missing value, or null, follows the plan.',
+)
+
+export const organisationOverride = name(
+  override.omit({ plan: true, bypassGlobal: true, shadow: true }),
+  'OrganisationOverride',
+  'What was set for one organisation.',
+)
+
+export const organisationOverrideSet = name(
+  organisationOverride.extend({ warnings }),
+  'OrganisationOverrideSet',
+  'What was set for one organisation; `warnings` has those of its limits that some request can never fit into.',
+)
+
 export const users = name(
   z.strictObject({
     users: z.array(
@@ -72,6 +92,15 @@ export const overridesInForce = name(
   z.strictObject({ users: z.array(z.strictObject({ user: z.string(), override })), total: count }),
   'OverridesInForce',
   'The first users with an override that this gateway enforces, in the order of their ids; `total` is how many match.',
+)
+
+export const organisationOverridesInForce = name(
+  z.strictObject({
+    organisations: z.array(z.strictObject({ organisation: z.string(), override: organisationOverride })),
+    total: count,
+  }),
+  'OrganisationOverridesInForce',
+  'The first organisations with an override that this gateway enforces, in the order of their ids; `total` is how many match.',
 )
 
 export const limitInForce = name(

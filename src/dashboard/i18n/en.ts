@@ -67,6 +67,7 @@ export const en = {
   'word.never': 'never',
   'word.personal': 'Personal',
   'word.organisation': 'Organisation',
+  'word.organisations': 'Organisations',
   'word.global': 'Global',
   'word.category': 'Category',
   'word.window': 'Window',
@@ -210,6 +211,10 @@ export const en = {
   'preview.blocked':
     'Users without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
   'preview.nobody': 'Users without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
+  'preview.blockedOrganisations':
+    'Organisations without room for even the cheapest request: {blocked} of {scanned}, {newly} of them newly. Free again: {freed}.',
+  'preview.noOrganisation':
+    'Organisations without room for even the cheapest request: none of {scanned}. Free again: {freed}.',
   'preview.first': 'The first {count} of them, newly blocked ones first:',
   'preview.newly': 'newly blocked',
   'preview.already': 'blocked now too',

@@ -66,6 +66,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'word.never': '从不',
   'word.personal': '个人',
   'word.organisation': '组织',
+  'word.organisations': '组织',
   'word.global': '全局',
   'word.category': '类别',
   'word.window': '窗口',
@@ -204,6 +205,9 @@ export const zh: Readonly<Record<TextKey, string>> = {
   'preview.blocked':
     '连最便宜的请求也容不下的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个现在未受阻。恢复可用：{freed} 个。',
   'preview.nobody': '连最便宜的请求也容不下的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
+  'preview.blockedOrganisations':
+    '连最便宜的请求也容不下的组织：{scanned} 个中有 {blocked} 个，其中 {newly} 个现在未受阻。恢复可用：{freed} 个。',
+  'preview.noOrganisation': '连最便宜的请求也容不下的组织：{scanned} 个中没有。恢复可用：{freed} 个。',
   'preview.first': '其中前 {count} 个，新受阻的在前：',
   'preview.newly': '新受阻',
   'preview.already': '现在已受阻',

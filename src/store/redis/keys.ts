@@ -25,6 +25,8 @@ export interface Keys {
   known(user: string): string
   /** The plan and the organisation that the user's credential named last. */
   membership(user: string): string
+  /** The plan that the credential of a user of the organisation named last. */
+  planOf(organisation: string): string
   readonly failures: string
   /** SHA-256 of an access key -> its record. */
   readonly tokens: string
@@ -69,6 +71,7 @@ export function createKeys(prefix: string): Keys {
     instance: (id) => `${tag}:last:${id}`,
     known: (user) => `${tag}:known:${user}`,
     membership: (user) => `${tag}:member:${user}`,
+    planOf: (organisation) => `${tag}:plan-of:${organisation}`,
     failures: `${tag}:failures`,
     tokens: `${tag}:tokens`,
     tokenIds: `${tag}:token-ids`,

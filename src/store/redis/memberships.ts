@@ -1,10 +1,10 @@
 import { isObject } from '../../lib/json.ts'
-import type { Membership, MembershipStore } from '../../quota/memberships.ts'
+import { type Membership, type MembershipStore, plansByOrganisation } from '../../quota/memberships.ts'
 import { call, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** A key for each user, which ends by itself. */
+/** A key for each user and each organisation, which ends by itself. */
 export function redisMemberships(redis: RedisClient, keys: Keys): MembershipStore {
   return {
     async noteMemberships(payers, rememberMs) {
@@ -15,12 +15,19 @@ export function redisMemberships(redis: RedisClient, keys: Keys): MembershipStor
           if (plan === null && organisation === null) multi.del(key)
           else multi.set(key, JSON.stringify({ plan, organisation }), 'PX', rememberMs)
         }
+        for (const [organisation, plan] of plansByOrganisation(payers)) {
+          if (plan === null) multi.del(keys.planOf(organisation))
+          else multi.set(keys.planOf(organisation), plan, 'PX', rememberMs)
+        }
       })
     },
     async readMemberships(users) {
       if (users.length === 0) return []
       const values = await call(() => redis.mget(users.map(keys.membership)))
       return values.map((text) => (text === null ? null : membershipIn(text)))
+    },
+    async readPlans(organisations) {
+      return organisations.length === 0 ? [] : call(() => redis.mget(organisations.map(keys.planOf)))
     },
   }
 }

@@ -111,6 +111,12 @@ const MIGRATIONS = [
      UNIQUE (scope, user)
    );
    CREATE INDEX history_by_end ON history (ends);`,
+  `CREATE TABLE organisation_plans (
+     organisation TEXT PRIMARY KEY,
+     plan TEXT NOT NULL,
+     ends INTEGER NOT NULL        -- when it is forgotten
+   ) WITHOUT ROWID;
+   CREATE INDEX organisation_plans_by_end ON organisation_plans (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -25,6 +25,10 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     database.prepare(
       `DELETE FROM history WHERE rowid IN (SELECT rowid FROM history WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
+    database.prepare(
+      `DELETE FROM organisation_plans WHERE organisation IN
+         (SELECT organisation FROM organisation_plans WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
     database.prepare(`DELETE FROM once WHERE key IN (SELECT key FROM once WHERE ends <= ? LIMIT ${SWEEP_ROWS})`),
     database.prepare(
       `DELETE FROM overrides WHERE (edition, user) IN

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Charge } from '../../../src/quota/charge.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { configOf, NOW, type Running, startAdmin, YAML } from '../running.ts'
@@ -28,44 +28,165 @@ async function spend(organisations: readonly string[], cost = 10, category = 're
     return { user: payer.user, organisation, category, cost, limits, forced: true }
   })
   await running.store.settle({ instance: 'test', sequence: ++sequence, refunds: [], charges })
+  const payers = organisations.map((organisation) => ({ user: `user of ${organisation}`, organisation, plan: 'team' }))
+  await running.store.noteMemberships(payers, 3_600_000)
 }
 const get = (path: string) => running.call('GET', path)
 
-test('an organisation is shown with what its users have used together, and what each plan allows', async () => {
+test('an organisation is shown with what its users have used together, what each plan allows, and what is in force', async () => {
   await spend(['acme', 'acme', 'other'])
+  const name = { name: 'team', from: 'credential', unknown: null }
   expect((await get('/api/organisations/acme')).json).toEqual({
     organisation: 'acme',
+    plan: name,
     windows: {
       read: [
         {
           window: '1h',
           limits: { team: 50, pro: 70 },
+          limit: 50,
           used: 20,
           startedAt: '2026-11-20T10:10:00.000Z',
           resetAt: '2026-11-20T11:10:00.000Z',
+          source: 'plan team',
+          steps: [expect.stringMatching(/^plan team \(.+:\d+\): 50$/)],
         },
         {
           window: '5h',
           limits: { team: 90 },
+          limit: 90,
           used: 20,
           startedAt: '2026-11-20T10:10:00.000Z',
           resetAt: '2026-11-20T15:10:00.000Z',
+          source: 'plan team',
+          steps: [expect.any(String)],
         },
       ],
       write: [],
     },
+    override: null,
+    blocked: false,
   })
 })
 
-test('one that has used nothing is shown with windows that do not run', async () => {
+test('one that has used nothing is shown with windows that do not run, and under no plan with no limit in force', async () => {
   const { json } = await get('/api/organisations/nobody')
+  expect(json.plan).toEqual({ name: null, from: null, unknown: null })
   expect(json.windows.read[0]).toEqual({
-    window: '1h',
-    limits: { team: 50, pro: 70 },
-    used: 0,
-    startedAt: null,
-    resetAt: null,
+    ...{ window: '1h', limits: { team: 50, pro: 70 }, limit: null },
+    ...{ used: 0, startedAt: null, resetAt: null, source: '', steps: [] },
   })
+})
+
+describe('the override of an organisation', () => {
+  const OVERRIDE = { read: { '1h': 12, '5h': null }, write: { '1h': 90 }, reason: 'a big event' }
+  const path = '/api/organisations/acme/override'
+  const put = (body: object, headers: Record<string, string> = {}) => running.call('PUT', path, { body, headers })
+
+  test('is set, shown with its version, limits also where no plan does, and is taken away', async () => {
+    await spend(['acme'])
+    expect((await get(path)).status).toBe(404)
+    const set = await put({ ...OVERRIDE, expiresAt: '2030-01-31T00:00:00Z' })
+    const limits = { read: { '1h': 12 }, write: { '1h': 90 } }
+    const shown = { version: 1, limits, reason: 'a big event', expiresAt: '2030-01-31T00:00:00.000Z' }
+    expect([set.status, set.headers.etag, set.json]).toEqual([200, '"1"', { ...shown, warnings: [] }])
+    expect((await get(path)).json).toEqual(shown)
+    const one = await get('/api/organisations/acme')
+    expect([one.headers.etag, one.json.override]).toEqual(['"1"', shown])
+    expect(one.json.windows.read).toMatchObject([
+      { window: '1h', limit: 12, limits: { team: 50, pro: 70 }, source: 'override of organisation' },
+      { window: '5h', limit: 90, source: 'plan team' },
+    ])
+    expect(one.json.windows.write).toMatchObject([{ window: '1h', limit: 90, limits: {}, used: 0 }])
+    expect((await running.call('DELETE', path, { body: { reason: 'over' } })).status).toBe(204)
+    expect([(await get(path)).status, (await running.call('DELETE', path)).status]).toEqual([404, 404])
+    const { entries } = (await get('/api/audit')).json
+    expect(entries.slice(0, 2)).toMatchObject([
+      { what: 'organisation_override', subject: 'acme', from: { limits }, to: null, why: 'over' },
+      { from: null, to: { limits, expiresAt: '2030-01-31T00:00:00.000Z' }, why: 'a big event' },
+    ])
+  })
+
+  test('is undone by its number in the audit', async () => {
+    await put(OVERRIDE)
+    await put({ ...OVERRIDE, write: null })
+    const undone = await running.call('POST', '/api/audit/2/undo', { body: { reason: 'a mistake' } })
+    expect([undone.status, undone.json.entry.what]).toEqual([200, 'organisation_override'])
+    expect((await get(path)).json).toMatchObject({ version: 3, limits: { write: { '1h': 90 } } })
+  })
+
+  test('is guarded by If-Match as that of a user is', async () => {
+    await put(OVERRIDE)
+    const stale = await put({ ...OVERRIDE, write: null }, { 'if-match': '"7"' })
+    expect([stale.status, stale.json]).toMatchObject([412, { error: 'version_conflict', version: 1 }])
+    expect((await put({ ...OVERRIDE, write: null }, { 'if-match': '"1"' })).json.version).toBe(2)
+  })
+
+  test.each([
+    [{ reason: 'x' }, '', 'sets nothing'],
+    [{ read: { '1h': 5 } }, 'reason', 'must be a sentence'],
+    [{ ...OVERRIDE, bypassGlobal: true }, 'bypassGlobal', 'unknown field'],
+    [{ ...OVERRIDE, read: { '2h': 1 } }, 'read.2h', 'unknown window'],
+    [{ ...OVERRIDE, expiresAt: '2020-01-31T00:00:00Z' }, 'expiresAt', 'must be in the future'],
+  ])('that is wrong is refused with the place and the cure: %j', async (body, at, msg) => {
+    const { status, json } = await put(body)
+    expect([status, json.problems]).toEqual([400, [{ path: at, msg: expect.stringContaining(msg) }]])
+  })
+
+  test('says which requests its limits are too small for', async () => {
+    const { json } = await put({ read: { '1h': 1 }, reason: 'tight' })
+    expect(json.warnings).toMatchObject([{ scope: 'Organisation', category: 'read', window: '1h', limit: 1 }])
+  })
+
+  test('is what this gateway enforces, also while the store is out', async () => {
+    await put(OVERRIDE)
+    await get('/api/organisations')
+    expect((await get('/api/in-force/organisations?query=AC')).json).toMatchObject({
+      organisations: [{ organisation: 'acme', override: { limits: { write: { '1h': 90 } } } }],
+      total: 1,
+    })
+    expect((await get('/api/in-force/organisations?query=zzz')).json).toEqual({ organisations: [], total: 0 })
+  })
+
+  test('is the layer that an explanation names, and reaches the windows of a user', async () => {
+    await spend(['acme'])
+    await put({ read: { '1h': 12 }, reason: 'a big event' })
+    const user = (await get('/api/users/user%20of%20acme')).json
+    const theirs = user.windows.read.filter(({ scope }: { scope: string }) => scope === 'Organisation')
+    expect(theirs[0]).toMatchObject({
+      limit: 12,
+      steps: ['override of the organisation: 12 (a big event)'],
+    })
+    const { json } = await get('/api/explain?user=user%20of%20acme&method=POST&path=/v1/user/x')
+    expect(json.limits).toContainEqual(expect.objectContaining({ scope: 'Organisation', limit: 12, used: 10 }))
+  })
+})
+
+test('the list has those with an override first, and says which are blocked', async () => {
+  await spend(['acme', 'busy'])
+  await running.call('PUT', '/api/organisations/zoo/override', { body: { read: { '1h': 5 }, reason: 'new' } })
+  await running.call('PUT', '/api/organisations/busy/override', { body: { read: { '1h': 10 }, reason: 'less' } })
+  const { organisations } = (await get('/api/organisations')).json
+  expect(
+    organisations.map((each: Record<string, unknown>) => [each.organisation, each.override !== null, each.blocked]),
+  ).toEqual([
+    ['busy', true, true],
+    ['zoo', true, false],
+    ['acme', false, false],
+  ])
+})
+
+test('those nearest to one of their limits come first if that is asked for', async () => {
+  await spend(['acme'], 20)
+  await spend(['busy'], 45)
+  await spend(['calm'], 1)
+  await running.call('PUT', '/api/organisations/calm/override', { body: { read: { '1h': 1 }, reason: 'less' } })
+  const { json } = await get('/api/organisations?order=use&limit=3')
+  expect(json.organisations.map(({ organisation }: { organisation: string }) => organisation)).toEqual([
+    'calm',
+    'busy',
+    'acme',
+  ])
 })
 
 test('the list has those that have used something, each once over its pages', async () => {

@@ -146,8 +146,8 @@ describe('the file of the embedded store', () => {
   }
 
   it('that a newer version wrote is refused and left as it is', () => {
-    const before = foreign(11, 'counters', 'failures', 'tokens')
-    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 11, this one knows 10')
+    const before = foreign(12, 'counters', 'failures', 'tokens')
+    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 12, this one knows 11')
     expect(readFileSync(file)).toEqual(before)
   })
 

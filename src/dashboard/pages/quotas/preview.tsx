@@ -48,6 +48,7 @@ export function Preview({ quota, draft, response, at, busy, reasonProblem, onApp
       <h4>{t('preview.users')}</h4>
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <Users response={response} />
+      <Organisations response={response} />
       <h4>{t('preview.room')}</h4>
       <Room response={response} cheapest={quota.cheapest} shadow={shadow} />
       <Changing label={t('preview.apply')}>
@@ -166,40 +167,67 @@ function TooDear({ response }: { readonly response: PreviewResponse }) {
 }
 
 function Users({ response }: { readonly response: PreviewResponse }) {
-  const { t, number } = useTexts()
-  const words = {
-    scanned: number(response.scanned),
-    blocked: number(response.blockedCount),
-    newly: number(response.newlyBlockedCount),
-    freed: number(response.freedCount),
-  }
-  const none = response.blockedCount === 0
+  const { t } = useTexts()
+  const rows = response.blocked.map(({ user, ...block }) => ({ ...block, id: user }))
+  return <Blocked of={response} rows={rows} kind="users" title={t('preview.users')} />
+}
+
+/** Nothing if no organisation has used anything. */
+function Organisations({ response: { organisations } }: { readonly response: PreviewResponse }) {
+  const { t } = useTexts()
+  if (organisations.scanned === 0) return null
+  const rows = organisations.blocked.map(({ organisation, ...block }) => ({ ...block, id: organisation }))
   return (
     <>
-      <Note tone={response.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
-        {t(none ? 'preview.nobody' : 'preview.blocked', words)}
+      <h4>{t('word.organisations')}</h4>
+      <Blocked of={organisations} rows={rows} kind="organisations" title={t('word.organisations')} />
+    </>
+  )
+}
+
+const BLOCKED_WORDS = {
+  users: { some: 'preview.blocked', none: 'preview.nobody', one: 'word.user' },
+  organisations: { some: 'preview.blockedOrganisations', none: 'preview.noOrganisation', one: 'word.organisation' },
+} as const
+
+interface BlockedProps {
+  readonly of: Omit<PreviewResponse['organisations'], 'blocked'>
+  readonly rows: readonly (PreviewResponse['everybody'][number] & { readonly id: string })[]
+  readonly kind: keyof typeof BLOCKED_WORDS
+  readonly title: string
+}
+
+function Blocked({ of, rows, kind, title }: BlockedProps) {
+  const { t, number } = useTexts()
+  const words = {
+    scanned: number(of.scanned),
+    blocked: number(of.blockedCount),
+    newly: number(of.newlyBlockedCount),
+    freed: number(of.freedCount),
+  }
+  const { some, none, one } = BLOCKED_WORDS[kind]
+  const isNone = of.blockedCount === 0
+  return (
+    <>
+      <Note tone={of.newlyBlockedCount > 0 ? 'warn' : 'info'} live>
+        {t(isNone ? none : some, words)}
       </Note>
-      {response.blockedCount > response.blocked.length && (
-        <p>{t('preview.first', { count: number(response.blocked.length) })}</p>
-      )}
-      {!none && (
+      {of.blockedCount > rows.length && <p>{t('preview.first', { count: number(rows.length) })}</p>}
+      {!isNone && (
         <Rows
-          label={t('preview.users')}
-          head={[
-            t('word.user'),
-            t('word.window'),
-            t('word.used'),
-            t('preview.limitThen'),
-            t('word.reset'),
-            t('now.state'),
-          ]}
+          label={title}
+          head={[t(one), t('word.window'), t('word.used'), t('preview.limitThen'), t('word.reset'), t('now.state')]}
         >
-          {response.blocked.map((each) => (
-            <tr key={`${each.user} ${each.category} ${each.window}`}>
+          {rows.map((each) => (
+            <tr key={`${each.id} ${each.category} ${each.window}`}>
               <th scope="row">
-                <a href={hashOf('users', each.user)}>
-                  <Name of={each.user} />
-                </a>
+                {kind === 'users' ? (
+                  <a href={hashOf(kind, each.id)}>
+                    <Name of={each.id} />
+                  </a>
+                ) : (
+                  <Name of={each.id} />
+                )}
               </th>
               <td>
                 {each.category} {each.window}

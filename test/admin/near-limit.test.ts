@@ -1,31 +1,36 @@
 import { expect, test } from 'vitest'
-import { nearest } from '../../src/admin/users-near-limit.ts'
+import { nearest, type Used } from '../../src/admin/near-limit.ts'
 import { createPolicy, payerOf } from '../../src/quota/policy.ts'
-import type { UserUsage } from '../../src/quota/quota-store.ts'
 import { configOf, NOW, YAML } from './running.ts'
 
 const { config } = configOf(YAML)
 const policy = createPolicy(config.quota)
 const HOUR = 3600
 
-function usage(user: string, used: number): UserUsage {
-  return { user, counters: new Map([['read', [{ seconds: HOUR, startedAt: NOW, used }]]]) }
+function usage(id: string, used: number): Used {
+  return { id, counters: new Map([['read', [{ seconds: HOUR, startedAt: NOW, used }]]]) }
 }
 
 /** A scan of these steps. */
-function scanOf(steps: readonly (readonly UserUsage[])[]) {
+function scanOf(steps: readonly (readonly Used[])[]) {
   return async (from: string | null) => {
     const i = Number(from ?? 0)
-    return { at: NOW, users: steps[i] ?? [], next: i + 1 < steps.length ? String(i + 1) : null }
+    return { at: NOW, some: steps[i] ?? [], next: i + 1 < steps.length ? String(i + 1) : null }
   }
 }
 
-function ask(steps: readonly (readonly UserUsage[])[], most = 1000, limit = 2, from: string | null = null) {
+const limitsOf = async (ids: readonly string[]) =>
+  ids.map((id) => (category: string) => policy.limitsFor(category, payerOf(id)).personal)
+
+function ask(steps: readonly (readonly Used[])[], most = 1000, limit = 2, from: string | null = null, mostSteps = 100) {
   const { signal } = new AbortController()
-  const payersOf = async (users: readonly string[]) => users.map(payerOf)
-  return nearest({ scan: scanOf(steps), from, most, limit, payersOf, matches: () => true, policy, signal })
+  const { categories } = policy
+  return nearest({
+    ...{ scan: scanOf(steps), from, most, mostSteps, limit, limitsOf, categories, signal },
+    matches: () => true,
+  })
 }
-const names = ({ users }: { readonly users: readonly UserUsage[] }) => users.map(({ user }) => user)
+const names = ({ found }: { readonly found: readonly Used[] }) => found.map(({ id }) => id)
 
 test('the first of all steps are found, however many users there are, and each once', async () => {
   const crowd = (n: number) => Array.from({ length: 50 }, (_, i) => usage(`user ${n}-${i}`, 10))
@@ -35,7 +40,7 @@ test('the first of all steps are found, however many users there are, and each o
 })
 
 test('use of a category that the configuration no longer has counts nowhere', async () => {
-  const gone = { user: 'a', counters: new Map([['gone', [{ seconds: HOUR, startedAt: NOW, used: 9 }]]]) }
+  const gone = { id: 'a', counters: new Map([['gone', [{ seconds: HOUR, startedAt: NOW, used: 9 }]]]) }
   expect(names(await ask([[gone, usage('b', 1)]]))).toEqual(['b'])
 })
 
@@ -44,4 +49,9 @@ test('a scan that is too long for one request ends early, and the next goes on b
   const found = await ask(steps, 4)
   expect([names(found), found.next]).toEqual([['d', 'c'], '2'])
   expect(names(await ask(steps, 4, 2, found.next))).toEqual(['e'])
+})
+
+test('a scan whose steps find nobody ends early too', async () => {
+  const found = await ask([[], [], [], [usage('a', 1)]], 1000, 2, null, 3)
+  expect([names(found), found.next]).toEqual([[], '3'])
 })

@@ -1,0 +1,111 @@
+import { type Counter, usageOf } from '../quota/counter.ts'
+import type { Limit } from '../quota/window.ts'
+
+/** What a user or an organisation has used, with the counters as they are stored: windows that have ended may be among them. */
+export interface Used {
+  readonly id: string
+  readonly counters: ReadonlyMap<string, Counter>
+}
+
+/** A step of the store's scan. */
+export interface UsedStep {
+  /** The store's time, in milliseconds since the epoch. */
+  readonly at: number
+  readonly some: readonly Used[]
+  /** Where the following step begins; `null` at the end. */
+  readonly next: string | null
+}
+
+/** The limits of one of them in a category; `null` for none. */
+export type LimitsOf = (category: string) => readonly Limit[] | null
+
+export interface NearestOptions {
+  /** A step of the store's scan. */
+  readonly scan: (cursor: string | null) => Promise<UsedStep>
+  /** The cursor of the step; `null` for the first. */
+  readonly from: string | null
+  /** Users or organisations looked at, at most, but for the last step. */
+  readonly most: number
+  /** Default any number. */
+  readonly mostSteps?: number
+  /** Those that are wanted, at most. */
+  readonly limit: number
+  /** Whose limits they have, in the order of the ids. */
+  readonly limitsOf: (ids: readonly string[]) => Promise<readonly LimitsOf[]>
+  readonly matches: (id: string) => boolean
+  readonly categories: readonly string[]
+  readonly signal: AbortSignal
+}
+
+export interface Nearest {
+  readonly found: readonly Used[]
+  /** Where the scan goes on; `null` at its end. */
+  readonly next: string | null
+  /** The store's time of the last step. */
+  readonly at: number
+}
+
+interface Found {
+  readonly used: Used
+  readonly share: number
+}
+
+/**
+ * The users or organisations nearest to one of their limits, or beyond it, those first. The scan has no order, so it looks at
+ * all of them. It remembers no more than twice as many as are wanted.
+ * @throws StoreError, or the reason of the signal
+ */
+export async function nearest(options: NearestOptions): Promise<Nearest> {
+  const {
+    scan,
+    from,
+    most,
+    mostSteps = Number.POSITIVE_INFINITY,
+    limit,
+    limitsOf,
+    matches,
+    categories,
+    signal,
+  } = options
+  /** By id: a scan may come by one twice. */
+  let found = new Map<string, Found>()
+  let next = from
+  let [lookedAt, steps] = [0, 0]
+  let at: number
+  do {
+    signal.throwIfAborted()
+    const step = await scan(next)
+    const wanted = step.some.filter(({ id }) => matches(id))
+    const limits = await limitsOf(wanted.map(({ id }) => id))
+    for (const [i, used] of wanted.entries()) {
+      const share = shareOf(used, limits[i] ?? NO_LIMITS, categories, step.at)
+      if (share > 0) found.set(used.id, { used, share })
+    }
+    if (found.size > 2 * limit) found = first(found, limit)
+    lookedAt += step.some.length
+    steps++
+    next = step.next
+    at = step.at
+  } while (next !== null && lookedAt < most && steps < mostSteps)
+  return { found: [...first(found, limit).values()].map(({ used }) => used), next, at }
+}
+
+const NO_LIMITS: LimitsOf = () => null
+
+function first(found: ReadonlyMap<string, Found>, limit: number): Map<string, Found> {
+  const sorted = [...found].sort(([id, a], [other, b]) => b.share - a.share || (id < other ? -1 : 1))
+  return new Map(sorted.slice(0, limit))
+}
+
+/** The greatest part of a limit that is used; 0 if nothing is, infinite beyond a limit of 0. */
+function shareOf({ counters }: Used, limitsOf: LimitsOf, categories: readonly string[], at: number): number {
+  let greatest = 0
+  for (const [category, counter] of counters) {
+    if (!categories.includes(category)) continue
+    for (const { window, limit } of limitsOf(category) ?? []) {
+      const { used } = usageOf(counter, window, at)
+      if (used > 0) greatest = Math.max(greatest, used / limit)
+    }
+  }
+  return greatest
+}
