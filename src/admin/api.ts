@@ -35,6 +35,8 @@ export type SettingsInForceResponse = Of<typeof schemas.settingsInForce>
 export type QuotaResponse = Of<typeof schemas.quota>
 /** GET /api/in-force: the settings that this gateway enforces. The store is not asked. Its ETag is that of GET /api/quota. */
 export type InForceResponse = Of<typeof schemas.inForce>
+/** What guards the last change. */
+export type GuardResponse = Of<typeof schemas.guard>
 /** What is to be changed by itself. */
 export type ScheduledResponse = Of<typeof schemas.scheduled>
 /** PATCH /api/quota and POST /api/quota/preview */

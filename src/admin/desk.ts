@@ -1,6 +1,7 @@
 import type { AccessKeyStore } from '../control/access-key-record.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
+import type { GuardStore } from '../control/guard-tally.ts'
 import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
@@ -22,6 +23,7 @@ export type AdminStore = QuotaStore &
   FailureStore &
   AccessKeyStore &
   ControlStore &
+  GuardStore &
   ReplicaStore & { /** @throws StoreError */ ping(): Promise<void> }
 
 type KnownToDesk = Pick<KnownUsers, 'isKnown' | 'lookUp' | 'standing'>

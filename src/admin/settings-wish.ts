@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { leavesBetween, placesIn } from '../control/leaves.ts'
-import { MOST_PENDING, patched, scheduled } from '../control/pending.ts'
+import { MOST_PENDING, patched, scheduled, unguarded } from '../control/pending.ts'
 import type { Problem } from '../control/problems.ts'
 import { applyPatch, type QuotaPatchLike } from '../control/settings.ts'
 import type { Changes } from '../control/state.ts'
@@ -19,33 +19,35 @@ export function settingsWish(patch: QuotaPatchLike): SettingsWish {
 }
 
 /** What is wrong with a wish beside its values. @param now the store's time, in milliseconds since the epoch */
-export function wishProblems(
-  { patch, timing: { from, until } }: SettingsWish,
-  changes: Changes,
-  now: number,
-): Problem[] {
+export function wishProblems({ patch, timing }: SettingsWish, changes: Changes, now: number): Problem[] {
   const problems = timingProblems({ ...patch }, now)
-  const timed = [...(from === null ? [] : ['from']), ...(until === null ? [] : ['until'])]
-  if (problems.length > 0 || timed.length === 0) return problems
+  const named = (['from', 'until', 'guard'] as const).filter((path) => timing[path] !== null)
+  if (problems.length > 0 || named.length === 0) return problems
   if (placesIn(patch).length === 0)
-    return timed.map((path) => ({ path, msg: 'is of no use: nothing is set beside it' }))
-  if (from === null && leavesBetween(changes, applyPatch(changes, patch)).length === 0) {
-    return [{ path: 'until', msg: 'has nothing to take back: all is set so already' }]
+    return named.map((path) => ({ path, msg: 'is of no use: nothing is set beside it' }))
+  const isLater = timing.from !== null
+  if (!isLater && leavesBetween(changes, applyPatch(changes, patch)).length === 0) {
+    return named.map((path) => ({ path, msg: 'has nothing to take back: all is set so already' }))
   }
-  const { starts = [], ends = [] } = changes.pending ?? {}
-  const [path = '', list] = from === null ? ['until', ends] : ['from', starts]
-  if (list.length < MOST_PENDING) return []
-  const msg = `${MOST_PENDING} changes are scheduled already: cancel one by DELETE /api/quota/scheduled/{id}`
-  return [{ path, msg }]
+  return tooMany(timing, changes)
 }
 
-/** The settings as the wish has them. @param who the administrator */
-export function wishedSettings(
-  { patch, timing: { from, until }, id }: SettingsWish,
-  now: Changes,
-  who: string,
-): Changes {
-  const { reason: why = null, from: _, until: __, ...settings } = patch
-  if (from !== null) return scheduled(now, { id, at: from, patch: settings, until, who, why })
-  return patched(now, settings, until === null ? undefined : { id, at: until, who, why })
+function tooMany({ from, until }: Timing, { pending }: Changes): Problem[] {
+  const msg = `${MOST_PENDING} changes are scheduled already: cancel one by DELETE /api/quota/scheduled/{id}`
+  const full = (list: readonly unknown[] = []): boolean => list.length >= MOST_PENDING
+  if (from !== null) return full(pending?.starts) ? [{ path: 'from', msg }] : []
+  return until !== null && full(pending?.ends) ? [{ path: 'until', msg }] : []
+}
+
+/** The settings as the wish has them. @param who the administrator @param at the store's time */
+export function wishedSettings({ patch, timing, id }: SettingsWish, now: Changes, who: string, at: number): Changes {
+  const { reason: why = null, from: _, until: __, guard, ...settings } = patch
+  const about = { id, who, why }
+  const { from, until } = timing
+  if (from !== null) {
+    return scheduled(now, { ...about, at: from, patch: settings, until, ...(timing.guard && { guard: timing.guard }) })
+  }
+  const guarding = timing.guard && { ...about, until: at + timing.guard.forMs, refused: timing.guard.refused }
+  const rest = guard === null ? unguarded(now) : now
+  return patched(rest, settings, until === null ? undefined : { ...about, at: until }, guarding ?? undefined)
 }

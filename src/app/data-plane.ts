@@ -153,6 +153,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     if (type === 'store_connected' && state.started) void ledger.ask()
   })
   const livePolicy = createLivePolicy({ store, observe, current: () => livePartsOf(state.current) })
+  follow(livePolicy.observer)
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
   const memberships = new Memberships({ store })
   const { isKnown } = knownUsers

@@ -16,6 +16,8 @@ export interface LivePolicy {
   readonly control: ChangeFollower
   /** All access keys of the store, if the configuration in force accepts them. */
   readonly accessKeys: AccessKeys
+  /** Counts for what is decided by requests. */
+  readonly observer: Observer
   /** The adaptive factor that is in force, and why; in every mode. */
   adaptive(): Adaptive
   /** What it was drawn from; `null` until the store has been read. */
@@ -98,5 +100,15 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
     control.close()
   }
 
-  return { control, accessKeys, adaptive: () => drawn, failures: () => failures, start, bring, adapt, close }
+  return {
+    control,
+    accessKeys,
+    observer: keeper.observer,
+    adaptive: () => drawn,
+    failures: () => failures,
+    start,
+    bring,
+    adapt,
+    close,
+  }
 }

@@ -94,10 +94,12 @@ export const COMMAND_LINE = 'command line'
 
 /** The clock, for a change that was scheduled. */
 export const SCHEDULE = 'schedule'
+/** Whoever takes a change back after which too many requests are refused. */
+export const GUARD = 'guard'
 
 /** Who makes a change and why: what the audit keeps of it beside the change itself. */
 export interface Author {
-  /** Name of the admin token, `COMMAND_LINE` or `SCHEDULE`. */
+  /** Name of the admin token, `COMMAND_LINE`, `SCHEDULE` or `GUARD`. */
   readonly who: string
   readonly why: string | null
 }

@@ -25,7 +25,7 @@ export function patchBack(leaves: readonly Leaf[]): QuotaPatchLike {
 
 /** The places that a merge patch names. One that it gives back to the file as a whole is named as a whole. */
 export function placesIn(patch: QuotaPatchLike): (readonly string[])[] {
-  const { reason: _, from: __, until: ___, ...settings } = patch
+  const { reason: _, from: __, until: ___, guard: ____, ...settings } = patch
   return namedIn(settings, [])
 }
 

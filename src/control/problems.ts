@@ -43,7 +43,8 @@ export function orNull(check: Check): Check {
   return (value, path) => (value === null ? [] : check(value, path))
 }
 
-function only(isGood: (value: unknown) => boolean, msg: string): Check {
+/** A value for which something is so. @param msg what is wrong with others, and the cure */
+export function only(isGood: (value: unknown) => boolean, msg: string): Check {
   return (value, path) => (isGood(value) ? [] : [{ path, msg }])
 }
 

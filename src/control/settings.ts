@@ -39,6 +39,8 @@ export interface QuotaPatchLike {
   /** When it is to be made, and when taken back, as RFC 3339 has it. */
   readonly from?: string | null
   readonly until?: string | null
+  /** How long requests are counted after it, `10m`, and which share of them may be refused, `5%`; `null` ends a guard. */
+  readonly guard?: { readonly for: string; readonly refused: string } | null
 }
 
 interface ScopedPatchLike {
@@ -81,7 +83,10 @@ export function resolve(file: FileSettings, changes: Changes): Resolved {
  * JSON Merge Patch (RFC 7396), for a patch without problems: an object is merged, `null` takes a value away, anything else
  * replaces. Unlike there, an object that has become empty goes too: then everything in it follows the file.
  */
-export function applyPatch(changes: Changes, { reason: _, from: __, until: ___, ...patch }: QuotaPatchLike): Changes {
+export function applyPatch(
+  changes: Changes,
+  { reason: _, from: __, until: ___, guard: ____, ...patch }: QuotaPatchLike,
+): Changes {
   return merge(changes as Json, patch)
 }
 

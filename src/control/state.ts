@@ -29,8 +29,20 @@ export interface Changes {
 
 /** What gateways are to change by themselves; times are in milliseconds since the epoch, on the store's clock. */
 export interface Pending {
+  readonly guard?: Guard
   readonly starts?: readonly Start[]
   readonly ends?: readonly End[]
+}
+
+/** A change that was made, and is taken back if too many requests are refused after it. Any other change of the settings ends it. */
+export interface Guard {
+  readonly id: string
+  readonly until: number
+  /** The share of the charged requests that may be refused, above 0 and below 1. */
+  readonly refused: number
+  readonly leaves: readonly Leaf[]
+  readonly who: string
+  readonly why: string | null
 }
 
 /** A change that is to be made later. */
@@ -41,6 +53,8 @@ export interface Start {
   readonly patch: Readonly<Record<string, unknown>>
   /** When it ends by itself; `null` for never. */
   readonly until: number | null
+  /** How it is guarded once it is made. */
+  readonly guard?: { readonly forMs: number; readonly refused: number }
   /** The administrator, and the reason given. */
   readonly who: string
   readonly why: string | null

@@ -1,4 +1,5 @@
-import { type Check, type Json, orNull, type Problem } from './problems.ts'
+import { isObject } from '../lib/json.ts'
+import { type Check, type Json, object, only, orNull, type Problem } from './problems.ts'
 import { timeOf } from './times.ts'
 
 /** When a change of the settings is made, and taken back, beside what it sets. Times in milliseconds since the epoch. */
@@ -7,7 +8,14 @@ export interface Timing {
   readonly from: number | null
   /** `null` for never. */
   readonly until: number | null
+  /** `null` for none. */
+  readonly guard: { readonly forMs: number; readonly refused: number } | null
 }
+
+const DURATION = /^(\d{1,5})(s|m|h|d)$/
+const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const GUARD_MS = { min: 10_000, max: 86_400_000 }
+const SHARE = /^(\d{1,2}(?:\.\d{1,6})?)%$/
 
 /** How far ahead a time may lie. */
 const YEAR_MS = 366 * 86_400_000
@@ -16,10 +24,11 @@ const YEAR_MS = 366 * 86_400_000
 export const TIMING_FIELDS: readonly (readonly [string, Check])[] = [
   ['from', orNull(time)],
   ['until', orNull(time)],
+  ['guard', orNull(guard)],
 ]
 
-export function timingOf({ from, until }: Json): Timing {
-  return { from: momentOf(from), until: momentOf(until) }
+export function timingOf({ from, until, guard }: Json): Timing {
+  return { from: momentOf(from), until: momentOf(until), guard: guardOf(guard) }
 }
 
 /** What is wrong with the times of a body whose fields have a good form. @param now the store's time */
@@ -45,4 +54,32 @@ function momentOf(value: unknown): number | null {
 function time(value: unknown, path: string): Problem[] {
   if (typeof value === 'string' && !Number.isNaN(timeOf(value))) return []
   return [{ path, msg: 'must be a time with its offset, for example 2030-01-31T00:00:00Z' }]
+}
+
+function guardOf(value: unknown): Timing['guard'] {
+  return isObject(value) ? { forMs: durationOf(value.for), refused: shareOf(value.refused) } : null
+}
+
+function guard(value: unknown, path: string): Problem[] {
+  const fields = new Map([
+    ['for', only((it) => durationOf(it) >= GUARD_MS.min && durationOf(it) <= GUARD_MS.max, FOR)],
+    ['refused', only((it) => shareOf(it) > 0, REFUSED)],
+  ])
+  const problems = object(fields, 'field')(value, path)
+  if (!isObject(value)) return problems
+  const missing = [...fields].filter(([name]) => value[name] === undefined)
+  return [...problems, ...missing.flatMap(([name, check]) => check(undefined, `${path}.${name}`))]
+}
+
+const FOR = 'must be how long requests are counted, from 10s to 1d: for example 10m'
+const REFUSED = 'must be the share of requests that may be refused, above 0% and below 100%: for example 5%'
+
+/** Milliseconds; `NaN` for what is no duration. */
+function durationOf(value: unknown): number {
+  const [, count, unit] = DURATION.exec(String(value)) ?? []
+  return Number(count) * UNITS[unit as keyof typeof UNITS]
+}
+
+function shareOf(value: unknown): number {
+  return Number(SHARE.exec(String(value))?.[1]) / 100
 }

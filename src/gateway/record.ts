@@ -36,14 +36,14 @@ function whyLetIn(refused: Denial): Extract<Observation, { type: 'caller_let_in'
 
 function observationOf(settlement: Settlement, plan: string | null): Observation {
   const { charge, decision } = settlement
-  const { category, cost } = charge
+  const { category, cost, user: caller } = charge
   switch (settlement.kind) {
     case 'charged':
-      return { type: 'tokens_charged', category, cost, plan }
+      return { type: 'tokens_charged', category, cost, plan, caller }
     case 'replayed':
       return { type: 'replayed', category }
     case 'refused':
-      return { type: 'quota_refusal', category, scope: SCOPES[settlement.refusal.scope], plan }
+      return { type: 'quota_refusal', category, scope: SCOPES[settlement.refusal.scope], plan, caller }
     case 'shadowed':
       return { type: 'shadow_refusal', category, scope: shadowScopeOf(charge, decision) }
   }

@@ -55,6 +55,8 @@ export type Observation =
       readonly category: string
       readonly cost: number
       readonly plan: string | null
+      /** The user, of a request that is let through; missing of what is charged in addition. */
+      readonly caller?: string
     }
   /** The quota refused a request with 429; `scope` is that of the window that the response names. */
   | {
@@ -62,6 +64,8 @@ export type Observation =
       readonly category: string
       readonly scope: 'personal' | 'organisation' | 'global'
       readonly plan: string | null
+      /** The user. */
+      readonly caller?: string
     }
   /** A credential named a plan that is not configured; the caller has the limits of `instead`. */
   | { readonly type: 'unknown_plan'; readonly plan: string; readonly instead: string | null }

@@ -9,7 +9,7 @@ import type { ReplicaStore } from '../replicas/presence.ts'
 
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
- * Two things stay behind. What processes report of themselves is over when they have stopped. What a store remembers of
+ * Two things stay behind, and what was counted for a guard, which goes on with what is counted from then on. What processes report of themselves is over when they have stopped. What a store remembers of
  * the last batch of each process is for that process alone: it sends a batch again whose reply was lost. A process that
  * starts anew has another name.
  */

@@ -1,5 +1,6 @@
 import type { AccessKeyStore } from '../control/access-key-record.ts'
 import type { ControlStore } from '../control/control-store.ts'
+import type { GuardStore } from '../control/guard-tally.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { KnownUserStore } from '../quota/known-users.ts'
@@ -20,6 +21,7 @@ export interface Store
     FailureStore,
     AccessKeyStore,
     ControlStore,
+    GuardStore,
     ReplicaStore {
   /** Resolves when the store can be used. @throws StoreError */
   ping(): Promise<void>

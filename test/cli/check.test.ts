@@ -110,7 +110,7 @@ describe('tollgate check', () => {
     ['CREATE TABLE messages (text)', 'another program made it): name a file that Tollgate made'],
     [
       'CREATE TABLE counters (a); CREATE TABLE failures (a); CREATE TABLE tokens (a); PRAGMA user_version = 99',
-      'a newer Tollgate made it: version 99, this one knows 7): run that version of Tollgate again',
+      'a newer Tollgate made it: version 99, this one knows N): run that version of Tollgate again',
     ],
   ])('warns of a database made by %j, and leaves it and its folder as they are', async (sql, told) => {
     const path = join(folder, 'tollgate.db')
@@ -118,10 +118,12 @@ describe('tollgate check', () => {
     database.exec(`PRAGMA journal_mode = WAL; ${sql}`)
     database.close()
     const before = readFileSync(path)
-    expect(await check(`sqlite:${path}`)).toEqual([
-      0,
-      expect.stringContaining(`2:8 store: warning: "FOLDER/tollgate.db" cannot be used (${told}`),
-    ])
+    const [status, said] = await check(`sqlite:${path}`)
+    expect(status).toBe(0)
+    // Each migration makes the number another one.
+    expect(said.replace(/knows \d+/, 'knows N')).toContain(
+      `2:8 store: warning: "FOLDER/tollgate.db" cannot be used (${told}`,
+    )
     expect(readFileSync(path)).toEqual(before)
     expect(readdirSync(folder).sort()).toEqual(['tollgate.db', 'tollgate.yaml'])
   })

@@ -162,6 +162,93 @@ describe('the end of a change', () => {
   })
 })
 
+describe('a guarded change', () => {
+  const guard = { id: 'g', until: T + 10 * MINUTE, refused: 0.05, who: 'ann', why: 'less for all' }
+  const guarded = () => patched({ shadow: false }, { mode: 'conservative', shadow: null }, undefined, guard)
+
+  function decide({ keeper }: Replica | Record<'keeper', undefined>, callers: number, refusedOf10: number): void {
+    for (let i = 0; i < 10 * callers; i++) {
+      const about = { category: 'read', plan: null, caller: `user-${i % callers}` }
+      const isRefused = Math.floor(i / callers) < refusedOf10
+      keeper?.observer(
+        isRefused
+          ? { ...about, type: 'quota_refusal', scope: 'personal' }
+          : { ...about, type: 'tokens_charged', cost: 1 },
+      )
+    }
+  }
+
+  test('is taken back once over all replicas, if too much is refused', async () => {
+    const { pass, set, replicas, settings, audit, store } = world(4)
+    await set(guarded())
+    await pass(T)
+    for (const replica of replicas) decide(replica, 20, 1)
+    await pass(T + MINUTE)
+    expect(await settings()).toEqual({ shadow: false })
+    expect(replicas.flatMap(({ made }) => made)).toHaveLength(1)
+    expect((await audit()).slice(0, -1)).toEqual([
+      expect.stringMatching(
+        /^guard: takes back the change of ann: 10.0 % of \d+ weighed requests were refused, and 5 % may be$/,
+      ),
+    ])
+    await store.close()
+  })
+
+  test('stays if little is refused, and its guard ends', async () => {
+    const { pass, set, replicas, settings, audit, store } = world(2)
+    await set(guarded())
+    await pass(T)
+    decide(replicas[0] ?? { keeper: undefined }, 20, 0)
+    await pass(T + 10 * MINUTE)
+    expect(await settings()).toMatchObject({ mode: 'conservative', pending: { guard: { id: 'g' } } })
+    await pass(T + 10 * MINUTE + 3000)
+    expect(await settings()).toEqual({ mode: 'conservative' })
+    expect((await audit())[0]).toBe('guard: keeps the change of ann: 0.0 % of 200 weighed requests were refused')
+    await store.close()
+  })
+
+  test('is not judged by what was refused before it, nor by what is charged in addition', async () => {
+    const { pass, set, replicas, settings, store } = world()
+    const [replica] = replicas
+    decide(replica ?? { keeper: undefined }, 20, 10)
+    await set(guarded())
+    await pass(T)
+    replica?.keeper.observer({ type: 'tokens_charged', category: 'read', cost: 1, plan: null })
+    await pass(T + MINUTE)
+    expect(await settings()).toMatchObject({ mode: 'conservative', pending: {} })
+    expect(await store.readGuard('g')).toEqual({ requests: 0, refused: 0 })
+    await store.close()
+  })
+
+  test('is judged by what processes have counted that have ended since', async () => {
+    const { pass, set, replicas, settings, store } = world(2)
+    await set(guarded())
+    await pass(T)
+    decide(replicas[0] ?? { keeper: undefined }, 20, 0)
+    await store.countForGuard('g', 'a process that is gone', { requests: 100, refused: 90 })
+    await pass(T + MINUTE)
+    expect(await settings()).toEqual({ shadow: false })
+    await store.close()
+  })
+
+  test('is guarded no more once somebody changes the settings, also to the same value', () => {
+    expect(patched(guarded(), { global: { multiplier: 2 } }).pending).toBeUndefined()
+    expect(patched(guarded(), { mode: 'conservative' }).pending).toBeUndefined()
+    // What changes nothing, and names another value, ends nothing.
+    expect(patched(guarded(), { global: { enabled: null } }).pending?.guard).toMatchObject(guard)
+    const next = { ...guard, id: 'h' }
+    expect(patched(guarded(), { mode: 'loose' }, undefined, next).pending?.guard).toMatchObject(next)
+  })
+
+  test('may be scheduled: it is guarded from when it is made', async () => {
+    const { pass, set, settings, store } = world()
+    await set(scheduled({}, start(T + MINUTE, { guard: { forMs: 2 * MINUTE, refused: 0.1 } })))
+    await pass(T + MINUTE)
+    expect(await settings()).toMatchObject({ pending: { guard: { until: T + 3 * MINUTE, refused: 0.1, who: 'ann' } } })
+    await store.close()
+  })
+})
+
 test('without anything that is due the store is not asked', async () => {
   let asked = 0
   const { pass, replicas, set, store } = world()
@@ -218,5 +305,19 @@ test('times that do not go together are refused with the place', () => {
   expect(places({ until: iso(T) })).toEqual(['until'])
   expect(places({ from: iso(T + 2), until: iso(T + 2) })).toEqual(['until'])
   expect(places({ from: iso(T + 400 * 24 * 60 * MINUTE) })).toEqual(['from'])
+  const guards = [
+    {},
+    { for: '10m' },
+    { for: '9s', refused: '5%' },
+    { for: '2d', refused: '5%' },
+    { for: '1m', refused: 5 },
+    5,
+  ]
+  for (const guard of guards) expect(problemsOf({ guard }, FILE)).not.toEqual([])
+  for (const refused of ['0%', '100%', '5', '-1%'])
+    expect(problemsOf({ guard: { for: '1m', refused } }, FILE)).toHaveLength(1)
+  for (const guard of [null, { for: '10s', refused: '0.5%' }, { for: '1d', refused: '99%' }]) {
+    expect(problemsOf({ guard }, FILE)).toEqual([])
+  }
   expect(problemsOf({ from: 'tomorrow', until: 5 }, FILE).map(({ path }) => path)).toEqual(['from', 'until'])
 })

@@ -286,7 +286,7 @@ describe('a patch with mistakes', () => {
     'that is no object (%j) gets an error that says so',
     (patch) => {
       expect(told(patch)).toEqual([
-        ': must be an object with mode, global, baselines, custom, shadow, reason, from, until',
+        ': must be an object with mode, global, baselines, custom, shadow, reason, from, until, guard',
       ])
     },
   )

@@ -30,6 +30,7 @@ const OF: Readonly<Record<string, string>> = {
   once: 'HASH',
   olderAudit: 'KIND',
   stagedOverrides: 'NAME',
+  guard: 'GUARD',
 }
 
 test('each key of Redis has a row', () => {

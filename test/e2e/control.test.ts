@@ -157,6 +157,28 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(lines).toHaveLength(2)
   })
 
+  it('that is guarded is taken back if several users are refused, once over all gateways', async () => {
+    const where = await openKind(kind)
+    // SQLite has one gateway.
+    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const [app] = running as [RunningApp]
+    const { at } = await store.controlVersion()
+    const guard = { id: 'guard', until: at + 3_600_000, refused: 0.05, who: 'ann', why: null }
+    await set(patched({ shadow: false }, { baselines: { personal: { read: { '1h': 3 } } } }, undefined, guard))
+    const users = Array.from({ length: 12 }, (_, i) => `user-${i}`)
+    const settings = async () => {
+      await Promise.all(users.map((user) => statusOf(app, user)))
+      return (await store.readControl()).settings.value
+    }
+    await expect.poll(settings, SOON).toEqual({ shadow: false })
+    for (const each of running) await expect.poll(() => limits(each), SOON).toEqual(['Personal 10', 'Global 100'])
+    const made = await store.readAudit(null, 10)
+    expect(made.map(({ who }) => who)).toEqual(['guard', 'alice'])
+    expect(made[0]?.why).toMatch(
+      /^takes back the change of ann: \d+\.\d % of \d+ weighed requests were refused, and 5 % may be$/,
+    )
+  })
+
   it('of the mode: the next 429 carries the new limit, and nothing that was used is forgotten', async () => {
     const app = await gateway(await openKind(kind))
     expect([await statusOf(app), await statusOf(app)]).toEqual([200, 200])

@@ -239,7 +239,8 @@ async function compare(app: RunningApp, rules: World, asked: Request): Promise<s
   if (isForwarded) expect(record, about).toMatchObject({ cost: cost ?? 0, shadowed: decision === 'shadow' })
   if (isForwarded && category !== null) expect(seen[0]?.headers['x-tollgate-user'], about).toBe(user)
   expect(headers['x-tollgate-shadow'], about).toBe(decision === 'shadow' ? 'would-refuse' : undefined)
-  expect(charges, about).toEqual(decision === 'accept' ? [{ type: 'tokens_charged', category, cost, plan: null }] : [])
+  const charge = { type: 'tokens_charged', category, cost, plan: null, caller: user }
+  expect(charges, about).toEqual(decision === 'accept' ? [charge] : [])
   return decision
 }
 

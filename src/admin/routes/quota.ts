@@ -76,7 +76,10 @@ function previewRoute(desk: Desk): Route {
 async function show(desk: Desk): Promise<AdminResponse> {
   const view = await desk.view()
   const response = quotaResponse(view, await globalWindows(desk, view))
-  return ok(response, etag(response.version))
+  const { guard } = view.state.settings.value.pending ?? {}
+  if (guard === undefined || response.guard === undefined) return ok(response, etag(response.version))
+  const counted = await desk.store.readGuard(guard.id)
+  return ok({ ...response, guard: { ...response.guard, counted } } satisfies QuotaResponse, etag(response.version))
 }
 
 async function change(desk: Desk, call: Call): Promise<AdminResponse> {
@@ -91,7 +94,7 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   return desk.change(call, {
     versionOf: ({ settings }) => settings.version,
     changeOf({ settings }) {
-      const to = wishedSettings(wish, settings.value, call.identity?.name ?? 'nobody')
+      const to = wishedSettings(wish, settings.value, call.identity?.name ?? 'nobody', at)
       return sameJson(to, settings.value) ? null : { kind: 'settings', to }
     },
     response: () => show(desk),

@@ -57,6 +57,15 @@ export const quotaPatch = name(
     reason: reason.optional(),
     from: time.nullish().meta({ description: 'When the change is to be made. Default now' }),
     until: time.nullish().meta({ description: 'When it is to be taken back. Default never' }),
+    guard: z
+      .strictObject({
+        for: z.string().meta({ description: 'How long requests are counted: 10s to 1d' }),
+        refused: z.string().meta({ description: 'The share of them that may be refused: `5%`' }),
+      })
+      .nullish()
+      .meta({
+        description: 'Takes the change back if more than that is refused. `null` ends the guard of the last change',
+      }),
   }),
   'QuotaPatch',
   'A JSON merge patch: what is missing stays, null gives a value back to the file.',

@@ -36,6 +36,19 @@ export const warning = name(
 
 export const warnings = z.array(warning)
 
+export const guard = name(
+  z.strictObject({
+    until: time,
+    refused: share,
+    patch: z.record(z.string(), z.unknown()),
+    who: z.string(),
+    why: z.string().nullable(),
+    counted: z.strictObject({ requests: z.number().min(0), refused: z.number().min(0) }).optional(),
+  }),
+  'Guard',
+  'A change that is taken back, by what `patch` sets, if more than the share `refused` of the requests is refused before `until`. `counted` is what all gateways have counted, weighed by caller; GET /api/quota has it.',
+)
+
 export const scheduled = name(
   z.strictObject({
     id: z.string(),
@@ -43,15 +56,18 @@ export const scheduled = name(
     what: z.enum(['start', 'end']),
     patch: z.record(z.string(), z.unknown()),
     until: time.optional(),
+    guard: z.strictObject({ seconds: z.number().min(0), refused: share }).optional(),
     who: z.string(),
     why: z.string().nullable(),
   }),
   'Scheduled',
-  'A change that is to be made by itself: that of an administrator (`start`, with `until` if it is to be taken back), or what takes one back (`end`). `patch` is what it will set.',
+  'A change that is to be made by itself: that of an administrator (`start`, with `until` if it is to be taken back, and `guard` if it is to be guarded), or what takes one back (`end`). `patch` is what it will set.',
 )
 /** The settings of one layer, and the limits that they make with the others. */
 export const settingsInForce = z.strictObject({
   version: count,
+  /** What guards the last change. Only as long as it does. */
+  guard: guard.optional(),
   /** What is to be changed by itself, in that order. Only if there is anything. */
   scheduled: z.array(scheduled).optional(),
   ...settings.shape,

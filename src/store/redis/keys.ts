@@ -46,6 +46,8 @@ export interface Keys {
   olderAudit(kind: string): string
   /** How many entries of the audit are forgotten. */
   readonly forgotten: string
+  /** Instance -> what it has counted for a guard. */
+  guard(id: string): string
   /** Not a key but a channel: each change is published on it. */
   readonly changes: string
   /** Instance -> when it spoke last. */
@@ -83,6 +85,7 @@ export function createKeys(prefix: string): Keys {
     audit: `${tag}:audit`,
     olderAudit: (kind) => `${tag}:audit:of:${kind}`,
     forgotten: `${tag}:audit:forgotten`,
+    guard: (id) => `${tag}:guard:${id}`,
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,

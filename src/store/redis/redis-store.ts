@@ -9,6 +9,7 @@ import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
 import { asksForNoPassword, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
+import { redisGuard } from './guard.ts'
 import { redisHistory } from './history.ts'
 import { createKeys, type Keys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
@@ -142,6 +143,7 @@ export function openRedisStore({
     ...redisHistory(redis, keys),
     ...redisKnownUsers(redis, keys),
     ...redisMemberships(redis, keys),
+    ...redisGuard(redis, keys),
     ...redisReplicas(redis, keys, (form) => {
       mayBeShort = form >= NEWEST_FORM
     }),

@@ -117,6 +117,13 @@ const MIGRATIONS = [
      ends INTEGER NOT NULL        -- when it is forgotten
    ) WITHOUT ROWID;
    CREATE INDEX organisation_plans_by_end ON organisation_plans (ends);`,
+  `CREATE TABLE guard_counts (
+     guard TEXT NOT NULL,
+     instance TEXT NOT NULL,      -- of the process that has counted
+     requests REAL NOT NULL,
+     refused REAL NOT NULL,
+     PRIMARY KEY (guard, instance)
+   ) WITHOUT ROWID;`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -6,6 +6,7 @@ import { sqliteControl } from './control.ts'
 import { sqliteCounters } from './counters.ts'
 import { attempt, openDatabase } from './database.ts'
 import { sqliteFailures } from './failures.ts'
+import { sqliteGuard } from './guard.ts'
 import { sqliteHistory } from './history.ts'
 import { sqliteKnownUsers } from './known-users.ts'
 import { sqliteMemberships } from './memberships.ts'
@@ -47,6 +48,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteHistory(database, clock),
     ...sqliteKnownUsers(database, clock),
     ...sqliteMemberships(database, clock),
+    ...sqliteGuard(database),
     ...sqliteReplicas(database, clock),
     ping: async () => {
       await attempt(() => database.prepare('SELECT 1').get())

@@ -67,6 +67,22 @@ test('of two administrators at once each schedules a change', async () => {
   expect(scheduled.map(({ at }: { at: string }) => at)).toEqual([iso(HOUR), iso(2 * HOUR)])
 })
 
+test('a guard is shown with what was counted, and ends with the next change or by null', async () => {
+  const guard = { for: '10m', refused: '5%' }
+  const { status, json } = await patch({ mode: 'conservative', guard, reason: 'less' })
+  expect(status).toBe(200)
+  const shown = { until: iso(600_000), refused: 0.05, patch: { mode: null }, who: 'admin', why: 'less' }
+  expect(json.guard).toEqual({ ...shown, counted: { requests: 0, refused: 0 } })
+  expect((await audit())[0]).toMatchObject({ to: { mode: 'conservative', pending: { guard: shown } } })
+  expect((await running.call('GET', '/api/in-force')).json.guard).toEqual(shown)
+  expect((await patch({ guard: null })).json).not.toHaveProperty('guard')
+  expect((await running.call('GET', '/api/quota')).json.mode).toBe('conservative')
+  expect((await patch({ mode: 'loose', guard })).json.guard).toMatchObject({ patch: { mode: 'conservative' } })
+  expect((await patch({ shadow: true })).json).not.toHaveProperty('guard')
+  const later = await patch({ mode: 'normal', from: iso(HOUR), guard })
+  expect(later.json.scheduled).toMatchObject([{ what: 'start', guard: { seconds: 600, refused: 0.05 } }])
+})
+
 test('a wish that cannot be kept is refused with the place and the cure', async () => {
   const problem = (path: string) => ({ status: 400, json: { problems: [{ path }] } })
   expect(await patch({ mode: 'loose', from: iso(-1) })).toMatchObject(problem('from'))
@@ -76,6 +92,9 @@ test('a wish that cannot be kept is refused with the place and the cure', async 
   expect(await patch({ mode: 'loose', from: 'tomorrow' })).toMatchObject(problem('from'))
   expect(await patch({ from: iso(HOUR) })).toMatchObject(problem('from'))
   expect(await patch({ mode: null, until: iso(HOUR) })).toMatchObject(problem('until'))
+  expect(await patch({ mode: null, guard: { for: '1m', refused: '5%' } })).toMatchObject(problem('guard'))
+  expect(await patch({ mode: 'loose', guard: { for: '1m', refused: '0%' } })).toMatchObject(problem('guard.refused'))
+  expect(await patch({ mode: 'loose', guard: { for: '10m' } })).toMatchObject(problem('guard.refused'))
   expect(await patch({ baselines: { personal: { gone: {} } }, from: iso(HOUR) })).toMatchObject({ status: 400 })
   expect((await audit()).length).toBe(0)
 })

@@ -7,6 +7,7 @@ import { redisControl } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
+import { guardStoreSuite } from '../../control/guard-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
@@ -57,6 +58,7 @@ describe('the Redis store', () => {
       return { store: redisControl(client, keys, bounds), close: async () => client.disconnect() }
     })
   })
+  describe('as a store of what guards count', () => guardStoreSuite(() => open()))
   describe('as a replica store', () =>
     replicaStoreSuite(async () => {
       const { store, prefix, close } = await open()

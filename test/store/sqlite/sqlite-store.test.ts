@@ -8,6 +8,7 @@ import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
+import { guardStoreSuite } from '../../control/guard-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
@@ -45,6 +46,8 @@ describe('the embedded store', () => {
     expect(heard).toBe(1)
     await close()
   })
+
+  describe('as a store of what guards count', () => guardStoreSuite(() => open()))
 
   describe('as a quota store', () => {
     quotaStoreSuite(open)

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import type { Guard } from './state.ts'
+
+/**
+ * Requests that the quota has charged or refused since a guarded change, weighed by caller, so that no caller alone decides
+ * whether the change stays:
+ * - a caller counts for as many requests as a tenth of those of all others, however many it sends
+ * - of the refusals that take a change back, the share of one caller is a fifth at most; with less than nine callers it is that
+ *   of one of half of them, and a half at most
+ * Each process weighs what it has decided itself. Both bounds hold for the sum over all processes too.
+ */
+export interface GuardCounts {
+  /** Weighed, so no whole numbers. */
+  readonly requests: number
+  readonly refused: number
+}
+
+/** Keeps what processes have counted, for one guard at a time. Every implementation passes test/control/guard-store.suite.ts. */
+export interface GuardStore {
+  /**
+   * Puts what a process has counted in all in the place of what it has said before.
+   * @returns the sum over all processes
+   * @throws StoreError
+   */
+  countForGuard(guard: string, instance: string, counts: GuardCounts): Promise<GuardCounts>
+  /** The sum over all processes. @throws StoreError */
+  readGuard(guard: string): Promise<GuardCounts>
+}
+
+export interface GuardTally {
+  count(caller: string, isRefused: boolean): void
+  /** @param bound the share of requests that may be refused */
+  weighed(bound: number): GuardCounts
+}
+
+/** Fewer requests, weighed, decide nothing. */
+export const LEAST_REQUESTS = 50
+
+const OTHERS_SHARE = 0.1
+const MOST_CALLERS = 5
+/** Callers of one slot are weighed as one, in the same memory for any number of them. A power of 2. */
+const SLOTS = 4096
+
+export function createGuardTally(): GuardTally {
+  const all = new Uint32Array(SLOTS)
+  const refused = new Uint32Array(SLOTS)
+  // Nobody can choose an id that shares the slot of another one.
+  const seed = randomBytes(4).readUInt32LE()
+
+  function weighed(bound: number): GuardCounts {
+    const total = sum(all, (count) => count)
+    const callers = sum(all, (count) => Math.min(1, count))
+    const weightOf = (count: number): number => Math.min(1, ((total - count) * OTHERS_SHARE) / count)
+    const requests = sum(all, (count) => count * weightOf(count))
+    const needed = Math.min(MOST_CALLERS, Math.max(2, Math.ceil(callers / 2)))
+    const most = (requests * bound) / needed
+    return { requests, refused: sum(all, (count, slot) => Math.min(most, (refused[slot] ?? 0) * weightOf(count))) }
+  }
+
+  return {
+    count(caller, isRefused) {
+      const slot = slotOf(caller, seed)
+      all[slot] = (all[slot] ?? 0) + 1
+      if (isRefused) refused[slot] = (refused[slot] ?? 0) + 1
+    },
+    weighed,
+  }
+}
+
+/** Whether so many requests were refused that the change is taken back. */
+export function trips({ requests, refused }: GuardCounts, guard: Pick<Guard, 'refused'>): boolean {
+  // Sums of fractions: what reaches the bound may be a little below it.
+  return requests >= LEAST_REQUESTS && refused >= requests * guard.refused * (1 - 1e-9)
+}
+
+export function addedUp(counts: Iterable<GuardCounts>): GuardCounts {
+  let [requests, refused] = [0, 0]
+  for (const one of counts) {
+    requests += one.requests
+    refused += one.refused
+  }
+  return { requests, refused }
+}
+
+function sum(counts: Uint32Array, of: (count: number, slot: number) => number): number {
+  let result = 0
+  for (let slot = 0; slot < SLOTS; slot++) {
+    const count = counts[slot] as number
+    if (count > 0) result += of(count, slot)
+  }
+  return result
+}
+
+/** FNV-1a. */
+function slotOf(caller: string, seed: number): number {
+  let hash = 0x811c9dc5 ^ seed
+  for (let i = 0; i < caller.length; i++) hash = Math.imul(hash ^ caller.charCodeAt(i), 0x01000193)
+  return (hash ^ (hash >>> 16)) & (SLOTS - 1)
+}

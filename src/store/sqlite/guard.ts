@@ -1,0 +1,33 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { GuardCounts, GuardStore } from '../../control/guard-tally.ts'
+import { attempt, transactions } from './database.ts'
+
+/** What processes have counted for a guard. Those of another one go: there is one at a time. */
+export function sqliteGuard(database: DatabaseSync): GuardStore {
+  const { writing } = transactions(database)
+  const sql = {
+    set: database.prepare(
+      'INSERT OR REPLACE INTO guard_counts (guard, instance, requests, refused) VALUES (?, ?, ?, ?)',
+    ),
+    forget: database.prepare('DELETE FROM guard_counts WHERE guard <> ?'),
+    sum: database.prepare(
+      `SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(refused), 0) AS refused FROM guard_counts
+       WHERE guard = ?`,
+    ),
+  }
+
+  function sumOf(guard: string): GuardCounts {
+    return { ...(sql.sum.get(guard) as unknown as GuardCounts) }
+  }
+
+  function countNow(guard: string, instance: string, { requests, refused }: GuardCounts): GuardCounts {
+    sql.set.run(guard, instance, requests, refused)
+    sql.forget.run(guard)
+    return sumOf(guard)
+  }
+
+  return {
+    countForGuard: (guard, instance, counts) => attempt(() => writing(() => countNow(guard, instance, counts))),
+    readGuard: (guard) => attempt(() => sumOf(guard)),
+  }
+}
