@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import type { ForwardResult } from '../../src/forward/contract.ts'
 import { ResponseCost } from '../../src/gateway/response-cost.ts'
 import type { SettleRule } from '../../src/routing/final-cost.ts'
 
@@ -21,4 +23,86 @@ it('the copy of a body that comes by the byte takes little more than its bytes',
   cost.onEnd()
   expect(taken).toBeLessThan(50 << 20)
   expect(await cost.cost({ outcome: 'forwarded', headSent: true }, 0)).toEqual({ tokens: 4, source: 'response' })
+})
+
+const RESERVE = 20
+const FORWARDED = { outcome: 'forwarded', headSent: true } as const
+
+interface Given {
+  readonly rule?: Partial<SettleRule>
+  readonly isHead?: boolean
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly pieces?: readonly Buffer[]
+  readonly isWhole?: boolean
+  readonly result?: Pick<ForwardResult, 'outcome' | 'headSent'>
+  readonly ownStatus?: number
+}
+
+/** What a request costs whose response is like this. */
+function costOf({ rule, isHead = false, status = 200, headers = {}, pieces, isWhole = true, ...rest }: Given) {
+  const { result = FORWARDED, ownStatus = 0 } = rest
+  const cost = new ResponseCost({ ...RULE, ...rule }, RESERVE, isHead)
+  const names = Object.keys(headers).map((lower) => ({ text: lower, lower, framing: false }))
+  cost.onHead({ status, names, values: Object.values(headers) })
+  for (const piece of pieces ?? [Buffer.from('{"n":4}')]) cost.onBody(piece)
+  if (isWhole) cost.onEnd()
+  return cost.cost(result, ownStatus)
+}
+
+const PAID = { tokens: 4, source: 'response' }
+const UNREAD = { tokens: RESERVE, source: 'unread' }
+const short = (maxBody: number) => ({ source: { kind: 'json', path: 'n', maxBody } }) as const
+
+describe('what a request costs by the body of its response', () => {
+  it.each<[string, Given, unknown]>([
+    ['is read of a whole one', {}, PAID],
+    ['is read of one that is said to be in no coding', { headers: { 'content-encoding': 'identity' } }, PAID],
+    ['is read in its coding', { headers: { 'content-encoding': 'gzip' }, pieces: [gzipSync('{"n":4}')] }, PAID],
+    ['is not read of a part, which 206 says', { status: 206 }, UNREAD],
+    ['is not read of a 304, which has none', { status: 304, pieces: [] }, UNREAD],
+    ['is not read of the response to a HEAD, which has none', { isHead: true, pieces: [] }, UNREAD],
+    ['is read of one of just the length that is read', { rule: short(7) }, PAID],
+    ['is not read of a longer one', { rule: short(6) }, UNREAD],
+    [
+      'is not read of one that gets longer out of its coding',
+      { rule: short(100), headers: { 'content-encoding': 'gzip' }, pieces: [gzipSync('{"n":4}'.padEnd(200))] },
+      UNREAD,
+    ],
+    ['is not read of one that broke off', { isWhole: false, result: { outcome: 'failed', headSent: true } }, UNREAD],
+  ])('%s', async (_title, given, cost) => {
+    expect(await costOf(given)).toEqual(cost)
+  })
+})
+
+const STATUSES = new Map<string, number>([
+  ['5xx', 0],
+  ['404', 3],
+])
+
+it('a response that never came costs what the status costs that the client gets instead', async () => {
+  const given = { pieces: [], isWhole: false, ownStatus: 504 } as const
+  const never = { outcome: 'failed', headSent: false } as const
+  expect(await costOf({ ...given, rule: { status: STATUSES }, result: never })).toEqual({
+    tokens: 0,
+    source: 'response',
+  })
+  expect(await costOf({ ...given, result: never })).toEqual(UNREAD)
+})
+
+it('a response that broke off costs what its own status costs, and not what the failure of the gateway would', async () => {
+  const result = { outcome: 'failed', headSent: true } as const
+  const given = { rule: { status: STATUSES }, isWhole: false, result, ownStatus: 502 }
+  expect(await costOf({ ...given, status: 404 })).toEqual({ tokens: 3, source: 'response' })
+})
+
+it('the client reads what its request cost as soon as that is known, and nothing if it repeats one that was charged', () => {
+  const told = (isTold: boolean): readonly string[] => {
+    const cost = new ResponseCost({ ...RULE, status: STATUSES }, RESERVE, false, isTold)
+    expect(cost.fields()).toEqual([])
+    cost.onHead({ status: 404, names: [], values: [] })
+    return cost.fields()
+  }
+  expect(told(true)).toEqual(['X-Tollgate-Charged', '3'])
+  expect(told(false)).toEqual([])
 })

@@ -24,6 +24,7 @@ const CHECKS: Record<Check, readonly string[]> = {
   clock: vitest('test/store/clock.test.ts'),
   ledger: vitest('test/quota/ledger'),
   plans: vitest('test/quota/plans.test.ts', 'test/e2e/plans.test.ts'),
+  cost: vitest('test/gateway/response-cost.test.ts', 'test/routing/final-cost.test.ts'),
   arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
 }
 /** A check that takes this long hangs, which is noticed as well. */

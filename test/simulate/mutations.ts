@@ -24,6 +24,7 @@ export type Check =
   | 'ledger'
   | 'arithmetic'
   | 'clock'
+  | 'cost'
 
 const LUA = 'src/store/redis/charge.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
@@ -48,6 +49,8 @@ const CALENDAR = 'src/quota/calendar.ts'
 const STORE_CLOCK = 'src/store/redis/store-clock.ts'
 const POLICY = 'src/quota/policy.ts'
 const LAYERS = 'src/quota/limit-layers.ts'
+const RESPONSE_COST = 'src/gateway/response-cost.ts'
+const FINAL_COST = 'src/routing/final-cost.ts'
 const EXEMPTION = 'src/gateway/exemption.ts'
 const BATCH = 'src/store/redis/charge-batch.ts'
 const REDIS = 'src/store/redis/redis-store.ts'
@@ -639,6 +642,105 @@ export const MUTATIONS: readonly Mutation[] = [
     'a date that shows twice has two periods',
     ['if (moment < to) return { from, to }', 'return { from, to }'],
     ['calendar'],
+  ),
+  // A cost that is known by the response.
+  edit(
+    RESPONSE_COST,
+    'a part of a body is read as the whole',
+    ['this.#isHead || status === 206 || status === 304', 'this.#isHead || status === 304'],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'a response to a HEAD is waited for its body',
+    ['if (this.#isHead || status === 206', 'if (status === 206'],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'a body of any length is read for its cost',
+    ["if (length > this.#source.maxBody) this.#know('unread')", ''],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'a body of just the length that is read is not read',
+    ['length > this.#source.maxBody', 'length >= this.#source.maxBody'],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'a coded body is read however long it gets',
+    ['{ maxOutputLength: maxBody }', '{ maxOutputLength: 2 ** 30 }'],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'a response that never came has no status',
+    ['this.#known = costByStatus(this.#rule, status, this.#reserve) ?? this.#cutOff()', 'this.#known = this.#cutOff()'],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'a response that broke off is taken for none',
+    ["outcome === 'failed' && !headSent", "outcome === 'failed'"],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'what is known of a cost is forgotten at the end',
+    ['return this.#known ?? this.#cutOff()', 'return this.#cutOff()'],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'the client of a repetition reads what its charge cost',
+    ['this.#known === null || !this.#isTold ?', 'this.#known === null ?'],
+    ['cost'],
+  ),
+  edit(
+    RESPONSE_COST,
+    'a body in no coding is not read if its head says so',
+    [" || this.#coding === 'identity'", ''],
+    ['cost'],
+  ),
+  edit(FINAL_COST, 'a status has no cost but that of its class', ['rule.status.get(String(status)) ??', ''], ['cost']),
+  edit(FINAL_COST, 'an upstream may name any cost', ['tokens > reading.max ?', 'false ?'], ['cost']),
+  edit(
+    FINAL_COST,
+    'what cannot be read costs nothing',
+    ["return { tokens: reserve, source: 'malformed' }", "return { tokens: 0, source: 'malformed' }"],
+    ['cost'],
+  ),
+  edit(
+    FINAL_COST,
+    'a response without a cost costs the reserve whatever is said',
+    ['tokensOf(rule.missing, reserve)', 'reserve'],
+    ['cost'],
+  ),
+  edit(
+    FINAL_COST,
+    'of two lines the first one says the cost',
+    ["others.length === 0 ? { text: first } : 'malformed'", '{ text: first }'],
+    ['cost'],
+  ),
+  edit(
+    FINAL_COST,
+    'a cost below 0 is given to the user',
+    [' && value >= 0 ? Math.abs(value) : null', ' ? value : null'],
+    ['cost'],
+  ),
+  edit(
+    REFUNDS,
+    'a refund that was sent and lost is sent again',
+    ['if (isUncertain) this.#reportLost(this.#sent)', 'if (false) this.#reportLost(this.#sent)'],
+    ['ledger'],
+  ),
+  edit(
+    REFUNDS,
+    'refunds whose charge is not yet known are never made',
+    ['if (this.#open.length > 0) for (const refund of this.#open.splice(0)) this.#addLocal(refund)', ''],
+    ['ledger'],
   ),
   // The embedded store.
   sqlite('counters.ts', 'the embedded store answers a repeated batch anew', [
