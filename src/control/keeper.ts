@@ -60,6 +60,8 @@ export function createKeeper(options: KeeperOptions): Keeper {
   const { store, control, onError, everyMs = 1000 } = options
   const instance = randomBytes(9).toString('base64url')
   let counting: { readonly id: string; readonly tally: GuardTally } | null = null
+  /** Requests are decided without the store, by other limits than those that are guarded. */
+  let isOut = false
   let looking: Promise<void> | null = null
   let timer: NodeJS.Timeout | undefined
 
@@ -78,7 +80,10 @@ export function createKeeper(options: KeeperOptions): Keeper {
   async function lookNow(): Promise<void> {
     const guard = control.state().settings.value.pending?.guard
     const verdict = guard === undefined ? null : await verdictOf(guard)
-    if (guard === undefined) counting = null
+    if (guard === undefined) {
+      counting = null
+      isOut = false
+    }
     if (dueOf(options, control.state(), verdict, control.storeTime()) !== null) await makeAll(options, verdict)
   }
 
@@ -90,8 +95,16 @@ export function createKeeper(options: KeeperOptions): Keeper {
 
   function observer(seen: Observation): void {
     if (counting === null) return
-    if (seen.type !== 'tokens_charged' && seen.type !== 'quota_refusal') return
+    if (seen.type === 'store_out') isOut = true
+    else if (seen.type === 'store_recovered') recovered(counting.id)
+    if (isOut || (seen.type !== 'tokens_charged' && seen.type !== 'quota_refusal')) return
     if (seen.caller !== undefined) counting.tally.count(seen.caller, seen.type === 'quota_refusal')
+  }
+
+  /** An outage that was there before the first request was counted has made all counts its own. */
+  function recovered(id: string): void {
+    if (!isOut) counting = { id, tally: createGuardTally() }
+    isOut = false
   }
 
   return {

@@ -44,6 +44,13 @@ describe('a guard', () => {
     expect(trips(tally.weighed(BOUND), GUARD)).toBe(true)
   })
 
+  test('is masked by no flood of one caller whom nothing is refused', () => {
+    const tally = createGuardTally()
+    crowd(tally, 30, 100, 10)
+    send(tally, 'loud', 200_000)
+    expect(trips(tally.weighed(BOUND), GUARD)).toBe(true)
+  })
+
   test('counts one caller alone for nothing', () => {
     const tally = createGuardTally()
     send(tally, 'alice', 10_000, 10_000)

@@ -32,11 +32,12 @@ interface Replica {
 }
 
 /** Some replicas on one store, whose clock the test has in hand. */
-function world(count = 1, { file = [FILE], broken = {} as Partial<Store> } = {}) {
+/** @param brokenFrom the first of the replicas whose calls `broken` takes the place of */
+function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, brokenFrom = 0 } = {}) {
   let at = T
   const store = openSqliteStore({ file: ':memory:', clock: () => at })
   const replicas = Array.from({ length: count }, (_, i): Replica => {
-    const theirs = { ...store, ...broken }
+    const theirs = { ...store, ...(i >= brokenFrom && broken) }
     const control = createChangeFollower({ store: theirs, observe: () => {}, now: () => at })
     const made: string[] = []
     const unknown: [Change, Author][] = []
@@ -58,7 +59,14 @@ function world(count = 1, { file = [FILE], broken = {} as Partial<Store> } = {})
     /** Moves the clock, and has every replica follow and look. */
     async pass(to: number): Promise<void> {
       at = to
-      await Promise.all(replicas.map(async ({ control, keeper }) => control.fresh().then(() => keeper.look())))
+      await Promise.all(
+        replicas.map(async ({ control, keeper }) =>
+          control
+            .fresh()
+            .catch(() => {})
+            .then(() => keeper.look()),
+        ),
+      )
     },
     set: (to: Changes) => store.change({ kind: 'settings', to }, { who: 'ann', why: null }, null),
     settings: async () => (await store.readControl()).settings.value,
@@ -231,6 +239,39 @@ describe('a guarded change', () => {
     await store.close()
   })
 
+  test('is not judged by what was counted for the guard before', async () => {
+    const { pass, set, replicas, settings, store } = world()
+    const [replica] = replicas
+    await set(guarded())
+    await pass(T)
+    decide(replica ?? { keeper: undefined }, 20, 10)
+    // The replica has not followed this one yet.
+    await set(patched(guarded(), { mode: 'loose' }, undefined, { ...guard, id: 'h' }))
+    await replica?.keeper.look()
+    expect(await settings()).toMatchObject({ mode: 'loose', pending: { guard: { id: 'h' } } })
+    await store.close()
+  })
+
+  test('is not judged by what is decided while the store is out', async () => {
+    const { pass, set, replicas, settings, store } = world()
+    const [replica] = replicas
+    await set(guarded())
+    await pass(T)
+    decide(replica ?? { keeper: undefined }, 20, 0)
+    replica?.keeper.observer({ type: 'store_out', reason: 'connection' })
+    decide(replica ?? { keeper: undefined }, 20, 10)
+    replica?.keeper.observer({ type: 'store_recovered', downMs: 1000 })
+    decide(replica ?? { keeper: undefined }, 20, 0)
+    await pass(T + MINUTE)
+    expect(await store.readGuard('g')).toMatchObject({ refused: 0 })
+    // An outage that nobody saw begin.
+    decide(replica ?? { keeper: undefined }, 20, 10)
+    replica?.keeper.observer({ type: 'store_recovered', downMs: 1000 })
+    await pass(T + 2 * MINUTE)
+    expect(await settings()).toMatchObject({ mode: 'conservative', pending: {} })
+    await store.close()
+  })
+
   test('is guarded no more once somebody changes the settings, also to the same value', () => {
     expect(patched(guarded(), { global: { multiplier: 2 } }).pending).toBeUndefined()
     expect(patched(guarded(), { mode: 'conservative' }).pending).toBeUndefined()
@@ -262,15 +303,28 @@ test('without anything that is due the store is not asked', async () => {
 })
 
 test('a replica that was cut off makes nothing that others have made meanwhile', async () => {
-  const { pass, replicas, set, audit, store } = world(2)
-  await set(scheduled({}, start(T + MINUTE)))
+  let isCutOff = false
+  const cut = async <T>(value: Promise<T>): Promise<T> => {
+    if (isCutOff) throw new StoreError('nobody there', 'connection', 'no')
+    return value
+  }
+  const { pass, replicas, set, audit, settings, store } = world(2, {
+    broken: { controlVersion: () => cut(store.controlVersion()), change: (...args) => cut(store.change(...args)) },
+    brokenFrom: 1,
+  })
+  await set(scheduled({}, start(T + MINUTE, { until: T + 3 * MINUTE })))
   await pass(T)
-  // It has the old state, and a clock that goes on: what it wants to make is refused by its version.
-  const [one, other] = replicas
+  isCutOff = true
   await pass(T + MINUTE)
-  await Promise.all([one?.keeper.look(), other?.keeper.look()])
-  await pass(T + 2 * MINUTE)
-  expect(await audit()).toHaveLength(2)
+  expect(replicas.map(({ made }) => made.length)).toEqual([1, 0])
+  await pass(T + 3 * MINUTE)
+  // It still has the old state when it is back, and the time of both changes has passed.
+  isCutOff = false
+  await replicas[1]?.keeper.look()
+  await pass(T + 4 * MINUTE)
+  expect(replicas.map(({ made }) => made.length)).toEqual([2, 0])
+  expect(await audit()).toHaveLength(3)
+  expect(await settings()).toEqual({})
   await store.close()
 })
 
