@@ -51,8 +51,13 @@ const REASONS = {
 
 const UNKNOWN = 'this version of Tollgate does not know such a change: ask a gateway of the version that made it'
 
+const ONLY_PENDING =
+  'it set no value, but what is scheduled or guarded: DELETE /api/quota/scheduled/{id} cancels what GET /api/quota lists'
+
 function undoOfSettings({ from, to }: AuditEntry, now: Changes): Undo {
-  const leaves = leavesBetween((from ?? {}) as Changes, (to ?? {}) as Changes)
+  const [before, after] = [(from ?? {}) as Changes, (to ?? {}) as Changes]
+  const leaves = leavesBetween(before, after)
+  if (leaves.length === 0 && !sameJson(before, after)) return { kind: 'impossible', why: ONLY_PENDING }
   const open = leaves.filter(({ path, from }) => !sameJson(valueAt(now, path), from))
   const still = standing(now, open)
   if (still.length < open.length) {

@@ -61,6 +61,14 @@ test('the undo of a change takes its end along', async () => {
   expect((await running.call('POST', '/api/audit/1/undo')).json.entry).toMatchObject({ to: {} })
 })
 
+test('what was only scheduled is cancelled and not undone', async () => {
+  const { json } = await patch({ mode: 'loose', from: iso(HOUR) })
+  const undone = await running.call('POST', '/api/audit/1/undo')
+  expect(undone).toMatchObject({ status: 422, json: { error: 'not_undoable' } })
+  expect(undone.json.msg).toContain('DELETE /api/quota/scheduled/{id}')
+  expect((await running.call('GET', '/api/quota')).json.scheduled).toEqual(json.scheduled)
+})
+
 test('of two administrators at once each schedules a change', async () => {
   await Promise.all([patch({ mode: 'loose', from: iso(HOUR) }), patch({ shadow: true, from: iso(2 * HOUR) })])
   const { scheduled } = (await running.call('GET', '/api/quota')).json
