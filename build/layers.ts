@@ -20,7 +20,7 @@ interface Part {
 const LIB = ['lib/']
 /** What requests, charges and changes are. It is pure: no library, no socket, no file. */
 const GROUND = [...LIB, 'errors.ts', 'observe/observation.ts']
-const DOMAIN = [...GROUND, 'quota/', 'failures/', 'control/', 'replicas/']
+const DOMAIN = [...GROUND, 'quota/', 'failures/', 'usage/', 'control/', 'replicas/']
 /** Each names what it adapts. */
 const ADAPTERS = [
   'config/',
@@ -54,6 +54,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'observe/observation.ts': { files: DOMAIN, ...PURE },
   'quota/': { files: GROUND, ...PURE },
   'failures/': { files: [...GROUND, 'quota/'], ...PURE },
+  'usage/': { files: [...GROUND, 'quota/', 'failures/'], ...PURE },
   'control/': { files: [...GROUND, 'quota/'], ...PURE },
   'replicas/': { files: GROUND },
   'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },

@@ -18,6 +18,7 @@ import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import { Memberships } from '../quota/memberships.ts'
 import { createHeartbeat, type Heartbeat } from '../replicas/heartbeat.ts'
 import type { Store } from '../store/store.ts'
+import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts'
 import { openCertificate } from './certificate.ts'
 import { type ClientAuthorities, openClientAuthorities } from './client-authorities.ts'
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
@@ -85,6 +86,7 @@ interface Plane extends DataPlaneOptions {
   readonly clients: ClientAuthorities | null
   readonly health: StoreHealth
   readonly recorder: FailureRecorder
+  readonly usage: UsageRecorder
   readonly ledger: Ledger
   readonly knownUsers: KnownUsers
   readonly memberships: Memberships
@@ -142,6 +144,8 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const health = watchStore(store, follow)
   const recorder = createFailureRecorder({ store, observe })
   follow(recorder.observer)
+  const usage = createUsageRecorder({ store, instance, observe })
+  follow(usage.observer)
   const ledger = createLedger({
     store,
     instance,
@@ -162,7 +166,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   state.current = await runtime.catch(async (error: unknown) => {
     certificate?.close()
     health.stop()
-    await recorder.close()
+    await Promise.all([recorder.close(), usage.close(0)])
     throw error
   })
   const lag = createLagMeter()
@@ -192,6 +196,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     clients,
     health,
     recorder,
+    usage,
     ledger,
     knownUsers,
     memberships,
@@ -288,7 +293,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   const graceMs = 2 * config.store.deadlineMs
   await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
   await Promise.all([knownUsers.close(), memberships.close()])
-  await plane.recorder.close()
+  await Promise.all([plane.recorder.close(), plane.usage.close(graceMs)])
   plane.certificate?.close()
   plane.health.stop()
   plane.lag.stop()

@@ -98,6 +98,7 @@ function progressLine(): (copied: Copied) => void {
 function summary(copied: Copied): string {
   const { users, organisations, windows, everybody, known, tokens, settings, audit, failures } = copied
   const { overrides, organisationOverrides } = copied
+  const { series, refusals } = copied
   return [
     `${users} users`,
     ...(organisations === 0 ? [] : [`${organisations} organisations`]),
@@ -110,5 +111,7 @@ function summary(copied: Copied): string {
     ...(organisationOverrides === 0 ? [] : [`${organisationOverrides} overrides of organisations`]),
     `${audit} entries of the audit`,
     `${failures} half hours of failures`,
+    ...(series === 0 ? [] : [`${series} half hours of series`]),
+    ...(refusals === 0 ? [] : [`${refusals} refusals`]),
   ].join(', ')
 }

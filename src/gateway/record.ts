@@ -1,7 +1,7 @@
 import { type CallerKind, isMissing } from '../auth/authenticator.ts'
 import type { Denial } from '../errors.ts'
-import type { Observation } from '../observe/observation.ts'
-import { planLabel } from '../quota/policy.ts'
+import type { Observation, RefusingLimit } from '../observe/observation.ts'
+import { payerOf, planLabel } from '../quota/policy.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import { SCOPES, type Settlement, shadowScopeOf } from './charge-order.ts'
 import type { Context, Exchange } from './context.ts'
@@ -20,7 +20,7 @@ export function recordAdmission({ observe }: Context, exchange: Exchange): void 
     observe({ type: 'unknown_plan', plan: plan.unknown, instead: plan.name })
   }
   if (settlement === null) return
-  observe(observationOf(settlement, planLabel(plan)))
+  observe(observationOf(settlement, planLabel(plan), route?.match ?? null))
   const { kind, charge } = settlement
   if (kind === 'refused' && isOfReserve(charge, settlement.decision)) {
     observe({ type: 'reserve_refusal', category: charge.category })
@@ -34,18 +34,19 @@ function whyLetIn(refused: Denial): Extract<Observation, { type: 'caller_let_in'
   return refused.code === 'unauthorized' || refused.code === 'headers_too_large' ? 'invalid' : 'unchecked'
 }
 
-function observationOf(settlement: Settlement, plan: string | null): Observation {
+function observationOf(settlement: Settlement, plan: string | null, route: string | null): Observation {
   const { charge, decision } = settlement
   const { category, cost, user: caller } = charge
+  const at = decision?.at ?? Date.now()
   switch (settlement.kind) {
     case 'charged':
-      return { type: 'tokens_charged', category, cost, plan, caller }
+      return { type: 'tokens_charged', category, cost, plan, caller, route, at, isAddition: false }
     case 'replayed':
       return { type: 'replayed', category }
     case 'refused':
-      return { type: 'quota_refusal', category, scope: SCOPES[settlement.refusal.scope], plan, caller }
+      return { type: 'quota_refusal', category, scope: SCOPES[settlement.refusal.by.scope], plan, caller, route, at }
     case 'shadowed':
-      return { type: 'shadow_refusal', category, scope: shadowScopeOf(charge, decision) }
+      return { type: 'shadow_refusal', category, scope: shadowScopeOf(charge, decision), plan, route, at }
   }
 }
 
@@ -73,8 +74,9 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     cost,
     charged: exchange.finalCost?.tokens ?? null,
     plan: plan?.name ?? null,
+    planLabel: planLabel(plan),
     organisation: settlement?.charge.organisation ?? null,
-    refusedBy: settlement?.kind === 'refused' ? settlement.refusal : null,
+    refusedBy: settlement?.kind === 'refused' ? refusingLimit(exchange, settlement) : null,
     decidedAt: settlement?.decision?.at ?? null,
     exempt,
     lenient,
@@ -85,18 +87,30 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
   })
 }
 
+function refusingLimit(
+  { rules, caller }: Exchange,
+  { charge, decision, refusal: { by } }: Extract<Settlement, { kind: 'refused' }>,
+): RefusingLimit {
+  const payer = caller ?? payerOf(charge.user)
+  const made = rules.policy().sourceOf(charge.category, payer, SCOPES[by.scope], by.window)
+  // While the store is out a share of the limits holds.
+  return { ...by, source: decision.limits === undefined ? made : `${made} x outage share` }
+}
+
 /** What is charged less what is given back is what the store has counted. */
-function recordGivenBack({ observe }: Context, exchange: Exchange, { kind, charge }: Settlement): void {
-  if (kind === 'replayed') return
+function recordGivenBack({ observe }: Context, exchange: Exchange, { kind, charge, decision }: Settlement): void {
+  if (kind === 'replayed' || decision === null) return
   const { isRefunded, finalCost } = exchange
   const { category, cost } = charge
   const plan = planLabel(exchange.plan)
+  const route = exchange.route?.match ?? null
+  const { at } = decision
   if (finalCost !== null) {
-    observe({ type: 'cost_settled', category, route: exchange.route?.match ?? '', source: finalCost.source })
+    observe({ type: 'cost_settled', category, route: route ?? '', source: finalCost.source })
   }
   const back = isRefunded ? cost : cost - (finalCost?.tokens ?? cost)
-  if (back > 0) observe({ type: 'tokens_refunded', category, cost: back, plan })
-  if (back < 0) observe({ type: 'tokens_charged', category, cost: -back, plan })
+  if (back > 0) observe({ type: 'tokens_refunded', category, cost: back, plan, route, at })
+  if (back < 0) observe({ type: 'tokens_charged', category, cost: -back, plan, route, at, isAddition: true })
 }
 
 function noteAddress({ rules, oneAddress }: Context, { req, client, caller }: Exchange): void {

@@ -1,21 +1,21 @@
 import { exhausted, SOON } from '../edge/denials.ts'
 import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError } from '../forward/contract.ts'
+import type { RefusingLimit } from '../observe/observation.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { problemBody } from '../quota/problem-body.ts'
 import type { StoreError } from '../quota/quota-store.ts'
-import { type RefusalBody, refusalBody, type Scope } from '../quota/refusal.ts'
+import { type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
 import { acceptsProblem } from '../respond/accepts-problem.ts'
 import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields } from '../respond/response.ts'
 import type { Repetition } from './snapshot.ts'
 
 /** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */
 
-/** A 429, and the scope that it names. */
+/** A 429, and the limit that it names. */
 export interface Refusal {
   readonly response: OwnResponse
-  readonly scope: Scope
-  readonly window: string
+  readonly by: Omit<RefusingLimit, 'source'>
 }
 
 /** What it depends on besides the decision. */
@@ -41,8 +41,10 @@ export function refusalOf(charge: Charge, decision: Decision, timeZone: string, 
   if (before?.cost === cost && before.timeZone === timeZone && before.problem === problem) return before
   const body = refusalBody(charge, decision, timeZone)
   const response = refusalResponse(charge, decision, body, problem)
-  const { scope, window } = body.quota
-  const refusal = { response, scope, window, cost, timeZone, problem }
+  const { scope, window, limit, used, requested, resetAt } = body.quota
+  const startedAt = violations(charge, decision)[0]?.startedAt ?? null
+  const by = { scope, window, limit, used, requested, resetAt, startedAt, at: decision.at }
+  const refusal = { response, by, cost, timeZone, problem }
   known.set(decision, refusal)
   return refusal
 }

@@ -134,7 +134,9 @@ export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOption
     lease.chargedAt += everyMs
     if (settlement.kind !== 'charged') return settlement.kind === 'refused' ? 'quota' : null
     exchange.cost += cost
-    observe({ type: 'tokens_charged', category, cost, plan: planLabel(exchange.plan) })
+    const plan = planLabel(exchange.plan)
+    const { at } = settlement.decision
+    observe({ type: 'tokens_charged', category, cost, plan, route: route.match, at, isAddition: false })
     return null
   }
 

@@ -3,7 +3,7 @@ import { STATUS_OF } from '../errors.ts'
 import { plainError, scrub } from '../lib/scrub.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
-import type { Observation, Observer, RequestDone } from './observation.ts'
+import type { Observation, Observer, RefusingLimit, RequestDone } from './observation.ts'
 import { createOutageLines } from './outage-lines.ts'
 import { createOrderedThrottle, createThrottle } from './throttle.ts'
 
@@ -232,8 +232,16 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
     `${plan === null ? '' : `,"plan":${json(plan)}`}${organisation === null ? '' : `,"organisation":${json(organisation)}`}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${done.replayed ? ',"replayed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${error === null ? '' : `,"error":"${error}"`}` +
-    `${refusedBy === null ? '' : `,"scope":"${refusedBy.scope}","window":${json(refusedBy.window)}`}` +
+    `${refusedBy === null ? '' : limitFields(refusedBy)}` +
     `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`
+  )
+}
+
+/** `limit` of a 429 and what the charge met; `plan` stands with the user. */
+function limitFields({ scope, window, limit, used, requested, resetAt, source }: RefusingLimit): string {
+  return (
+    `,"scope":"${scope}","window":${json(window)},"limit":${limit},"used":${used},"requested":${requested}` +
+    `,"resetAt":"${resetAt}","source":${json(source)}`
   )
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorCode, ReachedShare } from '../errors.ts'
+import type { Scope } from '../quota/refusal.ts'
 
 /**
  * Everything worth reporting, as one union. The code only calls an Observer; the log and the metrics are two readers
@@ -57,6 +58,12 @@ export type Observation =
       readonly plan: string | null
       /** The user, of a request that is let through; missing of what is charged in addition. */
       readonly caller?: string
+      /** The rule, as written in the configuration. */
+      readonly route: string | null
+      /** The store's time of the charge, in milliseconds since the epoch. */
+      readonly at: number
+      /** Beyond what was charged before the request was forwarded, as its response says. */
+      readonly isAddition: boolean
     }
   /** The quota refused a request with 429; `scope` is that of the window that the response names. */
   | {
@@ -66,6 +73,9 @@ export type Observation =
       readonly plan: string | null
       /** The user. */
       readonly caller?: string
+      readonly route: string | null
+      /** The store's time of the decision. */
+      readonly at: number
     }
   /** A credential named a plan that is not configured; the caller has the limits of `instead`. */
   | { readonly type: 'unknown_plan'; readonly plan: string; readonly instead: string | null }
@@ -78,6 +88,10 @@ export type Observation =
       readonly type: 'shadow_refusal'
       readonly category: string
       readonly scope: 'personal' | 'organisation' | 'global' | 'store' | 'key'
+      readonly plan: string | null
+      readonly route: string | null
+      /** The store's time of the decision; ours if the store did not decide. */
+      readonly at: number
     }
   /** A repetition by its key was let through, and not charged. */
   | { readonly type: 'replayed'; readonly category: string }
@@ -92,6 +106,9 @@ export type Observation =
       readonly category: string
       readonly cost: number
       readonly plan: string | null
+      readonly route: string | null
+      /** The store's time of the charge. */
+      readonly at: number
     }
   /** The response to a charged request said what it cost (`settle`), or not; how that came about is `source`. */
   | {
@@ -208,6 +225,25 @@ export interface WorkerEnded {
  */
 export type CostSource = 'response' | 'above_max' | 'missing' | 'malformed' | 'unread'
 
+/** The limit that a 429 names, and how the charge met it. */
+export interface RefusingLimit {
+  readonly scope: Scope
+  /** Name of the window. */
+  readonly window: string
+  readonly limit: number
+  readonly used: number
+  /** Tokens that the request was to cost. */
+  readonly requested: number
+  /** ISO 8601 UTC. */
+  readonly resetAt: string
+  /** Start of the run in milliseconds since the epoch; `null` if the window was not running. */
+  readonly startedAt: number | null
+  /** The store's time of the decision. */
+  readonly at: number
+  /** Names of the layers that made the limit, for example `baseline x mode`. */
+  readonly source: string
+}
+
 /** How a request ended. */
 export type Outcome =
   /** The upstream's response was passed on whole. */
@@ -241,10 +277,12 @@ export interface RequestDone {
   readonly charged: number | null
   /** The plan whose limits the caller has; `null` for none, and if the quota was not asked. */
   readonly plan: string | null
+  /** The same as metrics have it: `none` for a caller without one, `null` if no plans are configured too. */
+  readonly planLabel: string | null
   /** The one whose limits the caller shares; `null` if it has none, if its plan limits none, and if the quota was not asked. */
   readonly organisation: string | null
   /** The limit that refused it; `null` if the quota did not. */
-  readonly refusedBy: { readonly scope: string; readonly window: string } | null
+  readonly refusedBy: RefusingLimit | null
   /** The store's time of the decision of the quota, in milliseconds since the epoch; `null` if it did not decide. */
   readonly decidedAt: number | null
   /** By what the caller is exempt from the quota; `null` if it is not. */

@@ -1,4 +1,4 @@
-import type { Limits } from './charge.ts'
+import type { Limits, ScopeName } from './charge.ts'
 import {
   createPlanLayers,
   type Layers,
@@ -84,6 +84,11 @@ export interface Policy {
   isShadowed(user: string): boolean
   /** How the limits of one caller came about. @param origin where a value was written. @throws Error as `limitsOf` */
   trace(category: string, payer: Payer, origin?: Origin): Trace
+  /**
+   * Names of the layers that made one limit of a caller, as `trace` has them. Worked out once for equal limits of a plan, so that a
+   * refusal may ask. @throws Error as `limitsOf`
+   */
+  sourceOf(category: string, payer: Payer, scope: ScopeName, window: string): string
 }
 
 /** A limit in force and the layers that made it. */
@@ -189,6 +194,18 @@ export function createPolicy(
     }
   }
 
+  /** By limits, which are those of one category, then by the plan: two plans may have equal limits. */
+  const traces = new Map<Limits, Map<string | null, Trace>>()
+
+  function sourceOf(category: string, payer: Payer, scope: ScopeName, window: string): string {
+    const limits = limitsFor(category, payer)
+    const plan = planOf(payer)?.name ?? null
+    const byPlan = traces.get(limits) ?? new Map<string | null, Trace>()
+    const traced = byPlan.get(plan) ?? trace(category, payer)
+    traces.set(limits, byPlan.set(plan, traced))
+    return traced[scope]?.find((limit) => limit.window.name === window)?.source ?? ''
+  }
+
   return {
     categories,
     plans,
@@ -199,6 +216,7 @@ export function createPolicy(
     namesMatter: plans.length > 0 || organisations.size > 0,
     isShadowed,
     trace,
+    sourceOf,
   }
 }
 

@@ -43,6 +43,8 @@ interface Violation {
   readonly limit: Limit
   readonly used: number
   readonly resetAt: number
+  /** Of the run; `null` if the window is not running. */
+  readonly startedAt: number | null
 }
 
 /** Every window that refuses the charge, the one to report first. Empty for an accepted decision. */
@@ -71,7 +73,8 @@ function addOver(
     if (usage.used + cost <= limit.limit) continue
     // A window that has not started and still refuses would end one length from now.
     const reset = endOf(limit.window, usage === NOT_RUNNING ? at : usage.startedAt)
-    all.push({ scope, limit, used: usage.used, resetAt: reset })
+    const startedAt = usage === NOT_RUNNING ? null : usage.startedAt
+    all.push({ scope, limit, used: usage.used, resetAt: reset, startedAt })
   }
 }
 

@@ -6,11 +6,13 @@ import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charge.ts'
 import type { Counter } from '../quota/counter.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
+import type { Episode } from '../usage/episodes.ts'
+import type { SeriesEntry } from '../usage/series.ts'
 
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
  * Two things stay behind, and what was counted for a guard, which goes on with what is counted from then on. What processes report of themselves is over when they have stopped. What a store remembers of
- * the last batch of each process is for that process alone: it sends a batch again whose reply was lost. A process that
+ * the last batch and the last flush of each process is for that process alone: it sends a batch again whose reply was lost. A process that
  * starts anew has another name.
  */
 
@@ -43,6 +45,8 @@ export type Portion =
     }
   | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }
   | { readonly kind: 'failures'; readonly buckets: readonly Bucket[] }
+  | { readonly kind: 'series'; readonly entries: readonly SeriesEntry[] }
+  | { readonly kind: 'refusals'; readonly episodes: readonly Episode[] }
 
 /** A store as it is read and filled by whoever copies it. */
 export interface Copyable {
@@ -91,6 +95,10 @@ export interface Copied {
   audit: number
   /** Half hours of the failure histogram. */
   failures: number
+  /** Half hours of series, of each name. */
+  series: number
+  /** Episodes. */
+  refusals: number
 }
 
 /** Why nothing was copied, and what to do. Nothing was changed. */
@@ -127,6 +135,8 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
     organisationOverrides: 0,
     audit: 0,
     failures: 0,
+    series: 0,
+    refusals: 0,
   }
   const refill = await to.refill()
   await checkApart(from, refill)
@@ -188,7 +198,9 @@ function count(portion: Portion, copied: Copied): void {
   else if (portion.kind === 'overrides') copied.overrides += portion.overrides.length
   else if (portion.kind === 'organisation_overrides') copied.organisationOverrides += portion.overrides.length
   else if (portion.kind === 'audit') copied.audit += portion.entries.length
-  else copied.failures += portion.buckets.length
+  else if (portion.kind === 'failures') copied.failures += portion.buckets.length
+  else if (portion.kind === 'series') copied.series += portion.entries.length
+  else copied.refusals += portion.episodes.length
 }
 
 function countOwner({ scope, counters }: Owner, copied: Copied): void {

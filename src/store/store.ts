@@ -7,9 +7,10 @@ import type { KnownUserStore } from '../quota/known-users.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
 import type { QuotaStore, UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
+import type { UsageLogStore } from '../usage/usage-log-store.ts'
 
 /**
- * Everything that outlives a process, in one place: counters and their history, known users, plans of users, failure history, access keys, run-time
+ * Everything that outlives a process, in one place: counters and their history, known users, plans of users, failure history, series and refusals, access keys, run-time
  * changes.
  */
 export interface Store
@@ -19,6 +20,7 @@ export interface Store
     UsageStore,
     HistoryStore,
     FailureStore,
+    UsageLogStore,
     AccessKeyStore,
     ControlStore,
     GuardStore,

@@ -176,12 +176,12 @@ describe('a guarded change', () => {
 
   function decide({ keeper }: Replica | Record<'keeper', undefined>, callers: number, refusedOf10: number): void {
     for (let i = 0; i < 10 * callers; i++) {
-      const about = { category: 'read', plan: null, caller: `user-${i % callers}` }
+      const about = { category: 'read', plan: null, caller: `user-${i % callers}`, route: null, at: T }
       const isRefused = Math.floor(i / callers) < refusedOf10
       keeper?.observer(
         isRefused
           ? { ...about, type: 'quota_refusal', scope: 'personal' }
-          : { ...about, type: 'tokens_charged', cost: 1 },
+          : { ...about, type: 'tokens_charged', cost: 1, isAddition: false },
       )
     }
   }
@@ -221,7 +221,8 @@ describe('a guarded change', () => {
     decide(replica ?? { keeper: undefined }, 20, 10)
     await set(guarded())
     await pass(T)
-    replica?.keeper.observer({ type: 'tokens_charged', category: 'read', cost: 1, plan: null })
+    const of = { category: 'read', plan: null, route: null, at: T }
+    replica?.keeper.observer({ ...of, type: 'tokens_charged', cost: 1, isAddition: true })
     await pass(T + MINUTE)
     expect(await settings()).toMatchObject({ mode: 'conservative', pending: {} })
     expect(await store.readGuard('g')).toEqual({ requests: 0, refused: 0 })

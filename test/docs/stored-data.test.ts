@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { SeriesKind } from '../../src/usage/series.ts'
 
 /** `docs/stored-data.md` has a row for each key of Redis and each table of SQLite, and no other rows. */
 
@@ -27,6 +28,7 @@ const OF: Readonly<Record<string, string>> = {
   planOf: 'ORGANISATION',
   everybody: 'CATEGORY',
   instance: 'INSTANCE',
+  flush: 'INSTANCE',
   once: 'HASH',
   olderAudit: 'KIND',
   stagedOverrides: 'NAME',
@@ -35,7 +37,9 @@ const OF: Readonly<Record<string, string>> = {
 
 test('each key of Redis has a row', () => {
   const { all, changes, ...keys } = createKeys('prefix')
-  const names = Object.entries(keys).map(([key, name]) => (typeof name === 'string' ? name : name(OF[key] ?? '?')))
+  const { series, ...others } = keys
+  const names = Object.entries(others).map(([key, name]) => (typeof name === 'string' ? name : name(OF[key] ?? '?')))
+  names.push(series('KIND' as SeriesKind, 'START' as unknown as number))
   expect(rowsUnder('| Key | Type |', redis)).toEqual(names.map((name) => name.replace(all, '')).sort())
   expect(redis).toContain(`\`${changes}\``)
 })

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLog, type LogOptions } from '../../src/observe/log.ts'
 import type { CostSource, Observation } from '../../src/observe/observation.ts'
-import { request } from './request.ts'
+import { refusingLimit, request } from './request.ts'
 
 let folder: string
 let files = 0
@@ -396,9 +396,9 @@ test('an internal error has its stack and its causes', async () => {
 test('what happens with every request or batch has no line, at any level', async () => {
   const quiet: Observation[] = [
     { type: 'batch_settled', charges: 1, refunds: 0, durationMs: 1 },
-    { type: 'tokens_charged', category: 'read', cost: 1, plan: null },
-    { type: 'tokens_refunded', category: 'read', cost: 1, plan: null },
-    { type: 'shadow_refusal', category: 'read', scope: 'global' },
+    { type: 'tokens_charged', category: 'read', cost: 1, plan: null, route: null, at: 1, isAddition: false },
+    { type: 'tokens_refunded', category: 'read', cost: 1, plan: null, route: null, at: 1 },
+    { type: 'shadow_refusal', category: 'read', scope: 'global', plan: null, route: null, at: 1 },
     { type: 'unmatched', method: 'GET', path: '/x' },
     { type: 'credential_checked', cached: true },
     { type: 'log_lost', lines: 1 },
@@ -478,12 +478,22 @@ test('the line of a request has the organisation whose limits it shares, the lim
       organisation: 'acme "one"',
       outcome: 'refused',
       error: 'quota_exceeded',
-      refusedBy: { scope: 'Organisation', window: 'month' },
+      refusedBy: refusingLimit({ scope: 'Organisation', window: 'month', source: 'plan "team"' }),
       decidedAt: 1_795_000_000_123,
     }),
   ])
-  for (const field of ['organisation', 'scope', 'window', 'decidedAt']) expect(plain).not.toHaveProperty(field)
-  expect(refused).toMatchObject({ organisation: 'acme "one"', scope: 'Organisation', window: 'month' })
+  const fields = ['organisation', 'scope', 'window', 'limit', 'used', 'requested', 'resetAt', 'source', 'decidedAt']
+  for (const field of fields) expect(plain).not.toHaveProperty(field)
+  expect(refused).toMatchObject({
+    organisation: 'acme "one"',
+    scope: 'Organisation',
+    window: 'month',
+    limit: 120,
+    used: 118,
+    requested: 15,
+    resetAt: '2026-08-06T16:00:00.000Z',
+    source: 'plan "team"',
+  })
   expect(refused).toHaveProperty('decidedAt', 1_795_000_000_123)
 })
 

@@ -10,6 +10,9 @@ async function after(observations: Observation[], gauges: GaugeSource[] = []) {
   return parseMetrics(await metrics.render())
 }
 
+/** Of a charge. */
+const OF = { route: 'POST /v1/music/upsert', at: 1 }
+
 const everything: Observation[] = [
   request(),
   request({
@@ -34,13 +37,13 @@ const everything: Observation[] = [
   { type: 'config_rejected', file: 'f', problems: [] },
   { type: 'config_warning', file: 'f', problem: 'p' },
   { type: 'batch_settled', charges: 3, refunds: 1, durationMs: 1.5 },
-  { type: 'tokens_charged', category: 'read', cost: 4, plan: null },
-  { type: 'tokens_refunded', category: 'read', cost: 2, plan: null },
-  { type: 'shadow_refusal', category: 'read', scope: 'personal' },
-  { type: 'shadow_refusal', category: 'read', scope: 'personal' },
-  { type: 'shadow_refusal', category: 'write', scope: 'store' },
+  { type: 'tokens_charged', category: 'read', cost: 4, plan: null, ...OF, isAddition: false },
+  { type: 'tokens_refunded', category: 'read', cost: 2, plan: null, ...OF },
+  { type: 'shadow_refusal', category: 'read', scope: 'personal', plan: null, ...OF },
+  { type: 'shadow_refusal', category: 'read', scope: 'personal', plan: null, ...OF },
+  { type: 'shadow_refusal', category: 'write', scope: 'store', plan: null, ...OF },
   { type: 'unmatched', method: 'GET', path: '/v1/secret-path' },
-  { type: 'quota_refusal', category: 'read', scope: 'global', plan: null },
+  { type: 'quota_refusal', category: 'read', scope: 'global', plan: null, ...OF },
   { type: 'reserve_refusal', category: 'read' },
   { type: 'control_followed', version: 7 },
   { type: 'adaptive_factor', factor: 0.8 },

@@ -1,4 +1,4 @@
-import type { RequestDone } from '../../src/observe/observation.ts'
+import type { RefusingLimit, RequestDone } from '../../src/observe/observation.ts'
 
 /** A request that was forwarded and answered with 200, changed in places. */
 export function request(changes: Partial<RequestDone> = {}): RequestDone {
@@ -14,6 +14,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     cost: 15,
     charged: null,
     plan: null,
+    planLabel: null,
     organisation: null,
     refusedBy: null,
     decidedAt: null,
@@ -30,6 +31,23 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     clientStatus: 200,
     durationMs: 12.3456789,
     upstreamMs: 10,
+    ...changes,
+  }
+}
+
+/** What refused a request for 15 tokens, changed in places. */
+export function refusingLimit(changes: Partial<RefusingLimit> = {}): RefusingLimit {
+  const startedAt = Date.UTC(2026, 7, 6, 15)
+  return {
+    scope: 'Personal',
+    window: '1h',
+    limit: 120,
+    used: 118,
+    requested: 15,
+    resetAt: '2026-08-06T16:00:00.000Z',
+    startedAt,
+    at: startedAt + 600_000,
+    source: 'baseline',
     ...changes,
   }
 }

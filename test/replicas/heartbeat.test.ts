@@ -75,8 +75,24 @@ it('counts what came of requests', async () => {
     { shadowed: true },
   ] as const)
     heartbeat.observer(request(changes))
-  heartbeat.observer({ type: 'tokens_charged', category: 'read', cost: 4, plan: null })
-  heartbeat.observer({ type: 'tokens_charged', category: 'write', cost: 3, plan: null })
+  heartbeat.observer({
+    type: 'tokens_charged',
+    category: 'read',
+    cost: 4,
+    plan: null,
+    route: null,
+    at: 1,
+    isAddition: false,
+  })
+  heartbeat.observer({
+    type: 'tokens_charged',
+    category: 'write',
+    cost: 3,
+    plan: null,
+    route: null,
+    at: 1,
+    isAddition: false,
+  })
   heartbeat.start()
   expect((await latest(told)).counts).toEqual({
     requests: 8,

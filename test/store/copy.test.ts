@@ -22,8 +22,10 @@ import { openSqliteCopyable } from '../../src/store/sqlite/copy.ts'
 import { openDatabase } from '../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { SERIES_KINDS } from '../../src/usage/series.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 import { sharedRedis } from '../setup/redis.ts'
+import { entry, episode } from '../usage/usage-log.suite.ts'
 import { whenReady } from './redis/ready.ts'
 
 /** A place for a store, as it is copied and as a gateway uses it. */
@@ -129,6 +131,8 @@ async function readings(place: Place) {
     audit: await store.readAudit(null, 100_000),
     forgotten: await store.forgottenChanges(),
     failures: (await store.readTallies()).buckets,
+    series: await Promise.all(SERIES_KINDS.map(async (by) => (await store.readSeries({ by, from: 0, to: 1e15 })).rows)),
+    refusals: (await store.readRefusals({}, { cursor: null, limit: 1000 })).episodes,
   }
 }
 
@@ -185,6 +189,14 @@ async function live(place: Place): Promise<void> {
     )
   }
   await store.addTally({ ...NOTHING, total: 5, status0: 2, aside: 1 })
+  const start = bucketStart(Date.now())
+  const flush = {
+    instance: 'live',
+    sequence: 1,
+    series: [entry({ start }), entry({ by: 'route', start, name: 'GET /用户' })],
+  }
+  const times = { startedAt: start, first: start, last: start }
+  await store.addUsage({ ...flush, episodes: STRANGE_IDS.map((user) => episode({ user, ...times })) })
 }
 
 function override(limit: number): UserOverride {
@@ -337,6 +349,8 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
         organisationOverrides: 1,
         audit: n + 3,
         failures: 1,
+        series: 2,
+        refusals: n,
       })
       const expected = await readings(one)
       expect(expected.users.size).toBe(n + 1)
@@ -490,16 +504,16 @@ describe('a Redis that is filled', () => {
     await copy(one, other)
     const client = new Redis(redis.url)
     const dump = async ({ name }: Place) => {
-      const { all, instance } = createKeys(name)
+      const { all, instance, flush, refusals } = createKeys(name)
       const [found, ends]: [Record<string, unknown>, Record<string, number>] = [{}, {}]
       for (const key of await client.keys(`${all.replaceAll(/[[\]?*]/g, '\\$&')}*`)) {
         // The memory of the process that charged stays behind.
-        if (key.startsWith(instance(''))) continue
+        if (key.startsWith(instance('')) || key.startsWith(flush(''))) continue
         const [type, name] = [await client.type(key), key.slice(all.length)]
         if (type === 'string') ends[name] = await client.pexpiretime(key)
         found[name] = [
           type === 'string' && (await client.getBuffer(key))?.toString('hex'),
-          type === 'hash' && (await client.hgetall(key)),
+          type === 'hash' && members(await client.hgetall(key), key === refusals),
           type === 'zset' && (await client.zrange(key, '0', '-1', 'WITHSCORES')),
           // The failures last from the writing on.
           type === 'hash' && (await client.pttl(key)) > BUCKETS * BUCKET_MS,
@@ -516,6 +530,11 @@ describe('a Redis that is filled', () => {
     }
     client.disconnect()
   })
+
+  /** Lua writes the members of an object in an order of its own. */
+  function members(hash: Record<string, string>, isJson: boolean): unknown {
+    return isJson ? Object.fromEntries(Object.entries(hash).map(([id, text]) => [id, JSON.parse(text)])) : hash
+  }
 
   it('is without what lies under keys of the other and is no counter of anybody', async () => {
     const [one, other] = [PLACES.redis(), PLACES.redis()]

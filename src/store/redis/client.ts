@@ -20,6 +20,7 @@ export const CONTROL_LUA = FORMS + script('./control.lua')
 const SCRIPTS = {
   settleBatch: { lua: CHARGE_LUA },
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
+  addUsage: { lua: script('./flush.lua') },
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
@@ -31,6 +32,7 @@ interface Scripts {
   /** Texts of the reply are Buffers. */
   settleBatchBuffer(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   addTally(key: string, ...counts: number[]): Promise<unknown>
+  addUsage(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   beat(
     ...args: [...keys: [string, string, string], instance: string, report: string, forgetMs: number, form: number]

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { EVERYBODY, type ScopeName } from '../../quota/charge.ts'
 import { endsAt, running } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
+import type { Episode, Place } from '../../usage/episodes.ts'
+import { SERIES_KINDS, startsOf } from '../../usage/series.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
 import { readTokens, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
@@ -12,6 +14,7 @@ import { readKnownUser, writeKnownUser } from './known-users.ts'
 import { redisReplicas } from './replicas.ts'
 import { packCounters, readCounters } from './sections.ts'
 import { readBuckets, writeBuckets } from './tallies.ts'
+import { readEpisodes, seriesRows, writeEpisodes, writeSeries } from './usage-log.ts'
 
 /** Keys of the database that one step looks at, and entries of a portion. */
 const STEP = 250
@@ -41,6 +44,8 @@ export function openRedisCopyable({ prefix, ...access }: RedisAccess & { readonl
     yield* control(redis, keys)
     const { buckets } = await readBuckets(redis, keys)
     if (buckets.length > 0) yield { kind: 'failures', buckets }
+    yield* series(redis, keys)
+    yield* refusals(redis, keys)
   }
 
   const unfinished = (): Promise<string | null> => call(() => redis.get(keys.copying))
@@ -156,6 +161,27 @@ async function* control(redis: RedisClient, keys: Keys): AsyncGenerator<Portion,
   }
 }
 
+async function* series(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
+  const [time] = await reading<[[string, string]]>(redis, (commands) => commands.time())
+  const at = milliseconds(time)
+  const starts = startsOf({ from: 0, to: at + 1 }, at)
+  for (const by of SERIES_KINDS) {
+    for await (const rows of seriesRows(redis, keys, by, starts)) {
+      for (const some of inSteps(rows)) yield { kind: 'series', entries: some.map((row) => ({ by, ...row })) }
+    }
+  }
+}
+
+async function* refusals(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
+  for (let behind: Place | null = null; ; ) {
+    const episodes: readonly Episode[] = await readEpisodes(redis, keys, behind)
+    const last = episodes.at(-1)
+    if (last === undefined) return
+    yield { kind: 'refusals', episodes }
+    behind = last
+  }
+}
+
 function* inSteps<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let i = 0; i < all.length; i += STEP) yield all.slice(i, i + STEP)
 }
@@ -164,9 +190,14 @@ function* inSteps<T>(all: readonly T[]): Generator<readonly T[]> {
 async function clear(redis: RedisClient, keys: Keys): Promise<void> {
   const kept = [keys.beats, keys.replicas, keys.forms, keys.copying]
   for await (const names of scan(redis, keys)) {
-    const gone = names.filter((name) => !kept.includes(name) && !name.startsWith(keys.instance('')))
+    const gone = names.filter((name) => !kept.includes(name) && !isOfProcess(keys, name))
     if (gone.length > 0) await call(() => redis.del(gone))
   }
+}
+
+/** What the store remembers of the last batch and the last flush of a process. */
+function isOfProcess(keys: Keys, name: string): boolean {
+  return name.startsWith(keys.instance('')) || name.startsWith(keys.flush(''))
 }
 
 type Multi = ReturnType<RedisClient['multi']>
@@ -202,7 +233,9 @@ function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'co
     for (const [id, override] of portion.overrides) multi.hset(keys.organisationOverrides, id, textOf(override))
   } else if (portion.kind === 'audit') {
     for (const entry of portion.entries) multi.zadd(keys.audit, entry.version, JSON.stringify(entry))
-  } else writeBuckets(multi, keys, portion.buckets)
+  } else if (portion.kind === 'series') writeSeries(multi, keys, portion.entries)
+  else if (portion.kind === 'refusals') writeEpisodes(multi, keys, portion.episodes)
+  else writeBuckets(multi, keys, portion.buckets)
 }
 
 /** As control.lua stores it. */

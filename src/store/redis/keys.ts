@@ -1,4 +1,5 @@
 import type { ScopeName } from '../../quota/charge.ts'
+import type { SeriesKind } from '../../usage/series.ts'
 
 /**
  * The names of our keys. All share one hash tag, so that a script may touch any of them together in a cluster. Redis
@@ -28,6 +29,14 @@ export interface Keys {
   /** The plan that the credential of a user of the organisation named last. */
   planOf(organisation: string): string
   readonly failures: string
+  /** Name -> counts of one half hour. @param start its first millisecond */
+  series(by: SeriesKind, start: number): string
+  /** Id of a refusal -> JSON. */
+  readonly refusals: string
+  /** Id of a refusal by its last time. */
+  readonly refusalTimes: string
+  /** The number of the last flush of a process. */
+  flush(instance: string): string
   /** SHA-256 of an access key -> its record. */
   readonly tokens: string
   /** Id of an access key -> its SHA-256. */
@@ -75,6 +84,10 @@ export function createKeys(prefix: string): Keys {
     membership: (user) => `${tag}:member:${user}`,
     planOf: (organisation) => `${tag}:plan-of:${organisation}`,
     failures: `${tag}:failures`,
+    series: (by, start) => `${tag}:series:${by}:${start}`,
+    refusals: `${tag}:refusals`,
+    refusalTimes: `${tag}:refusals:times`,
+    flush: (id) => `${tag}:flush:${id}`,
     tokens: `${tag}:tokens`,
     tokenIds: `${tag}:token-ids`,
     version: `${tag}:version`,

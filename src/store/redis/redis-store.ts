@@ -23,6 +23,7 @@ import { asStoreError, isForbidden, wasNeverSent } from './store-errors.ts'
 import { subscription } from './subscription.ts'
 import { readBuckets } from './tallies.ts'
 import { redisUsage } from './usage.ts'
+import { redisUsageLog } from './usage-log.ts'
 
 /** Twice as long as a ledger sends a batch of unknown outcome again. */
 const REMEMBER_REPLY_MS = String(60 * 60_000)
@@ -141,6 +142,7 @@ export function openRedisStore({
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
     ...redisHistory(redis, keys),
+    ...redisUsageLog(redis, keys),
     ...redisKnownUsers(redis, keys),
     ...redisMemberships(redis, keys),
     ...redisGuard(redis, keys),

@@ -3,6 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { OrganisationOverride } from '../../control/state.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
+import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
+import { packCounts, type SeriesEntry, unpackCounts } from '../../usage/series.ts'
 import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { insertToken, type TokenRow, tokenOf } from './access-keys.ts'
@@ -11,6 +13,7 @@ import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
 import { IN_FORCE } from './editions.ts'
 import { sqliteReplicas } from './replicas.ts'
+import { type CountsRow, type EpisodeRow, episodeOf } from './usage-log.ts'
 
 /** Rows of one portion. */
 const STEP = 500
@@ -65,6 +68,8 @@ const FILLED = [
   'counters',
   'known_users',
   'failures',
+  'series',
+  'refusals',
   'tokens',
   'settings',
   'overrides',
@@ -98,6 +103,19 @@ async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Por
   for await (const buckets of rows<Bucket>(TALLIES, since)) {
     yield { kind: 'failures', buckets: buckets.map((bucket) => ({ ...bucket })) }
   }
+  for await (const some of rows<CountsRow>('SELECT * FROM series WHERE start >= ?', since)) {
+    yield { kind: 'series', entries: some.map(entryOfRow) }
+  }
+  for await (const some of rows<EpisodeRow>(
+    'SELECT id, episode FROM refusals WHERE last > ?',
+    now - KEEP_EPISODES_MS,
+  )) {
+    yield { kind: 'refusals', episodes: some.map(episodeOf) }
+  }
+}
+
+function entryOfRow({ kind, start, name, counts }: CountsRow): SeriesEntry {
+  return { by: kind, start, name, counts: unpackCounts(counts) }
 }
 
 const OVERRIDES = `SELECT user, version, value FROM overrides WHERE edition = ${IN_FORCE}`
@@ -166,6 +184,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)`,
   )
 
+  const series = database.prepare('INSERT OR REPLACE INTO series (kind, start, name, counts) VALUES (?, ?, ?, ?)')
+  const refusal = database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)')
+
   function putOwner({ scope, id, counters }: Owner): void {
     for (const [category, windows] of counters) {
       counter.run(SCOPE_NUMBERS[scope], category, id, pack(windows), endsAt(windows))
@@ -186,6 +207,10 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
       for (const { version, at, who, what, subject, from, to, why } of portion.entries) {
         entry.run(version, at, who, what, subject, JSON.stringify(from), JSON.stringify(to), why)
       }
+    } else if (portion.kind === 'series') {
+      for (const { by, start, name, counts } of portion.entries) series.run(by, start, name, packCounts(counts))
+    } else if (portion.kind === 'refusals') {
+      for (const { id, ...episode } of portion.episodes) refusal.run(id, episode.last, JSON.stringify(episode))
     } else {
       for (const { start, total, status0, status5xx, aside, asideFailed } of portion.buckets) {
         bucket.run(start, total, status0, status5xx, aside, asideFailed)

@@ -124,6 +124,26 @@ const MIGRATIONS = [
      refused REAL NOT NULL,
      PRIMARY KEY (guard, instance)
    ) WITHOUT ROWID;`,
+  `CREATE TABLE series (
+     kind TEXT NOT NULL,          -- all, category, plan, route
+     start INTEGER NOT NULL,      -- of the half hour, milliseconds since the epoch
+     name TEXT NOT NULL,
+     counts TEXT NOT NULL,        -- see usage/series.ts
+     PRIMARY KEY (kind, start, name)
+   ) WITHOUT ROWID;
+   CREATE INDEX series_by_start ON series (start);
+   CREATE TABLE refusals (
+     id TEXT PRIMARY KEY,
+     last INTEGER NOT NULL,       -- of the last refusal, milliseconds since the epoch
+     episode TEXT NOT NULL        -- JSON
+   ) WITHOUT ROWID;
+   CREATE INDEX refusals_by_last ON refusals (last, id);
+   CREATE TABLE flushes (
+     instance TEXT PRIMARY KEY,
+     sequence INTEGER NOT NULL,   -- of the last flush of the process
+     ends INTEGER NOT NULL        -- when it is forgotten
+   ) WITHOUT ROWID;
+   CREATE INDEX flushes_by_end ON flushes (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -13,6 +13,7 @@ import { sqliteMemberships } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { startSweeper } from './sweeper.ts'
 import { sqliteUsage } from './usage.ts'
+import { sqliteUsageLog } from './usage-log.ts'
 
 export interface SqliteStoreOptions {
   /** Path of the file, which is made if it is missing; `:memory:` for a store that forgets. */
@@ -46,6 +47,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteControl(database, { clock, listeners, retention }),
     ...sqliteUsage(database, clock),
     ...sqliteHistory(database, clock),
+    ...sqliteUsageLog(database, clock),
     ...sqliteKnownUsers(database, clock),
     ...sqliteMemberships(database, clock),
     ...sqliteGuard(database),

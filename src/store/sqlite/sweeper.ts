@@ -37,6 +37,9 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     database.prepare(
       `DELETE FROM editions WHERE ends <= ? AND NOT EXISTS (SELECT 1 FROM overrides WHERE edition = editions.edition)`,
     ),
+    database.prepare(
+      `DELETE FROM flushes WHERE instance IN (SELECT instance FROM flushes WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
   ]
   let timer = setTimeout(sweep, SWEEP_MS).unref()
 

@@ -16,6 +16,7 @@ import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replica, replicaStoreSuite } from '../../replicas/replica.suite.ts'
 import { sharedRedis } from '../../setup/redis.ts'
+import { usageLogSuite } from '../../usage/usage-log.suite.ts'
 import { whenReady } from './ready.ts'
 
 describe('the Redis store', () => {
@@ -33,6 +34,7 @@ describe('the Redis store', () => {
   }
   describe('as a quota store', () => quotaStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a failure store', () => failureStoreSuite(() => open()))
+  describe('as a store of series and refusals', () => usageLogSuite(() => open()))
   describe('as a token store', () => accessKeyStoreSuite(() => open()))
   describe('as a usage store', () => usageStoreSuite(() => open()))
   describe('as a store of known users', () =>

@@ -4,12 +4,14 @@ import { expect, it, vi } from 'vitest'
 import { mintToken } from '../../../src/control/access-key-record.ts'
 import type { Change } from '../../../src/control/control-store.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
+import { bucketStart } from '../../../src/failures/histogram.ts'
 import type { Observation, Observer } from '../../../src/observe/observation.ts'
 import type { UsageSnapshot } from '../../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
 import { startRedis } from '../../setup/redis.ts'
+import { entry, episode } from '../../usage/usage-log.suite.ts'
 import { whenReady } from './ready.ts'
 
 /** With a deadline longer than a busy machine holds Redis up. */
@@ -50,6 +52,11 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     expect(await store.knownFor('alice')).toBeGreaterThanOrEqual(0)
     await store.addTally({ total: 1, status0: 0, status5xx: 0, aside: 0, asideFailed: 0 })
     await store.readTallies()
+    const start = bucketStart(Date.now())
+    const episodes = [episode({ first: start, last: start })]
+    await store.addUsage({ instance: 'i', sequence: 1, series: [entry({ by: 'route', start })], episodes })
+    expect((await store.readSeries({ by: 'route', from: start, to: start + 1 })).rows).toHaveLength(1)
+    expect((await store.readRefusals({}, { cursor: null, limit: 5 })).episodes).toHaveLength(1)
     const { record } = mintToken({ user: 'alice', name: 'n', expiresAt: null }, 1)
     await store.insertToken(record)
     await store.findTokens([record.id])

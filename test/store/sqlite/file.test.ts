@@ -146,8 +146,8 @@ describe('the file of the embedded store', () => {
   }
 
   it('that a newer version wrote is refused and left as it is', () => {
-    const before = foreign(13, 'counters', 'failures', 'tokens')
-    expect(() => openSqliteStore({ file })).toThrow('a newer Tollgate made it: version 13, this one knows 12')
+    const before = foreign(99, 'counters', 'failures', 'tokens')
+    expect(() => openSqliteStore({ file })).toThrow(/a newer Tollgate made it: version 99, this one knows \d+/)
     expect(readFileSync(file)).toEqual(before)
   })
 

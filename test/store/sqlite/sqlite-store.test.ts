@@ -16,6 +16,7 @@ import { membershipStoreSuite } from '../../quota/memberships.suite.ts'
 import { limits, quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { replicaStoreSuite } from '../../replicas/replica.suite.ts'
+import { usageLogSuite } from '../../usage/usage-log.suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-suite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -87,6 +88,7 @@ describe('the embedded store', () => {
       await close()
     })
   })
+  describe('as a store of series and refusals', () => usageLogSuite(open))
   describe('as a token store', () => accessKeyStoreSuite(open))
   describe('as a usage store', () => usageStoreSuite(open))
   describe('as a store of known users', () => knownUserStoreSuite(open))

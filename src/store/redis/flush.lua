@@ -1,0 +1,111 @@
+--[[
+  Adds what one process has counted to the series and the refusals, once. It reads and decodes everything before the first write,
+  so that an error leaves nothing half done.
+
+  KEYS[1]   number of the last flush of the process
+  KEYS[2]   hash: id of a refusal -> JSON
+  KEYS[3]   sorted set: id of a refusal by its last time
+  KEYS[4..] hashes of series, each once: name -> counts
+  ARGV[1]   number of the flush
+  ARGV[2]   for how many milliseconds that is remembered
+  ARGV[3]   JSON: s  [[key, start, name, counts, bound], ...]  what to add to series: key is a position in KEYS; bound is how many
+                                                        names the hash may hold, 0 for any number
+                  e  [[id, refusal], ...]               what to add to refusals
+  ARGV[4]   for how many milliseconds a half hour is kept, from its start
+  ARGV[5]   for how many milliseconds a refusal is kept
+  ARGV[6]   how many refusals are kept
+  ARGV[7]   name of all others, in a hash that is full
+  ARGV[8]   how many routes a refusal names
+  Output    time in milliseconds
+]]
+local sequence, remember = tonumber(ARGV[1]), tonumber(ARGV[2])
+local flush = cjson.decode(ARGV[3])
+local keep_series, keep_refusals, most, most_routes = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[8])
+local DAY = 86400000
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if sequence <= (tonumber(redis.call('GET', KEYS[1]) or '0') or 0) then return now end
+
+local function numbers(text)
+  local found = {}
+  for number in string.gmatch(text, '%-?%d+') do found[#found + 1] = tonumber(number) end
+  return found
+end
+
+-- By key, then name: what is to be written.
+local sums, names = {}, {}
+for _, entry in ipairs(flush.s) do
+  local key, start, name, counts, bound = unpack(entry)
+  if start > now - keep_series and start < now + DAY then
+    sums[key] = sums[key] or { start = start, fields = {} }
+    local fields = sums[key].fields
+    local known = fields[name] or redis.call('HGET', KEYS[key], name)
+    if not known and bound > 0 then
+      names[key] = names[key] or redis.call('HLEN', KEYS[key])
+      if names[key] >= bound then
+        name = ARGV[7]
+        known = fields[name] or redis.call('HGET', KEYS[key], name)
+      else
+        names[key] = names[key] + 1
+      end
+    end
+    local sum = type(known) == 'table' and known or numbers(known or '')
+    for i, count in ipairs(numbers(counts)) do sum[i] = (sum[i] or 0) + count end
+    fields[name] = sum
+  end
+end
+
+local episodes = {}
+for i, entry in ipairs(flush.e) do
+  local id, new = unpack(entry)
+  if new.last > now - keep_refusals then
+    local known = redis.call('HGET', KEYS[2], id)
+    if known then
+      local old = cjson.decode(known)
+      local seen = {}
+      for _, route in ipairs(old.routes) do seen[route] = true end
+      for _, route in ipairs(new.routes) do
+        if not seen[route] and #old.routes < most_routes then table.insert(old.routes, route) end
+      end
+      new.routes = old.routes
+      new.first = math.min(old.first, new.first)
+      new.count = old.count + new.count
+      if old.last > new.last then
+        new.last, new.limit, new.used, new.source, new.plan = old.last, old.limit, old.used, old.source, old.plan
+      end
+    end
+    episodes[#episodes + 1] = { id = id, last = string.format('%.0f', new.last), json = cjson.encode(new) }
+  end
+end
+
+redis.call('SET', KEYS[1], ARGV[1], 'PX', remember)
+for key, sum in pairs(sums) do
+  local written = {}
+  for name, counts in pairs(sum.fields) do
+    for i, count in ipairs(counts) do counts[i] = string.format('%.0f', count) end
+    written[#written + 1] = name
+    written[#written + 1] = table.concat(counts, ' ')
+  end
+  redis.call('HSET', KEYS[key], unpack(written))
+  redis.call('PEXPIRE', KEYS[key], string.format('%.0f', sum.start + keep_series - now))
+end
+if #episodes == 0 then return now end
+for _, episode in ipairs(episodes) do
+  redis.call('HSET', KEYS[2], episode.id, episode.json)
+  redis.call('ZADD', KEYS[3], episode.last, episode.id)
+end
+for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('PEXPIRE', key, string.format('%.0f', keep_refusals)) end
+
+-- A flush brings fewer than it takes away.
+local excess = redis.call('HLEN', KEYS[2]) - most
+local oldest = redis.call('ZRANGE', KEYS[3], 0, 199, 'WITHSCORES')
+local gone = {}
+for i = 1, #oldest, 2 do
+  if #gone >= excess and tonumber(oldest[i + 1]) > now - keep_refusals then break end
+  gone[#gone + 1] = oldest[i]
+end
+if #gone > 0 then
+  redis.call('HDEL', KEYS[2], unpack(gone))
+  redis.call('ZREMRANGEBYRANK', KEYS[3], 0, #gone - 1)
+end
+return now

@@ -1,0 +1,156 @@
+import {
+  type Episode,
+  isBehind,
+  KEEP_EPISODES_MS,
+  MOST_EPISODE_ROUTES,
+  MOST_EPISODES,
+  type Place,
+  pageOf,
+} from '../../usage/episodes.ts'
+import {
+  inSteps,
+  MOST_ROUTES,
+  OTHER_ROUTES,
+  packCounts,
+  SERIES_MS,
+  type SeriesEntry,
+  type SeriesKind,
+  type SeriesRow,
+  startsOf,
+  unpackCounts,
+} from '../../usage/series.ts'
+import { REMEMBER_FLUSH_MS, type UsageFlush, type UsageLogStore } from '../../usage/usage-log-store.ts'
+import { call, milliseconds, reading } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+
+/** Half hours, or refusals, that are read by one step. */
+const STEP = 48
+const EPISODES_STEP = 250
+
+/** Series by a hash for each half hour and kind; refusals by a hash, and their order by a sorted set. */
+export function redisUsageLog(redis: RedisClient, keys: Keys): UsageLogStore {
+  async function addUsage(flush: UsageFlush): Promise<void> {
+    const sent = encodeFlush(flush, keys)
+    const bounds = [SERIES_MS, KEEP_EPISODES_MS, MOST_EPISODES, OTHER_ROUTES, MOST_EPISODE_ROUTES].map(String)
+    await call(() =>
+      redis.addUsage(
+        sent.keys.length,
+        ...sent.keys,
+        String(flush.sequence),
+        String(REMEMBER_FLUSH_MS),
+        sent.json,
+        ...bounds,
+      ),
+    )
+  }
+
+  return {
+    addUsage,
+    async readSeries({ by, from, to, step }) {
+      const at = await timeOf(redis)
+      const rows: SeriesRow[] = []
+      for await (const some of seriesRows(redis, keys, by, startsOf({ from, to }, at))) rows.push(...some)
+      return { at, rows: inSteps(rows, step) }
+    },
+    async readRefusals(filter, page) {
+      const at = await timeOf(redis)
+      const oldest = at - KEEP_EPISODES_MS
+      const lasting = { ...filter, since: Math.max(filter.since ?? 0, oldest) }
+      return { at, ...(await pageOf((behind) => readEpisodes(redis, keys, behind), lasting, page)) }
+    },
+  }
+}
+
+async function timeOf(redis: RedisClient): Promise<number> {
+  const [time] = await reading<[[string, string]]>(redis, (commands) => commands.time())
+  return milliseconds(time)
+}
+
+/** A flush in the words of flush.lua. */
+function encodeFlush({ instance, series, episodes }: UsageFlush, keys: Keys): { keys: string[]; json: string } {
+  const names = [keys.flush(instance), keys.refusals, keys.refusalTimes]
+  const positions = new Map<string, number>()
+  const positionOf = ({ by, start }: SeriesEntry): number => {
+    const name = keys.series(by, start)
+    const position = positions.get(name) ?? names.push(name)
+    positions.set(name, position)
+    return position
+  }
+  const s = series.map((entry) => [
+    positionOf(entry),
+    entry.start,
+    entry.name,
+    packCounts(entry.counts),
+    // Replicas may differ about which routes are the busiest.
+    entry.by === 'route' ? 2 * MOST_ROUTES : 0,
+  ])
+  const e = episodes.map(({ id, ...episode }) => [id, episode])
+  return { keys: names, json: JSON.stringify({ s, e }) }
+}
+
+export async function* seriesRows(
+  redis: RedisClient,
+  keys: Keys,
+  by: SeriesKind,
+  starts: readonly number[],
+): AsyncGenerator<SeriesRow[]> {
+  for (let i = 0; i < starts.length; i += STEP) {
+    const some = starts.slice(i, i + STEP)
+    const hashes = await reading<Record<string, string>[]>(redis, (commands) => {
+      for (const start of some) commands.hgetall(keys.series(by, start))
+    })
+    yield hashes.flatMap((hash, k) =>
+      Object.entries(hash).map(([name, text]) => ({ start: some[k] ?? 0, name, counts: unpackCounts(text) })),
+    )
+  }
+}
+
+/** One step behind a place. Many may have one time, so those in front of the place are passed over. */
+export async function readEpisodes(redis: RedisClient, keys: Keys, behind: Place | null): Promise<Episode[]> {
+  for (let offset = 0; ; offset += EPISODES_STEP) {
+    const max = behind === null ? '+inf' : String(behind.last)
+    const ranked = await call(() =>
+      redis.zrange(keys.refusalTimes, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, EPISODES_STEP, 'WITHSCORES'),
+    )
+    if (ranked.length === 0) return []
+    const places = Array.from({ length: ranked.length / 2 }, (_, i) => ({
+      id: ranked[2 * i] ?? '',
+      last: Number(ranked[2 * i + 1]),
+    }))
+    const next = behind === null ? places : places.filter((place) => isBehind(place, behind))
+    if (next.length === 0) continue
+    const found = await episodesAt(redis, keys, next)
+    if (found.length > 0) return found
+  }
+}
+
+/** One that went meanwhile is left out; one that was refused again has its place from before. */
+async function episodesAt(redis: RedisClient, keys: Keys, places: readonly Place[]): Promise<Episode[]> {
+  const texts = await reading<(string | null)[]>(redis, (commands) => {
+    for (const { id } of places) commands.hget(keys.refusals, id)
+  })
+  return places.flatMap(({ id, last }, i) => {
+    const text = texts[i] ?? null
+    return text === null ? [] : [{ ...(JSON.parse(text) as Omit<Episode, 'id'>), id, last }]
+  })
+}
+
+type Multi = ReturnType<RedisClient['multi']>
+
+/** For a copy. @param at of the target's clock */
+export function writeSeries(multi: Multi, keys: Keys, entries: readonly SeriesEntry[]): void {
+  for (const { by, start, name, counts } of entries) {
+    const key = keys.series(by, start)
+    multi.hset(key, name, packCounts(counts))
+    multi.pexpireat(key, start + SERIES_MS)
+  }
+}
+
+export function writeEpisodes(multi: Multi, keys: Keys, episodes: readonly Episode[]): void {
+  for (const { id, ...episode } of episodes) {
+    multi.hset(keys.refusals, id, JSON.stringify(episode))
+    multi.zadd(keys.refusalTimes, episode.last, id)
+  }
+  for (const key of [keys.refusals, keys.refusalTimes]) multi.pexpire(key, KEEP_EPISODES_MS)
+}

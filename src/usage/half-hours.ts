@@ -1,0 +1,187 @@
+import { BUCKET_MS, bucketStart } from '../failures/histogram.ts'
+import type { Observation, RequestDone } from '../observe/observation.ts'
+import {
+  addCounts,
+  LATENCY_BOUNDS,
+  MOST_ROUTES,
+  noCounts,
+  OTHER_ROUTES,
+  SERIES_MS,
+  type SeriesEntry,
+  type SeriesKind,
+  type Sums,
+} from './series.ts'
+
+/** What this process has counted since the last flush. */
+export interface HalfHours {
+  /** Adds what an observation says, if it says anything that the series count. */
+  count(observation: Observation): void
+  /** Takes everything out, as what is to be added to the series. */
+  take(): SeriesEntry[]
+}
+
+/** Sums of one route, category and plan, which every sum of a series is made of. */
+interface Cell {
+  readonly route: string
+  readonly category: string | null
+  readonly plan: string | null
+  readonly counts: Sums
+  /** Another plan, or another category after a reload. */
+  next: Cell | null
+}
+
+interface HalfHour {
+  readonly start: number
+  /** By the route. */
+  readonly cells: Map<string, Cell>
+}
+
+/** Of all half hours together: those of an outage wait here. Beyond it routes that are new are counted together. */
+const MOST_CELLS = 20_000
+
+/** Routes by how much is asked of them lately, for those that have a series of their own. */
+const MOST_RANKED = 10_000
+
+/** @param storeTime milliseconds since the epoch on the store's clock, as well as it is known */
+export function createHalfHours(storeTime: () => number): HalfHours {
+  const halves = new Map<number, HalfHour>()
+  const ranks = new Map<string, number>()
+  let rankedStart = 0
+  let cells = 0
+  let current = halfHour(0)
+
+  function halfHour(start: number): HalfHour {
+    return { start, cells: new Map() }
+  }
+
+  function at(time: number): HalfHour {
+    if (time >= current.start && time < current.start + BUCKET_MS) return current
+    const start = bucketStart(time)
+    const found = halves.get(start) ?? halfHour(start)
+    halves.set(start, found)
+    if (start > current.start) current = found
+    return found
+  }
+
+  /** The counts of the most frequent case are behind one lookup. */
+  function sumsOf(half: HalfHour, route: string, category: string | null, plan: string | null): Sums {
+    const first = half.cells.get(route)
+    for (let cell: Cell | null = first ?? null; cell !== null; cell = cell.next) {
+      if (cell.category === category && cell.plan === plan) return cell.counts
+    }
+    if (cells >= MOST_CELLS && route !== OTHER_ROUTES) return sumsOf(half, OTHER_ROUTES, category, plan)
+    const cell: Cell = { route, category, plan, counts: noCounts(), next: null }
+    if (first === undefined) half.cells.set(route, cell)
+    else {
+      cell.next = first.next
+      first.next = cell
+    }
+    cells++
+    return cell.counts
+  }
+
+  function count(seen: Observation): void {
+    switch (seen.type) {
+      case 'request':
+        countRequest(sumsOf(at(storeTime()), seen.route ?? NO_ROUTE, seen.category, seen.planLabel), seen)
+        return
+      case 'tokens_charged': {
+        const sums = sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan)
+        sums.tokens += seen.cost
+        if (!seen.isAddition) sums.accepted++
+        return
+      }
+      case 'tokens_refunded':
+        sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan).tokens -= seen.cost
+        return
+      case 'quota_refusal':
+        sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan)[REFUSED[seen.scope]]++
+        return
+      case 'shadow_refusal':
+        // The others are no refusals of the quota.
+        if (seen.scope === 'store' || seen.scope === 'key') return
+        sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan).shadowed++
+        return
+    }
+  }
+
+  function take(): SeriesEntry[] {
+    const oldest = storeTime() - SERIES_MS
+    const taken = [...halves.values()].filter(({ start }) => start > oldest).sort((a, b) => a.start - b.start)
+    for (const half of taken) rank(half)
+    const busiest = busiestOf(ranks)
+    halves.clear()
+    cells = 0
+    current = halfHour(0)
+    return taken.flatMap((half) => entriesOf(half, busiest))
+  }
+
+  /** What was counted in earlier half hours weighs half as much with each one that begins. */
+  function rank({ start, cells: routes }: HalfHour): void {
+    if (start > rankedStart) {
+      rankedStart = start
+      for (const [route, requests] of ranks) ranks.set(route, requests / 2)
+    }
+    for (const route of routes.keys()) {
+      if (route === NO_ROUTE || route === OTHER_ROUTES) continue
+      let requests = 0
+      for (let cell: Cell | null = routes.get(route) ?? null; cell !== null; cell = cell.next) {
+        requests += cell.counts.requests
+      }
+      ranks.set(route, (ranks.get(route) ?? 0) + requests)
+    }
+    if (ranks.size > MOST_RANKED) ranks.clear()
+  }
+
+  return { count, take }
+}
+
+const NO_ROUTE = ''
+
+const REFUSED = {
+  personal: 'refusedPersonal',
+  organisation: 'refusedOrganisation',
+  global: 'refusedGlobal',
+} as const
+
+function countRequest(sums: Sums, { httpStatus, outcome, durationMs, clientStatus }: RequestDone): void {
+  sums.requests++
+  if (httpStatus === null) return
+  // A client that left says nothing about the upstream.
+  if (outcome !== 'aborted') {
+    if (httpStatus === 0) sums.status0++
+    else if (httpStatus >= 500) sums.status5xx++
+    else if (httpStatus >= 400) sums.status4xx++
+  }
+  if (clientStatus === 101) return
+  let i = 0
+  while (i < LATENCY_BOUNDS.length && durationMs > (LATENCY_BOUNDS[i] as number)) i++
+  sums.latency[i] = (sums.latency[i] as number) + 1
+}
+
+/** `null` if all routes have a series of their own. */
+function busiestOf(ranks: ReadonlyMap<string, number>): ReadonlySet<string> | null {
+  if (ranks.size <= MOST_ROUTES) return null
+  const first = [...ranks].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROUTES)
+  return new Set(first.map(([route]) => route))
+}
+
+function entriesOf({ start, cells }: HalfHour, busiest: ReadonlySet<string> | null): SeriesEntry[] {
+  const sums = new Map<string, SeriesEntry & { readonly counts: Sums }>()
+  const add = (by: SeriesKind, name: string, { counts }: Cell): void => {
+    const key = `${by} ${name}`
+    const sum = sums.get(key) ?? { by, start, name, counts: noCounts() }
+    sums.set(key, sum)
+    addCounts(sum.counts, counts)
+  }
+  for (const first of cells.values()) {
+    for (let cell: Cell | null = first; cell !== null; cell = cell.next) {
+      const { route, category, plan } = cell
+      add('all', '', cell)
+      if (category !== null) add('category', category, cell)
+      if (plan !== null) add('plan', plan, cell)
+      if (route !== NO_ROUTE) add('route', busiest === null || busiest.has(route) ? route : OTHER_ROUTES, cell)
+    }
+  }
+  return [...sums.values()]
+}

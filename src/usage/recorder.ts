@@ -1,0 +1,126 @@
+import type { Observation, Observer } from '../observe/observation.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import { createHalfHours } from './half-hours.ts'
+import { createOpenEpisodes } from './open-episodes.ts'
+import type { SeriesEntry } from './series.ts'
+import { MOST_CHANGES, MOST_ENTRIES, type UsageFlush, type UsageLogStore } from './usage-log-store.ts'
+
+export interface UsageRecorderOptions {
+  readonly store: Pick<UsageLogStore, 'addUsage'>
+  /** Random for each start of a process: a sequence number counts within it. */
+  readonly instance: string
+  /** How often what was counted goes to the store, in milliseconds. Default 2000. */
+  readonly flushMs?: number
+  /** Hears of a failure of the store, operation `usage_flush`. */
+  readonly observe: Observer
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  readonly clock?: () => number
+  /** Monotonic milliseconds. Default `performance.now`. */
+  readonly now?: () => number
+}
+
+export interface UsageRecorder {
+  readonly observer: Observer
+  /** Sends what is left, again and again until it is known to be applied or the grace has passed, and stops. Never rejects. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Between the attempts of `close`. */
+const AGAIN_MS = 50
+
+/**
+ * Counts requests, tokens and refusals, and adds the sums to the store, one flush at a time. A flush that may have been applied is
+ * sent again under its number, until it is known that it was. Meanwhile what comes later is added up in memory, by its half
+ * hour on the store's clock.
+ *
+ * | State     | Event                              | Next                                    |
+ * |-----------|------------------------------------|-----------------------------------------|
+ * | idle      | every 2 s, if anything was counted | waiting, with parts to send one by one  |
+ * | waiting   | the store applied the part         | waiting for the next part, or idle      |
+ * | waiting   | the store failed                   | waiting: the same part 2 s later        |
+ */
+export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorder {
+  const { store, instance, flushMs = 2000, observe, clock = Date.now, now = () => performance.now() } = options
+  /** The store's clock less ours, in milliseconds; `null` until it is heard. */
+  let offset: number | null = null
+  const halfHours = createHalfHours(() => clock() + (offset ?? 0))
+  const open = createOpenEpisodes(now)
+  let sequence = 0
+  /** Made and not known to be applied, the next one first. */
+  let unsent: UsageFlush[] = []
+  let sending: Promise<void> | null = null
+  const timer = setInterval(() => send(false), flushMs).unref()
+
+  function send(isLast: boolean): Promise<void> {
+    sending ??= sendAll(isLast).finally(() => {
+      sending = null
+    })
+    return sending
+  }
+
+  async function sendAll(isLast: boolean): Promise<void> {
+    if (unsent.length === 0) unsent = flushesOf(halfHours.take(), open.take(MOST_CHANGES, isLast))
+    while (unsent.length > 0) {
+      for (let flush = unsent[0]; flush !== undefined; flush = unsent[0]) {
+        try {
+          await store.addUsage(flush)
+        } catch (error) {
+          return failed(error)
+        }
+        unsent.shift()
+      }
+      // Many may be refused in one moment, and what was counted before an outage ended is still here.
+      unsent = flushesOf([], open.take(MOST_CHANGES, isLast))
+    }
+  }
+
+  function flushesOf(series: readonly SeriesEntry[], episodes: UsageFlush['episodes']): UsageFlush[] {
+    const flushes: UsageFlush[] = []
+    for (let i = 0; i < series.length || (i === 0 && episodes.length > 0); i += MOST_ENTRIES) {
+      flushes.push({
+        instance,
+        sequence: ++sequence,
+        series: series.slice(i, i + MOST_ENTRIES),
+        episodes: i === 0 ? episodes : [],
+      })
+    }
+    return flushes
+  }
+
+  function failed(error: unknown): void {
+    if (error instanceof StoreError) {
+      observe({ type: 'store_failed', operation: 'usage_flush', reason: error.reason, message: error.message })
+      return
+    }
+    // A fault of ours, which sending it again would only repeat.
+    unsent.shift()
+    observe({ type: 'internal_error', where: 'usage_flush', error })
+  }
+
+  function learn(seen: Observation): void {
+    if (seen.type === 'store_clock') offset = seen.offsetMs
+    else if (offset === null && seen.type === 'tokens_charged') offset = seen.at - clock()
+  }
+
+  async function close(graceMs: number): Promise<void> {
+    clearInterval(timer)
+    await sending
+    const until = now() + graceMs
+    await send(true)
+    while (unsent.length > 0 && now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      await send(true)
+    }
+    // Those that waited behind a flush that was known only now.
+    await send(true)
+  }
+
+  return {
+    observer: function count(observation) {
+      learn(observation)
+      halfHours.count(observation)
+      if (observation.type === 'request' && observation.refusedBy !== null) open.count(observation)
+    },
+    close,
+  }
+}

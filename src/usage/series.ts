@@ -1,0 +1,148 @@
+import { BUCKET_MS, BUCKETS, bucketStart } from '../failures/histogram.ts'
+
+/** What was asked and charged, half hour by half hour: 7 days, aligned to UTC, shared by all replicas. Pure. */
+
+export const SERIES_MS = BUCKETS * BUCKET_MS
+
+/** Upper bounds of the latency buckets in milliseconds; one more counts what took longer. */
+export const LATENCY_BOUNDS = [25, 50, 100, 250, 500, 1000, 2500, 10_000] as const
+
+/** Counts of one half hour. Whole numbers, of 0 and more, but `tokens` in the seldom case below. */
+export interface SeriesCounts {
+  /** Requests that have ended, good or bad. */
+  readonly requests: number
+  /** Charges that were accepted: requests, and tunnels once more for each time that they were charged again. */
+  readonly accepted: number
+  /**
+   * Tokens charged, less those given back. They count in the half hour of the charge, also if the response says hours later
+   * what the request cost. Below 0 only if the charge itself was lost with a process that was killed.
+   */
+  readonly tokens: number
+  /** Requests that the quota refused, by the scope of the window that the response names. */
+  readonly refusedPersonal: number
+  readonly refusedOrganisation: number
+  readonly refusedGlobal: number
+  /** Requests that the quota refused and shadow mode let through. */
+  readonly shadowed: number
+  /** Requests that the upstream answered so. */
+  readonly status4xx: number
+  readonly status5xx: number
+  /** Requests whose forwarding failed. */
+  readonly status0: number
+  /**
+   * Forwarded requests by how long they took, one number for each of `LATENCY_BOUNDS` and one for the rest. Tunnels are not
+   * among them.
+   */
+  readonly latency: readonly number[]
+}
+
+/** What a series is of. `all` has one series, whose name is empty. */
+export const SERIES_KINDS = ['all', 'category', 'plan', 'route'] as const
+export type SeriesKind = (typeof SERIES_KINDS)[number]
+
+/** The most routes that have a series of their own in one half hour; the others are together in `OTHER_ROUTES`. */
+export const MOST_ROUTES = 200
+export const OTHER_ROUTES = 'other'
+
+/** What is to be added to one half hour of a series. */
+export interface SeriesEntry {
+  readonly by: SeriesKind
+  /** First millisecond of the half hour on the store's clock. */
+  readonly start: number
+  /** Of the category, of the plan (`none` for callers without one), or the rule of the route as the configuration has it. */
+  readonly name: string
+  readonly counts: SeriesCounts
+}
+
+export type SeriesRow = Omit<SeriesEntry, 'by'>
+
+export interface SeriesQuestion {
+  readonly by: SeriesKind
+  /** Milliseconds since the epoch: half hours that begin in [from, to). What is older than 7 days is gone. */
+  readonly from: number
+  readonly to: number
+  /** Length of a step in milliseconds, a multiple of half an hour; steps are aligned to the epoch. Default half an hour. */
+  readonly step?: number
+}
+
+const FIELDS = [
+  'requests',
+  'accepted',
+  'tokens',
+  'refusedPersonal',
+  'refusedOrganisation',
+  'refusedGlobal',
+  'shadowed',
+  'status4xx',
+  'status5xx',
+  'status0',
+] as const
+
+type Mutable = { -readonly [K in Exclude<keyof SeriesCounts, 'latency'>]: SeriesCounts[K] } & { latency: number[] }
+/** Counts that are still added to. */
+export type Sums = Mutable
+
+export function noCounts(): Sums {
+  return {
+    requests: 0,
+    accepted: 0,
+    tokens: 0,
+    refusedPersonal: 0,
+    refusedOrganisation: 0,
+    refusedGlobal: 0,
+    shadowed: 0,
+    status4xx: 0,
+    status5xx: 0,
+    status0: 0,
+    latency: new Array<number>(LATENCY_BOUNDS.length + 1).fill(0),
+  }
+}
+
+export function addCounts(sums: Sums, more: SeriesCounts): void {
+  for (const field of FIELDS) sums[field] += more[field]
+  for (let i = 0; i < sums.latency.length; i++) sums.latency[i] = (sums.latency[i] ?? 0) + (more.latency[i] ?? 0)
+}
+
+/** As the stores keep them: numbers with a space between, without the zeros at the end. A later version may have more. */
+export function packCounts(counts: SeriesCounts): string {
+  const numbers = [...FIELDS.map((field) => counts[field]), ...counts.latency]
+  while (numbers.at(-1) === 0) numbers.pop()
+  return numbers.join(' ')
+}
+
+export function unpackCounts(text: string): Sums {
+  const numbers = (text.match(/-?\d+/g) ?? []).map(Number)
+  const counts = noCounts()
+  FIELDS.forEach((field, i) => {
+    counts[field] = numbers[i] ?? 0
+  })
+  counts.latency = counts.latency.map((_, i) => numbers[FIELDS.length + i] ?? 0)
+  return counts
+}
+
+/** Starts of the half hours that a question is about, as far as they are kept. @param at the store's time */
+export function startsOf({ from, to }: Pick<SeriesQuestion, 'from' | 'to'>, at: number): number[] {
+  const first = Math.max(bucketStart(Math.max(from, 0) + BUCKET_MS - 1), oldestStart(at))
+  const last = Math.min(to, at + BUCKET_MS)
+  const starts: number[] = []
+  for (let start = first; start < last; start += BUCKET_MS) starts.push(start)
+  return starts
+}
+
+/** Of the half hours that are kept. */
+export function oldestStart(at: number): number {
+  return bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
+}
+
+/** Adds half hours up to steps. @returns by start, then name */
+export function inSteps(rows: readonly SeriesRow[], step: number = BUCKET_MS): SeriesRow[] {
+  const sums = new Map<string, { start: number; name: string; counts: Sums }>()
+  for (const { start, name, counts } of rows) {
+    const from = Math.floor(start / step) * step
+    const key = `${from} ${name}`
+    const sum = sums.get(key) ?? { start: from, name, counts: noCounts() }
+    addCounts(sum.counts, counts)
+    sums.set(key, sum)
+  }
+  return [...sums.values()].sort((a, b) => a.start - b.start || (a.name < b.name ? -1 : 1))
+}

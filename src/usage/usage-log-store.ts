@@ -1,0 +1,43 @@
+import type { Episode, EpisodeChange, Place, RefusalFilter } from './episodes.ts'
+import type { SeriesEntry, SeriesQuestion, SeriesRow } from './series.ts'
+
+/** What one process has to add. */
+export interface UsageFlush {
+  /** The process that sends it; a random name for each start. */
+  readonly instance: string
+  /** Counts up by one for each flush of the instance, from 1. */
+  readonly sequence: number
+  /** At most `MOST_ENTRIES`. */
+  readonly series: readonly SeriesEntry[]
+  /** At most `MOST_CHANGES`, each episode once. */
+  readonly episodes: readonly EpisodeChange[]
+}
+
+/** Of one flush: it holds Redis for about a millisecond. */
+export const MOST_ENTRIES = 100
+export const MOST_CHANGES = 50
+
+/** For how long the last flush of an instance is remembered, in milliseconds. Nothing that waits in memory is older. */
+export const REMEMBER_FLUSH_MS = 8 * 24 * 60 * 60_000
+
+/** Series of half hours and refusals. Every implementation passes test/usage/usage-log.suite.ts. */
+export interface UsageLogStore {
+  /**
+   * Adds all of a flush or, on an error, nothing. The same flush (same instance and sequence) may be sent again after an error:
+   * it is applied once. An instance sends one at a time. What is older than the store keeps is left out.
+   * @throws StoreError
+   */
+  addUsage(flush: UsageFlush): Promise<void>
+  /** Rows with counts, by start, then name, and the store's time. @throws StoreError */
+  readSeries(question: SeriesQuestion): Promise<{ readonly at: number; readonly rows: readonly SeriesRow[] }>
+  /**
+   * One page of the refusals, those that were refused latest first. One that is refused again meanwhile moves to the front.
+   * @param page `cursor`: where the page before ended, `null` for the first; `limit`: 1 to 1000
+   * @returns `next`: where the following page begins; `null` at the end
+   * @throws StoreError
+   */
+  readRefusals(
+    filter: RefusalFilter,
+    page: { readonly cursor: Place | null; readonly limit: number },
+  ): Promise<{ readonly at: number; readonly episodes: readonly Episode[]; readonly next: Place | null }>
+}
