@@ -16,6 +16,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['token', async () => (await import('./cli/token.ts')).token],
   ['explain', async () => (await import('./cli/explain.ts')).explainRequest],
   ['replay', async () => (await import('./cli/replay.ts')).replayLogs],
+  ['overrides', async () => (await import('./cli/overrides.ts')).overrides],
   ['store', async () => (await import('./cli/store.ts')).store],
   ['schema', async () => (await import('./cli/schema.ts')).schema],
   ['drain', async () => (await import('./cli/drain.ts')).drain],

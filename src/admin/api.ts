@@ -64,6 +64,8 @@ export type UserResponse = Of<typeof schemas.user>
 export type OrganisationsResponse = Of<typeof schemas.organisations>
 /** GET /api/organisations/{id} */
 export type OrganisationResponse = Of<typeof schemas.organisation>
+/** PUT /api/overrides */
+export type OverridesSetResponse = Of<typeof schemas.overridesSet>
 /** GET /api/in-force/users?query=&limit= */
 export type OverridesInForceResponse = Of<typeof schemas.overridesInForce>
 /** GET /api/in-force/organisations?query=&limit= */

@@ -1,4 +1,5 @@
 import { type AuditEntry, type Author, type Change, subjectOf } from '../control/control-store.ts'
+import { isObject } from '../lib/json.ts'
 import type { AuditResponse } from './api.ts'
 import { iso } from './http.ts'
 import { withPendingShown } from './pending.ts'
@@ -18,11 +19,15 @@ function wished(change: Change): unknown {
   return 'to' in change ? change.to : null
 }
 
-/** The end of an override is kept in milliseconds, and written like every other time. */
-/** A value before or after a change. */
+/** A value before or after a change. The end of an override is kept in milliseconds, and written like every other time. */
 export function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
+  if ('overrides' in value && isObject(value.overrides)) return { ...value, overrides: shownEach(value.overrides) }
   if (!('expiresAt' in value)) return withPendingShown(value)
   const { expiresAt } = value
   return typeof expiresAt === 'number' ? { ...value, expiresAt: iso(expiresAt) } : value
+}
+
+function shownEach(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).map(([user, value]) => [user, shown(value)]))
 }

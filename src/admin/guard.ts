@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type AdminResponse, type Guard, type Identity, type Method, refusal } from './http.ts'
+import { formatOf } from './line-body.ts'
 import { type Login, UNAUTHORIZED } from './login.ts'
 import { isOurHost } from './own-hosts.ts'
 import { type AdminToken, identityOf } from './session-cookie.ts'
@@ -122,7 +123,7 @@ function isFromOtherPage(headers: IncomingHttpHeaders): boolean {
  * cannot be sent by a form of any page.
  */
 function isFromOurPage({ method, headers }: Asked): boolean {
-  return isSameOrigin(headers) && (isJson(headers) || hasNoBody(method as Method, headers))
+  return isSameOrigin(headers) && (isJson(headers) || isLines(headers) || hasNoBody(method as Method, headers))
 }
 
 /** Browsers leave Sec-Fetch-Site out if the page came in the clear from anything but a loopback name. */
@@ -133,6 +134,11 @@ function isSameOrigin({ host, origin, 'sec-fetch-site': site }: IncomingHttpHead
 
 function isJson(headers: IncomingHttpHeaders): boolean {
   return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')
+}
+
+/** Neither can be sent by a form. */
+function isLines({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
+  return formatOf(type) !== null
 }
 
 /** Only DELETE goes without: a form cannot send it. */

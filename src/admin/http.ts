@@ -43,6 +43,8 @@ export interface Route {
   readonly guard: Guard
   /** Of its body, in bytes, for all methods of its path; default `MAX_BODY` of json-body.ts. */
   readonly maxBody?: number
+  /** Whether its body is a file of lines (`LINE_TYPES` of line-body.ts), which it gets as a Buffer; for all methods of its path. */
+  readonly takesLines?: true
   /** How the OpenAPI document describes it. */
   readonly doc: Doc
   readonly handle: (call: Call) => AdminResponse | Promise<AdminResponse>
@@ -66,11 +68,11 @@ export interface Doc {
   readonly summary: string
   /** Parameters of the query, each a text. */
   readonly query?: z.ZodObject
-  readonly body?: z.ZodType
+  readonly body?: z.ZodType | 'lines'
   /** Whether If-Match is looked at. */
   readonly ifMatch?: true
-  /** By status; `null` for a response without a body, or `text` for one that is not JSON. */
-  readonly responses: Readonly<Record<number, z.ZodType | null | 'text'>>
+  /** By status; `null` for a response without a body, `text` or `lines` for one that is not JSON. */
+  readonly responses: Readonly<Record<number, z.ZodType | null | 'text' | 'lines'>>
   /** Beside those that follow from the guard. */
   readonly errors?: readonly AdminError[]
 }

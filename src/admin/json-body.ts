@@ -46,6 +46,6 @@ function problemOf(headers: IncomingHttpHeaders, text: string): Error | null {
   return twice === null ? null : new BadBody(twice, 'is here twice: keep one')
 }
 
-function isCoded({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
+export function isCoded({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
   return coding !== undefined && !/^\s*identity\s*$/i.test(coding)
 }

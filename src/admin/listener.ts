@@ -16,6 +16,7 @@ import {
 import { unreadConditions } from './if-match.ts'
 import { MAX_BODY } from './json-body.ts'
 import { inForceRoutes } from './limits-now.ts'
+import { formatOf, NOT_LINES, readLineBodies } from './line-body.ts'
 import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
 import { auditRoutes } from './routes/audit.ts'
@@ -23,6 +24,7 @@ import { type Explain, explainRoutes } from './routes/explain.ts'
 import { failureRoutes } from './routes/failures.ts'
 import { nowRoutes } from './routes/now.ts'
 import { organisationRoutes } from './routes/organisations.ts'
+import { overridesRoutes } from './routes/overrides-file.ts'
 import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
 import { tokenRoutes } from './routes/tokens.ts'
@@ -81,6 +83,7 @@ export function routesOf(options: AdminOptions, login: Login): Route[] {
     ...sessionRoutes(login, options.now, options.certificate != null),
     ...quotaRoutes(desk),
     ...userRoutes(desk),
+    ...overridesRoutes(desk),
     ...organisationRoutes(desk),
     ...inForceRoutes(desk),
     ...explainRoutes(desk, options.explain),
@@ -98,8 +101,18 @@ function guardOfOthers(guard: Guard): Guard {
   return guard === 'change' ? 'read' : guard
 }
 
-/** One path with all its methods. Whether a request may go on is settled before its body is read. */
+/** A path whose body is no JSON has a context of its own. */
 function addPath(app: FastifyInstance, path: string, routes: readonly Route[], check: Check): void {
+  if (routes.some(({ takesLines }) => takesLines === true)) {
+    app.register(async (own) => {
+      readLineBodies(own)
+      addMethods(own, path, routes, check)
+    })
+  } else addMethods(app, path, routes, check)
+}
+
+/** One path with all its methods. Whether a request may go on is settled before its body is read. */
+function addMethods(app: FastifyInstance, path: string, routes: readonly Route[], check: Check): void {
   const routeOf = (method: string) => routes.find((route) => route.method === (method === 'HEAD' ? 'GET' : method))
   const allow = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
   const usual = guardOfOthers(routes[0]?.guard ?? 'read')
@@ -114,6 +127,8 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], c
       const guarded = check(route?.guard ?? usual, { method, headers, address: ip })
       if ('status' in guarded) return send(reply, guarded)
       if (route === undefined) return send(reply, notAllowed(allow))
+      const isOfLines = formatOf(headers['content-type'] ?? '') !== null
+      if (route.takesLines === true && method === 'PUT' && !isOfLines) return send(reply, NOT_LINES)
       identities.set(request, guarded.identity)
     },
     async handler(request, reply) {

@@ -3,6 +3,7 @@ import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
 import { parametersOf, requestBody, schemaOf, shortenDate } from '../lib/openapi-schemas.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
+import { LINE_TYPES } from './line-body.ts'
 import { errorResponse, named } from './schemas.ts'
 
 /** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
@@ -68,7 +69,9 @@ function operation({ method, path, guard, doc }: Route): object {
     operationId: operationId(method, path.replace(/^\/api/, '')),
     summary: doc.summary,
     ...(parameters.length > 0 && { parameters }),
-    ...(doc.body !== undefined && { requestBody: requestBody(doc.body, content(doc.body)) }),
+    ...(doc.body !== undefined && {
+      requestBody: doc.body === 'lines' ? LINES : requestBody(doc.body, content(doc.body)),
+    }),
     responses: { ...errors(method, doc, guard), ...responsesOf(doc) },
     security: SECURITY[guard] ?? [],
   }
@@ -96,11 +99,14 @@ function responsesOf({ responses }: Doc): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(responses).map(([status, schema]) => {
       if (schema === null) return [status, { description: 'Done; no content.' }]
+      if (schema === 'lines') return [status, { description: 'A line for each.', content: LINES.content }]
       if (schema === 'text') return [status, { description: 'Text.', content: { 'text/plain': {} } }]
       return [status, { description: named.get(schema)?.description ?? 'JSON.', content: json(schema) }]
     }),
   )
 }
+
+const LINES = { required: true, content: Object.fromEntries(Object.values(LINE_TYPES).map((type) => [type, {}])) }
 
 function json(schema: z.ZodType) {
   return { 'application/json': content(schema) }

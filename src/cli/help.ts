@@ -8,6 +8,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   token        create, list and revoke gateway tokens
   explain      tell what would become of a request now, and why
   replay       decide the requests of access logs again, under another configuration
+  overrides    write the overrides of users to a file, or put those of a file in force
   store        copy a store into another one
   schema       print the JSON Schema of the configuration
   drain        take a gateway that runs out of service, or back
@@ -81,6 +82,20 @@ often and when first. Nothing is charged, and no store is opened. The counters b
   --json, --csv   all of it as JSON, or the users as CSV
 Lines that cannot be read are counted, and the first ten are printed with file, line and reason.
 Exit code: 0 done, 1 with problems in the configuration or a file that cannot be read, 2 wrongly called.`,
+  ],
+  [
+    'overrides',
+    `Usage: tollgate overrides export [--format ndjson|csv] [-c FILE]
+       tollgate overrides apply -f FILE [--format ndjson|csv] [--merge] [--dry-run] [--reason TEXT] [-c FILE]
+
+Overrides of users as a file, a line for each: { "user": "bob", "read": { "1h": 50 }, "plan": "pro", "reason": "why" }, or CSV
+with a head. apply puts those of the file in force together, these and no others, within 2 seconds on every gateway of the store.
+  -f, --file   the file, at most 10 MiB; any problem, with its line, leaves everything as it is
+  --format     default csv for a file that is called so, else ndjson
+  --merge      overrides of users whom the file does not name stay
+  --dry-run    changes nothing, and prints what would change
+  --reason     why, for the audit
+Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called wrongly.`,
   ],
   [
     'store',

@@ -1,7 +1,8 @@
+import { inSlices } from '../lib/slices.ts'
 import { type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, type Scope } from '../quota/refusal.ts'
 import type { Limit } from '../quota/window.ts'
-import type { Table } from './state.ts'
+import type { Table, UserOverride } from './state.ts'
 
 /** What requests of a rule may cost, where the quota may refuse them. */
 export interface Priced {
@@ -99,4 +100,43 @@ function among(scope: Scope, category: string, limits: readonly Limit[], routes:
 
 function dearest({ costs }: Priced): number {
   return Math.max(...costs)
+}
+
+/** Lines of a file of overrides that some request can never fit into: the first of them, and how many there are. */
+export interface TooDearLines {
+  readonly lines: readonly (TooDear & { readonly line: number; readonly user: string })[]
+  readonly count: number
+}
+
+/** Of a file of overrides. */
+const MOST_LINES = 100
+
+/**
+ * As `tooDearFor`, for many users: it looks closely at those alone whose values are small enough.
+ * @param policy with these overrides
+ */
+export async function tooDearLines(
+  policy: Policy,
+  wanted: ReadonlyMap<string, { readonly line: number; readonly override: UserOverride }>,
+  routes: readonly Priced[],
+): Promise<TooDearLines> {
+  const most = new Map<string, number>()
+  for (const route of routes) most.set(route.category, Math.max(most.get(route.category) ?? 0, dearest(route)))
+  const plans = new Set(tooDear(policy, routes).flatMap(({ plan }) => plan ?? []))
+  const isSmall = ({ limits, plan }: UserOverride): boolean =>
+    (plan !== undefined && plans.has(plan)) ||
+    Object.entries(limits).some(([category, row]) =>
+      Object.values(row).some((limit) => limit < (most.get(category) ?? 0)),
+    )
+  const lines: (TooDear & { line: number; user: string })[] = []
+  const slices = inSlices()
+  let count = 0
+  for (const [user, { line, override }] of wanted) {
+    if (slices.isOver()) await slices.next()
+    if (!isSmall(override)) continue
+    count++
+    if (lines.length >= MOST_LINES) continue
+    lines.push(...tooDearFor(policy, user, override, routes).map((each) => ({ line, user, ...each })))
+  }
+  return { lines: lines.slice(0, MOST_LINES), count }
 }

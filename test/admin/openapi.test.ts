@@ -188,6 +188,7 @@ describe('the OpenAPI document', () => {
       'DELETE /api/quota/scheduled/{id}',
       'PUT /api/users/{id}/override',
       'DELETE /api/users/{id}/override',
+      'PUT /api/overrides',
       'PUT /api/organisations/{id}/override',
       'DELETE /api/organisations/{id}/override',
     ])

@@ -119,3 +119,26 @@ export const userInForce = name(
   'UserInForce',
   'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each. With `quota.reserve`, `known` says whether the user may use the reserve; null if this process has not asked the store, and the limits shown are those of new users.',
 )
+
+const fieldsOfLine = byName(z.unknown()).nullable()
+
+export const overridesSet = name(
+  z.strictObject({
+    dryRun: z.boolean(),
+    merge: z.boolean(),
+    /** For If-Match: number of the last change at run time. */
+    version: count,
+    /** Of all overrides. */
+    total: count,
+    added: count,
+    changed: count,
+    removed: count,
+    unchanged: count,
+    /** The first of those that are added, changed or removed, as a line has them. */
+    changes: z.array(z.strictObject({ user: z.string(), from: fieldsOfLine, to: fieldsOfLine })),
+    warnings: z.array(z.strictObject({ line: count, user: z.string(), ...warnings.element.shape })),
+    warningCount: count,
+  }),
+  'OverridesSet',
+  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one.',
+)

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { changesNothing, type OverrideChanges, overrideChanges, stageChanges } from '../../control/override-changes.ts'
+import {
+  fieldsOf,
+  MOST_BYTES,
+  OVERRIDE_FORMATS,
+  readOverrides,
+  type WantedOverrides,
+  writeOverrides,
+} from '../../control/override-file.ts'
+import type { UserOverride } from '../../control/state.ts'
+import { tooDearLines } from '../../control/too-dear.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
+import type { OverridesSetResponse } from '../api.ts'
+import { type Desk, etag } from '../desk.ts'
+import { readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
+import { formatOf, LINE_TYPES, NOT_LINES } from '../line-body.ts'
+import * as schemas from '../schemas.ts'
+import { inForceOf } from '../state.ts'
+
+const Format = z.strictObject({
+  format: z
+    .enum(OVERRIDE_FORMATS, { error: `must be ${OVERRIDE_FORMATS.join(' or ')}` })
+    .default('ndjson')
+    .meta({ description: 'JSON on each line, or CSV with a head' }),
+})
+
+const flag = z.enum(['0', '1'], { error: 'must be 1, or 0' }).optional()
+
+const Way = z.strictObject({
+  dry_run: flag.meta({ description: '1: changes nothing, and says what would change' }),
+  merge: flag.meta({ description: '1: overrides of users whom the file does not name stay' }),
+  reason: schemas.reason.optional(),
+})
+
+/** The routes of all overrides of users as a file. */
+export function overridesRoutes(desk: Desk): Route[] {
+  const inTurn = oneAtATime()
+  return [
+    {
+      method: 'GET',
+      path: '/api/overrides',
+      guard: 'read',
+      takesLines: true,
+      maxBody: MOST_BYTES,
+      doc: {
+        summary: 'All overrides of users that are in force, as a file',
+        query: Format,
+        responses: { 200: 'lines' },
+      },
+      handle: (call) => show(desk, call),
+    },
+    {
+      method: 'PUT',
+      path: '/api/overrides',
+      guard: 'change',
+      takesLines: true,
+      maxBody: MOST_BYTES,
+      doc: {
+        summary: 'Puts the overrides of a file in force together, these and no others',
+        query: Way,
+        body: 'lines',
+        ifMatch: true,
+        responses: { 200: schemas.overridesSet },
+        errors: ['version_conflict', 'conflict'],
+      },
+      // One at a time: each may hold some ten megabytes.
+      handle: (call) => inTurn(() => put(desk, call)),
+    },
+  ]
+}
+
+async function show({ control, setup }: Desk, { query }: Call): Promise<AdminResponse> {
+  const fields = readFields(Format, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { format } = fields.data
+  const { version, overrides } = await control.fresh()
+  const headers = { ...etag(version), 'content-disposition': `attachment; filename="overrides.${format}"` }
+  const body = Readable.from(writeOverrides(overrides, format, setup().quota))
+  return { status: 200, body, contentType: LINE_TYPES[format], headers }
+}
+
+async function put(desk: Desk, call: Call): Promise<AdminResponse> {
+  call.signal.throwIfAborted()
+  const way = readFields(Way, call.query)
+  if ('problems' in way) return badFields(way.problems)
+  const format = formatOf(String(call.headers['content-type'] ?? ''))
+  if (format === null) return NOT_LINES
+  const bytes = call.body instanceof Buffer ? call.body : Buffer.alloc(0)
+  const { at } = await desk.store.controlVersion()
+  const { overrides } = await desk.control.fresh()
+  const read = await readOverrides(bytes, { format, file: desk.setup().quota, now: at, overrides })
+  if ('problems' in read) return badFields(read.problems)
+  const isDry = way.data.dry_run === '1'
+  const merge = way.data.merge === '1'
+  const about = { merge, sha256: createHash('sha256').update(bytes).digest('hex') }
+  let changes: OverrideChanges | null = null
+  return desk.change(call, {
+    versionOf: ({ version }) => version,
+    async changeOf(state) {
+      changes = await overrideChanges(state, read.wanted, merge)
+      return isDry || changesNothing(changes) ? null : stageChanges(desk.store, changes, about, call.signal)
+    },
+    response: (entry) => {
+      if (changes === null) throw new Error('a response without what was changed')
+      return responseTo(desk, changes, read.wanted, { dryRun: isDry, merge, version: entry?.version ?? changes.base })
+    },
+    ...(way.data.reason !== undefined && { why: way.data.reason }),
+  })
+}
+
+async function responseTo(
+  { setup, control, adaptive }: Desk,
+  { counts, sample, next }: OverrideChanges,
+  wanted: WantedOverrides,
+  about: Pick<OverridesSetResponse, 'dryRun' | 'merge' | 'version'>,
+): Promise<AdminResponse> {
+  const { policy } = inForceOf(setup(), { ...control.state(), overrides: next }, adaptive().factor)
+  const { lines: warnings, count: warningCount } = await tooDearLines(policy, wanted, setup().priced)
+  const changes = sample.map(({ user, from, to }) => ({ user, from: line(from), to: line(to) }))
+  const response: OverridesSetResponse = {
+    ...about,
+    total: next.size,
+    ...counts,
+    changes,
+    warnings: [...warnings],
+    warningCount,
+  }
+  return ok(response, etag(about.version))
+}
+
+function line(override: UserOverride | null) {
+  return override === null ? null : fieldsOf(override)
+}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { inForceOf } from '../admin/state.ts'
+import { setupOf } from '../app/admin-plane.ts'
+import { openStore, openStoreToLook } from '../app/stores.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
+import { COMMAND_LINE } from '../control/control-store.ts'
+import { changesNothing, type OverrideChanges, overrideChanges, stageChanges } from '../control/override-changes.ts'
+import {
+  MOST_BYTES,
+  OVERRIDE_FORMATS,
+  type OverrideFormat,
+  readOverrides,
+  type WantedOverrides,
+  writeOverrides,
+} from '../control/override-file.ts'
+import { reason as checkReason } from '../control/problems.ts'
+import type { ControlState } from '../control/state.ts'
+import { tooDearLines } from '../control/too-dear.ts'
+import { messageOf } from '../errors.ts'
+import type { Store } from '../store/store.ts'
+import { insistOnStore, type Loaded, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { UsageError } from './help.ts'
+
+const OPTIONS = {
+  ...CONFIG_OPTION,
+  file: { type: 'string', short: 'f' },
+  format: { type: 'string' },
+  merge: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  reason: { type: 'string' },
+} as const
+
+/** Overrides of users as a file, out of the store and into it, also where no gateway runs. */
+export async function overrides(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { config, ...options } = values
+  const work = workOf(positionals, options)
+  const loaded = await loadOrReport(configFile(config))
+  if (loaded === null) return 1
+  insistOnStore(loaded)
+  const { store: where } = loaded.config
+  const opening =
+    work === exportAll || options['dry-run'] === true ? openStoreToLook(where) : openStore(where, () => {})
+  const store = await orReportWhere(loaded, opening)
+  try {
+    await reachable(store)
+    return await work(store, loaded, options)
+  } finally {
+    await store.close()
+  }
+}
+
+interface Options {
+  readonly file?: string | undefined
+  readonly format?: string | undefined
+  readonly merge?: boolean | undefined
+  readonly 'dry-run'?: boolean | undefined
+  readonly reason?: string | undefined
+}
+
+type Work = (store: Store, loaded: Loaded, options: Options) => Promise<number>
+
+function workOf([action, ...rest]: readonly string[], options: Options): Work {
+  if (rest[0] !== undefined) throw new UsageError(`overrides ${action} does not take "${rest[0]}"`)
+  formatOf(options)
+  if (action === 'apply') {
+    if (options.file === undefined) throw new UsageError('overrides apply needs -f FILE')
+    const [problem] = options.reason === undefined ? [] : checkReason(options.reason, '')
+    if (problem !== undefined) throw new UsageError(`--reason ${problem.msg}`)
+    return apply
+  }
+  if (action !== 'export') throw new UsageError('overrides takes apply or export')
+  const [unused] = Object.keys(options).filter((name) => name !== 'format')
+  if (unused !== undefined) throw new UsageError(`overrides export does not take --${unused}`)
+  return exportAll
+}
+
+/** As named, or as the file is called. */
+function formatOf({ format, file = '' }: Options): OverrideFormat {
+  if (format === undefined) return file.endsWith('.csv') ? 'csv' : 'ndjson'
+  const known = OVERRIDE_FORMATS.find((each) => each === format)
+  if (known === undefined) throw new UsageError(`--format takes ${OVERRIDE_FORMATS.join(' or ')}`)
+  return known
+}
+
+async function exportAll(store: Store, { config }: Loaded, options: Options): Promise<number> {
+  const { overrides } = await follower(store).fresh()
+  for await (const text of writeOverrides(overrides, formatOf(options), config.quota)) {
+    if (!process.stdout.write(text)) await new Promise((resolve) => process.stdout.once('drain', resolve))
+  }
+  return 0
+}
+
+function follower(store: Store) {
+  return createChangeFollower({ store, observe: () => {} })
+}
+
+async function apply(store: Store, loaded: Loaded, options: Options): Promise<number> {
+  const { config } = loaded
+  const bytes = readFile(options.file ?? '')
+  const control = follower(store)
+  const { overrides } = await control.fresh()
+  const { at: now } = await store.controlVersion()
+  const read = await readOverrides(bytes, { format: formatOf(options), file: config.quota, now, overrides })
+  if ('problems' in read) {
+    for (const { path, msg } of read.problems) console.error(`${options.file}: ${path === '' ? '' : `${path}: `}${msg}`)
+    return 1
+  }
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const changes = await putInForce(store, () => control.fresh(), read.wanted, options, sha256)
+  if (changes === null) {
+    console.error('tollgate: others change something all the time: nothing was changed, try again')
+    return 1
+  }
+  await warn(loaded, await control.fresh(), changes, read.wanted, options.file ?? '')
+  console.log(summary(changes, options, nameOf(config.store.location)))
+  return 0
+}
+
+function readFile(file: string): Buffer {
+  try {
+    if (statSync(file).size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`)
+    return readFileSync(file)
+  } catch (error) {
+    throw new Error(`cannot read ${file}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** This often it is tried again when others make changes at the same moment. */
+const TRIES = 20
+
+/** @returns `null` if others came before, each time */
+async function putInForce(
+  store: Store,
+  fresh: () => Promise<ControlState>,
+  wanted: WantedOverrides,
+  { merge = false, reason = '', 'dry-run': isDry = false }: Options,
+  sha256: string,
+): Promise<OverrideChanges | null> {
+  const author = { who: COMMAND_LINE, why: reason === '' ? null : reason }
+  for (let tries = 0; tries < TRIES; tries++) {
+    const changes = await overrideChanges(await fresh(), wanted, merge)
+    if (isDry || changesNothing(changes)) return changes
+    const change = await stageChanges(store, changes, { merge, sha256 })
+    if ((await store.change(change, author, null)).done) return changes
+  }
+  return null
+}
+
+async function warn(
+  { config }: Loaded,
+  state: ControlState,
+  { next }: OverrideChanges,
+  wanted: WantedOverrides,
+  file: string,
+): Promise<void> {
+  const setup = setupOf(config)
+  const { policy } = inForceOf(setup, { ...state, overrides: next }, 1)
+  const { lines, count } = await tooDearLines(policy, wanted, setup.priced)
+  for (const { line, msg } of lines) console.error(`${file}: line ${line}: warning: ${msg}`)
+  if (count > lines.length) console.error(`${file}: ${count} lines have such a warning`)
+}
+
+function summary({ counts, next }: OverrideChanges, { 'dry-run': isDry = false }: Options, store: string): string {
+  const { added, changed, removed, unchanged } = counts
+  const what = `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged: ${next.size} overrides`
+  return isDry ? `would be ${what} in ${store}` : `${what} in ${store}`
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { sameJson } from '../lib/json.ts'
+import { inSlices } from '../lib/slices.ts'
+import type { ControlStore, OverridesChange } from './control-store.ts'
+import type { WantedOverrides } from './override-file.ts'
+import type { ControlState, UserOverride, Versioned } from './state.ts'
+
+/** What a file of overrides would change. */
+export interface OverrideChanges {
+  readonly counts: OverrideCounts
+  /** The first that are added, changed or removed. The audit keeps them. */
+  readonly sample: readonly OverrideDifference[]
+  /** All overrides as they would be, those that are new under the version of the change. */
+  readonly next: ReadonlyMap<string, Versioned<UserOverride>>
+  /** Number of the last change before. */
+  readonly base: number
+}
+
+export interface OverrideCounts {
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+  /** Of all that stay as they are. */
+  readonly unchanged: number
+}
+
+export interface OverrideDifference {
+  readonly user: string
+  readonly from: UserOverride | null
+  readonly to: UserOverride | null
+}
+
+/** Of the sample: so many, and so many characters of JSON. The audit and the log stay small. */
+const MOST_SHOWN = 20
+const MOST_CHARACTERS = 8192
+
+/** @param merge whether overrides of users whom the file does not name stay */
+export async function overrideChanges(
+  { version: base, overrides }: Pick<ControlState, 'version' | 'overrides'>,
+  wanted: WantedOverrides,
+  merge: boolean,
+): Promise<OverrideChanges> {
+  const slices = inSlices()
+  const next = new Map<string, Versioned<UserOverride>>()
+  const sample = sampling()
+  const counts = { added: 0, changed: 0, removed: 0, unchanged: 0 }
+  for (const [user, before] of overrides) {
+    if (slices.isOver()) await slices.next()
+    const to = wanted.get(user)?.override ?? (merge ? before.value : null)
+    const isSame = to === before.value || (to !== null && sameJson(to, before.value))
+    counts[isSame ? 'unchanged' : to === null ? 'removed' : 'changed']++
+    if (!isSame) sample.add({ user, from: before.value, to })
+    if (to !== null) next.set(user, isSame ? before : { version: base + 1, value: to })
+  }
+  for (const [user, { override }] of wanted) {
+    if (slices.isOver()) await slices.next()
+    if (overrides.has(user)) continue
+    counts.added++
+    sample.add({ user, from: null, to: override })
+    next.set(user, { version: base + 1, value: override })
+  }
+  return { counts, sample: sample.taken, next, base }
+}
+
+function sampling(): { add(difference: OverrideDifference): void; readonly taken: OverrideDifference[] } {
+  const taken: OverrideDifference[] = []
+  let characters = 0
+  return {
+    taken,
+    add(difference) {
+      if (taken.length === MOST_SHOWN || characters > MOST_CHARACTERS) return
+      const length = JSON.stringify(difference).length
+      characters += length
+      if (characters <= MOST_CHARACTERS) taken.push(difference)
+    },
+  }
+}
+
+export function changesNothing({ counts: { added, changed, removed } }: OverrideChanges): boolean {
+  return added + changed + removed === 0
+}
+
+/** Overrides that are staged at once: no step holds the store for more than some milliseconds. */
+const STEP = 200
+
+/**
+ * Stages what a file wants, ready to be put in force by the change that is returned.
+ * @param about for the audit, beside the counts @throws StoreError, or the reason of the signal
+ */
+export async function stageChanges(
+  store: Pick<ControlStore, 'stageOverrides'>,
+  { counts, sample, next, base }: OverrideChanges,
+  about: Readonly<Record<string, unknown>>,
+  signal?: AbortSignal,
+): Promise<OverridesChange> {
+  const staged = randomUUID()
+  let some: [string, Versioned<UserOverride>][] = []
+  const flush = async (): Promise<void> => {
+    signal?.throwIfAborted()
+    await store.stageOverrides(staged, some)
+    some = []
+    // The embedded store has each step at once.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  for (const each of next) if (some.push(each) === STEP) await flush()
+  if (some.length > 0) await flush()
+  const { added, changed, removed } = counts
+  const isWhole = sample.length === added + changed + removed
+  const shown = (side: 'from' | 'to') => Object.fromEntries(sample.map((each) => [each.user, each[side]]))
+  return {
+    kind: 'overrides',
+    base,
+    staged,
+    count: next.size,
+    from: { total: counts.unchanged + changed + removed, overrides: shown('from') },
+    to: { total: next.size, ...counts, ...about, whole: isWhole, overrides: shown('to') },
+  }
+}

@@ -1,0 +1,261 @@
+import { csvRow, rowOf } from '../lib/csv.ts'
+import { isObject, sameJson } from '../lib/json.ts'
+import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
+import { inSlices, sortedInSlices } from '../lib/slices.ts'
+import { overrideFrom } from './overrides.ts'
+import type { Json, Problem } from './problems.ts'
+import { categoriesOf, type FileSettings } from './settings.ts'
+import type { ControlState, UserOverride } from './state.ts'
+import { isUserId, USER_ID } from './user-id.ts'
+
+/** Overrides as a file: a line for each user, as JSON or as a row of CSV with a head. */
+
+export const OVERRIDE_FORMATS = ['ndjson', 'csv'] as const
+export type OverrideFormat = (typeof OVERRIDE_FORMATS)[number]
+
+/** Of a whole file, in bytes. */
+export const MOST_BYTES = 10 * 1024 * 1024
+/** Of one line. */
+const MOST_OF_LINE = 16 * 1024
+/** Problems after which no more lines are looked at. */
+const MOST_PROBLEMS = 50
+
+/** What a file sets, by user, with the number of the line. */
+export type WantedOverrides = ReadonlyMap<string, { readonly line: number; readonly override: UserOverride }>
+
+export interface OverrideFileOptions {
+  readonly format: OverrideFormat
+  readonly file: FileSettings
+  /** The store's time, in milliseconds since the epoch. */
+  readonly now: number
+  /** In force now. A line that is as one of these is always good: what `writeOverrides` writes can be read again. */
+  readonly overrides: ControlState['overrides']
+}
+
+/** Reads a file, with the event loop free in between. Any problem is one of the whole file. */
+export async function readOverrides(
+  bytes: Buffer,
+  options: OverrideFileOptions,
+): Promise<{ readonly wanted: WantedOverrides } | { readonly problems: readonly Problem[] }> {
+  const reading = options.format === 'csv' ? csvLines(options) : jsonLines
+  const wanted = new Map<string, { line: number; override: UserOverride }>()
+  const problems: Problem[] = []
+  const slices = inSlices()
+  for (const [line, text] of linesOf(bytes)) {
+    if (slices.isOver()) await slices.next()
+    const problemAt = ({ path, msg }: Problem): Problem => ({
+      path: path ? `line ${line}, ${path}` : `line ${line}`,
+      msg,
+    })
+    const read = typeof text === 'string' ? overrideOf(reading(text), options) : [text]
+    if (read === null) continue
+    if (Array.isArray(read)) problems.push(...read.map(problemAt))
+    else {
+      const before = wanted.get(read.user)
+      if (before === undefined) wanted.set(read.user, { line, override: read.override })
+      else problems.push(problemAt({ path: 'user', msg: `stands on line ${before.line} already: keep one` }))
+    }
+    if (problems.length < MOST_PROBLEMS) continue
+    return {
+      problems: [...problems.slice(0, MOST_PROBLEMS), { path: '', msg: 'the lines after these were not looked at' }],
+    }
+  }
+  return problems.length > 0 ? { problems } : { wanted }
+}
+
+/** Number and text of each line that is not empty; a problem for one that is no text. */
+function* linesOf(bytes: Buffer): Generator<[line: number, text: string | Problem]> {
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+  for (let [at, line] = [0, 1]; at < bytes.length; line++) {
+    const found = bytes.indexOf(0x0a, at)
+    const end = found === -1 ? bytes.length : found
+    const text = textOf(bytes.subarray(at, end), utf8)
+    if (typeof text !== 'string' || text.trim() !== '') yield [line, text]
+    at = end + 1
+  }
+}
+
+function textOf(bytes: Uint8Array, utf8: TextDecoder): string | Problem {
+  if (bytes.length > MOST_OF_LINE)
+    return { path: '', msg: `has ${bytes.length} bytes: a line has at most ${MOST_OF_LINE}` }
+  try {
+    return utf8.decode(bytes).replace(/\r$/, '')
+  } catch {
+    return { path: '', msg: 'is no UTF-8: save the file as UTF-8' }
+  }
+}
+
+/** A user, and the fields of the override. `null` for a line that holds none: the head. */
+type Read = { readonly user: unknown; readonly fields: Json } | Problem[] | null
+
+function jsonLines(text: string): Read {
+  const fault = jsonFault(text)
+  if (fault !== null) return [{ path: '', msg: fault.replace(/^line 1, /, '') }]
+  const twice = memberNamedTwice(text)
+  if (twice !== null) return [{ path: twice, msg: 'is here twice: keep one' }]
+  const value: unknown = JSON.parse(text)
+  if (!isObject(value)) return [{ path: '', msg: 'must be a JSON object, one on each line' }]
+  const { user, ...fields } = value
+  return { user, fields }
+}
+
+function overrideOf(
+  read: Read,
+  options: OverrideFileOptions,
+): { user: string; override: UserOverride } | Problem[] | null {
+  if (read === null || Array.isArray(read)) return read
+  const { user, fields } = read
+  if (!isUserId(user)) return [{ path: 'user', msg: `must be a user id: ${USER_ID}` }]
+  const known = options.overrides.get(user)?.value
+  if (known !== undefined && sameJson(fields, fieldsOf(known))) return { user, override: known }
+  const made = overrideFrom(fields, options.file, options.now)
+  return 'problems' in made ? [...made.problems] : { user, override: made.override }
+}
+
+const TEXTS = ['plan', 'reason', 'expiresAt'] as const
+const FLAGS = ['bypassGlobal', 'shadow'] as const
+const FIXED = ['user', 'plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
+
+/** The first line is the head. Columns stand in any order; an empty cell is a missing value. */
+function csvLines({ file, overrides }: OverrideFileOptions): (text: string) => Read {
+  const limits = limitColumns(file, overrides)
+  const most = FIXED.length + limits.size
+  let head: readonly string[] | null = null
+
+  return function read(text) {
+    const row = rowOf(text, most)
+    if ('problem' in row) return [{ path: '', msg: row.problem }]
+    const { cells } = row
+    if (head === null) {
+      head = cells
+      const problems = problemsOfHead(cells, limits, most)
+      return problems.length > 0 ? problems : null
+    }
+    if (cells.length > head.length) return [{ path: '', msg: `has more cells than the head, which has ${head.length}` }]
+    return rowFields(head, cells, limits)
+  }
+}
+
+/** Category and window by the name of the column: all of the file, and those that an override in force has. */
+function limitColumns(
+  file: FileSettings,
+  overrides: ControlState['overrides'],
+): Map<string, readonly [string, string]> {
+  const columns = new Map<string, readonly [string, string]>()
+  for (const category of categoriesOf(file)) {
+    for (const { name } of file.windows) columns.set(`${category}.${name}`, [category, name])
+  }
+  for (const { value } of overrides.values()) {
+    for (const [category, row] of Object.entries(value.limits)) {
+      for (const window of Object.keys(row)) columns.set(`${category}.${window}`, [category, window])
+    }
+  }
+  return columns
+}
+
+function problemsOfHead(head: readonly string[], limits: ReadonlyMap<string, unknown>, most: number): Problem[] {
+  if (head.length > most)
+    return [{ path: '', msg: `the head has more than ${most} columns, which is all that there are` }]
+  const unknown = head.filter((name) => !FIXED.includes(name) && !limits.has(name))
+  const twice = head.filter((name, i) => head.indexOf(name) < i)
+  const missing = ['user', 'reason'].filter((name) => !head.includes(name))
+  const known = [...FIXED, ...limits.keys()].slice(0, 40).join(', ')
+  return [
+    ...unknown
+      .slice(0, 5)
+      .map((name) => ({ path: '', msg: `unknown column ${JSON.stringify(name.slice(0, 60))}: there are ${known}` })),
+    ...twice.slice(0, 5).map((name) => ({ path: '', msg: `column ${name.slice(0, 60)} is here twice: keep one` })),
+    ...missing.map((name) => ({ path: '', msg: `the head has no column ${name}: the first line names the columns` })),
+  ]
+}
+
+function rowFields(
+  head: readonly string[],
+  cells: readonly string[],
+  limits: ReadonlyMap<string, readonly [string, string]>,
+): Read {
+  const given = new Map(head.map((name, i) => [name, cells[i] ?? '']))
+  const rows = new Map<string, [string, unknown][]>()
+  for (const [column, [category, window]] of limits) {
+    const cell = given.get(column) ?? ''
+    if (cell !== '') rows.set(category, [...(rows.get(category) ?? []), [window, numberOf(cell)]])
+  }
+  const texts = TEXTS.map((name): [string, unknown] => [name, given.get(name) ?? ''])
+  const flags = FLAGS.map((name): [string, unknown] => [name, flagOf(given.get(name) ?? '')])
+  const tables = [...rows].map(([category, row]): [string, unknown] => [category, Object.fromEntries(row)])
+  const fields = [...tables, ...texts, ...flags].filter(([, value]) => value !== '')
+  return { user: given.get('user'), fields: Object.fromEntries(fields) }
+}
+
+/** What is no number stays a text, of which the check says what it must be. */
+function numberOf(cell: string): number | string {
+  return /^[0-9]{1,15}$/.test(cell) ? Number(cell) : cell
+}
+
+/** Spreadsheets write them in capitals. One that is off is as one that is missing. */
+function flagOf(cell: string): boolean | string {
+  if (/^true$/i.test(cell)) return true
+  return /^false$/i.test(cell) ? '' : cell
+}
+
+/** An override as a line has it, without the user. */
+export function fieldsOf({ limits, plan, bypassGlobal, shadow, reason, expiresAt }: UserOverride): Json {
+  return {
+    ...limits,
+    ...(plan !== undefined && { plan }),
+    ...(bypassGlobal && { bypassGlobal }),
+    ...(shadow && { shadow }),
+    reason,
+    ...(expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() }),
+  }
+}
+
+/** The file, some lines at a time, in the order of the users, with the event loop free in between. */
+export async function* writeOverrides(
+  overrides: ControlState['overrides'],
+  format: OverrideFormat,
+  file: FileSettings,
+): AsyncGenerator<string, void> {
+  const slices = inSlices()
+  const users = await sortedInSlices([...overrides.keys()], slices)
+  const columns = format === 'csv' ? usedColumns(limitColumns(file, overrides), overrides) : new Map()
+  let some = format === 'csv' ? [csvRow([...FIXED, ...columns.keys()])] : []
+  for (const user of users) {
+    const value = overrides.get(user)?.value
+    if (value === undefined) continue
+    some.push(format === 'csv' ? csvLine(user, value, columns) : JSON.stringify({ user, ...fieldsOf(value) }))
+    if (some.length < AT_ONCE) continue
+    yield textOfLines(some)
+    some = []
+    if (slices.isOver()) await slices.next()
+  }
+  if (some.length > 0) yield textOfLines(some)
+}
+
+const AT_ONCE = 200
+
+function textOfLines(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`
+}
+
+type Columns = ReadonlyMap<string, readonly [string, string]>
+
+function usedColumns(columns: Columns, overrides: ControlState['overrides']): Columns {
+  const used = new Set<string>()
+  for (const { value } of overrides.values()) {
+    for (const [category, row] of Object.entries(value.limits)) {
+      for (const window of Object.keys(row)) used.add(`${category}.${window}`)
+    }
+  }
+  return new Map([...columns].filter(([name]) => used.has(name)))
+}
+
+function csvLine(user: string, override: UserOverride, columns: Columns): string {
+  const fields = fieldsOf(override)
+  const fixed = FIXED.slice(1).map((name) => String(fields[name] ?? ''))
+  const cells = [...columns.values()].map(([category, window]) => {
+    const row = Object.hasOwn(override.limits, category) ? (override.limits[category] ?? {}) : {}
+    return Object.hasOwn(row, window) ? String(row[window]) : ''
+  })
+  return csvRow([user, ...fixed, ...cells])
+}

@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createChangeFollower } from '../../../src/control/change-follower.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { NOW, type Running, startAdmin, TOKEN, VIEWER } from '../running.ts'
+
+let running: Running
+beforeEach(async () => {
+  running = await startAdmin()
+})
+afterEach(() => running.stop())
+
+const NDJSON = { 'content-type': 'application/x-ndjson' }
+const CSV = { 'content-type': 'text/csv; charset=utf-8' }
+
+const line = (user: string, limit: number, more: object = {}): string =>
+  JSON.stringify({ user, read: { '1h': limit }, reason: 'from a file', ...more })
+const put = (body: string, query = '', headers: Record<string, string> = NDJSON) =>
+  running.call('PUT', `/api/overrides${query}`, { body, headers })
+const get = (query = '') => running.call('GET', `/api/overrides${query}`)
+
+describe('a file of overrides', () => {
+  it('is put in force with one version and one entry of the audit, these and no others, and is read as it was', async () => {
+    await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
+    const set = await put(`${line('bob', 50)}\n${line('alice', 60, { expiresAt: '2027-01-01T00:00:00Z' })}\n`)
+    expect(set.json).toMatchObject({
+      dryRun: false,
+      version: 2,
+      total: 2,
+      added: 2,
+      changed: 0,
+      removed: 1,
+      unchanged: 0,
+    })
+    expect(set.headers.etag).toBe('"2"')
+    const { text, headers } = await get()
+    expect(headers).toMatchObject({ etag: '"2"', 'content-disposition': 'attachment; filename="overrides.ndjson"' })
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .map((each) => JSON.parse(each)),
+    ).toEqual([
+      { user: 'alice', read: { '1h': 60 }, reason: 'from a file', expiresAt: '2027-01-01T00:00:00.000Z' },
+      { user: 'bob', read: { '1h': 50 }, reason: 'from a file' },
+    ])
+    const { entries } = (await running.call('GET', '/api/audit')).json
+    expect(entries).toHaveLength(2)
+    expect(entries[0]).toMatchObject({
+      version: 2,
+      what: 'overrides',
+      subject: null,
+      who: 'admin',
+      from: { total: 1, overrides: { eve: { shadow: true }, bob: null } },
+      to: {
+        total: 2,
+        added: 2,
+        removed: 1,
+        merge: false,
+        whole: true,
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        overrides: { eve: null, alice: { expiresAt: '2027-01-01T00:00:00.000Z' } },
+      },
+    })
+    expect((await running.call('POST', '/api/audit/2/undo', { body: {} })).json.error).toBe('not_undoable')
+  })
+
+  it('as CSV goes out and comes in again without a change, which is no entry of the audit', async () => {
+    await put(`${line('=1+1', 50)}\n${line('"a",b', 60)}\n`)
+    const { text, headers } = await get('?format=csv')
+    expect(headers['content-type']).toBe('text/csv')
+    expect(text.split('\n')[0]).toBe('user,plan,bypassGlobal,shadow,reason,expiresAt,read.1h')
+    expect(text).toContain("\n'=1+1,")
+    expect((await put(text, '', CSV)).json).toMatchObject({
+      unchanged: 2,
+      added: 0,
+      changed: 0,
+      removed: 0,
+      version: 1,
+    })
+    expect((await put(text.replace(',50', ',51'), '?reason=more', CSV)).json).toMatchObject({ changed: 1, version: 2 })
+    expect((await running.call('GET', '/api/audit')).json.entries[0]).toMatchObject({ version: 2, why: 'more' })
+  })
+
+  it('changes nothing if it is only tried, and says what it would change', async () => {
+    await put(line('bob', 50))
+    const tried = await put(line('alice', 60), '?dry_run=1')
+    expect(tried.json).toMatchObject({ dryRun: true, version: 1, total: 1, added: 1, removed: 1 })
+    expect(tried.json.changes).toEqual([
+      { user: 'bob', from: { read: { '1h': 50 }, reason: 'from a file' }, to: null },
+      { user: 'alice', from: null, to: { read: { '1h': 60 }, reason: 'from a file' } },
+    ])
+    expect((await get()).text).toBe(`${line('bob', 50)}\n`)
+  })
+
+  it('leaves the others alone if it is merged', async () => {
+    await put(line('bob', 50))
+    expect((await put(line('alice', 60), '?merge=1')).json).toMatchObject({
+      merge: true,
+      total: 2,
+      added: 1,
+      unchanged: 1,
+    })
+    const single = await running.call('GET', '/api/users/bob/override')
+    expect(single.headers.etag).toBe('"1"')
+    const headers = { 'if-match': '"1"' }
+    const body = { read: { '1h': 51 }, reason: 'r' }
+    expect((await running.call('PUT', '/api/users/bob/override', { headers, body })).status).toBe(200)
+  })
+
+  it('that is not of the version that was read changes nothing', async () => {
+    await put(line('bob', 50))
+    await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
+    const late = await put(line('alice', 60), '', { ...NDJSON, 'if-match': '"1"' })
+    expect([late.status, late.json.error, late.json.version]).toEqual([412, 'version_conflict', 2])
+    expect((await put(line('alice', 60), '', { ...NDJSON, 'if-match': '"2"' })).status).toBe(200)
+  })
+
+  it('with a problem changes nothing, and has its line named', async () => {
+    await put(line('bob', 50))
+    const bad = await put(`${line('alice', 60)}\n${line('carl', -1)}\n`)
+    expect([bad.status, bad.json.problems]).toEqual([
+      400,
+      [{ path: 'line 2, read.1h', msg: expect.stringContaining('whole number') }],
+    ])
+    expect((await get()).text).toBe(`${line('bob', 50)}\n`)
+  })
+
+  it('has lines named that some request can never fit into', async () => {
+    const { json } = await put(
+      `${line('bob', 50)}\n${JSON.stringify({ user: 'eve', write: { '1h': 20 }, reason: 'r' })}\n`,
+    )
+    expect(json.warningCount).toBe(1)
+    expect(json.warnings[0]).toMatchObject({
+      line: 2,
+      user: 'eve',
+      category: 'write',
+      window: '1h',
+      limit: 20,
+      cost: 25,
+    })
+  })
+
+  it('is taken from administrators alone, of one of both types, as it is and not too large', async () => {
+    const refused = async (body: string, headers: Record<string, string>) => (await put(body, '', headers)).status
+    expect(await refused('{}', { 'content-type': 'application/json' })).toBe(415)
+    expect(await refused('x', { 'content-type': 'text/csv; charset=utf-16' })).toBe(415)
+    expect(await refused('x', { ...CSV, 'content-encoding': 'gzip' })).toBe(415)
+    expect(await refused('x', { ...CSV, authorization: `Bearer ${VIEWER}` })).toBe(403)
+    const tooLarge = `PUT /api/overrides HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: text/csv\r\nContent-Length: 10485761\r\nConnection: close\r\n\r\n`
+    expect(await running.raw(tooLarge)).toContain('HTTP/1.1 413 ')
+    expect((await put('', '?dry=1')).status).toBe(400)
+    expect((await get('?format=xml')).status).toBe(400)
+  })
+
+  it('of two administrators at once is whole, whoever comes last', async () => {
+    const files = ['a', 'b', 'c'].map((who) => Array.from({ length: 700 }, (_, i) => line(`${who}-${i}`, i)).join('\n'))
+    const replies = await Promise.all(files.map((file) => put(file)))
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+    const users = (await get()).text.trimEnd().split('\n')
+    expect(users).toHaveLength(700)
+    expect(new Set(users.map((each) => JSON.parse(each).user[0])).size).toBe(1)
+    expect((await running.call('GET', '/api/audit')).json.entries).toHaveLength(3)
+  })
+})
+
+it('a gateway that dies or is cut off while it stages a file leaves the overrides of before in force', async () => {
+  const store = openSqliteStore({ file: ':memory:', clock: () => NOW })
+  let staged = 0
+  const broken = {
+    stageOverrides: async (...of: Parameters<typeof store.stageOverrides>) => {
+      if (++staged > 2) throw new StoreError('gone', 'connection', 'unknown')
+      await store.stageOverrides(...of)
+    },
+  }
+  const cut = await startAdmin({ store, broken })
+  const other = createChangeFollower({ store, observe: () => {}, pollMs: 1e9 })
+  try {
+    const headers = NDJSON
+    expect((await cut.call('PUT', '/api/overrides', { headers, body: line('bob', 50) })).status).toBe(200)
+    const many = Array.from({ length: 1000 }, (_, i) => line(`user-${i}`, i)).join('\n')
+    expect((await cut.call('PUT', '/api/overrides', { headers, body: many })).status).toBe(503)
+    expect([...(await other.fresh()).overrides.keys()]).toEqual(['bob'])
+  } finally {
+    other.close()
+    await cut.stop()
+    await store.close()
+  }
+})

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { overrides as command } from '../../src/cli/overrides.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { YAML } from '../admin/running.ts'
+import { wrongCall } from './wrong-call.ts'
+
+const run = promisify(execFile)
+
+let folder: string
+beforeAll(async () => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tollgate-overrides-')))
+  const file = join(folder, 'quota.db')
+  writeFileSync(join(folder, 'tollgate.yaml'), YAML.replace('sqlite::memory:', `sqlite:${file}`))
+  await openSqliteStore({ file }).close()
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const overrides = (...args: string[]) =>
+  run(process.execPath, ['src/main.ts', 'overrides', ...args, '-c', join(folder, 'tollgate.yaml')])
+
+test('overrides of a file are put in force on the command line, and written to a file again', async () => {
+  const file = join(folder, 'overrides.csv')
+  writeFileSync(file, "user,reason,read.1h,write.1h\nbob,busy,50,\n'=eve,busy,,10\n")
+  const tried = await overrides('apply', '-f', file, '--dry-run')
+  expect(tried.stdout).toContain('would be 2 added, 0 changed, 0 removed, 0 unchanged: 2 overrides in ')
+  expect((await overrides('export')).stdout).toBe('')
+  const applied = await overrides('apply', '-f', file, '--reason', 'a week of music')
+  expect(applied.stdout).toContain('2 added, 0 changed, 0 removed, 0 unchanged: 2 overrides in ')
+  expect(applied.stderr).toContain('line 3: warning: POST /v1/music/upsert, POST /v1/charge:')
+  const { stdout } = await overrides('export')
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((each) => JSON.parse(each)),
+  ).toEqual([
+    { user: '=eve', write: { '1h': 10 }, reason: 'busy' },
+    { user: 'bob', read: { '1h': 50 }, reason: 'busy' },
+  ])
+  const csv = (await overrides('export', '--format', 'csv')).stdout
+  expect(csv).toContain("\n'=eve,")
+  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  expect(await store.readAudit(null, 10)).toMatchObject([
+    { version: 1, what: 'overrides', who: 'command line', why: 'a week of music' },
+  ])
+  await store.close()
+  writeFileSync(file, 'user,reason,read.1h\nbob,busy,fifty\n')
+  const stderr = expect.stringMatching(/overrides\.csv: line 2, read\.1h: must be a whole number/)
+  await expect(overrides('apply', '-f', file)).rejects.toMatchObject({ code: 1, stdout: '', stderr })
+  expect((await overrides('export', '--format', 'csv')).stdout).toBe(csv)
+  expect(readFileSync(file, 'utf8')).toContain('fifty')
+})
+
+test.each([
+  [[], 'overrides takes apply or export'],
+  [['apply'], 'overrides apply needs -f FILE'],
+  [['apply', 'x'], 'overrides apply does not take "x"'],
+  [['export', '--merge'], 'overrides export does not take --merge'],
+  [['export', '--format', 'xml'], '--format takes ndjson or csv'],
+])('overrides %j is a wrong call', async (args, message) => {
+  expect(await wrongCall(command(args))).toBe(message)
+})
