@@ -6,6 +6,8 @@ import { type Place, placeOf } from './logic/location.ts'
 import { visible } from './logic/visible.ts'
 import { AuditPage } from './pages/audit.tsx'
 import { NowPage } from './pages/now.tsx'
+import { OrganisationPage } from './pages/organisations/organisation.tsx'
+import { OrganisationsPage } from './pages/organisations/organisations.tsx'
 import { QuotasPage } from './pages/quotas/page.tsx'
 import { RoutesPage } from './pages/routes.tsx'
 import { SignIn } from './pages/sign-in.tsx'
@@ -72,6 +74,8 @@ function PageAt({ place: { page, rest } }: { readonly place: Place }) {
       return <QuotasPage />
     case 'users':
       return rest === null ? <UsersPage /> : <UserPage key={rest} user={rest} />
+    case 'organisations':
+      return rest === null ? <OrganisationsPage /> : <OrganisationPage key={rest} organisation={rest} />
     case 'tokens':
       return <TokensPage />
     case 'routes':

@@ -34,6 +34,8 @@ routes:
     ...override,
     expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
   })
+  const ofOrganisation = { read: { '1h': 30 }, reason: override.reason }
+  await stage.api('PUT', `/api/organisations/${encodeURIComponent(LONG_ID)}/override`, ofOrganisation)
   await stage.api('PATCH', '/api/quota', {
     ...{ mode: 'adaptive', global: { multiplier: 1.5 }, shadow: true },
     baselines: { personal: { write: { '1d': 601 } } },
@@ -43,8 +45,9 @@ routes:
 afterAll(() => stage.stop())
 
 const HASHES = [
-  ...(['now', 'quotas', 'users', 'tokens', 'routes', 'audit'] as const).map((name) => hashOf(name)),
+  ...(['now', 'quotas', 'users', 'organisations', 'tokens', 'routes', 'audit'] as const).map((name) => hashOf(name)),
   hashOf('users', LONG_ID),
+  hashOf('organisations', LONG_ID),
 ]
 
 async function judge({ page, errors }: OpenPage, where: string): Promise<void> {

@@ -1,11 +1,11 @@
 /** Which page the address names: `#/users/alice`. In the hash, so that one file serves all of them. */
 
-export const PAGES = ['now', 'quotas', 'users', 'tokens', 'routes', 'audit'] as const
+export const PAGES = ['now', 'quotas', 'users', 'organisations', 'tokens', 'routes', 'audit'] as const
 export type Page = (typeof PAGES)[number]
 
 export interface Place {
   readonly page: Page
-  /** What follows the page, decoded: a user id. */
+  /** What follows the page, decoded: the id of a user or an organisation. */
   readonly rest: string | null
 }
 

@@ -1,6 +1,35 @@
-import type { OverrideBody, OverrideResponse, QuotaResponse, Scope, UserResponse } from '../../admin/api.ts'
+import type {
+  OrganisationOverrideBody,
+  OrganisationOverrideResponse,
+  OverrideBody,
+  OverrideResponse,
+  QuotaResponse,
+  Scope,
+} from '../../admin/api.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import { limitOf } from './settings.ts'
+
+/** A window that an override may limit, with the limit in force; `null` for none. */
+export interface OverridableWindow {
+  readonly scope: Scope
+  readonly window: string
+  readonly used: number
+  readonly limit: number | null
+  /** The limit without an override; `null` for none. Missing: that of everybody, or of the user's plan. */
+  readonly byDefault?: number | null
+}
+
+/** Who may have an override: a user, or an organisation, for which only limits, reason and end can be set. */
+export interface Overridable {
+  readonly kind: 'user' | 'organisation'
+  readonly id: string
+  /** By category. */
+  readonly windows: Readonly<Record<string, readonly OverridableWindow[]>>
+  readonly override: OverrideResponse | null
+}
+
+/** The scope whose limits an override sets. */
+export const SCOPE_OF = { user: 'Personal', organisation: 'Organisation' } as const
 
 /** The editor of an override: everything as typed. */
 export interface OverrideForm {
@@ -39,7 +68,7 @@ export function formOf(override: OverrideResponse | null): OverrideForm {
 }
 
 /** Without limits that the file has no category or window for any more: they have no field, and the API refuses them. */
-export function withFields(form: OverrideForm, { windows }: Pick<UserResponse, 'windows'>): OverrideForm {
+export function withFields(form: OverrideForm, { windows }: Pick<Overridable, 'windows'>): OverrideForm {
   const fields = new Set(
     Object.entries(windows).flatMap(([category, list]) => list.map(({ window }) => `${category}.${window}`)),
   )
@@ -125,8 +154,18 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
   }
 }
 
+/** What the API takes for an organisation of the body for a user. */
+export function forOrganisation({
+  plan: _,
+  bypassGlobal: __,
+  shadow: ___,
+  ...body
+}: OverrideBody): OrganisationOverrideBody {
+  return body
+}
+
 /** In the form of the body, without what no administrator sets. */
-export function flatOf(override: UserResponse['override']): unknown {
+export function flatOf(override: OverrideResponse | OrganisationOverrideResponse | null): unknown {
   if (override === null) return null
   const { limits, version: _, ...others } = override
   return { ...limits, ...others }
@@ -150,7 +189,7 @@ export interface UsedUp {
  */
 export function usedUpUnder(
   body: OverrideBody | null,
-  { windows, override }: UserResponse,
+  { windows, override, kind = 'user' }: Pick<Overridable, 'windows' | 'override'> & Partial<Overridable>,
   quota: Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'windows'>,
 ): UsedUp[] {
   if (body?.shadow === true) return []
@@ -161,13 +200,13 @@ export function usedUpUnder(
     const cost = quota.cheapest[category]
     if (cost === undefined) return []
     const global = endsSparing ? (quota.windows[category] ?? []) : []
-    const own = list.flatMap(({ scope, window, used, limit: now }) => {
-      if (scope !== 'Personal') return []
+    const own = list.flatMap(({ scope, window, used, limit: now, byDefault: given }) => {
+      if (scope !== SCOPE_OF[kind]) return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const isSetNow = override?.limits[category]?.[window] !== undefined
-      const byDefault = (ofPlan ?? quota.effective.personal)[category]?.[window]
+      const byDefault = given === undefined ? (ofPlan ?? quota.effective.personal)[category]?.[window] : given
       const limit = set ?? (isSetNow || isOtherPlan ? byDefault : now)
-      return limit === undefined ? [] : [{ scope, window, used, limit }]
+      return limit == null ? [] : [{ scope, window, used, limit }]
     })
     return [...own, ...global]
       .filter((each) => lacksRoom(each, cost))

@@ -83,10 +83,9 @@ function Subject({ entry: { what, subject } }: { readonly entry: Entry }) {
   if (subject === null) return null
   // `global:read`, `organisation:read:acme`
   if (what === 'quota_reset') return <code>{subject.replace(/^global:/, '')}</code>
-  if (what === 'organisation_override') return <Name of={subject} />
   if (what === 'token_created' || what === 'token_revoked') return <code>{subject}</code>
   return (
-    <a href={hashOf('users', subject)}>
+    <a href={hashOf(what === 'organisation_override' ? 'organisations' : 'users', subject)}>
       <Name of={subject} />
     </a>
   )

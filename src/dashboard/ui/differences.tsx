@@ -23,7 +23,7 @@ function isOff(what: Changed['what'], { from, to }: Difference): boolean {
 /** What holds where a change leaves a value out. No limit of an override is not no limit. */
 function nothingOf(what: Changed['what'], path: string): TextKey {
   if (what === 'settings') return 'word.file'
-  const isLimit = what === 'override' && path.includes('.')
+  const isLimit = (what === 'override' || what === 'organisation_override') && path.includes('.')
   return isLimit ? 'override.default' : 'word.none'
 }
 

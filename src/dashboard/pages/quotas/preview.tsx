@@ -221,13 +221,9 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
           {rows.map((each) => (
             <tr key={`${each.id} ${each.category} ${each.window}`}>
               <th scope="row">
-                {kind === 'users' ? (
-                  <a href={hashOf(kind, each.id)}>
-                    <Name of={each.id} />
-                  </a>
-                ) : (
+                <a href={hashOf(kind, each.id)}>
                   <Name of={each.id} />
-                )}
+                </a>
               </th>
               <td>
                 {each.category} {each.window}

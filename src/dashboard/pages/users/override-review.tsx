@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core'
 import { useEffect, useRef } from 'react'
-import type { OverrideBody, QuotaResponse, UserResponse } from '../../../admin/api.ts'
+import type { OverrideBody, QuotaResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { flatOf, type UsedUp, usedUpUnder } from '../../logic/override.ts'
+import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { Differences } from '../../ui/differences.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { Note } from '../../ui/note.tsx'
@@ -10,7 +10,7 @@ import { Note } from '../../ui/note.tsx'
 interface UsedUpProps {
   /** `null` for none. */
   readonly body: OverrideBody | null
-  readonly response: UserResponse
+  readonly response: Overridable
   /** `null` if it is not known yet. */
   readonly quota: QuotaResponse | null
 }
@@ -34,7 +34,7 @@ export function OverrideReview({ body, response, quota, busy, onSave, onBack }: 
         {t('preview.title')}
       </h3>
       <p className="muted">{t('preview.nothing')}</p>
-      <Differences of={{ what: 'override', from: flatOf(response.override), to: body }} />
+      <Differences of={{ what: 'override', ...changeOf(body, response) }} />
       <UsedUpNotes body={body} response={response} quota={quota} />
       <p>{t('override.reviewText')}</p>
       <div className="actions">
@@ -49,7 +49,13 @@ export function OverrideReview({ body, response, quota, busy, onSave, onBack }: 
   )
 }
 
-/** The windows in which the user has nothing left under an override, or under none. */
+function changeOf(body: OverrideBody, { kind, override }: Overridable) {
+  const from = flatOf(override) as OverrideBody | null
+  if (kind === 'user') return { from, to: body }
+  return { from: from && forOrganisation(from), to: forOrganisation(body) }
+}
+
+/** The windows in which the user or the organisation has nothing left under an override, or under none. */
 export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
   const { t } = useTexts()
   // Nor is it known what the cheapest request costs, or whether shadow mode lets everybody through.
@@ -61,22 +67,42 @@ export function UsedUpNotes({ body, response, quota }: UsedUpProps) {
     )
   }
   return usedUpUnder(body, response, quota).map((each) => (
-    <UsedUpNote key={`${each.scope} ${each.category} ${each.window}`} of={each} shadow={quota.shadow} />
+    <UsedUpNote
+      key={`${each.scope} ${each.category} ${each.window}`}
+      of={each}
+      words={BLOCKS[response.kind]}
+      shadow={quota.shadow}
+    />
   ))
 }
 
-/** @param shadow of the gateway, which lets everybody through */
-function UsedUpNote({ of: each, shadow }: { readonly of: UsedUp; readonly shadow: boolean }) {
+const BLOCKS = {
+  user: { later: 'override.blocksLater', all: 'override.blocksAll', now: 'override.blocks' },
+  organisation: {
+    later: 'organisations.override.blocksLater',
+    all: 'organisations.override.blocksAll',
+    now: 'organisations.override.blocks',
+  },
+} as const
+
+interface UsedUpNoteProps {
+  readonly of: UsedUp
+  readonly words: (typeof BLOCKS)[keyof typeof BLOCKS]
+  /** Of the gateway, which lets everybody through. */
+  readonly shadow: boolean
+}
+
+function UsedUpNote({ of: each, words, shadow }: UsedUpNoteProps) {
   const { t, number } = useTexts()
   const { scope, window, used, limit, forever } = each
   const category = scope === 'Global' ? `${t('word.global')} ${each.category}` : each.category
   return (
     <Note tone="warn" live>
       {shadow
-        ? t('override.blocksLater', { category, window, used: number(used), limit: number(limit) })
+        ? t(words.later, { category, window, used: number(used), limit: number(limit) })
         : forever
-          ? t('override.blocksAll', { category, window, limit: number(limit) })
-          : t('override.blocks', { category, window, used: number(used) })}
+          ? t(words.all, { category, window, limit: number(limit) })
+          : t(words.now, { category, window, used: number(used) })}
     </Note>
   )
 }

@@ -1,8 +1,8 @@
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { QuotaResponse, UserResponse } from '../../../admin/api.ts'
+import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { flatOf, type OverrideForm } from '../../logic/override.ts'
+import { flatOf, type Overridable, type OverrideForm, SCOPE_OF } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Conflict } from '../../ui/conflict.tsx'
@@ -22,10 +22,32 @@ interface EditorProps extends OverrideProps {
   readonly quota: QuotaResponse | null
 }
 
+const WORDS = {
+  user: {
+    what: 'override',
+    none: 'override.none',
+    limits: 'override.limits',
+    limitsText: 'override.limitsText',
+    removeText: 'override.removeText',
+  },
+  organisation: {
+    what: 'organisation_override',
+    none: 'organisations.override.none',
+    limits: 'organisations.override.limits',
+    limitsText: 'organisations.override.limitsText',
+    removeText: 'organisations.override.removeText',
+  },
+} as const
+
+interface InForceProps {
+  readonly override: OverrideResponse | OrganisationOverrideResponse | null
+  readonly kind?: Overridable['kind']
+}
+
 /** Why there is an override, and until when; or that there is none. */
-export function OverrideInForce({ override }: Pick<UserResponse, 'override'>) {
+export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
   const { t } = useTexts()
-  if (override === null) return <p className="muted">{t('override.none')}</p>
+  if (override === null) return <p className="muted">{t(WORDS[kind].none)}</p>
   return (
     <p>
       {t('override.now', { reason: override.reason })}{' '}
@@ -41,7 +63,8 @@ export function OverrideInForce({ override }: Pick<UserResponse, 'override'>) {
 export function OverrideEditor({ quota, ...props }: EditorProps) {
   const { t, time } = useTexts()
   const { response, etag } = props
-  const { override, user } = response
+  const { override, kind, id } = response
+  const words = WORDS[kind]
   const editing = useOverride(props)
   const { form, begunOn, set, problems, error, isOver, reviewed, saving, done, edit } = editing
   /** What was seen when it was asked whether to take it away; `null` if nothing is asked. */
@@ -57,25 +80,11 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
 
   return (
     <Panel title={t('override.title')}>
-      <OverrideInForce override={override} />
+      <OverrideInForce override={override} kind={kind} />
       <Changing label={t('override.title')}>
         <form ref={ref} onSubmit={review} noValidate>
           <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
-          <PlanField plan={form.plan} plans={Object.keys(quota?.plans ?? {})} edit={edit} error={problemOf('plan')} />
-          <div className="fields">
-            <Switch
-              label={t('override.bypass')}
-              description={t('override.bypassText')}
-              checked={form.bypassGlobal}
-              onChange={(event) => edit({ bypassGlobal: event.currentTarget.checked })}
-            />
-            <Switch
-              label={t('override.shadow')}
-              description={t('quotas.shadowText')}
-              checked={form.shadow}
-              onChange={(event) => edit({ shadow: event.currentTarget.checked })}
-            />
-          </div>
+          {kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
           <ExpiryField
             label={t('override.expiry')}
             value={form.expiry}
@@ -125,22 +134,54 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
         </Note>
       )}
       {editing.isConflict
-        ? !isOver && <Conflict key={etag} what="override" subject={user} />
+        ? !isOver && <Conflict key={etag} what={words.what} subject={id} />
         : error && <Note tone="bad">{messageOf(error, t)}</Note>}
       {removing && (
         <Confirm
-          title={`${t('override.remove')}: ${visible(user)}`}
+          title={`${t('override.remove')}: ${visible(id)}`}
           action={t('override.remove')}
           danger
           onConfirm={(reason) => editing.remove(reason, removing)}
           onClose={() => setRemoving(null)}
         >
-          <Differences of={{ what: 'override', from: flatOf(override), to: null }} />
-          <p>{t('override.removeText')}</p>
+          <Differences of={{ what: words.what, from: flatOf(override), to: null }} />
+          <p>{t(words.removeText)}</p>
           <UsedUpNotes body={null} response={response} quota={quota} />
         </Confirm>
       )}
     </Panel>
+  )
+}
+
+interface UserFieldsProps {
+  readonly form: OverrideForm
+  readonly quota: QuotaResponse | null
+  readonly edit: (part: Partial<OverrideForm>) => void
+  /** Of the plan. */
+  readonly error: string | undefined
+}
+
+/** What only the override of a user has. */
+function UserFields({ form, quota, edit, error }: UserFieldsProps) {
+  const { t } = useTexts()
+  return (
+    <>
+      <PlanField plan={form.plan} plans={Object.keys(quota?.plans ?? {})} edit={edit} error={error} />
+      <div className="fields">
+        <Switch
+          label={t('override.bypass')}
+          description={t('override.bypassText')}
+          checked={form.bypassGlobal}
+          onChange={(event) => edit({ bypassGlobal: event.currentTarget.checked })}
+        />
+        <Switch
+          label={t('override.shadow')}
+          description={t('quotas.shadowText')}
+          checked={form.shadow}
+          onChange={(event) => edit({ shadow: event.currentTarget.checked })}
+        />
+      </div>
+    </>
   )
 }
 
@@ -175,7 +216,7 @@ function LimitFields({
   edit,
   problemOf,
 }: {
-  readonly response: UserResponse
+  readonly response: Overridable
   readonly form: OverrideForm
   readonly edit: (part: Partial<OverrideForm>) => void
   readonly problemOf: (field: string) => string | undefined
@@ -183,13 +224,13 @@ function LimitFields({
   const { t } = useTexts()
   return (
     <fieldset className="limits">
-      <legend>{t('override.limits')}</legend>
-      <p className="muted">{t('override.limitsText')}</p>
+      <legend>{t(WORDS[response.kind].limits)}</legend>
+      <p className="muted">{t(WORDS[response.kind].limitsText)}</p>
       {Object.entries(response.windows).map(([category, windows]) => (
         <fieldset key={category} className="row">
           <legend>{category}</legend>
           {windows
-            .filter(({ scope }) => scope === 'Personal')
+            .filter(({ scope }) => scope === SCOPE_OF[response.kind])
             .map(({ window, limit }) => {
               const field = `${category}.${window}`
               const overridden = response.override?.limits[category]?.[window] !== undefined
@@ -198,7 +239,9 @@ function LimitFields({
                   key={window}
                   label={window}
                   inputMode="numeric"
-                  placeholder={overridden ? t('override.default') : `${t('override.default')} ${limit}`}
+                  placeholder={
+                    overridden || limit === null ? t('override.default') : `${t('override.default')} ${limit}`
+                  }
                   value={form.limits[field] ?? ''}
                   onChange={(event) => edit({ limits: { ...form.limits, [field]: event.currentTarget.value } })}
                   error={problemOf(field)}

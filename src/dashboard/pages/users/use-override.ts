@@ -1,21 +1,23 @@
 import { useEffect, useRef, useState } from 'react'
-import type { OverrideBody, OverrideResponse, UserResponse } from '../../../admin/api.ts'
+import type { OverrideBody, OverrideResponse } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import {
   bodyOf,
   editsSince,
   formOf,
+  forOrganisation,
   isSet,
+  type Overridable,
   type OverrideForm,
   type OverrideProblems,
   withFields,
 } from '../../logic/override.ts'
 import { useKept } from '../../ui/kept-state.tsx'
 
-export interface OverrideProps extends Pick<Polled<UserResponse>, 'etag' | 'reload' | 'read'> {
-  readonly response: UserResponse
-  /** Of the user in the API. */
+export interface OverrideProps extends Pick<Polled<unknown>, 'etag' | 'reload' | 'read'> {
+  readonly response: Overridable
+  /** Of the user or the organisation in the API. */
   readonly path: string
 }
 
@@ -38,15 +40,15 @@ interface Edited extends Seen {
 interface Reviewed {
   readonly form: OverrideForm
   readonly body: OverrideBody
-  readonly response: UserResponse
+  readonly response: Overridable
   readonly etag: string | null
 }
 
-/** Editing the override of a user, from the first letter to the answer of the API. */
+/** Editing the override of a user or an organisation, from the first letter to the answer of the API. */
 export function useOverride({ response, etag, path, reload, read }: OverrideProps) {
-  const { override, user } = response
+  const { override, kind, id } = response
   // Until something is edited the form follows what is set.
-  const [edited, changeEdited] = useKept<Edited | null>(`override of ${user}`, null)
+  const [edited, changeEdited] = useKept<Edited | null>(`override of ${kind} ${id}`, null)
   const setEdited = (next: Edited | null) => changeEdited(() => next)
   const [problems, setProblems] = useState<OverrideProblems>({})
   const [error, setError] = useState<Error | null>(null)
@@ -82,7 +84,7 @@ export function useOverride({ response, etag, path, reload, read }: OverrideProp
   }, [isGone])
 
   /** What was sent is set: only what was edited since is left. */
-  function settle(sent: OverrideForm, set: UserResponse['override'], etag: string | null): void {
+  function settle(sent: OverrideForm, set: OverrideResponse | null, etag: string | null): void {
     changeEdited((now) => {
       const form = now && editsSince(now.form, sent, formOf(set))
       return form && { form, etag, until: set?.expiresAt ?? null }
@@ -131,7 +133,8 @@ export function useOverride({ response, etag, path, reload, read }: OverrideProp
     setSaving(true)
     removed.current = null
     try {
-      const set = await call<OverrideResponse>('PUT', `${path}/override`, { body, ifMatch: etag })
+      const toSet = kind === 'user' ? body : forOrganisation(body)
+      const set = await call<OverrideResponse>('PUT', `${path}/override`, { body: toSet, ifMatch: etag })
       // With the limits that it makes, which its own answer does not have.
       await read()
       settle(sent.form, set.data, set.etag)

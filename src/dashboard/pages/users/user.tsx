@@ -1,24 +1,19 @@
-import { Button } from '@mantine/core'
-import { useState } from 'react'
 import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
-import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
-import { type Polled, usePoll } from '../../api/use-poll.ts'
+import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { flatOf } from '../../logic/override.ts'
 import { visible } from '../../logic/visible.ts'
-import { Confirm } from '../../ui/confirm.tsx'
 import { Differences } from '../../ui/differences.tsx'
-import { messageOf } from '../../ui/failure.tsx'
-import { useKept } from '../../ui/kept-state.tsx'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
-import { At, Changing, Name } from '../../ui/small.tsx'
+import { Name } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
+import { Reset } from './reset.tsx'
 
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
@@ -44,8 +39,8 @@ export function UserPage({ user }: { readonly user: string }) {
   )
 }
 
-/** These are no user ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address. */
-function isStep(user: string): boolean {
+/** These are no ids. A browser takes them for steps from folder to folder, percent-encoded too, and asks for another address. */
+export function isStep(user: string): boolean {
   return user === '.' || user === '..'
 }
 
@@ -64,13 +59,13 @@ function User({ user }: { readonly user: string }) {
             <Windows response={response} quota={quota} />
             <OverrideEditor
               quota={quota}
-              response={response}
+              response={{ kind: 'user', id: user, ...response }}
               etag={poll.etag}
               path={pathOf(user)}
               reload={poll.reload}
               read={poll.read}
             />
-            <Reset user={user} read={poll.read} reload={poll.reload} />
+            <Reset id={user} path={pathOf(user)} text="reset.text" read={poll.read} reload={poll.reload} />
           </>
         )}
       </Loaded>
@@ -140,7 +135,7 @@ function Windows({ response, quota }: WindowsProps) {
 }
 
 /** By what the user's credential named last. */
-function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: NonNullable<UserResponse['plan']> }) {
+export function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: NonNullable<UserResponse['plan']> }) {
   const { t } = useTexts()
   return (
     <>
@@ -150,52 +145,5 @@ function PlanInForce({ plan: { name, from, unknown } }: { readonly plan: NonNull
       </p>
       {unknown !== null && <Note tone="warn">{t('users.plan.unknown', { plan: visible(unknown) })}</Note>}
     </>
-  )
-}
-
-function Reset({ user, read, reload }: { readonly user: string } & Pick<Polled<UserResponse>, 'read' | 'reload'>) {
-  const { t } = useTexts()
-  const [asking, setAsking] = useState(false)
-  // Of this user, also if one looks at another one before it is here.
-  const [outcome, change] = useKept<Date | Error | null>(`reset of ${user}`, null)
-  async function reset(reason: string): Promise<void> {
-    change(() => null)
-    try {
-      await call('POST', `${pathOf(user)}/reset`, { body: { reason } })
-      await read()
-      change(() => new Date(serverNow()))
-    } catch (caught) {
-      // A session that is over has the sign-in say so, and its dialog goes on.
-      if (!(caught instanceof ApiError && caught.status === 401)) change(() => caught as Error)
-      if (!isOutcomeUnknown(caught)) throw caught
-      reload()
-    }
-  }
-  return (
-    <Panel title={t('reset.title')} text={t('reset.text')}>
-      <Changing label={t('reset.title')}>
-        <Button variant="default" onClick={() => setAsking(true)}>
-          {t('reset.open')}
-        </Button>
-      </Changing>
-      {outcome instanceof Date && (
-        <Note tone="good" live>
-          {t('reset.done')} <At at={outcome.toISOString()} />
-        </Note>
-      )}
-      {outcome instanceof Error && !asking && <Note tone="bad">{messageOf(outcome, t)}</Note>}
-      {asking && (
-        <Confirm
-          title={`${t('reset.title')}: ${visible(user)}`}
-          action={t('reset.do')}
-          danger
-          needsReason
-          onConfirm={reset}
-          onClose={() => setAsking(false)}
-        >
-          <p>{t('reset.text')}</p>
-        </Confirm>
-      )}
-    </Panel>
   )
 }

@@ -1,0 +1,140 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { NewTokenResponse, OrganisationResponse } from '../../src/admin/api.ts'
+import { zh } from '../../src/dashboard/i18n/zh.ts'
+import type { OpenPage, View } from '../setup/browser.ts'
+import { SOON, type Stage, startStage } from './stage.ts'
+
+/** Plan team limits an organisation to 20 tokens an hour, of which a request costs 4; no plan limits what is written. */
+const QUOTA = `quota:
+  plans: { team: { organisation: { read: { 1h: 20 } } } }
+  baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } }, global: { read: { 1h: 1000 }, write: { 1h: 1000 } } }
+routes:
+  - { match: GET /items/*, category: read, cost: 4 }
+  - { match: POST /items/*, category: write, cost: 1 }`
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+const tokens = new Map<string, string>()
+beforeAll(async () => {
+  stage = await startStage({ rest: QUOTA })
+})
+afterAll(() => stage.stop())
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  await open.close()
+})
+
+/** A request of a user of the organisation. */
+async function ask(organisation: string, method = 'GET'): Promise<{ status: number; limit?: number }> {
+  const wish = { user: `user of ${organisation}`, name: 'laptop', plan: 'team', organisation }
+  const token = tokens.get(organisation) ?? (await stage.api<NewTokenResponse>('POST', '/api/tokens', wish)).token
+  tokens.set(organisation, token)
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(`${stage.app.url}/items/1`, { method, headers })
+  const text = await response.text()
+  if (response.status !== 429) return { status: response.status }
+  return { status: 429, limit: (JSON.parse(text) as { quota: { limit: number } }).quota.limit }
+}
+
+async function show(hash: string, view: View = {}): Promise<void> {
+  open = await stage.open(hash, view)
+  page = open.page
+}
+
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const noted = (id: string) => stage.api<OrganisationResponse>('GET', `/api/organisations/${id}`)
+
+test('the list has organisations with what their users used together, and is searched and ordered as that of users', async () => {
+  for (const [id, times] of [
+    ['far', 1],
+    ['near', 5],
+  ] as const) {
+    for (let i = 0; i < times; i++) expect(await ask(id)).toEqual({ status: 200 })
+    await expect.poll(async () => (await noted(id)).plan?.name, SOON).toBe('team')
+  }
+  await stage.api('PUT', '/api/organisations/zoo/override', { read: { '1h': 40 }, reason: 'a big event' })
+  await show('#/organisations')
+  const shown = () => page.locator('.users a').allInnerTexts()
+  await expect.poll(async () => (await shown())[0], SOON).toBe('zoo')
+  expect((await shown()).toSorted()).toEqual(['far', 'near', 'zoo'])
+  expect(await page.locator('.users li').filter({ hasText: 'no room' }).getByRole('link').allInnerTexts()).toEqual([
+    'near',
+  ])
+  expect(await page.locator('.users li').filter({ hasText: 'near' }).innerText()).toContain('20 of 20')
+  await page.getByLabel('Order').selectOption('use')
+  await expect.poll(shown, SOON).toEqual(['near', 'far'])
+  await page.getByRole('searchbox').fill('FA')
+  await expect.poll(shown, SOON).toEqual(['far'])
+  await page.getByRole('searchbox').fill('not yet')
+  await page.getByText('No known organisation matches.').waitFor()
+  await page.getByRole('link', { name: 'Open “not yet”' }).click()
+  await page.getByRole('heading', { level: 1, name: 'not yet' }).waitFor()
+  await page.getByText('No plan and no override limits this organisation.').waitFor()
+})
+
+test('an override changes the limits of its organisation, also where no plan limits it, and is taken away', async () => {
+  for (let i = 0; i < 5; i++) expect(await ask('acme')).toEqual({ status: 200 })
+  expect(await ask('acme')).toEqual({ status: 429, limit: 20 })
+  await expect.poll(async () => (await noted('acme')).plan?.name, SOON).toBe('team')
+  await show('#/organisations/acme')
+  const row = page.getByRole('row', { name: 'Organisation read 1h' })
+  await row.getByText('no room').waitFor()
+  expect(await row.innerText()).toContain('plan team')
+  await page.getByText('Plan: team').waitFor()
+  expect(await page.getByLabel('Bypass the global scope').count()).toBe(0)
+  const fields = page.getByRole('textbox', { name: '1h' })
+  await expect.poll(() => fields.count(), SOON).toBe(2)
+  await fields.nth(0).fill('24')
+  await fields.nth(1).fill('0')
+  await page.getByRole('textbox', { name: 'Reason' }).fill('a trial')
+  await page.getByLabel('Ends', { exact: true }).selectOption('24')
+  await button('Review').click()
+  const review = page.getByRole('region', { name: 'What this change does' })
+  await expect.poll(() => review.innerText(), SOON).toMatch(/read\.1h default\s*→\s*24/)
+  expect(await review.innerText()).toContain(
+    'write 1h: no request fits into a limit of 0, so the organisation is blocked.',
+  )
+  await button('Set the override').click()
+  await page.getByText('The override is set.').waitFor()
+  await expect.poll(async () => (await ask('acme', 'POST')).limit, SOON).toBe(0)
+  expect(await ask('acme')).toEqual({ status: 200 })
+  expect(await ask('acme')).toEqual({ status: 429, limit: 24 })
+  await page.getByText('In force: a trial').waitFor()
+  await expect.poll(() => row.innerText(), SOON).toContain('override of organisation')
+  expect((await noted('acme')).override).toMatchObject({ limits: { read: { '1h': 24 }, write: { '1h': 0 } } })
+
+  await button('Take the override away').click()
+  const dialog = page.getByRole('dialog')
+  expect(await dialog.innerText()).toMatch(/read\.1h 24\s*→\s*default/)
+  await dialog.getByRole('button', { name: 'Take the override away' }).click()
+  await page.getByText('The override is taken away.').waitFor()
+  await expect.poll(async () => (await ask('acme', 'POST')).status, SOON).toBe(200)
+})
+
+test('a reset empties the windows of the organisation and leaves those of its users', async () => {
+  expect(await ask('loop')).toEqual({ status: 200 })
+  await show('#/organisations/loop')
+  await button('Reset windows').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Windows of its users and global ones keep their counts.').waitFor()
+  await dialog.getByLabel('Reason').fill('our fault')
+  await dialog.getByRole('button', { name: 'Empty the windows' }).click()
+  await page.getByText('The windows were emptied.').waitFor()
+  expect((await noted('loop')).windows.read?.[0]?.used).toBe(0)
+  const used = await stage.api<{ windows: { read: { used: number }[] } }>('GET', '/api/users/user%20of%20loop')
+  expect(used.windows.read[0]?.used).toBe(4)
+})
+
+test('in Chinese the pages of organisations are Chinese, and the audit leads to them', async () => {
+  await stage.api('PUT', '/api/organisations/用户/override', { read: { '1h': 40 }, reason: '活动' })
+  await show('#/audit', { language: 'zh-CN' })
+  await page.getByText(zh['audit.organisation_override']).first().waitFor()
+  await page.getByRole('link', { name: '用户' }).last().click()
+  await page.getByRole('heading', { level: 1, name: '用户' }).waitFor()
+  await page.getByText(zh['organisations.override.limits'], { exact: true }).waitFor()
+  await page.getByRole('link', { name: new RegExp(zh['organisations.back']) }).click()
+  await page.getByRole('heading', { level: 1, name: zh['page.organisations'] }).waitFor()
+  await page.locator('.users a').filter({ hasText: '用户' }).waitFor()
+})
