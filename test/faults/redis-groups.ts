@@ -12,15 +12,16 @@ export interface Watched {
   readonly url: string
   readonly primary: RedisServer
   readonly replica: RedisServer
-  /** From now on a primary that is silent for half a second is replaced. */
-  letDecide(): Promise<void>
+  /** From now on a primary that is silent for so many milliseconds, by default half a second, is replaced. A replica may have lost it ten times as long before. */
+  letDecide(ms?: number): Promise<void>
   /** Port of the primary that the sentinels name. */
   named(): Promise<number>
   stop(): Promise<void>
 }
 
-export async function startWatched(): Promise<Watched> {
-  const primary = await startRedis()
+/** @param args of the primary */
+export async function startWatched(args: readonly string[] = []): Promise<Watched> {
+  const primary = await startRedis({ args })
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] })
   const sentinels = await Promise.all([0, 1, 2].map(() => startSentinel(primary.port)))
   const asked = new Redis(sentinels[0]?.port ?? 0, '127.0.0.1').on('error', () => {})
@@ -36,10 +37,10 @@ export async function startWatched(): Promise<Watched> {
     url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/quota`,
     primary,
     replica,
-    letDecide: async () => {
+    letDecide: async (ms = 500) => {
       for (const { port } of sentinels) {
         const sentinel = new Redis(port, '127.0.0.1').on('error', () => {})
-        await sentinel.call('SENTINEL', 'SET', 'quota', 'down-after-milliseconds', '500')
+        await sentinel.call('SENTINEL', 'SET', 'quota', 'down-after-milliseconds', String(ms))
         sentinel.disconnect()
       }
     },
