@@ -7,8 +7,8 @@ import { Summary } from './test/setup/summary.ts'
  * the second 33 instead of 20.
  */
 const SHARED = [
-  'test/{admin,auth,bench,cli,config,control,dashboard,docs,face,failures,quota,reference,routing}/**/*.test.ts',
-  'test/{app,build,lib,replicas,respond,edge/body,store/sqlite}/**/*.test.ts',
+  'test/{admin,alerts,auth,bench,cli,config,control,dashboard,docs,face,failures,quota,reference,routing}/**/*.test.ts',
+  'test/{app,build,lib,replicas,respond,webhook,edge/body,store/sqlite}/**/*.test.ts',
   'services/test/**/*.test.ts',
 ]
 /** `npm run test:browser`. */

@@ -20,7 +20,7 @@ interface Part {
 const LIB = ['lib/']
 /** What requests, charges and changes are. It is pure: no library, no socket, no file. */
 const GROUND = [...LIB, 'errors.ts', 'observe/observation.ts']
-const DOMAIN = [...GROUND, 'quota/', 'failures/', 'usage/', 'control/', 'replicas/']
+const DOMAIN = [...GROUND, 'quota/', 'failures/', 'usage/', 'control/', 'replicas/', 'alerts/']
 /** Each names what it adapts. */
 const ADAPTERS = [
   'config/',
@@ -31,6 +31,7 @@ const ADAPTERS = [
   'store/redis/',
   'forward/',
   'respond/',
+  'webhook/',
   'observe/',
   'node/',
 ]
@@ -57,6 +58,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'usage/': { files: [...GROUND, 'quota/', 'failures/'], ...PURE },
   'control/': { files: [...GROUND, 'quota/'], ...PURE },
   'replicas/': { files: GROUND },
+  'alerts/': { files: [...GROUND, 'quota/', 'failures/'], node: [...PURE.node, 'node:timers/promises'] },
   'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },
   // A warning about what a request would get is looked up as the gateway does it.
   'config/checks/': { files: [...DOMAIN, 'config/', 'routing/'] },
@@ -64,6 +66,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'auth/': { files: [...DOMAIN, 'lib/http-client.ts'], libraries: ['jose'] },
   'store/': { files: DOMAIN },
   'store/redis/': { files: [...DOMAIN, 'store/', 'node/'], libraries: ['ioredis'] },
+  'webhook/': { files: DOMAIN, libraries: ['standardwebhooks'] },
   'respond/': { files: [...DOMAIN, 'node/'] },
   'forward/': { files: [...DOMAIN, ...CLIENT, 'respond/', 'node/'], libraries: ['http-proxy-3'] },
   // A product of its own, which knows neither charges nor users nor what is ours.

@@ -149,6 +149,18 @@ export const QUOTAS: Dashboard = {
           ],
         },
         {
+          title: 'Events of alerts',
+          about:
+            'raised: a threshold was reached. delivered: the receiver took it. failed: an attempt failed. given up: after a day, or as the receiver wants no more. full: too many are pending.',
+          unit: 'short',
+          queries: [
+            q(
+              '{{alert}}, {{event}}',
+              'sum by (alert, event) (increase(tollgate_alert_events_total{@}[$__rate_interval]))',
+            ),
+          ],
+        },
+        {
           title: 'Costs known afterwards',
           about: 'Requests of rules with settle, by where their cost came from.',
           unit: 'reqps',

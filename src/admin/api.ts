@@ -84,6 +84,9 @@ export type CountsResponse = Of<typeof schemas.counts>
 /** GET /api/failures */
 export type FailuresResponse = Of<typeof schemas.failures>
 
+/** GET /api/alerts?alert=&limit= */
+export type AlertsResponse = Of<typeof schemas.alerts>
+
 /** GET /api/tokens */
 export type TokensResponse = Of<typeof schemas.tokens>
 export type TokenResponse = Of<typeof schemas.token>

@@ -1,3 +1,4 @@
+import type { AlertStore } from '../alerts/alert-store.ts'
 import type { AccessKeyStore } from '../control/access-key-record.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
@@ -24,7 +25,8 @@ export type AdminStore = QuotaStore &
   AccessKeyStore &
   ControlStore &
   GuardStore &
-  ReplicaStore & { /** @throws StoreError */ ping(): Promise<void> }
+  ReplicaStore &
+  Pick<AlertStore, 'readAlerts'> & { /** @throws StoreError */ ping(): Promise<void> }
 
 type KnownToDesk = Pick<KnownUsers, 'isKnown' | 'lookUp' | 'standing'>
 

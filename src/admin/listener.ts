@@ -19,6 +19,7 @@ import { inForceRoutes } from './limits-now.ts'
 import { formatOf, NOT_LINES, readLineBodies } from './line-body.ts'
 import { Login } from './login.ts'
 import { openapiRoute } from './openapi.ts'
+import { alertRoutes } from './routes/alerts.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { type Explain, explainRoutes } from './routes/explain.ts'
 import { failureRoutes } from './routes/failures.ts'
@@ -89,6 +90,7 @@ export function routesOf(options: AdminOptions, login: Login): Route[] {
     ...explainRoutes(desk, options.explain),
     ...nowRoutes(desk, options.now),
     ...failureRoutes(options.store),
+    ...alertRoutes(options.store, options.setup),
     ...tokenRoutes(desk, options.now),
     ...auditRoutes(desk),
   ]

@@ -101,6 +101,7 @@ export function setupOf(config: Config): Setup {
     storeOutage: quota.storeOutage,
     routes: routes.map(routeLine),
     unmatched: unmatched.kind,
+    alerts: config.alerts.map(alertLine),
     priced,
     exempt: new Set(quota.exempt?.users),
     cheapest: cheapestOf(priced),
@@ -131,6 +132,14 @@ function cheapestOf(priced: readonly Priced[]): Map<string, number> {
     cheapest.set(category, Math.min(...costs, cheapest.get(category) ?? Number.POSITIVE_INFINITY))
   }
   return cheapest
+}
+
+function alertLine({ name, scope, category, window, minRequests, at, webhook }: Config['alerts'][number]) {
+  const isOfFailures = scope === 'failures'
+  return {
+    ...{ name, scope, category, window, at: [...at], receiver: new URL(webhook.url).origin },
+    minRequests: isOfFailures ? minRequests : null,
+  }
 }
 
 /** Whether any of its requests may count for the adaptive mode. */

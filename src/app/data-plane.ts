@@ -19,6 +19,7 @@ import { Memberships } from '../quota/memberships.ts'
 import { createHeartbeat, type Heartbeat } from '../replicas/heartbeat.ts'
 import type { Store } from '../store/store.ts'
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts'
+import { type Alerts, createAlerts } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
 import { type ClientAuthorities, openClientAuthorities } from './client-authorities.ts'
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
@@ -90,6 +91,7 @@ interface Plane extends DataPlaneOptions {
   readonly ledger: Ledger
   readonly knownUsers: KnownUsers
   readonly memberships: Memberships
+  readonly alerts: Alerts
   readonly livePolicy: LivePolicy
   readonly lag: LagMeter
   readonly scarcity: Scarcity
@@ -156,7 +158,9 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   follow(({ type }) => {
     if (type === 'store_connected' && state.started) void ledger.ask()
   })
-  const livePolicy = createLivePolicy({ store, observe, current: () => livePartsOf(state.current) })
+  const alerts = createAlerts({ store, observe, alerts: config.alerts })
+  const current = () => livePartsOf(state.current)
+  const livePolicy = createLivePolicy({ store, observe, current, onHistory: alerts.noteFailures })
   follow(livePolicy.observer)
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
   const memberships = new Memberships({ store })
@@ -178,6 +182,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     ledger,
     knownUsers,
     memberships,
+    alerts,
     store,
     observe,
     lag: lag.lasting,
@@ -200,6 +205,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     ledger,
     knownUsers,
     memberships,
+    alerts,
     livePolicy,
     lag,
     scarcity,
@@ -239,6 +245,7 @@ async function start(plane: Plane, problems: readonly string[] = []): Promise<st
   heartbeat.configProblems(problems)
   heartbeat.start()
   storeClock.start()
+  plane.alerts.start()
   return url
 }
 
@@ -266,6 +273,7 @@ async function reload(plane: Plane, config: Config, hash: string): Promise<void>
   const old = state.current
   state.current = next
   state.hash = hash
+  plane.alerts.configure(config.alerts)
   listener.setIdleTimeout(idleTimeoutOf(config))
   await livePolicy.adapt()
   retire(old, next)
@@ -292,7 +300,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
   await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
-  await Promise.all([knownUsers.close(), memberships.close()])
+  await Promise.all([knownUsers.close(), memberships.close(), plane.alerts.close(graceMs)])
   await Promise.all([plane.recorder.close(), plane.usage.close(graceMs)])
   plane.certificate?.close()
   plane.health.stop()

@@ -1,3 +1,4 @@
+import type { FailureWatch } from '../alerts/failure-watch.ts'
 import type { QuotaConfig } from '../config/config.ts'
 import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
 import { type AccessKeys, createAccessKeys } from '../control/held-access-keys.ts'
@@ -40,11 +41,13 @@ export interface LivePolicyOptions {
     readonly limits: LimitsInForce
     readonly gatewayTokens: boolean
   }
+  /** Is given the histogram each time it is read. */
+  readonly onHistory?: FailureWatch['note']
 }
 
 const ADAPT_MS = 10_000
 
-export function createLivePolicy({ store, observe, current }: LivePolicyOptions): LivePolicy {
+export function createLivePolicy({ store, observe, current, onHistory = () => {} }: LivePolicyOptions): LivePolicy {
   const control = createChangeFollower({ store, observe })
   const accessKeys = createAccessKeys({ store, control, wanted: () => current().gatewayTokens })
   const keeper = openKeeper({ store, control, quota: () => current().quota, observe })
@@ -66,6 +69,7 @@ export function createLivePolicy({ store, observe, current }: LivePolicyOptions)
     if (history === null) return
     failures = history
     try {
+      onHistory(history.buckets, history.at)
       const { factor: before } = drawn
       drawn = adaptive({ ...history, options: current().quota.adaptive })
       if (drawn.factor === before) return

@@ -301,3 +301,31 @@ export function parseServiceUrl(text: string): Reading<string> {
   if (/[?#]/.test(text)) return { problem: 'holds a query or fragment: remove it' }
   return { value: url.href.replace(/\/+$/, '') }
 }
+
+/** Where events are posted to. Its path may be a secret, so it is never repeated. */
+export function parseWebhook(text: string): Reading<string> {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:\/\//i.test(text)) {
+    return { problem: 'is not an http or https URL: write one like https://HOST/PATH' }
+  }
+  if (url.username !== '' || url.password !== '') return { problem: 'holds a user or password: remove it' }
+  if (url.hash !== '') return { problem: 'holds a fragment: remove it' }
+  return { value: url.href }
+}
+
+const WEBHOOK_KEY = /^whsec_([A-Za-z0-9+/]+={0,2})$/
+const NEW_KEY = 'make one with: echo "whsec_$(openssl rand -base64 32)"'
+
+/** A key as Standard Webhooks writes it. A text that is none would be taken for base64 by some receivers, and not by others. */
+export function parseWebhookSecret(text: string): Reading<string> {
+  if (!text.startsWith('whsec_')) return { problem: `does not begin with whsec_: ${NEW_KEY}` }
+  const base64 = WEBHOOK_KEY.exec(text)?.[1] ?? ''
+  const key = Buffer.from(base64, 'base64')
+  if (base64 === '' || key.toString('base64') !== base64) {
+    return { problem: `is not whsec_ and base64 with its padding: ${NEW_KEY}` }
+  }
+  if (key.length < 24 || key.length > 64) {
+    return { problem: `is a key of ${key.length} bytes, and 24 to 64 are needed: ${NEW_KEY}` }
+  }
+  return { value: text }
+}

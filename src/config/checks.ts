@@ -1,3 +1,4 @@
+import { checkAlerts } from './checks/alerts.ts'
 import { checkAuth } from './checks/auth.ts'
 import { checkCallers } from './checks/callers.ts'
 import { checkCors } from './checks/cors.ts'
@@ -33,6 +34,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkExempt(parsed),
     ...checkReserve(parsed),
     ...ofRoutes,
+    ...checkAlerts(parsed),
     ...checkReference(parsed, lineOf),
     ...('windows' in parsed.quota && ofQuota.every(isWarning)
       ? [...checkCosts(parsed), ...checkGlobalLimits(parsed)]

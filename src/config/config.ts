@@ -62,4 +62,6 @@ export type PartsConfig = EdgeConfig['shares']['requests']
 export type Part = PartsConfig['address']
 /** What pages of other origins may read. */
 export type CorsConfig = NonNullable<Understood['cors']>
+/** Who is notified of what. `category` and `window` are `null` for failures. */
+export type AlertConfig = Understood['alerts'][number]
 export type LogConfig = Understood['log']

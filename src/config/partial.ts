@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { isObject } from '../lib/json.ts'
 import { keys } from './keys.ts'
+import { alert } from './schema/alerts.ts'
 import { auth, introspection, issuer } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { admin, adminToken, edge, match } from './schema/listen.ts'
@@ -39,6 +40,7 @@ export interface Salvage {
     readonly storeOutage: readonly string[]
   }
   readonly routes: readonly Partial<ParsedRoute>[]
+  readonly alerts: readonly ParsedAlert[]
   /** `undefined` if the file has none. */
   readonly reference?: { readonly path?: string; readonly services: readonly Partial<ParsedService>[] } | undefined
   readonly published: Partial<Of<typeof published>>
@@ -53,6 +55,7 @@ export type ParsedIssuer = Of<typeof issuer>
 export type ParsedIntrospection = Of<typeof introspection>
 type ParsedAdminToken = z.output<typeof adminToken>
 type ParsedService = z.output<typeof referenceService>
+export type ParsedAlert = Partial<z.output<typeof alert>>
 export type ParsedRoute = Of<typeof route>
 
 export function salvage(data: unknown): Salvage {
@@ -74,6 +77,7 @@ export function salvage(data: unknown): Salvage {
     quota: keys(quota.in, root.quota),
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
+    alerts: items(alert, root.alerts),
     cors: isObject(root.cors) ? keys(cors.in, root.cors) : undefined,
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
     published: keys(published.in, root.public),

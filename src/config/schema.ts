@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { alerts } from './schema/alerts.ts'
 import { auth } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { errors } from './schema/errors.ts'
@@ -37,6 +38,7 @@ export const schema = section(
     edge: edge.prefault({}),
     cors: cors.optional(),
     errors: errors.prefault({}),
+    alerts: alerts.prefault([]),
     drain: drain.prefault({}),
     log: log.prefault({}),
   },

@@ -1,3 +1,6 @@
+import type { Watch } from '../alerts/watch.ts'
+import type { Caller } from '../auth/authenticator.ts'
+import { isVerified } from '../auth/verdict.ts'
 import { overloaded } from '../edge/denials.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import type { Charge, Decision, Limits, ScopeName } from '../quota/charge.ts'
@@ -25,7 +28,7 @@ export type Settlement =
 export interface Order {
   readonly rules: Rules
   readonly route: Route
-  readonly caller: Payer
+  readonly caller: Payer & Pick<Caller, 'kind'>
   readonly category: string
   /** At least 1. */
   readonly cost: number
@@ -35,14 +38,16 @@ export interface Order {
   readonly accept: string | undefined
 }
 
-/** Who charges, and who remembers whom. */
+/** Who charges, who remembers whom, and who notices that a window fills up. */
 export interface Charging {
   readonly ledger: Pick<Ledger, 'charge'>
   readonly knownUsers: Pick<KnownUsers, 'note' | 'lookUp'>
+  readonly alerts: Watch
 }
 
 /** Asks the ledger. @returns a denial if nobody decided, or the key is that of another request, and the request is not in shadow */
-export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order): Promise<Settlement | Denial> {
+export async function chargeOrder(charging: Charging, order: Order): Promise<Settlement | Denial> {
+  const { ledger, knownUsers, alerts } = charging
   const { rules, route, caller, category, cost, once } = order
   const { user } = caller
   const policy = rules.policy()
@@ -52,6 +57,7 @@ export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order
   const charge: Charge = once === null ? base : { ...base, once: once(limits) }
   const decision = await ledger.charge(charge).catch(undecided)
   const isDecided = !isDenial(decision)
+  if (isDecided) alerts.note(charge, decision, isVerified(caller))
   if (isDecided && decision.accepted) {
     knownUsers.note(user)
     return { kind: decision.once?.kind === 'replayed' ? 'replayed' : 'charged', charge, decision }
@@ -60,7 +66,7 @@ export async function chargeOrder({ ledger, knownUsers }: Charging, order: Order
   // A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
   // last one: a user who was looked up is not looked up again.
   if (isDecided && !isReused && isOfReserve(charge, decision) && (await knownUsers.lookUp(user))) {
-    return chargeOrder({ ledger, knownUsers }, order)
+    return chargeOrder(charging, order)
   }
   if (isShadowed(rules, route, user, policy)) return { kind: 'shadowed', charge, decision: isDecided ? decision : null }
   if (!isDecided) return decision

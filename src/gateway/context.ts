@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Watch } from '../alerts/watch.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import type { ClientPeer } from '../edge/connection.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
@@ -25,6 +26,7 @@ export interface GatewayOptions {
   readonly ledger: Pick<Ledger, 'charge' | 'refund'>
   readonly knownUsers: Pick<KnownUsers, 'note' | 'lookUp'>
   readonly memberships: Pick<Memberships, 'note'>
+  readonly alerts: Watch
   readonly store: Pick<QuotaStore, 'readUsage'>
   readonly observe: Observer
   /** How late the event loop lastingly is, in milliseconds. */

@@ -52,8 +52,8 @@ interface Lease {
 /** What is left of the 2 s of a revocation: a gateway token may be known and remembered for 1.45 s. */
 const EVERY_MS = 400
 
-export function createLeases({ rules, observe, ledger, knownUsers }: LeaseOptions): Leases {
-  const charging = { ledger, knownUsers }
+export function createLeases({ rules, observe, ledger, knownUsers, alerts }: LeaseOptions): Leases {
+  const charging = { ledger, knownUsers, alerts }
   const leases = new Set<Lease>()
   let timer: NodeJS.Timeout | undefined
 

@@ -10,6 +10,7 @@ export function gatewayMetrics(meter: Meter, now: () => number): Counting {
     ...introspectionMetrics(meter),
     ...configMetrics(meter, now),
     ...controlMetrics(meter),
+    ...alertMetrics(meter),
   }
 }
 
@@ -23,6 +24,22 @@ function faultMetrics(meter: Meter): Counting {
     log_lost: (seen) => logLost.add('', seen.lines),
     worker_ended(seen) {
       if (seen.restartMs !== null) workerExits.add(seen.reason)
+    },
+  }
+}
+
+/** The alerts are those of the configuration. */
+function alertMetrics(meter: Meter): Counting {
+  const events = meter.counter(
+    'alert_events_total',
+    'Thresholds that were reached (raised), for which there was no room (full), and what became of them: delivered, an attempt that failed, given_up.',
+    ['alert', 'event'],
+  )
+  return {
+    alert_event: ({ alert, event }) => events.add(`${alert}\n${event}`),
+    alert_failed({ alert, isLast }) {
+      events.add(`${alert}\nfailed`)
+      if (isLast) events.add(`${alert}\ngiven_up`)
     },
   }
 }

@@ -141,6 +141,20 @@ const RUN_TIME = {
   adaptive_factor: (seen) => line('debug', 'adaptive factor', { factor: seen.factor }),
 } satisfies Partial<Lines>
 
+/** Of whom is notified. */
+const ALERTS = {
+  alert_event: (seen) =>
+    seen.event === 'full'
+      ? line('warn', 'too many events of an alert are pending: others wait to be noticed again', { alert: seen.alert })
+      : null,
+  alert_failed: (seen) =>
+    line(
+      seen.isLast ? 'error' : 'warn',
+      seen.isLast ? 'an event of an alert is given up' : 'an event of an alert could not be delivered',
+      { alert: seen.alert, event: seen.id, attempt: seen.attempt, detail: scrub(seen.error) },
+    ),
+} satisfies Partial<Lines>
+
 const none = (): null => null
 
 /** What happens with every request or batch. */
@@ -166,7 +180,15 @@ const LEFT_TO_THE_METRICS = {
   tunnel_ended: none,
 } satisfies Partial<Lines>
 
-const LINES: Lines = { ...CONFIGURATION, ...STORE, ...CREDENTIALS, ...PROCESS, ...RUN_TIME, ...LEFT_TO_THE_METRICS }
+const LINES: Lines = {
+  ...CONFIGURATION,
+  ...STORE,
+  ...CREDENTIALS,
+  ...PROCESS,
+  ...RUN_TIME,
+  ...ALERTS,
+  ...LEFT_TO_THE_METRICS,
+}
 
 const NOT_TAKEN = {
   config_rejected: 'configuration refused, the one before stays in force',

@@ -80,6 +80,11 @@ export function createLog(options: LogOptions = {}): Log {
   const oddCosts = createThrottle<Reported>(ODD_COSTS_MS, (latest, count) =>
     report(latest, logger, count > 1 ? { count } : {}),
   )
+  const alerts = createThrottle<Reported>(
+    ALERTS_MS,
+    (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
+    MOST_ALERTS,
+  )
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   const flushAtExit = (): void => sink.flushSync()
   process.on('exit', flushAtExit)
@@ -115,6 +120,12 @@ export function createLog(options: LogOptions = {}): Log {
         case 'cost_settled':
           if (lineOf(observation) !== null) oddCosts.add(`${observation.source} ${observation.route}`, observation)
           break
+        case 'alert_event':
+          if (lineOf(observation) !== null) alerts.add(`full ${observation.alert}`, observation)
+          break
+        case 'alert_failed':
+          alerts.add(`${observation.isLast} ${observation.alert}`, observation)
+          break
         case 'outage_charge':
           outage.count(observation.verdict)
           break
@@ -141,6 +152,7 @@ export function createLog(options: LogOptions = {}): Log {
       startsAhead.close()
       unknownPlans.close()
       oddCosts.close()
+      alerts.close()
       requestLines.close()
       await sink.close()
       process.off('exit', flushAtExit)
@@ -166,6 +178,10 @@ const MOST_UNKNOWN_PLANS = 20
 
 /** Each kind once an hour for each rule: a response that says no tokens comes with every request. */
 const ODD_COSTS_MS = 3_600_000
+
+/** Of each alert so often: a receiver that is down fails each event of it. */
+const ALERTS_MS = 60_000
+const MOST_ALERTS = 150
 
 interface RequestLines {
   write(done: RequestDone): void

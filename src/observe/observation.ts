@@ -200,6 +200,20 @@ export type Observation =
   | { readonly type: 'stopped' }
   | { readonly type: 'worker_started'; readonly worker: number; readonly pid: number }
   | WorkerEnded
+  /**
+   * What becomes of a threshold that was reached, by the name of its alert: it is to be delivered, it was, or there is no room for it
+   * among those that are pending.
+   */
+  | { readonly type: 'alert_event'; readonly alert: string; readonly event: 'raised' | 'delivered' | 'full' }
+  /** An attempt to deliver it failed. `isLast`: it is given up. */
+  | {
+      readonly type: 'alert_failed'
+      readonly alert: string
+      readonly id: string
+      readonly attempt: number
+      readonly error: string
+      readonly isLast: boolean
+    }
   | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
 
 /** A worker process is gone. */

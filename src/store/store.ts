@@ -1,3 +1,4 @@
+import type { AlertStore } from '../alerts/alert-store.ts'
 import type { AccessKeyStore } from '../control/access-key-record.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
@@ -11,7 +12,7 @@ import type { UsageLogStore } from '../usage/usage-log-store.ts'
 
 /**
  * Everything that outlives a process, in one place: counters and their history, known users, plans of users, failure history, series and refusals, access keys, run-time
- * changes.
+ * changes, events of alerts.
  */
 export interface Store
   extends QuotaStore,
@@ -24,7 +25,8 @@ export interface Store
     AccessKeyStore,
     ControlStore,
     GuardStore,
-    ReplicaStore {
+    ReplicaStore,
+    AlertStore {
   /** Resolves when the store can be used. @throws StoreError */
   ping(): Promise<void>
   close(): Promise<void>

@@ -296,6 +296,8 @@ routes:
   - { match: "POST /again", category: write, idempotency: { header: Idempotency-Key, for: 1h } }
   - { match: "GET /small", category: small, shadow: true }
   - { match: "GET /open", public: true }
+alerts:
+  - { name: near, scope: personal, category: read, window: 1h, at: [20%], webhook: { url: "http://127.0.0.1:1/", secret: whsec_${Buffer.alloc(32).toString('base64')} } }
 log: { requests: errors }
 `
 }

@@ -33,6 +33,11 @@ const OF: Readonly<Record<string, string>> = {
   olderAudit: 'KIND',
   stagedOverrides: 'NAME',
   guard: 'GUARD',
+  claim: 'PLACE',
+  alertDue: 'ALERT',
+  alertAll: 'ALERT',
+  alertDone: 'ALERT',
+  alertEvents: 'ALERT',
 }
 
 test('each key of Redis has a row', () => {

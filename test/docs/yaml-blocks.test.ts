@@ -13,7 +13,11 @@ const VALUES: Readonly<Record<string, string>> = {
   CHART_URL: URL,
   SYNC_URL: URL,
   TOLLGATE_STORE: 'sqlite:x.db',
+  HOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}`,
 }
+/** A value for each variable that a text names. */
+const environmentOf = (text: string): Record<string, string> =>
+  Object.fromEntries([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, VALUES[name] ?? 'x'.repeat(32)]))
 const LEAST = 'upstream: { url: http://127.0.0.1:9000 }\n'
 
 const blocks = DOCUMENTS.filter((document) => document !== 'helm/README.md').flatMap((document) =>
@@ -24,17 +28,13 @@ const blocks = DOCUMENTS.filter((document) => document !== 'helm/README.md').fla
 
 test.each(['config/demo.yaml', 'config/tollgate.yaml'])('%s has no warning', (file) => {
   const text = readFileSync(file, 'utf8')
-  const env = Object.fromEntries(
-    [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [name, VALUES[name ?? ''] ?? 'x'.repeat(32)]),
-  )
-  const loaded = parseConfig(text, file, env)
+  const loaded = parseConfig(text, file, environmentOf(text))
   expect(formatProblems([...(loaded.ok ? [] : loaded.problems), ...loaded.warnings])).toBe('')
 })
 
 test('documents have configurations', () => expect(blocks.length).toBeGreaterThan(2))
 
 test.each(blocks)('%s', (_where, text) => {
-  const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [name, 'x'.repeat(32)]))
-  const loaded = parseConfig(text, 'tollgate.yaml', env)
+  const loaded = parseConfig(text, 'tollgate.yaml', environmentOf(text))
   expect(formatProblems([...(loaded.ok ? [] : loaded.problems), ...loaded.warnings])).toBe('')
 })

@@ -26,6 +26,9 @@ const SCRIPTS = {
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
   readHistories: { lua: script('./read-histories.lua') },
   noteUsers: { lua: script('./known-users.lua') },
+  raiseAlerts: { lua: script('./alert-raise.lua') },
+  takeAlerts: { lua: script('./alert-take.lua') },
+  finishAlert: { lua: script('./alert-finish.lua'), numberOfKeys: 4 },
 }
 
 interface Scripts {
@@ -39,6 +42,9 @@ interface Scripts {
   ): Promise<number>
   noteUsers(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
   readHistoriesBuffer(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
+  raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
+  takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>
+  finishAlert(...keysAndArguments: string[]): Promise<number>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
 

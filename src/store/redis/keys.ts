@@ -65,6 +65,16 @@ export interface Keys {
   readonly replicas: string
   /** Instance -> the newest form of counters that it reads. */
   readonly forms: string
+  /** What was claimed of a run by an alert. @param place as `placeOf` of alerts/alert.ts */
+  claim(place: string): string
+  /** Pending events of an alert by when they are due. */
+  alertDue(name: string): string
+  /** All events of an alert by when they were raised. */
+  alertAll(name: string): string
+  /** Events of an alert that are not pending, by when that was. */
+  alertDone(name: string): string
+  /** Events of an alert, and their states. */
+  alertEvents(name: string): string
   /** There while `tollgate store copy` fills the store, and after one that did not end. */
   readonly copying: string
 }
@@ -103,6 +113,11 @@ export function createKeys(prefix: string): Keys {
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,
     forms: `${tag}:forms`,
+    claim: (place) => `${tag}:claim:${place}`,
+    alertDue: (name) => `${tag}:alert:due:${name}`,
+    alertAll: (name) => `${tag}:alert:all:${name}`,
+    alertDone: (name) => `${tag}:alert:done:${name}`,
+    alertEvents: (name) => `${tag}:alert:events:${name}`,
     copying: `${tag}:copying`,
   }
 }

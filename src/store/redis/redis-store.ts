@@ -5,6 +5,7 @@ import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
 import type { Store } from '../store.ts'
 import { redisAccessKeys } from './access-keys.ts'
+import { redisAlerts } from './alerts.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
 import { asksForNoPassword, type RedisAccess, type RedisClient } from './client.ts'
@@ -146,6 +147,7 @@ export function openRedisStore({
     ...redisKnownUsers(redis, keys),
     ...redisMemberships(redis, keys),
     ...redisGuard(redis, keys),
+    ...redisAlerts(redis, keys),
     ...redisReplicas(redis, keys, (form) => {
       mayBeShort = form >= NEWEST_FORM
     }),

@@ -144,6 +144,26 @@ const MIGRATIONS = [
      ends INTEGER NOT NULL        -- when it is forgotten
    ) WITHOUT ROWID;
    CREATE INDEX flushes_by_end ON flushes (ends);`,
+  `CREATE TABLE alert_claims (
+     place TEXT PRIMARY KEY,      -- an alert, and whose window
+     run INTEGER NOT NULL,        -- its start, milliseconds since the epoch
+     threshold REAL NOT NULL,
+     ends INTEGER NOT NULL        -- when it is forgotten
+   ) WITHOUT ROWID;
+   CREATE INDEX alert_claims_by_end ON alert_claims (ends);
+   CREATE TABLE alert_events (
+     id TEXT PRIMARY KEY,
+     alert TEXT NOT NULL,
+     happening TEXT NOT NULL,     -- JSON
+     state TEXT NOT NULL,
+     raised INTEGER NOT NULL,     -- milliseconds since the epoch
+     attempts INTEGER NOT NULL,
+     due INTEGER,                 -- of a pending event: when it is to be tried
+     done INTEGER,                -- when it was delivered or given up
+     error TEXT                   -- of the last attempt that failed
+   ) WITHOUT ROWID;
+   CREATE INDEX alert_events_due ON alert_events (alert, due) WHERE due IS NOT NULL;
+   CREATE INDEX alert_events_by_time ON alert_events (alert, raised);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -2,6 +2,7 @@ import type { Observer } from '../../observe/observation.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { Store } from '../store.ts'
 import { sqliteAccessKeys } from './access-keys.ts'
+import { sqliteAlerts } from './alerts.ts'
 import { sqliteControl } from './control.ts'
 import { sqliteCounters } from './counters.ts'
 import { attempt, openDatabase } from './database.ts'
@@ -51,6 +52,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteKnownUsers(database, clock),
     ...sqliteMemberships(database, clock),
     ...sqliteGuard(database),
+    ...sqliteAlerts(database, clock),
     ...sqliteReplicas(database, clock),
     ping: async () => {
       await attempt(() => database.prepare('SELECT 1').get())

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { KEEP_EVENTS_MS } from '../../alerts/alert-store.ts'
 
 const SWEEP_MS = 60_000
 const SWEEP_ROWS = 1000
@@ -6,7 +7,7 @@ const SWEEP_ROWS = 1000
 const SWEEP_SOON_MS = 50
 
 /**
- * Deletes counters and histories whose time is over, users and requests that are forgotten, and overrides that were replaced or never put in force.
+ * Deletes counters and histories whose time is over, users, requests and claims of alerts that are forgotten, and overrides that were replaced or never put in force.
  * It deletes a few rows at a time, and goes on soon if there are more.
  * @returns stops it
  */
@@ -39,6 +40,13 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
     ),
     database.prepare(
       `DELETE FROM flushes WHERE instance IN (SELECT instance FROM flushes WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare(
+      `DELETE FROM alert_claims WHERE place IN (SELECT place FROM alert_claims WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare(
+      `DELETE FROM alert_events WHERE id IN
+         (SELECT id FROM alert_events WHERE raised <= ? - ${KEEP_EVENTS_MS} LIMIT ${SWEEP_ROWS})`,
     ),
   ]
   let timer = setTimeout(sweep, SWEEP_MS).unref()

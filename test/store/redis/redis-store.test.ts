@@ -6,6 +6,7 @@ import { connect } from '../../../src/store/redis/client.ts'
 import { redisControl } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
+import { alertStoreSuite } from '../../alerts/alert-store.suite.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
@@ -41,6 +42,18 @@ describe('the Redis store', () => {
     knownUserStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a store of plans of users', () =>
     membershipStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
+  describe('as a store of alerts', () =>
+    alertStoreSuite(async () => {
+      const one = await open()
+      const two = await open(one.prefix)
+      return {
+        store: one.store,
+        other: two.store,
+        now: Date.now,
+        pass: (ms) => makeEventsOlder(redis.url, one.prefix, ms),
+        close: async () => void (await Promise.all([one.close(), two.close()])),
+      }
+    }))
   describe('as a control store', () => {
     async function openTwo() {
       const one = await open()
@@ -92,6 +105,15 @@ async function makeOlder(url: string, beats: string, ms: number): Promise<void> 
   await asking(url, async (redis) => {
     for (const [instance, at] of Object.entries(await redis.hgetall(beats))) {
       await redis.hset(beats, instance, Number(at) - ms)
+    }
+  })
+}
+
+async function makeEventsOlder(url: string, prefix: string, ms: number): Promise<void> {
+  await asking(url, async (redis) => {
+    for (const key of await redis.keys(`{${prefix}}:alert:*`)) {
+      if ((await redis.type(key)) !== 'zset') continue
+      for (const id of await redis.zrange(key, '0', '-1')) await redis.zincrby(key, -ms, id)
     }
   })
 }

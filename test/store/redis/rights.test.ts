@@ -9,6 +9,7 @@ import type { Observation, Observer } from '../../../src/observe/observation.ts'
 import type { UsageSnapshot } from '../../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { eventOf, reachedBy } from '../../alerts/happenings.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
 import { startRedis } from '../../setup/redis.ts'
 import { entry, episode } from '../../usage/usage-log.suite.ts'
@@ -57,6 +58,10 @@ it('the rights that docs/operating.md names suffice for everything, and another 
     await store.addUsage({ instance: 'i', sequence: 1, series: [entry({ by: 'route', start })], episodes })
     expect((await store.readSeries({ by: 'route', from: start, to: start + 1 })).rows).toHaveLength(1)
     expect((await store.readRefusals({}, { cursor: null, limit: 5 })).episodes).toHaveLength(1)
+    const near = [{ alert: 'near', most: 1 }]
+    expect(await store.raiseAlerts([eventOf(reachedBy('alice'))])).toEqual(['stored'])
+    for (const event of await store.takeAlerts(near, 1000)) await store.finishAlert(event, { state: 'delivered' })
+    expect(await store.readAlerts(['near'], 1)).toMatchObject([{ pending: 0, events: [{ attempts: 1 }] }])
     const { record } = mintToken({ user: 'alice', name: 'n', expiresAt: null }, 1)
     await store.insertToken(record)
     await store.findTokens([record.id])

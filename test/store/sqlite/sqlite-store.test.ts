@@ -7,6 +7,7 @@ import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
 import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { alertStoreSuite } from '../../alerts/alert-store.suite.ts'
 import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
@@ -71,6 +72,23 @@ describe('the embedded store', () => {
       expect(version()).not.toEqual(before)
       reader.close()
       await close()
+    })
+  })
+  describe('as a store of alerts', () => {
+    alertStoreSuite(async () => {
+      let now = Date.UTC(2026, 7, 6, 15)
+      const file = newFile()
+      const store = openSqliteStore({ file, clock: () => now })
+      const other = openSqliteStore({ file, clock: () => now })
+      return {
+        store,
+        other,
+        now: () => now,
+        pass: async (ms) => {
+          now += ms
+        },
+        close: async () => void (await Promise.all([store.close(), other.close()])),
+      }
     })
   })
   describe('as a failure store', () => {

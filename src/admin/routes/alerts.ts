@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { AlertRecord, AlertStore } from '../../alerts/alert-store.ts'
+import type { AlertsResponse } from '../api.ts'
+import { limit, readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+import type { Setup } from '../state.ts'
+
+const Page = z.strictObject({
+  alert: z.string().max(64).optional().meta({ description: 'Only of the alert with this name' }),
+  limit: limit(200, 50),
+})
+
+/** The route of alerts: what is notified of, and what became of it. Nothing of a receiver that may be a secret. */
+export function alertRoutes(store: Pick<AlertStore, 'readAlerts'>, setup: () => Setup): Route[] {
+  async function show({ query }: Call): Promise<AdminResponse> {
+    const fields = readFields(Page, query)
+    if ('problems' in fields) return badFields(fields.problems)
+    const { alert, limit: most } = fields.data
+    const configured = setup().alerts.filter(({ name }) => alert === undefined || name === alert)
+    const names = configured.map(({ name }) => name)
+    const read = await store.readAlerts(names, most)
+    const newest = read.flatMap(({ events }) => events).sort((a, b) => b.raisedAt - a.raisedAt)
+    const response: AlertsResponse = {
+      alerts: configured.map((one, i) => ({ ...one, at: [...one.at], pending: read[i]?.pending ?? 0 })),
+      events: newest.slice(0, most).map(eventOf),
+    }
+    return ok(response)
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/api/alerts',
+      guard: 'read',
+      doc: {
+        summary: 'The alerts of the configuration, and the newest events with what became of them',
+        query: Page,
+        responses: { 200: schemas.alerts },
+      },
+      handle: show,
+    },
+  ]
+}
+
+function eventOf(record: AlertRecord): AlertsResponse['events'][number] {
+  const { id, happening, state, attempts, dueAt, doneAt, lastError } = record
+  const { alert, threshold, at, startedAt, endsAt } = happening
+  const what =
+    happening.scope === 'failures'
+      ? { subject: null, category: null, window: null, used: happening.failed, limit: happening.requests }
+      : {
+          subject: happening.subject,
+          category: happening.category,
+          window: happening.window,
+          used: happening.used,
+          limit: happening.limit,
+        }
+  return {
+    ...{ id, alert, scope: happening.scope, ...what, threshold },
+    ...{ at: iso(at), startedAt: iso(startedAt), endsAt: iso(endsAt), state, attempts },
+    nextAttemptAt: isoOrNull(dueAt),
+    doneAt: isoOrNull(doneAt),
+    lastError,
+  }
+}
+
+function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms)
+}

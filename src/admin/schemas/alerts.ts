@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { count, name, share, time } from './values.ts'
+
+/** What is notified of, and what became of it. */
+
+const scope = z.enum(['personal', 'organisation', 'global', 'failures'])
+
+const alert = z.strictObject({
+  name: z.string(),
+  scope,
+  category: z.string().nullable(),
+  window: z.string().nullable(),
+  minRequests: z.int().nullable(),
+  at: z.array(share),
+  receiver: z.string(),
+  pending: count,
+})
+
+const event = z.strictObject({
+  id: z.string(),
+  alert: z.string(),
+  scope,
+  subject: z.string().nullable(),
+  category: z.string().nullable(),
+  window: z.string().nullable(),
+  threshold: share,
+  used: count,
+  limit: count,
+  at: time,
+  startedAt: time,
+  endsAt: time,
+  state: z.enum(['pending', 'delivered', 'given_up']),
+  attempts: count,
+  nextAttemptAt: time.nullable(),
+  doneAt: time.nullable(),
+  lastError: z.string().nullable(),
+})
+
+export const alerts = name(
+  z.strictObject({ alerts: z.array(alert), events: z.array(event) }),
+  'Alerts',
+  'The alerts of the configuration, each with scheme, host and port of its receiver and how many events are pending; and the newest events. Of failures `used` is how many requests failed, and `limit` how many there were. `subject` is the user or the organisation.',
+)

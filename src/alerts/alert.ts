@@ -1,0 +1,86 @@
+import type { ScopeName } from '../quota/charge.ts'
+
+/** What operators want to know of before somebody complains: a window that fills up, and an upstream that fails. */
+
+/** A share of the limit of a window. */
+export interface WindowAlert {
+  /** Unique among all alerts. */
+  readonly name: string
+  /** `personal`: of each user by itself; `organisation`: of each organisation; `global`: of all together. */
+  readonly scope: ScopeName
+  readonly category: string
+  /** Name of the window. */
+  readonly window: string
+  /** The thresholds: shares of the limit, above 0 up to 1, each once, rising. */
+  readonly at: readonly number[]
+}
+
+/** A share of failures (status 0 and 5xx) among the forwarded requests of a half hour. */
+export interface FailureAlert {
+  readonly name: string
+  readonly scope: 'failures'
+  /** Shares of the requests, as above. */
+  readonly at: readonly number[]
+  /** A half hour with fewer requests says nothing. At least 1. */
+  readonly minRequests: number
+}
+
+export type Alert = WindowAlert | FailureAlert
+
+/** Times in milliseconds since the epoch, on the store's clock. */
+interface Reached {
+  /** Name of the alert. */
+  readonly alert: string
+  /** The highest threshold that was reached. */
+  readonly threshold: number
+  /** When that was noticed. */
+  readonly at: number
+  /** The run of the window, or the half hour. */
+  readonly startedAt: number
+  readonly endsAt: number
+}
+
+export interface WindowReached extends Reached {
+  readonly scope: ScopeName
+  /** The user or the organisation; `null` in the global scope. */
+  readonly subject: string | null
+  readonly category: string
+  readonly window: string
+  readonly used: number
+  readonly limit: number
+}
+
+export interface FailuresReached extends Reached {
+  readonly scope: 'failures'
+  readonly requests: number
+  readonly failed: number
+}
+
+/** A threshold that was reached: what receivers are notified of. Plain JSON. */
+export type Happening = WindowReached | FailuresReached
+
+/** What makes a happening the only one of its kind. Of one place and run a higher threshold comes once more, a lower one does not. */
+export interface Claim {
+  /** The alert and whose window it is. */
+  readonly place: string
+  /** Start of the run: a later one begins anew. */
+  readonly run: number
+  readonly threshold: number
+  readonly endsAt: number
+}
+
+export interface Noticed {
+  readonly claim: Claim
+  readonly happening: Happening
+}
+
+/** The subject comes last, as it may hold any characters; names hold no colon. */
+export function placeOf(alert: Alert, seconds: number, subject: string): string {
+  if (alert.scope === 'failures') return `${alert.name}:failures`
+  return `${alert.name}:${alert.scope}:${alert.category}:${seconds}:${subject}`
+}
+
+/** The least whole number that is a share of an amount. No rounding of the product makes it one more: 80% of 120 is 96. */
+export function leastOf(share: number, amount: number): number {
+  return Math.ceil(Number((share * amount).toPrecision(14)))
+}

@@ -1,0 +1,141 @@
+import { type Cache, createCache } from '../lib/second-chance-cache.ts'
+import { type Charge, type Decision, EVERYBODY, type Limits, type ScopeName } from '../quota/charge.ts'
+import { beginOf, type Limit, resetAt, type Usage } from '../quota/window.ts'
+import { leastOf, type Noticed, placeOf, type WindowAlert } from './alert.ts'
+
+/**
+ * Notices that a window has reached a threshold, from the usage that the reply to each charge brings anyway. Nobody is asked for
+ * it. Without a threshold that is reached it costs a comparison for each alert of the category.
+ */
+export interface Watch {
+  /** @param isVerified whether it is known who the user is; nobody is notified of the personal windows of others */
+  note(charge: Charge, decision: Decision, isVerified: boolean): void
+}
+
+export interface WatchOptions {
+  readonly alerts: readonly WindowAlert[]
+  /** Takes what was noticed. @param onFull to be called if there is no room for it: it is noticed again later */
+  readonly raise: (noticed: Noticed, onFull: () => void) => void
+}
+
+/** Users or organisations of each alert of which is remembered that they have reached a threshold. About 200 bytes each. */
+const MOST_SEEN = 20_000
+/** So long, in milliseconds, an alert notices nothing after one for which there was no room. */
+const FULL_MS = 30_000
+
+/** An alert, and what it has noticed. */
+interface Watched {
+  readonly alert: WindowAlert
+  /** By user or organisation. */
+  readonly seen: Cache<Seen>
+  /** By the store's clock. */
+  fullUntil: number
+}
+
+/** The highest threshold of a run that was reached, by its position. */
+interface Seen {
+  readonly run: number
+  readonly step: number
+}
+
+/** An alert where it meets the limits of a charge. */
+interface Meeting {
+  readonly watched: Watched
+  /** Position among the limits of the scope. */
+  readonly position: number
+  readonly limit: Limit
+  /** What the limit is for known users. */
+  readonly full: number
+  /** The least used tokens of each threshold. */
+  readonly least: readonly number[]
+}
+
+const NOTHING: readonly Meeting[] = []
+
+export function createWatch({ alerts, raise }: WatchOptions): Watch {
+  const watched = alerts.map((alert): Watched => ({ alert, seen: createCache(MOST_SEEN), fullUntil: 0 }))
+  const byCategory = new Map(
+    [...Map.groupBy(watched, ({ alert }) => alert.category)].map(([category, all]) => [
+      category,
+      { all, known: new WeakMap<Limits, readonly Meeting[]>() },
+    ]),
+  )
+
+  /** Limits are made once for each change of settings. */
+  function meetingsOf({ category, limits }: Charge): readonly Meeting[] {
+    const ofCategory = byCategory.get(category)
+    if (ofCategory === undefined) return NOTHING
+    let meetings = ofCategory.known.get(limits)
+    if (meetings === undefined) {
+      meetings = ofCategory.all.flatMap((each) => meetingOf(each, limits))
+      ofCategory.known.set(limits, meetings)
+    }
+    return meetings
+  }
+
+  function reached(meeting: Meeting, step: number, usage: Usage, charge: Charge, at: number): void {
+    const { watched, limit, full } = meeting
+    const { alert, seen } = watched
+    const subject = subjectOf(alert.scope, charge)
+    const before = seen.get(subject, at)
+    if (before !== undefined && before.run === usage.startedAt && before.step >= step) return
+    if (at < watched.fullUntil) return
+    const endsAt = resetAt(usage, limit.window)
+    seen.set(subject, { run: usage.startedAt, step }, endsAt, at)
+    const { name, scope, category, window } = alert
+    const threshold = alert.at[step] as number
+    const startedAt = beginOf(limit.window, usage.startedAt)
+    const whose = scope === 'global' ? null : subject
+    raise(
+      {
+        claim: { place: placeOf(alert, limit.window.seconds, subject), run: usage.startedAt, threshold, endsAt },
+        happening: {
+          ...{ alert: name, scope, subject: whose, category, window },
+          ...{ threshold, used: usage.used, limit: full, at, startedAt, endsAt },
+        },
+      },
+      () => {
+        watched.fullUntil = at + FULL_MS
+        if (seen.get(subject, at)?.step === step) seen.set(subject, before ?? NEVER, endsAt, at)
+      },
+    )
+  }
+
+  return {
+    note(charge, decision, isVerified) {
+      // What was decided without the store is of one process alone.
+      if (decision.limits !== undefined) return
+      for (const meeting of meetingsOf(charge)) {
+        const { scope } = meeting.watched.alert
+        const usage = decision[scope]?.[meeting.position]
+        if (usage === undefined || usage.used === 0) continue
+        const level = levelOf(meeting, usage, charge, decision)
+        if (level < (meeting.least[0] as number) || (scope === 'personal' && !isVerified)) continue
+        const step = meeting.least.findLastIndex((least) => level >= least)
+        reached(meeting, step, usage, charge, decision.at)
+      }
+    },
+  }
+}
+
+const NEVER: Seen = Object.freeze({ run: 0, step: -1 })
+
+/** No more than one: an alert has one window. */
+function meetingOf(watched: Watched, limits: Limits): Meeting[] {
+  const { scope, window, at } = watched.alert
+  const position = limits[scope]?.findIndex((limit) => limit.window.name === window) ?? -1
+  const limit = limits[scope]?.[position]
+  if (limit === undefined) return []
+  const full = limit.limit + (limit.kept ?? 0)
+  return [{ watched, position, limit, full, least: at.map((share) => leastOf(share, full)) }]
+}
+
+/** A window that refuses has no room: that is all of its limit, whatever is left. */
+function levelOf({ full }: Meeting, { used }: Usage, { cost }: Charge, { accepted }: Decision): number {
+  return accepted || used + cost <= full ? used : Math.max(used, full)
+}
+
+function subjectOf(scope: ScopeName, { user, organisation }: Charge): string {
+  if (scope === 'personal') return user
+  return scope === 'organisation' ? (organisation ?? '') : EVERYBODY
+}

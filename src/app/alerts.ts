@@ -1,0 +1,72 @@
+import type { Alert, FailureAlert, WindowAlert } from '../alerts/alert.ts'
+import { type Courier, createCourier } from '../alerts/courier.ts'
+import { createFailureWatch, type FailureWatch } from '../alerts/failure-watch.ts'
+import { createRaiser } from '../alerts/raiser.ts'
+import { createWatch, type Watch } from '../alerts/watch.ts'
+import type { AlertConfig } from '../config/config.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Store } from '../store/store.ts'
+
+/** Notices, keeps and delivers what the alerts of the configuration in force are about. */
+export interface Alerts extends Watch {
+  readonly noteFailures: FailureWatch['note']
+  /** Other alerts are in force from now on. What is pending of those with the same names goes to their receivers. */
+  configure(alerts: readonly AlertConfig[]): void
+  start(): void
+  /** Never rejects. @param graceMs how long the store may take */
+  close(graceMs: number): Promise<void>
+}
+
+export interface AlertsOptions {
+  readonly store: Pick<Store, 'raiseAlerts' | 'takeAlerts' | 'finishAlert'>
+  readonly observe: Observer
+  readonly alerts: readonly AlertConfig[]
+}
+
+export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts {
+  let receivers: ReadonlyMap<string, AlertConfig['webhook']> = new Map()
+  let watch: Watch | null = null
+  let failureWatch: FailureWatch | null = null
+  const raiser = createRaiser({ store, observe, onStored: () => courier.wake() })
+  const courier: Courier = createCourier({
+    store,
+    alerts: () => [...receivers.keys()],
+    deliver: async (event, signal) => {
+      const receiver = receivers.get(event.alert)
+      // A reload has taken it away meanwhile.
+      if (receiver === undefined) return { kind: 'failed', error: 'the alert is not configured any more' }
+      // Most gateways notify nobody.
+      const { deliver } = await import('../webhook/webhook.ts')
+      return deliver(receiver, event, signal)
+    },
+    observe,
+  })
+
+  function configure(next: readonly AlertConfig[]): void {
+    const all = next.map(alertOf)
+    const ofWindows = all.filter((alert): alert is WindowAlert => alert.scope !== 'failures')
+    const ofFailures = all.filter((alert): alert is FailureAlert => alert.scope === 'failures')
+    receivers = new Map(next.map(({ name, webhook }) => [name, webhook]))
+    watch = ofWindows.length === 0 ? null : createWatch({ alerts: ofWindows, raise: raiser.raise })
+    failureWatch = ofFailures.length === 0 ? null : createFailureWatch(ofFailures, raiser.raise)
+    courier.wake()
+  }
+
+  configure(alerts)
+  return {
+    note: (charge, decision, isVerified) => watch?.note(charge, decision, isVerified),
+    noteFailures: (buckets, at) => failureWatch?.note(buckets, at),
+    configure,
+    start: courier.start,
+    async close(graceMs) {
+      await raiser.close()
+      await courier.close(graceMs)
+    },
+  }
+}
+
+/** The configuration was checked: a window has its category and its name. */
+function alertOf({ name, scope, category, window, minRequests, at }: AlertConfig): Alert {
+  if (scope === 'failures') return { name, scope, at, minRequests }
+  return { name, scope, category: category ?? '', window: window ?? '', at }
+}

@@ -1,0 +1,75 @@
+import { isLoopback } from '../addresses.ts'
+import type { ParsedAlert, Salvage } from '../partial.ts'
+import { type Finding, type Path, quote } from '../problems.ts'
+import { windowsOf } from '../window-lengths.ts'
+import { unknownName } from './quota.ts'
+
+/** Alerts name windows that there are, and each other apart. */
+export function checkAlerts({ alerts, quota, names }: Salvage): Finding[] {
+  const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
+  const categories = quota.baselines === undefined ? names.categories : [...quota.baselines.personal.keys()]
+  return alerts.flatMap((alert, i) => {
+    const path = ['alerts', i]
+    return [
+      ...checkName(alert, alerts.slice(0, i), path),
+      ...checkThresholds(alert, path),
+      ...checkPlace(alert, path),
+      ...(alert.category === undefined || categories === null
+        ? []
+        : unknownName(alert.category, categories, path, 'category')),
+      ...(alert.window === undefined || windows === null ? [] : unknownName(alert.window, windows, path, 'window')),
+      ...checkScope(alert, quota, path),
+      ...checkUrl(alert, path),
+    ]
+  })
+}
+
+function checkName({ name }: ParsedAlert, before: readonly ParsedAlert[], path: Path): Finding[] {
+  if (name === undefined || before.every((other) => other.name !== name)) return []
+  return [{ path: [...path, 'name'], message: `${quote(name)} is the name of an alert above: choose another` }]
+}
+
+function checkThresholds({ at = [] }: ParsedAlert, path: Path): Finding[] {
+  const twice = at.findIndex((share, i) => at.indexOf(share) < i)
+  return twice < 0 ? [] : [{ path: [...path, 'at', twice], message: 'is there twice: remove one' }]
+}
+
+/** A window has a category and a name; the failures of all requests have neither. */
+function checkPlace(alert: ParsedAlert, path: Path): Finding[] {
+  const { scope } = alert
+  if (scope === undefined) return []
+  if (scope === 'failures') {
+    const keys = (['category', 'window'] as const).filter((key) => alert[key] !== undefined)
+    return keys.map((key) => ({ path: [...path, key], message: 'is not for scope failures: remove it' }))
+  }
+  const missing = (['category', 'window'] as const).filter((key) => key in alert && alert[key] === undefined)
+  const findings: Finding[] = missing.map((key) => ({
+    path: [...path, key],
+    message: `is missing: write the ${key === 'category' ? 'category' : 'name'} of the window`,
+  }))
+  if (alert.min_requests === undefined) return findings
+  return [...findings, { path: [...path, 'min_requests'], message: 'is for scope failures only: remove it' }]
+}
+
+/** Windows of which nobody will ever be notified. */
+function checkScope({ scope, category, window }: ParsedAlert, quota: Salvage['quota'], path: Path): Finding[] {
+  if (scope === 'global' && quota.global?.enabled === false) {
+    const message = 'is never reached while quota.global.enabled is false: switch the global limits on, or remove it'
+    return [{ path: [...path, 'scope'], severity: 'warning', message }]
+  }
+  if (scope !== 'organisation' || !('plans' in quota) || category === undefined || window === undefined) return []
+  const plans = [...(quota.plans?.values() ?? [])]
+  if (plans.some(({ organisation }) => organisation.get(category)?.has(window))) return []
+  const message = `is never reached, since no plan limits window ${window} of category ${category} of organisations: add it to quota.plans, or remove the alert`
+  return [{ path: [...path, 'scope'], severity: 'warning', message }]
+}
+
+/** What is sent names users. Its signature keeps others from making it up, not from reading it. */
+function checkUrl({ webhook }: ParsedAlert, path: Path): Finding[] {
+  const url = webhook?.url
+  if (url === undefined) return []
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''))) return []
+  const message = 'is http, so anyone on the way can read who has used how much: write https'
+  return [{ path: [...path, 'webhook', 'url'], severity: 'warning', message }]
+}

@@ -1,0 +1,43 @@
+--[[
+  Claims happenings and keeps them as events (alerts/alert-store.ts).
+
+  KEYS     for each: the claim, and of its alert the zset of pending events by when they are due, the zset of all events by
+           when they were raised, and the hash of events
+  ARGV[1]  most pending events of an alert
+  ARGV[2]  how long a claim outlives its run, in milliseconds
+  ARGV[3]  how long the events are kept when nobody asks for them, in milliseconds
+  ARGV[4]  for each: start of the run, threshold, end of the run, id of the event, and the happening as JSON; from here on
+  Output   for each '1' (stored), '0' (claimed before, or by a later run) or '2' (no room)
+]]
+local most, margin, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- What was claimed of a place: the start of a run, and the threshold. A run of the future began while the clock was ahead.
+local function is_claimed(key, run, threshold)
+  local known, reached = string.match(redis.call('GET', key) or '', '^(%d+) (%S+)$')
+  if not known then return false end
+  known, run = tonumber(known), tonumber(run)
+  return (known > run and known <= now) or (known == run and tonumber(reached) >= tonumber(threshold))
+end
+
+local letters = {}
+for i = 1, #KEYS / 4 do
+  local claim, due, all, events = unpack(KEYS, 4 * i - 3, 4 * i)
+  local run, threshold, ends, id, happening = unpack(ARGV, 5 * i - 1, 5 * i + 3)
+  if is_claimed(claim, run, threshold) then
+    letters[i] = '0'
+  elseif redis.call('ZCARD', due) >= most then
+    letters[i] = '2'
+  else
+    local left = math.max(tonumber(ends) - now, 0) + margin
+    redis.call('SET', claim, run .. ' ' .. threshold, 'PX', string.format('%.0f', left))
+    redis.call('HSET', events, 'h:' .. id, happening, 's:' .. id,
+      cjson.encode({ state = 'pending', raised = now, attempts = 0 }))
+    redis.call('ZADD', due, string.format('%.0f', now), id)
+    redis.call('ZADD', all, string.format('%.0f', now), id)
+    for _, key in ipairs({ due, all, events }) do redis.call('PEXPIRE', key, keep) end
+    letters[i] = '1'
+  end
+end
+return table.concat(letters)

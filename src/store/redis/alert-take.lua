@@ -1,0 +1,30 @@
+--[[
+  Takes events that are due, and lets them be due again at the end of a lease.
+
+  KEYS     for each alert: the zset of pending events by when they are due, and the hash of events
+  ARGV[1]  the lease in milliseconds
+  ARGV[2]  for each alert the most events; from here on
+  Output   the time in milliseconds, and for each event the number of its alert, its id, the happening, and its state, as JSON
+]]
+local lease = tonumber(ARGV[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local taken = { string.format('%.0f', now) }
+
+for i = 1, #KEYS / 2 do
+  local due, events = KEYS[2 * i - 1], KEYS[2 * i]
+  for _, id in ipairs(redis.call('ZRANGE', due, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, ARGV[i + 1])) do
+    local happening, state = unpack(redis.call('HMGET', events, 'h:' .. id, 's:' .. id))
+    if happening and state then
+      local known = cjson.decode(state)
+      known.attempts = known.attempts + 1
+      state = cjson.encode(known)
+      redis.call('HSET', events, 's:' .. id, state)
+      redis.call('ZADD', due, string.format('%.0f', now + lease), id)
+      for _, text in ipairs({ tostring(i), id, happening, state }) do taken[#taken + 1] = text end
+    else
+      redis.call('ZREM', due, id)
+    end
+  end
+end
+return taken

@@ -1,0 +1,126 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Happening } from '../../alerts/alert.ts'
+import {
+  type AlertEvents,
+  type AlertRecord,
+  type AlertStore,
+  CLAIM_MARGIN_MS,
+  MOST_DONE,
+  MOST_PENDING,
+  type NewEvent,
+  type Outcome,
+  type Raised,
+  type TakenEvent,
+  type Wanted,
+} from '../../alerts/alert-store.ts'
+import { attempt, transactions } from './database.ts'
+
+export function sqliteAlerts(database: DatabaseSync, clock: () => number): AlertStore {
+  const { writing, reading } = transactions(database)
+  const sql = prepare(database)
+
+  function pendingOf(alert: string): number {
+    return (sql.pending.get(alert) as { pending: number }).pending
+  }
+
+  function raiseOne({ id, claim, happening }: NewEvent, now: number): Raised {
+    const { place, run, threshold, endsAt } = claim
+    const known = sql.claim.get(place, now) as { run: number; threshold: number } | undefined
+    // A run of the future began while the clock was ahead.
+    const isLater = known !== undefined && known.run > run && known.run <= now
+    if (isLater || (known?.run === run && known.threshold >= threshold)) return 'known'
+    if (pendingOf(happening.alert) >= MOST_PENDING) return 'full'
+    sql.setClaim.run(place, run, threshold, Math.max(endsAt, now) + CLAIM_MARGIN_MS)
+    sql.add.run(id, happening.alert, JSON.stringify(happening), now, now)
+    return 'stored'
+  }
+
+  function raiseNow(events: readonly NewEvent[]): Raised[] {
+    const now = clock()
+    return events.map((event) => raiseOne(event, now))
+  }
+
+  function takeNow(wanted: readonly Wanted[], leaseMs: number): TakenEvent[] {
+    const now = clock()
+    return wanted.flatMap(({ alert, most }) =>
+      (sql.due.all(alert, now, most) as unknown as Row[]).map(({ id, happening, attempts, raised }) => {
+        sql.lease.run(now + leaseMs, id)
+        return { id, alert, happening: read(happening), attempt: attempts + 1, raisedAt: raised, takenAt: now }
+      }),
+    )
+  }
+
+  function finishNow({ id, alert, attempt }: Pick<TakenEvent, 'id' | 'alert' | 'attempt'>, outcome: Outcome): void {
+    const now = clock()
+    const error = outcome.state === 'delivered' ? null : outcome.error
+    const isPending = outcome.state === 'pending'
+    sql.finish.run(outcome.state, isPending ? now + outcome.inMs : null, isPending ? null : now, error, id, attempt)
+    if (!isPending) sql.forgetDone.run(alert, MOST_DONE)
+  }
+
+  function readOne(alert: string, most: number): AlertEvents {
+    const events = (sql.list.all(alert, most) as unknown as Row[]).map(recordOf)
+    return { alert, pending: pendingOf(alert), events }
+  }
+
+  return {
+    raiseAlerts: (events) => attempt(() => writing(() => raiseNow(events))),
+    async takeAlerts(wanted, leaseMs) {
+      // Mostly nothing is due, and to know that nobody has to be kept from writing.
+      const isDue = await attempt(() => wanted.some(({ alert }) => sql.due.get(alert, clock(), 1) !== undefined))
+      return isDue ? attempt(() => writing(() => takeNow(wanted, leaseMs))) : []
+    },
+    finishAlert: (event, outcome) => attempt(() => writing(() => finishNow(event, outcome))),
+    readAlerts: (alerts, most) => attempt(() => reading(() => alerts.map((alert) => readOne(alert, most)))),
+  }
+}
+
+interface Row {
+  readonly id: string
+  readonly happening: string
+  readonly state: AlertRecord['state']
+  readonly raised: number
+  readonly attempts: number
+  readonly due: number | null
+  readonly done: number | null
+  readonly error: string | null
+}
+
+function prepare(database: DatabaseSync) {
+  return {
+    claim: database.prepare('SELECT run, threshold FROM alert_claims WHERE place = ? AND ends > ?'),
+    setClaim: database.prepare('INSERT OR REPLACE INTO alert_claims (place, run, threshold, ends) VALUES (?, ?, ?, ?)'),
+    pending: database.prepare('SELECT count(*) AS pending FROM alert_events WHERE alert = ? AND due IS NOT NULL'),
+    add: database.prepare(
+      `INSERT INTO alert_events (id, alert, happening, state, raised, attempts, due) VALUES (?, ?, ?, 'pending', ?, 0, ?)`,
+    ),
+    due: database.prepare('SELECT * FROM alert_events WHERE alert = ? AND due <= ? ORDER BY due LIMIT ?'),
+    lease: database.prepare('UPDATE alert_events SET attempts = attempts + 1, due = ? WHERE id = ?'),
+    finish: database.prepare(
+      `UPDATE alert_events SET state = ?, due = ?, done = ?, error = coalesce(?, error)
+       WHERE id = ? AND attempts = ? AND state = 'pending'`,
+    ),
+    forgetDone: database.prepare(
+      `DELETE FROM alert_events WHERE id IN
+         (SELECT id FROM alert_events WHERE alert = ? AND due IS NULL ORDER BY done DESC LIMIT -1 OFFSET ?)`,
+    ),
+    list: database.prepare('SELECT * FROM alert_events WHERE alert = ? ORDER BY raised DESC LIMIT ?'),
+  }
+}
+
+function read(text: string): Happening {
+  return JSON.parse(text) as Happening
+}
+
+function recordOf({ id, happening, state, raised, attempts, due, done, error }: Row): AlertRecord {
+  return {
+    id,
+    happening: read(happening),
+    state,
+    raisedAt: raised,
+    attempts,
+    dueAt: due,
+    doneAt: done,
+    lastError: error,
+  }
+}

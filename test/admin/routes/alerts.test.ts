@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventOf, reachedBy } from '../../alerts/happenings.ts'
+import { NOW, type Running, startAdmin, YAML } from '../running.ts'
+
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+const ALERTS = `
+alerts:
+  - { name: near, scope: personal, category: read, window: 1h, at: [100%, 80%], webhook: { url: "https://hooks.example.org:8443/T0/hidden?key=hidden", secret: "${SECRET}" } }
+  - { name: broken, scope: failures, at: [20%], min_requests: 50, webhook: { url: "https://hooks.example.org/hidden", secret: "${SECRET}" } }
+`
+
+let running: Running
+beforeEach(async () => {
+  running = await startAdmin({ yaml: YAML + ALERTS })
+})
+afterEach(() => running.stop())
+
+test('the alerts of the configuration are shown with what is pending, and nothing secret of their receivers', async () => {
+  await running.store.raiseAlerts([eventOf(reachedBy('alice', { startedAt: NOW }))])
+  const { json, text } = await running.call('GET', '/api/alerts')
+  expect(json.alerts).toEqual([
+    {
+      name: 'near',
+      scope: 'personal',
+      category: 'read',
+      window: '1h',
+      minRequests: null,
+      at: [0.8, 1],
+      receiver: 'https://hooks.example.org:8443',
+      pending: 1,
+    },
+    {
+      name: 'broken',
+      scope: 'failures',
+      category: null,
+      window: null,
+      minRequests: 50,
+      at: [0.2],
+      receiver: 'https://hooks.example.org',
+      pending: 0,
+    },
+  ])
+  expect(text).not.toMatch(/hidden|whsec/)
+})
+
+test('the newest events are shown with what became of them, of one alert or of all', async () => {
+  const failures = { requests: 200, failed: 50, scope: 'failures', subject: undefined } as never
+  await running.store.raiseAlerts([
+    eventOf(reachedBy('alice', { startedAt: NOW })),
+    eventOf(reachedBy('all', { alert: 'broken', startedAt: NOW, ...(failures as object) })),
+  ])
+  const [taken] = await running.store.takeAlerts([{ alert: 'near', most: 1 }], 60_000)
+  if (taken === undefined) throw new Error('nothing taken')
+  await running.store.finishAlert(taken, { state: 'pending', inMs: 5000, error: 'status 500' })
+  const { json } = await running.call('GET', '/api/alerts?alert=near')
+  expect(json.alerts).toHaveLength(1)
+  expect(json.events).toEqual([
+    {
+      id: taken.id,
+      alert: 'near',
+      scope: 'personal',
+      subject: 'alice',
+      category: 'read',
+      window: '1h',
+      threshold: 0.8,
+      used: 96,
+      limit: 120,
+      at: '2026-11-20T10:10:01.000Z',
+      startedAt: '2026-11-20T10:10:00.000Z',
+      endsAt: '2026-11-20T11:10:00.000Z',
+      state: 'pending',
+      attempts: 1,
+      nextAttemptAt: '2026-11-20T10:10:05.000Z',
+      doneAt: null,
+      lastError: 'status 500',
+    },
+  ])
+  const all = (await running.call('GET', '/api/alerts')).json.events
+  expect(all).toHaveLength(2)
+  expect(all).toContainEqual(expect.objectContaining({ scope: 'failures', used: 50, limit: 200, subject: null }))
+  expect((await running.call('GET', '/api/alerts?limit=1')).json.events).toHaveLength(1)
+  expect((await running.call('GET', '/api/alerts?alert=other')).json).toEqual({ alerts: [], events: [] })
+  expect((await running.call('GET', '/api/alerts?limit=0')).status).toBe(400)
+})

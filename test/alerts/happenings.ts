@@ -1,0 +1,32 @@
+import type { WindowReached } from '../../src/alerts/alert.ts'
+import type { NewEvent } from '../../src/alerts/alert-store.ts'
+
+/** A threshold that a user has reached in the read hour. */
+export function reachedBy(subject: string, more: Partial<WindowReached> = {}): WindowReached {
+  const startedAt = more.startedAt ?? Date.now()
+  return {
+    alert: 'near',
+    scope: 'personal',
+    subject,
+    category: 'read',
+    window: '1h',
+    threshold: 0.8,
+    used: 96,
+    limit: 120,
+    at: startedAt + 1000,
+    startedAt,
+    endsAt: startedAt + 3_600_000,
+    ...more,
+  }
+}
+
+let events = 0
+
+export function eventOf(happening: WindowReached): NewEvent {
+  const { alert, subject, startedAt, threshold, endsAt } = happening
+  return {
+    id: `event-${++events}`,
+    claim: { place: `${alert}:personal:read:3600:${subject}`, run: startedAt, threshold, endsAt },
+    happening,
+  }
+}
