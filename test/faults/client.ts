@@ -33,9 +33,14 @@ const YEAR = { exp: Math.floor(Date.now() / 1000) + 365 * 86_400 }
 const credentials = new Map<string, string>()
 
 function credentialOf(user: string): string {
-  const known = credentials.get(user) ?? `Bearer ${jwtOf(user, YEAR)}`
+  const known = credentials.get(user) ?? `Bearer ${jwtOf(user, { ...YEAR, org: organisationOf(user) })}`
   credentials.set(user, known)
   return known
+}
+
+/** What stands before the last `-` of a user; none if there is none. */
+function organisationOf(user: string): string | undefined {
+  return /^(.+)-[^-]*$/.exec(user)?.[1]
 }
 
 /** A client with connections of its own, which are kept alive. */

@@ -35,7 +35,7 @@ export function commonConfig(listen: string, admin: string): string {
 listen: ${listen}
 admin: { listen: "${admin}", token: ${ADMIN_TOKEN} }
 auth:
-  jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }]
+  jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256], organisation_claim: org }]
 `
 }
 

@@ -27,8 +27,8 @@ describe('behind three sentinels', () => {
       },
       // Not before all that holds without the store has been looked at.
       cure: async () => {
-        await watched.letDecide()
-        await expect.poll(watched.named, { timeout: 30_000 }).toBe(watched.replica.port)
+        await watched.letDecide(8000)
+        await expect.poll(watched.named, { timeout: 60_000 }).toBe(watched.replica.port)
       },
       told: OUT,
       unready: true,

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type Counter, usageOf } from '../../src/quota/counter.ts'
+import type { Length } from '../../src/quota/window.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { FaultProxy } from '../setup/fault-proxy.ts'
 import { type Asked, Client } from './client.ts'
 import { endGateway, type Gateway, startGateway } from './gateway.ts'
+import { monthFarFromItsEnd } from './month.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /**
@@ -19,7 +21,7 @@ import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /** What `quota.store_outage` says of a category. Each row runs with all of them. */
 const POLICIES = ['refuse', 'allow'] as const
-export const SCOPES = ['personal', 'global'] as const
+export const SCOPES = ['personal', 'organisation', 'global'] as const
 type Policy = (typeof POLICIES)[number]
 type Scope = (typeof SCOPES)[number]
 
@@ -33,8 +35,10 @@ interface Column {
 export const COST = 3
 /** Not a multiple of the cost, so that what is used up and what is allowed are two numbers. */
 const LIMIT = 301
-/** The length of the window, in seconds. */
-const DAY = 86_400
+/** The window of users and of everybody. */
+const DAY: Length = { seconds: 86_400 }
+/** The window of organisations. */
+const MONTH = monthFarFromItsEnd()
 export const FITTING = Math.floor(LIMIT / COST)
 const PLENTY = 1_000_000
 /** Of the limits, for each gateway that is cut off. */
@@ -48,12 +52,13 @@ function columnsOf(row: string): Column[] {
 }
 
 /** How many ask each gateway at once. */
-const ASKERS = { personal: 1, global: 3 } as const satisfies Record<Scope, number>
+const ASKERS = { personal: 1, organisation: 2, global: 3 } as const satisfies Record<Scope, number>
 
 let users = 0
 /**
- * Of a personal column always the same. Of a global one another for each request, so that its counter tells what became of
- * that very request: a charge that counts twice cannot hide behind one that was forgotten.
+ * Of a personal column always the same. Of the others another for each request, so that its counter tells what became of
+ * that very request: a charge that counts twice cannot hide behind one that was forgotten. All users of a column belong to an
+ * organisation with the name of its category.
  */
 function nextUser({ category, scope }: Column): string {
   return `${category}-${scope === 'personal' ? 'u' : ++users}`
@@ -77,21 +82,27 @@ export interface World {
   stop(): Promise<void>
 }
 
+/** What a scope may use in a category. */
+function limitOf({ category, scope: binding }: Column, scope: Scope): string {
+  const limit = scope === binding ? LIMIT : PLENTY
+  const [day, month] = scope === 'organisation' ? [PLENTY, limit] : [limit, PLENTY]
+  return `${category}: { 1d: ${day}, month: ${month} }`
+}
+
 function quotaConfig(columns: readonly Column[], upstream: string, store: string, deadline: string): string {
-  const limits = (scope: Scope): string =>
-    columns.map((c) => `      ${c.category}: { 1d: ${c.scope === scope ? LIMIT : PLENTY} }`).join('\n')
+  const limits = (scope: Scope): string => `{ ${columns.map((column) => limitOf(column, scope)).join(', ')} }`
   const outage = columns.filter((c) => c.policy === 'allow').map((c) => `${c.category}: { allow: ${SHARE * 100}% }`)
   return `
 upstream: { url: "${upstream}", connect_timeout: 1s, response_timeout: 10s }
 store: "${store}"
 store_options: { deadline: ${deadline} }
 quota:
-  windows: { 1d: 1d }
+  windows: { 1d: 1d, month: { calendar: month, zone: ${MONTH.calendar.zone} } }
   baselines:
-    personal:
-${limits('personal')}
-    global:
-${limits('global')}
+    personal: ${limits('personal')}
+    global: ${limits('global')}
+  plans: { team: { organisation: ${limits('organisation')} } }
+  default_plan: team
   store_outage: { ${outage.join(', ')} }
 routes:
 ${columns.map((c) => `  - { match: "GET|POST /${c.category}/:id", category: ${c.category}, cost: ${COST} }`).join('\n')}
@@ -299,8 +310,9 @@ async function expectExact(world: World, column: Column, fault: Fault): Promise<
     // The counters of every user are a lot to read, and worth it only if nothing more fits.
     if (responses.some(({ status }) => status !== 429)) return { rest: false, exact: false, books: null }
     const books = await booksOf(world, column)
-    const { seen, all, sum, wrong } = books
-    const exact = all === sum && wrong.every(({ used, seen }) => used < seen) && seen - sum <= forgets * COST
+    const { seen, all, theirs, sum, wrong } = books
+    const exact =
+      all === sum && theirs === sum && wrong.every(({ used, seen }) => used < seen) && seen - sum <= forgets * COST
     return { rest: true, exact, books }
   }
   const last = await untilSettled(standing)
@@ -325,8 +337,9 @@ async function untilSettled<T extends { rest: boolean; exact: boolean }>(standin
 interface Books {
   /** Tokens that the upstream saw. */
   readonly seen: number
-  /** Tokens of everybody, and of those together whose requests the upstream saw: the same, since both scopes are charged at once. */
+  /** Tokens of everybody, of the organisation, and of those together whose requests the upstream saw: the same, since all scopes are charged at once. */
   readonly all: number
+  readonly theirs: number
   readonly sum: number
   /** Users who have used something else than the upstream saw of them. */
   readonly wrong: readonly { readonly user: string; readonly used: number; readonly seen: number }[]
@@ -336,14 +349,16 @@ async function booksOf({ witness, upstream }: World, { category }: Column): Prom
   const requests = Map.groupBy(upstream.of(category), ({ user }) => user)
   const each = await Promise.all(
     [...requests].map(async ([user, { length }]) => {
-      const { at, personal, global } = await witness.readUsage(user, [category])
-      const used = (counters: readonly Counter[]): number => usageOf(counters[0] ?? [], { seconds: DAY }, at).used
-      return { user, used: used(personal), seen: length * COST, all: used(global) }
+      const { at, personal, organisation, global } = await witness.readUsage(user, [category], category)
+      const used = ([counter = []]: readonly Counter[], window = DAY): number => usageOf(counter, window, at).used
+      const [all, theirs] = [used(global), used(organisation ?? [], MONTH)]
+      return { user, used: used(personal), seen: length * COST, all, theirs }
     }),
   )
   const total = (tokens: 'used' | 'seen'): number => each.reduce((sum, one) => sum + one[tokens], 0)
   const wrong = each.filter(({ used, seen }) => used !== seen).map(({ user, used, seen }) => ({ user, used, seen }))
-  return { seen: total('seen'), all: each.at(-1)?.all ?? 0, sum: total('used'), wrong }
+  const { all = 0, theirs = 0 } = each.at(-1) ?? {}
+  return { seen: total('seen'), all, theirs, sum: total('used'), wrong }
 }
 
 function idsSeen({ upstream }: World, columns: readonly Column[]): string[] {
@@ -362,7 +377,7 @@ export async function expectNothingCameLater(world: World, rows: readonly string
     const seen = world.upstream.of(column.category).length * COST
     expect([column.category, await booksOf(world, column)]).toEqual([
       column.category,
-      { seen, all: seen, sum: seen, wrong: [] },
+      { seen, all: seen, theirs: seen, sum: seen, wrong: [] },
     ])
   }
 }

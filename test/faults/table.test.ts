@@ -9,6 +9,7 @@ const INTRO = `# Faults
 What is broken on purpose in \`test/faults\`, with real processes, real sockets and a proxy of our own in between, and what
 holds then. The measure is arithmetic: charges in the store are the requests that the backend saw, plus those that it may have
 seen, less refunds; no limit is exceeded, nothing is charged twice, every request is settled. Gateways recover by themselves.
+Faults of the store strike limits of users and of everybody for a day, and of organisations for a month in Asia/Kathmandu.
 
 *Outage* means, on the left: charged requests follow \`quota.store_outage\`, so they get 503 or are admitted up to a share of the limits; when the
 store is back, what was admitted is charged and what was charged for nobody is given back, exactly. On the right: \`store_errors_total\` with the
