@@ -7,6 +7,7 @@ import { dataPlaneGauges } from './data-plane-gauges.ts'
 import { addressProblem } from './gateway-listener.ts'
 import { globalWindowGauges } from './global-window-gauges.ts'
 import { needRestart, untilRestart } from './restart-warnings.ts'
+import { retentionOf } from './retention.ts'
 import { openStore } from './stores.ts'
 import { createTelemetry } from './telemetry.ts'
 
@@ -46,7 +47,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   const telemetry = createTelemetry({ log: config.log, version, gauges })
   const { observe, log, metrics } = telemetry
   if (also !== undefined) telemetry.follow(also)
-  const store = await openStore(config.store, observe)
+  const store = await openStore(config.store, observe, retentionOf(config))
   const made = await createDataPlane({ config, hash, version, store, telemetry }).catch(async (error: unknown) => {
     await store.close()
     throw error
@@ -75,7 +76,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
 
   async function reload(next: Config, nextHash: string, warnings: readonly string[] = []): Promise<void> {
     const possible = untilRestart(config, next)
-    await store.renew(possible.store)
+    await store.renew(possible.store, retentionOf(possible))
     await made.reload(possible, nextHash)
     for (const problem of [...warnings, ...needRestart(config, next)])
       observe({ type: 'config_warning', file: next.file, problem })

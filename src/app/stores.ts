@@ -4,6 +4,7 @@ import type { ClientTls, StoreConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import type { ClientCredentials } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
+import { NO_RETENTION, type Retention } from '../quota/history.ts'
 import type { RedisAccess } from '../store/redis/client.ts'
 import { replaceable } from '../store/replaceable.ts'
 import { cureOf } from '../store/sqlite/cures.ts'
@@ -15,22 +16,37 @@ import { SetupError } from './setup-error.ts'
 /** The store of a gateway, which may be given another login without a pause. */
 export interface GatewayStore extends Store {
   /**
-   * Takes over login and certificates of a configuration that names the same store, if they have changed.
+   * Takes over login and certificates of a configuration that names the same store, if they have changed, and how long runs are kept.
    * @throws SetupError with the cure, if they cannot be used; the old ones then stay
    */
-  renew(config: StoreConfig): Promise<void>
+  renew(config: StoreConfig, retention: Retention): Promise<void>
 }
 
-/** Opens the store that a configuration names, for a gateway. @throws SetupError with the cure, if it cannot be used */
-export async function openStore(config: StoreConfig, observe: Observer): Promise<GatewayStore> {
+/**
+ * Opens the store that a configuration names, for a gateway.
+ * @param retention how long runs are kept. Default: not at all
+ * @throws SetupError with the cure, if it cannot be used
+ */
+export async function openStore(
+  config: StoreConfig,
+  observe: Observer,
+  retention: Retention = NO_RETENTION,
+): Promise<GatewayStore> {
   let access = accessOf(config)
-  const { store, replace } = replaceable(await open(config, observe, true), 2 * config.deadlineMs)
+  let kept = retention
+  const keeping = (): Retention => kept
+  const { store, replace } = replaceable(await open(config, observe, true, keeping), 2 * config.deadlineMs)
 
-  async function renew(next: StoreConfig): Promise<void> {
+  async function renew(next: StoreConfig, nextRetention: Retention): Promise<void> {
+    await renewAccess(next)
+    kept = nextRetention
+  }
+
+  async function renewAccess(next: StoreConfig): Promise<void> {
     const wanted = accessOf(next)
     if (JSON.stringify(wanted) === JSON.stringify(access)) return
     let isInUse = false
-    const opened = await open(next, (observation) => isInUse && observe(observation), true)
+    const opened = await open(next, (observation) => isInUse && observe(observation), true, keeping)
     const problem = await problemOf(opened, PATIENCE_MS)
     // If the old one is of no use either, nothing is lost by the new one.
     if (problem !== null && (await problemOf(store, 0)) === null) {
@@ -96,23 +112,37 @@ function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCr
 
 /** The same for a command, for which a file that it can only read is enough. */
 export async function openStoreToLook(config: StoreConfig): Promise<Store> {
-  return open(config, () => {}, false)
+  return open(
+    config,
+    () => {},
+    false,
+    () => NO_RETENTION,
+  )
 }
 
 /**
  * The client of Redis is loaded with its store. It takes 10 MB and 50 ms of CPU, which a gateway with the embedded
  * store does not spend.
  */
-async function open(config: StoreConfig, observe: Observer, toWrite: boolean): Promise<Store> {
+async function open(
+  config: StoreConfig,
+  observe: Observer,
+  toWrite: boolean,
+  retention: () => Retention,
+): Promise<Store> {
   const { location, prefix, deadlineMs } = config
   const access = accessOf(config)
   if (access !== null) {
     const { openRedisStore } = await import('../store/redis/redis-store.ts')
-    return openRedisStore({ ...access, prefix, deadlineMs, observe })
+    return openRedisStore({ ...access, prefix, deadlineMs, retention, observe })
   }
   if (location.kind === 'redis') throw new Error('a Redis without access')
   try {
-    return reportingItsFile(openSqliteStore({ file: location.path, toWrite, observe }), location.path, observe)
+    return reportingItsFile(
+      openSqliteStore({ file: location.path, toWrite, retention, observe }),
+      location.path,
+      observe,
+    )
   } catch (cause) {
     const why = messageOf(cause)
     throw new SetupError(['store'], `cannot open ${location.path} (${why}): ${cureOf(why) ?? ANOTHER_FILE}`, cause)

@@ -15,6 +15,7 @@ import { checkReserve } from './checks/reserve.ts'
 import { checkRoutes } from './checks/routes.ts'
 import { checkSpellings } from './checks/spellings.ts'
 import { checkStore } from './checks/store.ts'
+import { checkUsage } from './checks/usage.ts'
 import type { Salvage } from './partial.ts'
 import type { Finding, Path } from './problems.ts'
 
@@ -33,6 +34,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkPlans(parsed),
     ...checkExempt(parsed),
     ...checkReserve(parsed),
+    ...(ofQuota.every(isWarning) ? checkUsage(parsed, lineOf) : []),
     ...ofRoutes,
     ...checkAlerts(parsed),
     ...checkReference(parsed, lineOf),

@@ -10,6 +10,7 @@ import { quota } from './schema/quota.ts'
 import { reference, referenceService } from './schema/reference.ts'
 import { route } from './schema/routes.ts'
 import { upstream } from './schema/upstream.ts'
+import { usage } from './schema/usage.ts'
 import { schema } from './schema.ts'
 
 /**
@@ -43,6 +44,7 @@ export interface Salvage {
   readonly alerts: readonly ParsedAlert[]
   /** `undefined` if the file has none. */
   readonly reference?: { readonly path?: string; readonly services: readonly Partial<ParsedService>[] } | undefined
+  readonly usage: Partial<Of<typeof usage>>
   readonly published: Partial<Of<typeof published>>
   readonly edge: Partial<Omit<Of<typeof edge>, 'match'>> & { readonly match: Partial<z.output<typeof match>> }
 }
@@ -80,6 +82,7 @@ export function salvage(data: unknown): Salvage {
     alerts: items(alert, root.alerts),
     cors: isObject(root.cors) ? keys(cors.in, root.cors) : undefined,
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
+    usage: keys(usage.in, root.usage),
     published: keys(published.in, root.public),
     edge: { ...keys(edge.in, root.edge), match: keys(match, isObject(root.edge) ? root.edge.match : undefined) },
   }

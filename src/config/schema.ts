@@ -10,6 +10,7 @@ import { reference } from './schema/reference.ts'
 import { routes, unmatched } from './schema/routes.ts'
 import { store, storeOptions } from './schema/store.ts'
 import { upstream } from './schema/upstream.ts'
+import { usage } from './schema/usage.ts'
 import { read, section } from './schema/values.ts'
 import { parseTimeZone } from './time-zone.ts'
 
@@ -34,6 +35,7 @@ export const schema = section(
     routes: routes.default([]),
     unmatched: unmatched.prefault('refuse'),
     reference: reference.optional(),
+    usage: usage.prefault({}),
     public: published.prefault({}),
     edge: edge.prefault({}),
     cors: cors.optional(),

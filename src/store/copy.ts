@@ -4,7 +4,7 @@ import type { Changes, OrganisationOverride, UserOverride, Versioned } from '../
 import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charge.ts'
-import type { Counter } from '../quota/counter.ts'
+import { type Counter, endsAt, running } from '../quota/counter.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { SeriesEntry } from '../usage/series.ts'
@@ -22,6 +22,10 @@ export interface Owner {
   /** Empty for everybody. */
   readonly id: string
   readonly counters: ReadonlyMap<string, Counter>
+  /** What was used in runs before, as both stores keep it (packed-history.ts). Default nothing. */
+  readonly history?: Uint8Array
+  /** When all of it may be forgotten, in milliseconds since the epoch. Default with the last window. */
+  readonly ends?: number
 }
 
 /** A user whose first charge is remembered. */
@@ -54,7 +58,7 @@ export interface Copyable {
   ping(): Promise<void>
   readonly listReplicas: ReplicaStore['listReplicas']
   /**
-   * All that the store holds, in portions that hold it for a moment each. Windows that have ended are left out. What
+   * All that the store holds, in portions that hold it for a moment each. Windows that have ended are left out, unless what was used in them is to be kept. What
    * others write meanwhile may be in it or not. What is there from beginning to end is in it, perhaps twice.
    * @throws StoreError
    */
@@ -77,6 +81,23 @@ export interface Refill {
   done(): Promise<void>
   /** Gives up before `clear`: the store is as it was. */
   abandon(): Promise<void>
+}
+
+/**
+ * The windows that are to be copied: those that run, and also those that are over where the counters outlive all of them, for what was
+ * used in these is to be kept.
+ * @param ends when the store forgets the counters
+ */
+export function lastingOf(
+  counters: ReadonlyMap<string, Counter>,
+  ends: number,
+  now: number,
+): ReadonlyMap<string, Counter> {
+  const last = Math.max(0, ...[...counters.values()].map(endsAt))
+  // Times to live are read a moment after the counters.
+  const isKept = ends > last + 1000
+  const lasting = [...counters].map(([name, counter]) => [name, isKept ? counter : running(counter, now)] as const)
+  return new Map(lasting.filter(([, counter]) => counter.length > 0))
 }
 
 /** How much of what was copied. */

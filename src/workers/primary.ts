@@ -6,6 +6,7 @@ import { addressProblem } from '../app/gateway-listener.ts'
 import { globalWindowGauges } from '../app/global-window-gauges.ts'
 import type { Readiness } from '../app/readiness.ts'
 import { needRestart, untilRestart } from '../app/restart-warnings.ts'
+import { retentionOf } from '../app/retention.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { isOfStore } from '../app/store-health.ts'
 import { type GatewayStore, openStore } from '../app/stores.ts'
@@ -93,7 +94,7 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
   const telemetry = createTelemetry({ log: config.log, version, gauges })
   const { observe } = telemetry
   if (also !== undefined) telemetry.follow(also)
-  const store = await openStore(config.store, observe)
+  const store = await openStore(config.store, observe, retentionOf(config))
   const sums = createSums()
   const supervisor = superviseWorkers(state, sums, version, telemetry)
   const control = createChangeFollower({ store, observe })
@@ -182,7 +183,7 @@ async function reload(
   const { observe } = telemetry
   const possible = untilRestart(config, next)
   await tryRuntime(next)
-  await store.renew(possible.store)
+  await store.renew(possible.store, retentionOf(possible))
   state.current = { config: possible, hash, problems: [] }
   const problems = await supervisor.reload()
   // Also if not all workers have it: the others show that in their own figures for as long as it is so.

@@ -1,5 +1,6 @@
 import { createDataPlane, type DataPlane } from '../app/data-plane.ts'
 import { dataPlaneGauges } from '../app/data-plane-gauges.ts'
+import { retentionOf } from '../app/retention.ts'
 import { openStore } from '../app/stores.ts'
 import { createTelemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'
@@ -26,7 +27,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   const gauges = dataPlaneGauges(() => current)
   const telemetry = createTelemetry({ log: config.log, version, worker, gauges })
   const { observe, log, metrics } = telemetry
-  const store = await openStore(config.store, observe)
+  const store = await openStore(config.store, observe, retentionOf(config))
   const dataPlane = await createDataPlane({ config, hash, version, store, telemetry }).catch(async (error: unknown) => {
     await store.close()
     throw error
@@ -39,7 +40,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
 
   async function reload(next: Config, nextHash: string): Promise<string | null> {
     try {
-      await store.renew(next.store)
+      await store.renew(next.store, retentionOf(next))
       await dataPlane.reload(next, nextHash)
       return null
     } catch (error) {

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { EVERYBODY, type ScopeName } from '../../quota/charge.ts'
-import { endsAt, running } from '../../quota/counter.ts'
+import { endsAt } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import type { Episode, Place } from '../../usage/episodes.ts'
 import { SERIES_KINDS, startsOf } from '../../usage/series.ts'
-import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
+import { type Copyable, lastingOf, type Owner, type Portion, type Refill, type RememberedUser } from '../copy.ts'
 import { readTokens, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
+import { historyKey } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
 import { readKnownUser, writeKnownUser } from './known-users.ts'
 import { redisReplicas } from './replicas.ts'
@@ -102,17 +103,30 @@ async function* scan(redis: RedisClient, keys: Keys): AsyncGenerator<string[], v
 async function readOwners(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<Owner[]> {
   const counters = names.filter((name) => ownerOf(keys, name) !== undefined)
   if (counters.length === 0) return []
-  const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
-    commands.time().mgetBuffer(counters)
+  const histories = counters.map((name) => historyOf(keys, ownerOf(keys, name)))
+  const [time, values, before, ...left] = await reading<
+    [[string, string], (Buffer | null)[], (Buffer | null)[], ...number[]]
+  >(redis, (commands) => {
+    // In the place of a history that there is not: a key that holds none.
+    commands.time().mgetBuffer(counters).mgetBuffer(histories)
+    for (const name of counters) commands.pttl(name)
   })
   const now = milliseconds(time)
   return counters.flatMap((name, i) => {
-    const lasting = [...readCounters(values[i])]
-      .map(([category, counter]) => [category, running(counter, now)] as const)
-      .filter(([, counter]) => counter.length > 0)
     const owner = ownerOf(keys, name)
-    return owner === undefined || lasting.length === 0 ? [] : [{ ...owner, counters: new Map(lasting) }]
+    if (owner === undefined) return []
+    const ends = now + Math.max(0, left[i] ?? 0)
+    const history = owner.scope === 'global' ? null : (before[i] ?? null)
+    const lasting = lastingOf(readCounters(values[i]), ends, now)
+    if (lasting.size === 0 && history === null) return []
+    return [{ ...owner, counters: lasting, ...(history !== null && { history }), ends }]
   })
+}
+
+/** Where the history of an owner is; for everybody, who has none, a key that nothing is under. */
+function historyOf(keys: Keys, owner: Omit<Owner, 'counters'> | undefined): string {
+  if (owner === undefined || owner.scope === 'global') return keys.history('')
+  return historyKey(keys, owner.scope, owner.id)
 }
 
 /** Whose counters are under a key. It may also hold none, since the key without a user or an organisation is nobody's. */
@@ -211,13 +225,16 @@ async function put(redis: RedisClient, keys: Keys, portion: Portion): Promise<vo
   }
 }
 
-/** A key ends by itself with its last window, as `charge.lua` has it. */
-function putOwner(multi: Multi, keys: Keys, { scope, id, counters }: Owner): void {
+/** A key ends by itself, as `charge.lua` has it. */
+function putOwner(multi: Multi, keys: Keys, { scope, id, counters, history, ends: lasts = 0 }: Owner): void {
   const under = scope === 'global' ? [...counters].map((one) => new Map([one])) : [counters]
   for (const some of under) {
     const [category = ''] = some.keys()
-    const ends = Math.max(...[...some.values()].map(endsAt))
+    const ends = Math.max(lasts, ...[...some.values()].map(endsAt))
     multi.set(keyOf(keys, scope, scope === 'global' ? category : id), packCounters(some), 'PXAT', ends)
+    if (history !== undefined && scope !== 'global') {
+      multi.set(historyKey(keys, scope, id), Buffer.from(history), 'PXAT', ends)
+    }
   }
 }
 

@@ -2,10 +2,11 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { OrganisationOverride } from '../../control/state.ts'
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
-import { type Counter, endsAt, running } from '../../quota/counter.ts'
+import { type Counter, endsAt } from '../../quota/counter.ts'
 import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
 import { packCounts, type SeriesEntry, unpackCounts } from '../../usage/series.ts'
-import type { Copyable, Owner, Portion, Refill, RememberedUser } from '../copy.ts'
+import { type Copyable, lastingOf, type Owner, type Portion, type Refill, type RememberedUser } from '../copy.ts'
+import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { insertToken, type TokenRow, tokenOf } from './access-keys.ts'
 import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
@@ -66,6 +67,7 @@ export function openSqliteCopyable(file: string, clock: () => number = Date.now)
 
 const FILLED = [
   'counters',
+  'history',
   'known_users',
   'failures',
   'series',
@@ -141,33 +143,70 @@ interface CounterRow {
   readonly user: string
   readonly category: string
   readonly windows: Uint8Array
+  readonly ends: number
 }
 
 /** The rows of a user, and of an organisation, follow each other. */
-const COUNTERS = 'SELECT scope, user, category, windows FROM counters WHERE ends > ? ORDER BY scope, user, category'
+const COUNTERS = `SELECT scope, user, category, windows, ends FROM counters WHERE ends > ?
+  ORDER BY scope, user, category`
+
+/** Of whom there are no counters. The number of the scope stands in the text, for the index of some rows. */
+const histories = (scope: number): string => `SELECT scope, user, runs, ends FROM history
+  WHERE ends > ? AND scope = ${scope} AND user NOT IN (SELECT user FROM counters WHERE scope = ${scope})`
+
+interface HistoryRow {
+  readonly scope: number
+  readonly user: string
+  readonly runs: Uint8Array
+  readonly ends: number
+}
+
+type Open = Omit<Owner, 'counters' | 'ends'> & { readonly counters: Map<string, Counter>; ends: number }
 
 async function* owners(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
-  let open: (Omit<Owner, 'counters'> & { counters: Map<string, Counter> }) | null = null
+  const history = database.prepare('SELECT runs, ends FROM history WHERE scope = ? AND user = ?')
+  const whole: Owner[] = []
+
+  function close({ scope, id, counters, ends }: Open): void {
+    const row = history.get(SCOPE_NUMBERS[scope], id) as Pick<HistoryRow, 'runs' | 'ends'> | undefined
+    const lasting = lastingOf(counters, ends, now)
+    if (lasting.size === 0 && row === undefined) return
+    whole.push({
+      ...{ scope, id, counters: lasting, ends: Math.max(ends, row?.ends ?? 0) },
+      ...(row !== undefined && { history: row.runs }),
+    })
+  }
+
+  let open: Open | null = null
   for await (const rows of inSteps<CounterRow>(database, COUNTERS, [now])) {
-    const whole: Owner[] = []
-    for (const { scope: number, user: id, category, windows } of rows) {
+    for (const { scope: number, user: id, category, windows, ends } of rows) {
       const scope = scopeOf(number)
       if (open === null || open.scope !== scope || open.id !== id) {
-        if (open !== null && open.counters.size > 0) whole.push(open)
-        open = { scope, id, counters: new Map() }
+        if (open !== null) close(open)
+        open = { scope, id, counters: new Map(), ends }
       }
-      const counter = running(unpack(windows), now)
-      if (counter.length > 0) open.counters.set(category, counter)
+      open.counters.set(category, unpack(windows))
+      open.ends = Math.max(open.ends, ends)
     }
-    if (whole.length > 0) yield { kind: 'counters', owners: whole }
+    if (whole.length > 0) yield { kind: 'counters', owners: whole.splice(0) }
   }
-  if (open !== null && open.counters.size > 0) yield { kind: 'counters', owners: [open] }
+  if (open !== null) close(open)
+  if (whole.length > 0) yield { kind: 'counters', owners: whole.splice(0) }
+  for (const scope of [SCOPE_NUMBERS.personal, SCOPE_NUMBERS.organisation]) {
+    for await (const rows of inSteps<HistoryRow>(database, histories(scope), [now])) {
+      const alone = rows.map(({ user, runs, ends }) => ({
+        ...{ scope: scopeOf(scope), id: user, counters: new Map(), history: runs, ends },
+      }))
+      yield { kind: 'counters', owners: alone }
+    }
+  }
 }
 
 function putting(database: DatabaseSync): (portion: Portion) => void {
   const counter = database.prepare(
     'INSERT OR REPLACE INTO counters (scope, category, user, windows, ends) VALUES (?, ?, ?, ?, ?)',
   )
+  const before = database.prepare('INSERT OR REPLACE INTO history (scope, user, runs, ends) VALUES (?, ?, ?, ?)')
   const known = database.prepare('INSERT OR REPLACE INTO known_users (user, first, ends) VALUES (?, ?, ?)')
   const token = insertToken(database, 'OR REPLACE')
   const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
@@ -187,9 +226,12 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   const series = database.prepare('INSERT OR REPLACE INTO series (kind, start, name, counts) VALUES (?, ?, ?, ?)')
   const refusal = database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)')
 
-  function putOwner({ scope, id, counters }: Owner): void {
+  function putOwner({ scope, id, counters, history, ends = 0 }: Owner): void {
     for (const [category, windows] of counters) {
-      counter.run(SCOPE_NUMBERS[scope], category, id, pack(windows), endsAt(windows))
+      counter.run(SCOPE_NUMBERS[scope], category, id, pack(windows), Math.max(ends, endsAt(windows)))
+    }
+    if (history !== undefined) {
+      before.run(SCOPE_NUMBERS[scope], id, history, packedHistoryEnds(Buffer.from(history)))
     }
   }
 
