@@ -56,6 +56,8 @@ export type OrganisationOverrideBody = Readonly<Record<string, unknown>> & Of<ty
 export type OrganisationOverrideResponse = Of<typeof schemas.organisationOverride>
 /** PUT /api/organisations/{id}/override */
 export type OrganisationOverrideSetResponse = Of<typeof schemas.organisationOverrideSet>
+/** GET /api/quota/distribution?category=&window=&scope=&plan= */
+export type DistributionResponse = Of<typeof schemas.distribution>
 /** GET /api/users?query=&order=&limit=&cursor= */
 export type UsersResponse = Of<typeof schemas.users>
 /** GET /api/users/{id} */

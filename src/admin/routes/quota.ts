@@ -22,6 +22,7 @@ import { pendingShown } from '../pending.ts'
 import * as schemas from '../schemas.ts'
 import { settingsWish, wishedSettings, wishProblems } from '../settings-wish.ts'
 import type { InForce, View } from '../state.ts'
+import { distributionRoute } from './distribution.ts'
 import { quotaResetRoute } from './quota-reset.ts'
 import { quotaScheduledRoute } from './quota-scheduled.ts'
 
@@ -52,6 +53,7 @@ export function quotaRoutes(desk: Desk): Route[] {
       handle: (call) => change(desk, call),
     },
     previewRoute(desk),
+    distributionRoute(desk),
     quotaResetRoute(desk),
     quotaScheduledRoute(desk),
   ]

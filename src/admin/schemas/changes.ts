@@ -120,3 +120,20 @@ export const preview = name(
   'Preview',
   'Who would be blocked under a change, from even the cheapest request of a category: users by personal windows, organisations by theirs, and everybody by full global ones. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
 )
+
+export const distribution = name(
+  z.strictObject({
+    category: z.string(),
+    window: z.string(),
+    scope: z.enum(['personal', 'organisation']),
+    plan: z.string().nullable(),
+    at: time,
+    /** Those with tokens in the window now. */
+    counted: count,
+    /** In percent of the limit, from `from` on. */
+    shares: z.array(z.strictObject({ from: count, count })),
+    percentiles: z.array(count),
+  }),
+  'Distribution',
+  'How much of a window is used now. `shares` says how many lie at each share of their own limit, the last one how many have reached it. `percentiles` has 101 values: value P is what P of 100 of them have used at most; empty if nobody has used any.',
+)

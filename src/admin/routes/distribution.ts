@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { distribution } from '../../control/distribution.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
+import type { DistributionResponse } from '../api.ts'
+import type { Desk } from '../desk.ts'
+import { readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+
+const ONCE = 'must be given once'
+
+const Query = z.strictObject({
+  category: z.string({ error: ONCE }),
+  window: z.string({ error: ONCE }).meta({ description: 'Its name, such as 1h' }),
+  scope: z
+    .enum(['personal', 'organisation'], { error: 'must be personal or organisation' })
+    .default('personal')
+    .meta({ description: 'Whose windows' }),
+  plan: z.string({ error: ONCE }).optional().meta({ description: 'Only who has this plan' }),
+})
+
+/** The route that shows where users lie below a limit. */
+export function distributionRoute(desk: Desk): Route {
+  /** Each looks through all users, as a preview does. */
+  const inTurn = oneAtATime()
+  return {
+    method: 'GET',
+    path: '/api/quota/distribution',
+    guard: 'read',
+    doc: {
+      summary: 'How many users lie at each share of a limit, and what they have used',
+      query: Query,
+      responses: { 200: schemas.distribution },
+    },
+    handle: (call) => inTurn(() => show(desk, call)),
+  }
+}
+
+async function show(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
+  const fields = readFields(Query, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { category, scope, plan = null } = fields.data
+  const { policy, setup } = await desk.view()
+  const window = setup.quota.windows.find(({ name }) => name === fields.data.window)
+  const problems: FieldProblem[] = [
+    ...unknown('category', category, policy.categories),
+    ...unknown(
+      'window',
+      fields.data.window,
+      setup.quota.windows.map(({ name }) => name),
+    ),
+    ...(plan === null ? [] : unknown('plan', plan, policy.plans)),
+  ]
+  if (problems.length > 0 || window === undefined) return badFields(problems)
+  const { at, ...found } = await distribution({
+    store: desk.store,
+    scope,
+    category,
+    window,
+    plan,
+    policy,
+    payersOf: (users) => desk.payersOf(users),
+    membersOf: (organisations) => desk.membersOf(organisations),
+    signal,
+  })
+  const response: DistributionResponse = {
+    ...{ category, window: window.name, scope, plan },
+    at: new Date(at).toISOString(),
+    ...found,
+  }
+  return ok(response)
+}
+
+function unknown(path: string, value: string, known: readonly string[]): FieldProblem[] {
+  if (known.includes(value)) return []
+  return [{ path, msg: known.length === 0 ? 'none is configured' : `must be one of ${known.join(', ')}` }]
+}

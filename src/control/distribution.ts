@@ -1,0 +1,105 @@
+import { type Counter, usageOf } from '../quota/counter.ts'
+import type { Payer, Policy } from '../quota/policy.ts'
+import type { UsageStore } from '../quota/quota-store.ts'
+import type { Window } from '../quota/window.ts'
+
+/** How much of one window users or organisations have used, all together: for a limit that somebody is about to set. */
+export interface Distribution {
+  /** The store's time of the reading, in milliseconds since the epoch. */
+  readonly at: number
+  /** Those with tokens in the window now. */
+  readonly counted: number
+  /** How many lie at each share of the limit that each of them has. The last part is that of whoever has reached it. */
+  readonly shares: readonly ShareCount[]
+  /**
+   * Tokens used, from the least to the most: 101 values, of which value P is what P of 100 of them have used at most. Empty if nobody has any.
+   */
+  readonly percentiles: readonly number[]
+}
+
+export interface ShareCount {
+  /** Of the limit, in percent: from this one on, and below the next. */
+  readonly from: number
+  readonly count: number
+}
+
+export interface DistributionOptions {
+  readonly store: UsageStore
+  readonly scope: 'personal' | 'organisation'
+  readonly category: string
+  readonly window: Window
+  /** Only those whose limits are those of this plan. Default all. */
+  readonly plan: string | null
+  readonly policy: Policy
+  readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
+  readonly membersOf: (organisations: readonly string[]) => Promise<readonly Payer[]>
+  /** Ends it between two steps. */
+  readonly signal?: AbortSignal
+}
+
+const PARTS = 10
+
+/** Looks at all of them in steps, with the event loop and the store free in between. @throws StoreError, or the reason of the signal */
+export async function distribution(options: DistributionOptions): Promise<Distribution> {
+  const { policy, category, window, plan, scope, signal } = options
+  const counts = new Array<number>(PARTS + 1).fill(0)
+  /** By id: a scan may come by one twice. */
+  const used = new Map<string, number>()
+  let [at, cursor]: [number, string | null] = [0, null]
+  do {
+    signal?.throwIfAborted()
+    const step = await stepOf(options, cursor)
+    for (const { id, counter, payer } of step.some) {
+      if (used.has(id) || (plan !== null && policy.planOf(payer)?.name !== plan)) continue
+      const tokens = usageOf(counter, window, step.at).used
+      const limit = policy.limitsFor(category, payer)[scope]?.find((each) => each.window.name === window.name)?.limit
+      if (tokens === 0 || limit === undefined) continue
+      used.set(id, tokens)
+      const part = partOf(tokens, limit)
+      counts[part] = (counts[part] ?? 0) + 1
+    }
+    at = step.at
+    cursor = step.next
+    await new Promise((resolve) => setImmediate(resolve))
+  } while (cursor !== null)
+  const shares = counts.map((count, i) => ({ from: (i * 100) / PARTS, count }))
+  return { at, counted: used.size, shares, percentiles: percentilesOf([...used.values()]) }
+}
+
+interface Step {
+  readonly at: number
+  readonly some: readonly { readonly id: string; readonly counter: Counter; readonly payer: Payer }[]
+  readonly next: string | null
+}
+
+async function stepOf(options: DistributionOptions, cursor: string | null): Promise<Step> {
+  const { store, scope, category } = options
+  const { at, owners, next } =
+    scope === 'personal' ? await usersOf(store, cursor) : await organisationsOf(store, cursor)
+  const payers = await options[scope === 'personal' ? 'payersOf' : 'membersOf'](owners.map(({ id }) => id))
+  const some = owners.flatMap(({ id, counters }, i) => {
+    const [counter, payer] = [counters.get(category), payers[i]]
+    return counter === undefined || payer === undefined ? [] : [{ id, counter, payer }]
+  })
+  return { at, some, next }
+}
+
+async function usersOf(store: UsageStore, cursor: string | null) {
+  const { at, users, next } = await store.scanUsers(cursor)
+  return { at, owners: users.map(({ user, counters }) => ({ id: user, counters })), next }
+}
+
+async function organisationsOf(store: UsageStore, cursor: string | null) {
+  const { at, organisations, next } = await store.scanOrganisations(cursor)
+  return { at, owners: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })), next }
+}
+
+function partOf(tokens: number, limit: number): number {
+  return tokens >= limit ? PARTS : Math.floor((tokens / limit) * PARTS)
+}
+
+function percentilesOf(values: readonly number[]): number[] {
+  const sorted = Float64Array.from(values).sort()
+  if (sorted.length === 0) return []
+  return Array.from({ length: 101 }, (_, p) => sorted[Math.max(0, Math.ceil((p / 100) * sorted.length) - 1)] as number)
+}
