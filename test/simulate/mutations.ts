@@ -48,6 +48,7 @@ const WINDOW = 'src/quota/window.ts'
 const CALENDAR = 'src/quota/calendar.ts'
 const STORE_CLOCK = 'src/store/redis/store-clock.ts'
 const POLICY = 'src/quota/policy.ts'
+const OVERRIDES = 'src/quota/override-limits.ts'
 const LAYERS = 'src/quota/limit-layers.ts'
 const RESPONSE_COST = 'src/gateway/response-cost.ts'
 const FINAL_COST = 'src/routing/final-cost.ts'
@@ -194,7 +195,7 @@ export const MUTATIONS: readonly Mutation[] = [
     LUA,
     'the script keeps a start that it set to now in the short form',
     [
-      'local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)\n  values[key] = front .. head_of(shape.name, shape, false) .. numbers ..',
+      'values[key] = front .. head_of(shape.name, shape, false) .. numbers ..',
       'values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section, now) ..',
     ],
     ['clock'],
@@ -489,14 +490,14 @@ export const MUTATIONS: readonly Mutation[] = [
     'tier.member',
   ]),
   plans(POLICY, 'limits of one plan are remembered for the user in another', [
-    'const known = own.get(limits) ?? ',
-    'const known = [...own.values()][0] ?? ',
+    'const byId = known.get(replaced) ?? ',
+    'const byId = [...known.values()][0] ?? ',
   ]),
   plans(POLICY, 'new users of a plan have the whole global limit', [
-    'reserve === undefined || isKnown(user)',
-    'reserve === undefined || plan !== null || isKnown(user)',
+    'const isNewcomer = override === undefined &&',
+    'const isNewcomer = plan === null && override === undefined &&',
   ]),
-  plans(POLICY, 'an override takes the organisation out of the charge', [
+  plans(OVERRIDES, 'an override takes the organisation out of the charge', [
     '    organisation,\n    global: bypassGlobal',
     '    organisation: null,\n    global: bypassGlobal',
   ]),
@@ -543,8 +544,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   shared(CHARGE, 'a refused charge counts', ['if (accepted) {', 'if (personal) {']),
   shared(CHARGE, 'refunds come after the charges', [
-    'for (const refund of batch.refunds) giveBack(refund, amountMade(refund, onces), counterOf)\n',
-    'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, amountMade(refund, onces), counterOf)))\n',
+    'for (const refund of batch.refunds) giveBack(refund, amountMade(refund, onces), counterOf, takeBackEnded)\n',
+    'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, amountMade(refund, onces), counterOf, takeBackEnded)))\n',
   ]),
   shared(COUNTER, 'nothing is charged in addition', ['entry.used - amount)', 'entry.used - Math.abs(amount))']),
   shared(CHARGE, 'every refund is of the whole cost', ['  return amount\n', '  return charge.cost\n']),
@@ -602,13 +603,13 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     CONTROL,
     'a reset tells of a period that has ended',
-    ['if name == category and started < (named[seconds] or 0) then is_running = false end', ''],
+    ['if is_of and started < (named[seconds] or 0) then is_running = false end', ''],
     ['model'],
   ),
   edit(
     REDIS,
     'the clock of the gateway decides which day it is',
-    ['encodeBatch(batch, keys, last.mayBeShort, now)', 'encodeBatch(batch, keys, last.mayBeShort)'],
+    ['encodeBatch(batch, keys, last.mayBeShort, now,', 'encodeBatch(batch, keys, last.mayBeShort, Date.now(),'],
     ['clock'],
   ),
   edit(STORE_CLOCK, 'the time that the script says is not heard', ['clock.heard(Number(now))', ''], ['clock']),
