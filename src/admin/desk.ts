@@ -12,6 +12,7 @@ import type { MembershipStore } from '../quota/memberships.ts'
 import { type Payer, payerOf } from '../quota/policy.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
+import type { UsageLogStore } from '../usage/usage-log-store.ts'
 import { entryResponse, wishResponse } from './audit-entry.ts'
 import { type AdminResponse, type Call, refusal } from './http.ts'
 import { type IfMatch, readIfMatch } from './if-match.ts'
@@ -22,6 +23,7 @@ export type AdminStore = QuotaStore &
   Pick<MembershipStore, 'readMemberships' | 'readPlans'> &
   UsageStore &
   FailureStore &
+  Pick<UsageLogStore, 'readRefusals'> &
   AccessKeyStore &
   ControlStore &
   GuardStore &

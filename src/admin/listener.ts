@@ -28,6 +28,7 @@ import { organisationRoutes } from './routes/organisations.ts'
 import { overridesRoutes } from './routes/overrides-file.ts'
 import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
+import { refusalRoutes } from './routes/refusals.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { userRoutes } from './routes/users.ts'
 import { createServer, send } from './server.ts'
@@ -91,6 +92,7 @@ export function routesOf(options: AdminOptions, login: Login): Route[] {
     ...nowRoutes(desk, options.now),
     ...failureRoutes(options.store),
     ...alertRoutes(options.store, options.setup),
+    ...refusalRoutes(options.store),
     ...tokenRoutes(desk, options.now),
     ...auditRoutes(desk),
   ]

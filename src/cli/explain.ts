@@ -11,6 +11,7 @@ import { adaptive } from '../failures/adaptive.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { refusalsAsText, refusalsNear } from './explain-refusals.ts'
 import { UsageError } from './help.ts'
 
 /** What the gateway would do with a request now, and why: read from the file and its store, nothing is charged. */
@@ -27,22 +28,46 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
       bytes: { type: 'string' },
       plan: { type: 'string' },
       organisation: { type: 'string' },
+      at: { type: 'string' },
       json: { type: 'boolean' },
     },
   })
-  const question = questionOf(values)
+  const print = values.at === undefined ? explainNow(values) : explainThen(values)
   const loaded = await loadOrReport(configFile(values.config))
   if (loaded === null) return 1
   insistOnStore(loaded)
   const store = await orReportWhere(loaded, openStoreToLook(loaded.config.store))
   try {
     await reachable(store)
-    const response = await explained(loaded, store, question)
-    if ('problem' in response) throw new UsageError(`--${response.problem.path} ${response.problem.msg}`)
-    console.log(values.json === true ? JSON.stringify(response, null, 2) : asText(response))
+    console.log(await print(loaded, store))
     return 0
   } finally {
     await store.close()
+  }
+}
+
+/** What is to be printed, once there is a store. */
+type Print = (loaded: Loaded, store: Store) => Promise<string>
+
+/** What would become of a request now. @throws UsageError */
+function explainNow(options: Options): Print {
+  const question = questionOf(options)
+  return async (loaded, store) => {
+    const response = await explained(loaded, store, question)
+    if ('problem' in response) throw new UsageError(`--${response.problem.path} ${response.problem.msg}`)
+    return options.json === true ? JSON.stringify(response, null, 2) : asText(response)
+  }
+}
+
+/** Why a user was refused at a moment. @throws UsageError */
+function explainThen({ user, at: moment = '', json }: Options): Print {
+  if (user === undefined) throw new UsageError('explain --at needs --user')
+  if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
+  const at = Date.parse(moment)
+  if (Number.isNaN(at)) throw new UsageError('--at takes a time such as 2026-11-20T10:00:00Z')
+  return async (_loaded, store) => {
+    const episodes = await refusalsNear(store, user, at)
+    return json === true ? JSON.stringify(episodes, null, 2) : refusalsAsText(shown(user), at, episodes)
   }
 }
 
@@ -55,6 +80,8 @@ interface Options {
   readonly bytes?: string | undefined
   readonly plan?: string | undefined
   readonly organisation?: string | undefined
+  readonly at?: string | undefined
+  readonly json?: boolean | undefined
 }
 
 /** As in a configuration. */

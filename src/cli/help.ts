@@ -54,10 +54,12 @@ A revoked token is refused within 2 seconds by every gateway on the same store.`
     'explain',
     `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--bytes N]
                         [--plan PLAN] [--organisation ORGANISATION] [--json] [-c FILE]
+       tollgate explain --user USER --at TIME [--json] [-c FILE]
 
 Tells which route matches, what the request costs, where each limit comes from and whether it would be let through now, from
 the configuration and its store. Nothing is charged. A window that refuses is marked with "!".
   --user      the user id
+  --at        instead of a path: which limits refused the user within half an hour of then, for example 2026-11-20T10:00:00Z
   --method    default GET
   --path      as a client would send it
   --cost      tokens, where the cost depends on the body

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { windows } from './limits.ts'
-import { byName, count, name, share, time } from './values.ts'
+import { byName, count, name, scope, share, time } from './values.ts'
 
 /** What is going on: the replicas, the store, the upstream. */
 
@@ -61,6 +61,29 @@ export const now = name(
   }),
   'Now',
   'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
+)
+
+const refusal = z.strictObject({
+  user: z.string().nullable(),
+  plan: z.string().nullable(),
+  organisation: z.string().nullable(),
+  category: z.string(),
+  scope,
+  window: z.string(),
+  startedAt: time.nullable(),
+  first: time,
+  last: time,
+  count,
+  routes: z.array(z.string()),
+  limit: count,
+  used: count,
+  source: z.string(),
+})
+
+export const refusals = name(
+  z.strictObject({ refusals: z.array(refusal), next: z.string().nullable() }),
+  'Refusals',
+  'What the quota has refused, latest first: one entry for each user, category, scope, window and run. `user` is `null` for all callers together of whom nobody knows who they are. `next` is the cursor of the next page.',
 )
 
 export const failures = name(

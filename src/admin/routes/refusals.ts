@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { isUserId, USER_ID } from '../../control/user-id.ts'
+import { cursorOf, type Episode, placeOf } from '../../usage/episodes.ts'
+import type { UsageLogStore } from '../../usage/usage-log-store.ts'
+import type { RefusalsResponse } from '../api.ts'
+import { limit, readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+
+const text = z.string({ error: 'must be given once' }).min(1, { error: 'must not be empty' })
+const SHORT = 'must have at most 512 characters'
+const SCOPES = 'must be Personal, Organisation or Global'
+const CURSOR = 'must be the `next` of the page before'
+
+const Asked = z.strictObject({
+  user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
+  scope: z.enum(['Personal', 'Organisation', 'Global'], { error: SCOPES }).optional(),
+  category: text.max(512, { error: SHORT }).optional(),
+  route: text
+    .max(512, { error: SHORT })
+    .optional()
+    .meta({ description: 'The rule as the configuration has it, for example `POST /v1/x`' }),
+  since: z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2026-11-20T10:00:00Z' })
+    .transform((time) => Date.parse(time))
+    .optional()
+    .meta({ description: 'Only what was refused at this time or later' }),
+  limit: limit(1000, 100),
+  cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
+})
+
+/** The route of what the quota has refused. */
+export function refusalRoutes(store: Pick<UsageLogStore, 'readRefusals'>): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/refusals',
+      guard: 'read',
+      doc: {
+        summary: 'What the quota has refused in the last 7 days, latest first, page by page',
+        query: Asked,
+        responses: { 200: schemas.refusals },
+      },
+      handle: (call) => list(store, call),
+    },
+  ]
+}
+
+async function list(store: Pick<UsageLogStore, 'readRefusals'>, { query }: Call): Promise<AdminResponse> {
+  const fields = readFields(Asked, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { cursor, limit, ...filter } = fields.data
+  const place = cursor === undefined ? null : placeOf(cursor)
+  const { episodes, next } = await store.readRefusals(filter, { cursor: place, limit })
+  const response: RefusalsResponse = {
+    refusals: episodes.map(shown),
+    next: next === null ? null : cursorOf(next),
+  }
+  return ok(response)
+}
+
+function shown({ id, startedAt, first, last, ...episode }: Episode): RefusalsResponse['refusals'][number] {
+  return {
+    ...episode,
+    startedAt: startedAt === null ? null : iso(startedAt),
+    first: iso(first),
+    last: iso(last),
+  }
+}

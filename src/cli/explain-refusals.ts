@@ -1,0 +1,41 @@
+import type { Store } from '../store/store.ts'
+import type { Episode } from '../usage/episodes.ts'
+
+/** How far from the moment that was asked for a refusal may lie, in milliseconds. */
+const NEAR_MS = 30 * 60_000
+const PAGE = 1000
+
+/** The refusals of a user within half an hour of a moment, the nearest first. @throws StoreError */
+export async function refusalsNear(store: Store, user: string, at: number): Promise<Episode[]> {
+  const near: Episode[] = []
+  let cursor = null
+  do {
+    const page = await store.readRefusals({ user, since: at - NEAR_MS }, { cursor, limit: PAGE })
+    near.push(...page.episodes.filter(({ first }) => first <= at + NEAR_MS))
+    cursor = page.next
+  } while (cursor !== null)
+  return near.sort((a, b) => distance(a, at) - distance(b, at))
+}
+
+/** 0 within the time of its refusals. */
+function distance({ first, last }: Episode, at: number): number {
+  return Math.max(0, first - at, at - last)
+}
+
+/** For somebody who asks why a user was refused. */
+export function refusalsAsText(user: string, at: number, episodes: readonly Episode[]): string {
+  const moment = new Date(at).toISOString()
+  if (episodes.length === 0) return `No limit refused ${user} within half an hour of ${moment}.`
+  return [`${user} was refused within half an hour of ${moment}:`, ...episodes.flatMap(linesOf)].join('\n')
+}
+
+function linesOf(episode: Episode): string[] {
+  const { scope, category, window, limit, used, source, count, first, last, routes, plan, startedAt } = episode
+  const run = startedAt === null ? 'not running' : `running since ${new Date(startedAt).toISOString()}`
+  return [
+    '',
+    `${scope} ${category} ${window}: ${used} of ${limit} used (${source}), ${run}`,
+    `  ${count === 1 ? 'once' : `${count} times`} from ${new Date(first).toISOString()} to ${new Date(last).toISOString()}${plan === null ? '' : `, plan ${plan}`}`,
+    `  on ${routes.join(', ')}`,
+  ]
+}

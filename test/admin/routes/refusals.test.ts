@@ -1,0 +1,36 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { episode } from '../../usage/usage-log.suite.ts'
+import { NOW, type Running, startAdmin } from '../running.ts'
+
+let running: Running
+beforeEach(async () => {
+  running = await startAdmin()
+})
+afterEach(() => running.stop())
+
+const get = (query: string) => running.call('GET', `/api/refusals${query}`)
+
+test('refusals are read page by page, with filters, and what is wrong in a question is named', async () => {
+  const episodes = ['alice', 'bob', null].map((user, i) =>
+    episode({ user, startedAt: i === 2 ? null : NOW - 5000, first: NOW - 1000, last: NOW - i }),
+  )
+  await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
+  const { json } = await get('?limit=2')
+  expect(json.refusals).toMatchObject([
+    { user: 'alice', startedAt: '2026-11-20T10:09:55.000Z', last: '2026-11-20T10:10:00.000Z', count: 1 },
+    { user: 'bob' },
+  ])
+  const rest = await get(`?limit=2&cursor=${json.next}`)
+  expect(rest.json).toMatchObject({ refusals: [{ user: null, startedAt: null }], next: null })
+  expect((await get('?user=bob&scope=Personal&category=write&route=POST%20/v1/x')).json.refusals).toHaveLength(1)
+  expect((await get('?since=2026-11-20T10:10:00Z')).json.refusals).toHaveLength(1)
+  for (const [query, path] of [
+    ['?cursor=x', 'cursor'],
+    ['?limit=1001', 'limit'],
+    ['?since=yesterday', 'since'],
+    ['?scope=all', 'scope'],
+    ['?usr=bob', 'usr'],
+  ]) {
+    expect(await get(query ?? '')).toMatchObject({ status: 400, json: { problems: [{ path }] } })
+  }
+})

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { explainRequest } from '../../src/cli/explain.ts'
+import { refusalsAsText, refusalsNear } from '../../src/cli/explain-refusals.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { episode } from '../usage/usage-log.suite.ts'
+import { wrongCall } from './wrong-call.ts'
+
+const NOW = Date.parse('2026-11-20T10:10:00Z')
+const MINUTE = 60_000
+
+test('why a user was refused an hour ago is told by the limits that refused it, the nearest first', async () => {
+  const store = openSqliteStore({ file: ':memory:', clock: () => NOW })
+  try {
+    const then = NOW - 60 * MINUTE
+    const of = (window: string, first: number, last: number, user = 'bob') =>
+      episode({ user, window, first, last, startedAt: first - MINUTE, count: 37, plan: 'pro' })
+    const episodes = [
+      of('5h', then - 20 * MINUTE, then - 10 * MINUTE),
+      of('1h', then - MINUTE, then + 2 * MINUTE),
+      of('1d', then - 90 * MINUTE, then - 40 * MINUTE),
+      of('1m', NOW - 10 * MINUTE, NOW),
+      of('1h', then, then, 'alice'),
+    ]
+    await store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
+    const near = await refusalsNear(store, 'bob', then)
+    expect(near.map(({ window }) => window)).toEqual(['1h', '5h'])
+    expect(
+      refusalsAsText('bob', then, near.slice(0, 1)),
+    ).toBe(`bob was refused within half an hour of 2026-11-20T09:10:00.000Z:
+
+Personal write 1h: 118 of 120 used (baseline), running since 2026-11-20T09:08:00.000Z
+  37 times from 2026-11-20T09:09:00.000Z to 2026-11-20T09:12:00.000Z, plan pro
+  on POST /v1/x`)
+    expect(refusalsAsText('carol', then, await refusalsNear(store, 'carol', then))).toBe(
+      'No limit refused carol within half an hour of 2026-11-20T09:10:00.000Z.',
+    )
+  } finally {
+    await store.close()
+  }
+})
+
+test.each([
+  [['--at', '2026-11-20T10:00:00Z'], 'explain --at needs --user'],
+  [['--user', 'bob', '--at', 'noon'], '--at takes a time such as 2026-11-20T10:00:00Z'],
+])('a wrong call says how: %s', async (args, problem) => {
+  expect(await wrongCall(explainRequest(args))).toBe(problem)
+})
