@@ -393,7 +393,8 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
         to: null,
       })
       const { personal } = await under.store.readUsage('alice', ['read', 'write'])
-      expect(personal).toEqual([[], []])
+      // A run that began in the millisecond of the reset stays, with nothing used: no later one may have its name.
+      expect(personal.flat().filter(({ used }) => used > 0)).toEqual([])
       expect(await under.store.readUsage('bob', ['read', 'write'])).toEqual({ ...before, at: expect.any(Number) })
       expect((await under.store.readControl()).overrides.get('alice')?.value).toEqual(override(5))
       const again = [{ user: 'alice', organisation: null, category: 'read', cost: 10, limits: of }]
