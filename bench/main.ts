@@ -16,6 +16,7 @@ import { organisations } from './groups/organisations.ts'
 import { routes } from './groups/routes.ts'
 import { stores } from './groups/stores.ts'
 import { uptime } from './groups/uptime.ts'
+import { usage } from './groups/usage.ts'
 import { users } from './groups/users.ts'
 import { workers } from './groups/workers.ts'
 import { createOpenLoop } from './load.ts'
@@ -38,6 +39,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   routes,
   users,
   organisations,
+  usage,
   uptime,
   connections,
   stores,

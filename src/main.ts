@@ -17,6 +17,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['explain', async () => (await import('./cli/explain.ts')).explainRequest],
   ['replay', async () => (await import('./cli/replay.ts')).replayLogs],
   ['overrides', async () => (await import('./cli/overrides.ts')).overrides],
+  ['usage', async () => (await import('./cli/usage.ts')).usage],
   ['store', async () => (await import('./cli/store.ts')).store],
   ['schema', async () => (await import('./cli/schema.ts')).schema],
   ['drain', async () => (await import('./cli/drain.ts')).drain],

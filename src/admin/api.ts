@@ -90,6 +90,8 @@ export type RefusalsResponse = Of<typeof schemas.refusals>
 
 /** GET /api/alerts?alert=&limit= */
 export type AlertsResponse = Of<typeof schemas.alerts>
+/** GET /api/usage?from=&to=&by=&user=&organisation=&category=&window=&step=&order=&format=&limit=&cursor= */
+export type UsageResponse = Of<typeof schemas.usage>
 
 /** GET /api/tokens */
 export type TokensResponse = Of<typeof schemas.tokens>

@@ -13,6 +13,7 @@ import { type Payer, payerOf } from '../quota/policy.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { UsageLogStore } from '../usage/usage-log-store.ts'
+import type { UsageSource } from '../usage/usage-reading.ts'
 import { entryResponse, wishResponse } from './audit-entry.ts'
 import { type AdminResponse, type Call, refusal } from './http.ts'
 import { type IfMatch, readIfMatch } from './if-match.ts'
@@ -28,7 +29,8 @@ export type AdminStore = QuotaStore &
   ControlStore &
   GuardStore &
   ReplicaStore &
-  Pick<AlertStore, 'readAlerts'> & { /** @throws StoreError */ ping(): Promise<void> }
+  Pick<AlertStore, 'readAlerts'> &
+  UsageSource & { /** @throws StoreError */ ping(): Promise<void> }
 
 type KnownToDesk = Pick<KnownUsers, 'isKnown' | 'lookUp' | 'standing'>
 
@@ -36,7 +38,7 @@ const NOBODY: KnownToDesk = { isKnown: () => false, lookUp: () => false, standin
 
 export interface DeskOptions {
   readonly store: AdminStore
-  readonly control: Pick<ChangeFollower, 'fresh' | 'state'>
+  readonly control: Pick<ChangeFollower, 'fresh' | 'state' | 'storeTime'>
   /** Of the configuration in force. */
   readonly setup: () => Setup
   /** The adaptive factor by which this gateway goes, and why; in every mode. */

@@ -4,7 +4,7 @@ import type { Role } from './api.ts'
 /** What a route of the admin listener says, in a form that knows no web framework. */
 export interface AdminResponse {
   readonly status: number
-  /** Sent as JSON, or as it is if it has its own type. */
+  /** Sent as JSON, or as it is if it has its own type: text, bytes or a stream of them. */
   readonly body?: unknown
   /** Of a body that is text or bytes. A body without it is JSON. */
   readonly contentType?: string
@@ -73,6 +73,8 @@ export interface Doc {
   readonly ifMatch?: true
   /** By status; `null` for a response without a body, `text` or `lines` for one that is not JSON. */
   readonly responses: Readonly<Record<number, z.ZodType | null | 'text' | 'lines'>>
+  /** Types in which a response of 200 may come as text instead of JSON. */
+  readonly textTypes?: readonly string[]
   /** Beside those that follow from the guard. */
   readonly errors?: readonly AdminError[]
 }

@@ -30,6 +30,7 @@ import { type ProbeOptions, probeRoutes } from './routes/probes.ts'
 import { quotaRoutes } from './routes/quota.ts'
 import { refusalRoutes } from './routes/refusals.ts'
 import { tokenRoutes } from './routes/tokens.ts'
+import { usageRoutes } from './routes/usage.ts'
 import { userRoutes } from './routes/users.ts'
 import { createServer, send } from './server.ts'
 import type { AdminToken } from './session-cookie.ts'
@@ -93,6 +94,7 @@ export function routesOf(options: AdminOptions, login: Login): Route[] {
     ...failureRoutes(options.store),
     ...alertRoutes(options.store, options.setup),
     ...refusalRoutes(options.store),
+    ...usageRoutes(desk),
     ...tokenRoutes(desk, options.now),
     ...auditRoutes(desk),
   ]

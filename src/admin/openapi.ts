@@ -72,7 +72,7 @@ function operation({ method, path, guard, doc }: Route): object {
     ...(doc.body !== undefined && {
       requestBody: doc.body === 'lines' ? LINES : requestBody(doc.body, content(doc.body)),
     }),
-    responses: { ...errors(method, doc, guard), ...responsesOf(doc) },
+    responses: { ...errors(method, doc, guard), ...withTexts(responsesOf(doc), doc) },
     security: SECURITY[guard] ?? [],
   }
 }
@@ -107,6 +107,13 @@ function responsesOf({ responses }: Doc): Record<string, unknown> {
 }
 
 const LINES = { required: true, content: Object.fromEntries(Object.values(LINE_TYPES).map((type) => [type, {}])) }
+
+function withTexts(responses: Record<string, unknown>, { textTypes }: Doc): Record<string, unknown> {
+  const { 200: ok } = responses as { 200?: { content?: object } }
+  if (textTypes === undefined || ok === undefined) return responses
+  const texts = Object.fromEntries(textTypes.map((type) => [type, {}]))
+  return { ...responses, 200: { ...ok, content: { ...ok.content, ...texts } } }
+}
 
 function json(schema: z.ZodType) {
   return { 'application/json': content(schema) }

@@ -14,6 +14,7 @@ import type { WindowStatuses } from '../quota/status.ts'
 import type { Store } from '../store/store.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
+import { retentionOf } from './retention.ts'
 
 export interface AdminPlaneOptions
   extends Pick<AdminOptions, 'knownUsers' | 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
@@ -103,6 +104,7 @@ export function setupOf(config: Config): Setup {
     unmatched: unmatched.kind,
     alerts: config.alerts.map(alertLine),
     priced,
+    kept: retentionOf(config),
     exempt: new Set(quota.exempt?.users),
     cheapest: cheapestOf(priced),
   }

@@ -10,6 +10,7 @@ import type { Adaptive } from '../failures/adaptive.ts'
 import { createFailureRecorder, type FailureRecorder } from '../failures/recorder.ts'
 import { createLagMeter, type LagMeter } from '../gateway/event-loop-lag.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
+import { createOwnUsage } from '../gateway/own-usage.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
 import { KnownUsers } from '../quota/known-users.ts'
@@ -184,6 +185,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     memberships,
     alerts,
     store,
+    ownUsage: createOwnUsage(store, () => livePolicy.control.storeTime()),
     observe,
     lag: lag.lasting,
     shares,

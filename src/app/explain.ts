@@ -101,6 +101,7 @@ async function find(config: Config, { method, path, bytes = 0 }: Question): Prom
     case 'unmatched':
       return { decision: decisionOf(planned.refusal), ...because(REASONS.denied(planned.refusal)) }
     case 'status':
+    case 'usage':
       return { decision: 'not_charged', ...because(REASONS.own) }
     case 'preflight':
     case 'options':

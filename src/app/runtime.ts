@@ -17,6 +17,7 @@ import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
 import { presentationOf } from './presentation.ts'
 import { type PublicSources, publicDocumentsOf } from './public-documents.ts'
+import { retentionOf } from './retention.ts'
 import { shareRulesOf } from './share-rules.ts'
 
 /** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
@@ -68,6 +69,7 @@ export async function createRuntime(
     policy: limits.policy,
     shadow: limits.shadow,
     exempt: exemptOf(config.quota),
+    usage: { windows: config.quota.windows, kept: retentionOf(config) },
     forwarder,
     timeZone: config.timeZone,
     refundUnreached: config.quota.refund === 'unreached',

@@ -9,6 +9,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   explain      tell what would become of a request now, and why
   replay       decide the requests of access logs again, under another configuration
   overrides    write the overrides of users to a file, or put those of a file in force
+  usage        print what was used
   store        copy a store into another one
   schema       print the JSON Schema of the configuration
   drain        take a gateway that runs out of service, or back
@@ -98,6 +99,22 @@ with a head. apply puts those of the file in force together, these and no others
   --dry-run    changes nothing, and prints what would change
   --reason     why, for the audit
 Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called wrongly.`,
+  ],
+  [
+    'usage',
+    `Usage: tollgate usage export [--from TIME] [--to TIME] [--by KIND] [--user USER] [--organisation ORGANISATION]
+                             [--category CATEGORY] [--window WINDOW] [--step STEP]
+                             [--order tokens [--limit N]] [--format csv|ndjson] [-c FILE]
+
+Prints what was used, from the store of the configuration alone: no gateway need run.
+  --from, --to    ISO 8601 such as 2026-11-01T00:00:00Z, or a day in UTC (default: the last 24 hours); --to is not in the range
+  --by            user (default), organisation, plan, category, route or all
+  --user, --organisation, --category   only these; --by user with --organisation has the users of one
+  --window        whose runs are counted (default: the shortest one of which the whole range is kept)
+  --step          range (default), run, 30m, 1h or 1d
+  --order tokens  the most first: --limit of them (default: 100)
+  --format        csv for spreadsheets (default), ndjson for programs
+Exit code: 0 all printed, 1 not all, with the reason; 2 called wrongly.`,
   ],
   [
     'store',

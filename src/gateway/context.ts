@@ -16,6 +16,7 @@ import type { Settlement } from './charge-order.ts'
 import type { Exemption } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import type { OneAddress } from './one-address.ts'
+import type { OwnUsage } from './own-usage.ts'
 import type { Route, Rules } from './snapshot.ts'
 import type { Leases } from './tunnel-leases.ts'
 
@@ -28,6 +29,8 @@ export interface GatewayOptions {
   readonly memberships: Pick<Memberships, 'note'>
   readonly alerts: Watch
   readonly store: Pick<QuotaStore, 'readUsage'>
+  /** What callers used. */
+  readonly ownUsage: OwnUsage
   readonly observe: Observer
   /** How late the event loop lastingly is, in milliseconds. */
   readonly lag: () => number

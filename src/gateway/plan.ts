@@ -1,7 +1,7 @@
 import { targetTooLong, tooLarge } from '../edge/denials.ts'
 import { checkMethod } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
-import { STATUS_PATHS } from '../quota/own-paths.ts'
+import { STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import { fieldNames, pricedInQuery } from '../routing/price.ts'
 import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../routing/target.ts'
 import type { Route, Rules } from './snapshot.ts'
@@ -34,6 +34,8 @@ export type Plan =
   | { readonly kind: 'options' }
   /** The quota of the caller: authenticated, never charged. */
   | { readonly kind: 'status'; readonly target: Target }
+  /** What the caller used: authenticated, never charged. */
+  | { readonly kind: 'usage'; readonly target: Target }
   /** One of the public documents: no credential is read. */
   | { readonly kind: 'document'; readonly target: Target }
   /** A page of the API reference: no credential is read. */
@@ -78,6 +80,7 @@ export function plan(
   if (preflight !== null && rules.preflight !== null) return planPreflight(rules, preflight, target)
   const isRead = method === 'GET' || method === 'HEAD'
   if (isRead && STATUS_PATHS.has(target.path)) return { kind: 'status', target }
+  if (isRead && target.path === USAGE_PATH) return { kind: 'usage', target }
   if (isRead && !isUpgrade && rules.publicPaths.has(target.path)) return { kind: 'document', target }
   if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
   const found = rules.routes.lookup(method, target.matched)
@@ -91,7 +94,7 @@ const READ = ['GET', 'HEAD']
 
 /** Whether the gateway serves the path itself, without the pages of the reference. */
 function isOwn({ publicPaths }: PlanRules, { path }: Target): boolean {
-  return STATUS_PATHS.has(path) || publicPaths.has(path)
+  return STATUS_PATHS.has(path) || path === USAGE_PATH || publicPaths.has(path)
 }
 
 /**

@@ -10,6 +10,7 @@ import type { SettleRule } from '../routing/final-cost.ts'
 import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/route-table.ts'
 import type { PathAllowances } from '../routing/target.ts'
+import type { UsageRules } from './own-usage.ts'
 
 /** By which header a client says that a request is one that it sent before, and what repetitions cost nothing. */
 export interface Repetition {
@@ -106,6 +107,8 @@ export interface Rules {
   readonly shadow: () => boolean
   /** Who is never charged; `null` for nobody. */
   readonly exempt: { readonly users: ReadonlySet<string>; readonly hasAddress: (address: string) => boolean } | null
+  /** Whose runs are kept, and for how long. */
+  readonly usage: UsageRules
   readonly forwarder: Forwarder
   /** IANA zone of the time in the 429's sentence. */
   readonly timeZone: string

@@ -5,6 +5,7 @@ import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
+import { withoutParameters } from '../lib/query-parameters.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
 import { quotaStatus } from '../quota/status.ts'
@@ -55,6 +56,8 @@ export function ownResponse(context: Context, exchange: Exchange, plan: Exclude<
       return OPTIONS
     case 'status':
       return status(context, exchange)
+    case 'usage':
+      return usage(context, exchange, plan.target)
     case 'document':
       return publicDocument(exchange, plan.target)
     case 'page':
@@ -107,6 +110,21 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
     const isExempt = exemptionOf(exchange.rules, exchange, caller) !== null
     const status = { ...quotaStatus(policy, snapshot, caller), ...(isExempt && { exempt: true as const }) }
     return answered(statusResponse(status, snapshotFields(policy, snapshot, caller)))
+  } catch (error) {
+    if (error instanceof StoreError) return denied(storeUnavailable(error))
+    throw error
+  }
+}
+
+/** `GET /me/usage`: authenticated, never charged. */
+async function usage(context: Context, exchange: Exchange, { query }: Target): Promise<Stop> {
+  const { rules } = exchange
+  const caller = noteCaller(exchange, await resolve(context, exchange), rules.callers.anonymousStatus)
+  if (caller instanceof Stop) return caller
+  const parameters = new URLSearchParams(withoutParameters(query, rules.credentials.parameters))
+  try {
+    const response = await context.ownUsage({ caller, parameters, policy: rules.policy(), rules: rules.usage })
+    return isDenial(response) ? denied(response) : answered(response)
   } catch (error) {
     if (error instanceof StoreError) return denied(storeUnavailable(error))
     throw error

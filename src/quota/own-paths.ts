@@ -3,6 +3,9 @@
 /** The quota of the caller. */
 export const STATUS_PATHS: ReadonlySet<string> = new Set(['/me/quota', '/quota'])
 
+/** What the caller used. */
+export const USAGE_PATH = '/me/usage'
+
 /** What the configuration publishes for everybody, by its key there. */
 export const PUBLIC_PATHS = { failureRate: '/usage/failure-rate', prices: '/quota/prices' } as const
 

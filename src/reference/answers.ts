@@ -203,6 +203,42 @@ export function statusOperation(operationId: string, { categories, windows }: Na
   }
 }
 
+/** `GET /me/usage`. */
+export function usageOperation(windows: readonly Window[], security: WaysIn['byDefault']) {
+  const [first] = windows
+  const query = (name: string, description: string) => ({ name, in: 'query', description, schema: { type: 'string' } })
+  const times = { start: iso(STARTED), end: iso(STARTED + 3_600_000) }
+  const row = { user: 'alice', category: 'read', window: first?.name, ...times, tokens: 8, running: true }
+  const range = { from: iso(STARTED - 86_400_000), to: iso(STARTED), by: 'user', step: 'run', window: first?.name }
+  const example = { ...range, complete: true, rows: [row], next: null }
+  return {
+    tags: ['Quota'],
+    operationId: 'getUsage',
+    summary: 'What you used',
+    description: 'Asks for a credential and costs nothing.',
+    security,
+    parameters: [
+      query('from', 'ISO 8601, or a day in UTC. Default a day before `to`.'),
+      query('to', 'Behind the last moment. Default now.'),
+      query('by', '`user`, or `organisation` for all users of yours together.'),
+      query('category', 'Only this one.'),
+      query('window', 'Whose runs are counted.'),
+      query('step', '`range` (default), `run`, `30m`, `1h` or `1d`.'),
+      query('limit', 'Rows of a page, 1 to 1000. Default 100.'),
+      query('cursor', '`next` of the page before.'),
+    ],
+    responses: {
+      200: {
+        description: 'Runs that start in the range.',
+        content: { 'application/json': { schema: { type: 'object' }, example } },
+      },
+      ...Object.fromEntries([...OF_ANY, 401 as const].map((status) => [status, responseRef(status)])),
+    },
+  }
+}
+
+const iso = (at: number) => new Date(at).toISOString()
+
 /** What everybody may read. */
 export function documentOperation(summary: string, example: object) {
   return {

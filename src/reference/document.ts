@@ -1,7 +1,7 @@
 import type { Config, OpenapiDocument, RouteConfig } from '../config/config.ts'
 import { isObject } from '../lib/json.ts'
 import { OPENAPI_VERSION } from '../lib/openapi.ts'
-import { PUBLIC_PATHS, publicPaths, STATUS_PATHS } from '../quota/own-paths.ts'
+import { PUBLIC_PATHS, publicPaths, STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import {
   documentOperation,
   type OwnStatus,
@@ -9,6 +9,7 @@ import {
   RESPONSES,
   responseSchemas,
   statusOperation,
+  usageOperation,
 } from './answers.ts'
 import { cleanComponents, pruned } from './clean.ts'
 import { type Json, list, maps, resolve, withoutExtensions } from './json.ts'
@@ -51,6 +52,7 @@ export function gatewayDocument({ config, path, upstream: written }: DocumentOpt
   const { categories, windows } = config.quota
   for (const own of STATUS_PATHS)
     paths.addOwn(own, statusOperation('getQuota', { categories, windows }, ways.byDefault))
+  paths.addOwn(USAGE_PATH, usageOperation(windows, ways.byDefault))
   for (const own of publicPaths(config.published))
     paths.addOwn(own, documentOperation(...(DOCUMENTS[own] ?? [own, {}])))
   return pruned(whole(upstream, config, ways, paths.items))

@@ -1,5 +1,5 @@
 import type { Segment } from '../config/config.ts'
-import { type Published, publicPaths, STATUS_PATHS } from '../quota/own-paths.ts'
+import { type Published, publicPaths, STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import { canonicalLiteral } from '../routing/target.ts'
 import type { Json } from './json.ts'
 
@@ -43,7 +43,7 @@ export class Paths {
   #isOwn(path: string, method: string): boolean {
     if (method !== 'get' && method !== 'head') return false
     const isPage = path === this.#page || path.startsWith(`${this.#page}/`)
-    return isPage || STATUS_PATHS.has(path) || this.#documents.has(path)
+    return isPage || STATUS_PATHS.has(path) || path === USAGE_PATH || this.#documents.has(path)
   }
 
   /** Templates that differ only in the names of their parameters are one path to OpenAPI: the first one stands. */

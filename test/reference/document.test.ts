@@ -38,7 +38,7 @@ function documentOf(rest: string, document: OpenapiDocument | object = null as n
 const operations = (document: Any): string[] =>
   Object.entries<object>(document.paths)
     .flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`))
-    .filter((operation) => !operation.endsWith('/quota'))
+    .filter((operation) => !/\/(?:quota|usage)$/.test(operation))
 
 describe('the operations of the backend', () => {
   const item = { get: OK, post: OK }
@@ -393,7 +393,7 @@ describe('the group of an operation', () => {
   }
 
   test('is what the service says, or else the title of the service: none stands under "default"', () => {
-    const rest = [['Other routes'], ['Quota'], ['Quota']]
+    const rest = [['Other routes'], ['Quota'], ['Quota'], ['Quota']]
     expect(tagsIn({ info: { title: 'Songs' } })).toEqual([['Songs'], ['Own'], ['Songs'], ...rest])
     expect(tagsIn({})).toEqual([['Service'], ['Own'], ['Service'], ...rest])
   })

@@ -1,4 +1,4 @@
-import { publicPaths, STATUS_PATHS } from '../../quota/own-paths.ts'
+import { publicPaths, STATUS_PATHS, USAGE_PATH } from '../../quota/own-paths.ts'
 import type { Pattern } from '../config.ts'
 import type { Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
@@ -28,6 +28,9 @@ function checkPath(
     return [{ ...at, message: `${quote(path)} is where the gateway tells callers their quota: choose another` }]
   }
   if (taken.has(path)) return [{ ...at, message: `${quote(path)} is where public has a document: choose another` }]
+  if (path === USAGE_PATH) {
+    return [{ ...at, message: `${quote(path)} is where the gateway tells callers what they used: choose another` }]
+  }
   const segments = path.slice(1).split('/')
   const hidden = routes.findIndex(({ match }) => match !== undefined && isWithin(match, segments))
   if (hidden < 0) return []

@@ -1,6 +1,6 @@
 import { foldedName } from '../../lib/field-names.ts'
 import { didYouMean } from '../../lib/suggest.ts'
-import { PUBLIC_PATHS, STATUS_PATHS } from '../../quota/own-paths.ts'
+import { PUBLIC_PATHS, STATUS_PATHS, USAGE_PATH } from '../../quota/own-paths.ts'
 import { EXACT } from '../../routing/folding.ts'
 import { shapeText } from '../../routing/route-table.ts'
 import { canonicalLiteral } from '../../routing/target.ts'
@@ -160,6 +160,7 @@ function ownPaths(published: Salvage['published']): ReadonlyMap<string, string> 
   const keys = (Object.keys(PUBLIC_PATHS) as (keyof typeof named)[]).filter((key) => named[key] === true)
   return new Map([
     ...[...STATUS_PATHS].map((path) => [path, 'with the quota of the caller: take another'] as const),
+    [USAGE_PATH, 'with what the caller used: take another'] as const,
     ...keys.map((key) => [PUBLIC_PATHS[key], `as public.${KEYS[key]} says: take another, or leave that off`] as const),
   ])
 }

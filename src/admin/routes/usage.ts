@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { oneAtATime } from '../../lib/serialize.ts'
+import { readPagedQuery, writeUsageCursor } from '../../usage/usage-cursor.ts'
+import type { UsagePage } from '../../usage/usage-pages.ts'
+import { USAGE_KINDS, USAGE_STEPS, type UsageQuery } from '../../usage/usage-query.ts'
+import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
+import { piecesOf, shownRow, writerOf } from '../../usage/usage-text.ts'
+import type { UsageResponse } from '../api.ts'
+import type { Desk } from '../desk.ts'
+import { limit, readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import * as schemas from '../schemas.ts'
+
+const once = z.string({ error: 'must be given once' })
+const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })
+
+const Asked = z.strictObject({
+  from: once.optional().meta({ description: 'ISO 8601, or a day in UTC. Default a day before `to`' }),
+  to: once.optional().meta({ description: 'Behind the last moment. Default now' }),
+  by: once.optional().meta({ description: `One of ${USAGE_KINDS.join(', ')}. Default user` }),
+  user: shortText.optional().meta({ description: 'Only this one' }),
+  organisation: shortText.optional().meta({ description: 'Only this one; with by=user its users' }),
+  category: shortText.optional().meta({ description: 'Only this one' }),
+  window: shortText.optional().meta({
+    description: 'Whose runs are counted. Default the shortest window of which the whole range is kept',
+  }),
+  step: once.optional().meta({ description: `One of ${USAGE_STEPS.join(', ')}. Default range: one row for all of it` }),
+  order: once.optional().meta({ description: 'tokens: the most first' }),
+  format: z
+    .enum(['json', 'csv', 'ndjson'], { error: 'must be json, csv or ndjson' })
+    .default('json')
+    .meta({ description: 'csv and ndjson have all rows' }),
+  limit: limit(1000, 100),
+  cursor: once.optional().meta({ description: '`next` of the page before' }),
+})
+
+/** The route of what was used. However many ask at once, they take their steps through the store in turn. */
+export function usageRoutes(desk: Desk): Route[] {
+  const inTurn = oneAtATime()
+  const { readHistory, scanHistory, readSeries, readMemberships } = desk.store
+  const store: UsageSource = {
+    readHistory: (scope, id) => inTurn(() => readHistory(scope, id)),
+    scanHistory: (scope, cursor) => inTurn(() => scanHistory(scope, cursor)),
+    readSeries: (question) => inTurn(() => readSeries(question)),
+    readMemberships: (users) => inTurn(() => readMemberships(users)),
+  }
+  return [
+    {
+      method: 'GET',
+      path: '/api/usage',
+      guard: 'read',
+      doc: {
+        summary: 'What users, organisations, plans, categories and routes used',
+        query: Asked,
+        responses: { 200: schemas.usage },
+        textTypes: ['text/csv', 'application/x-ndjson'],
+      },
+      handle: (call) => responseTo(desk, store, call),
+    },
+  ]
+}
+
+async function responseTo(desk: Desk, store: UsageSource, { query: written, signal }: Call): Promise<AdminResponse> {
+  const fields = readFields(Asked, written)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { format, limit, cursor, ...question } = fields.data
+  if (format !== 'json' && cursor !== undefined) {
+    return badFields([{ path: 'cursor', msg: `is for pages of JSON: ${format} has all rows` }])
+  }
+  const { quota, kept } = desk.setup()
+  // Also while this process has not heard of the store's clock yet.
+  await desk.control.fresh()
+  const read = readPagedQuery(question, cursor, { at: desk.control.storeTime(), windows: quota.windows, kept })
+  if ('problems' in read) return badFields(read.problems)
+  const { query, from } = read
+  if (format !== 'json') return asText(store, format, { query, limit, signal })
+  return ok(bodyOf(query, await readUsagePage(store, { query, from, limit, signal })))
+}
+
+function bodyOf(query: UsageQuery, { rows, next }: UsagePage): UsageResponse {
+  const { by, from, to, step, window, isComplete } = query
+  return {
+    from: iso(from),
+    to: iso(to),
+    by,
+    step,
+    window: window?.name ?? null,
+    complete: isComplete,
+    rows: rows.map((row) => shownRow(query, row)),
+    next: next === null ? null : writeUsageCursor(query, next),
+  }
+}
+
+/** All rows, as fast as the client takes them. If the store fails, the text breaks off before its end. */
+function asText(
+  store: UsageSource,
+  format: 'csv' | 'ndjson',
+  { query, limit, signal }: Omit<PageWish, 'from'>,
+): AdminResponse {
+  const writer = writerOf(format, query)
+  const pieces = Readable.from(piecesOf(writer, readUsage(store, { query, limit, signal })), { objectMode: false })
+  const name = `usage-${iso(query.from).slice(0, 10)}.${format}`
+  return {
+    status: 200,
+    body: pieces,
+    contentType: writer.contentType,
+    headers: { 'content-disposition': `attachment; filename="${name}"` },
+  }
+}

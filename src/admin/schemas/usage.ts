@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { count, name, time } from './values.ts'
+
+/** What was used. */
+
+const row = z.strictObject({
+  user: z.string().optional(),
+  organisation: z.string().optional(),
+  plan: z.string().optional(),
+  category: z.string().optional(),
+  route: z.string().optional(),
+  window: z.string().optional(),
+  start: time,
+  end: time,
+  tokens: z.int(),
+  running: z.boolean(),
+  requests: count.optional(),
+  accepted: count.optional(),
+  refusedPersonal: count.optional(),
+  refusedOrganisation: count.optional(),
+  refusedGlobal: count.optional(),
+  shadowed: count.optional(),
+  status4xx: count.optional(),
+  status5xx: count.optional(),
+  status0: count.optional(),
+  latency: z.array(count).optional(),
+})
+
+export const usage = name(
+  z.strictObject({
+    from: time,
+    to: time,
+    by: z.enum(['user', 'organisation', 'plan', 'category', 'route', 'all']),
+    step: z.enum(['range', 'run', '30m', '1h', '1d']),
+    window: z.string().nullable(),
+    complete: z.boolean(),
+    rows: z.array(row),
+    next: z.string().nullable(),
+  }),
+  'Usage',
+  'What was used in a range. Of users and organisations it is the runs of one `window` that start in the range; of the others the half hours that begin in it, with counts of requests and their latency. `complete` says whether all of that is still kept.',
+)

@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util'
+import { retentionOf } from '../app/retention.ts'
+import { openStoreToLook } from '../app/stores.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
+import { print } from '../lib/print.ts'
+import type { Store } from '../store/store.ts'
+import { readUsageQuery, USAGE_FIELDS, type UsageFields, type UsageQuery } from '../usage/usage-query.ts'
+import { readUsage } from '../usage/usage-reading.ts'
+import { piecesOf, writerOf } from '../usage/usage-text.ts'
+import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { UsageError } from './help.ts'
+
+const TEXT = { type: 'string' } as const
+/** Rows of the most tokens. */
+const MOST = 100_000
+
+/** What was used, from the store of the configuration alone: no gateway is asked. */
+export async function usage(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      ...CONFIG_OPTION,
+      ...(Object.fromEntries(USAGE_FIELDS.map((name) => [name, TEXT])) as Record<keyof UsageFields, typeof TEXT>),
+      format: { type: 'string', default: 'csv' },
+      limit: { type: 'string', default: '100' },
+    },
+  })
+  if (positionals.join(' ') !== 'export') throw new UsageError('usage takes export')
+  const { config: file, format, limit, ...fields } = values
+  if (format !== 'csv' && format !== 'ndjson') throw new UsageError('--format takes csv or ndjson')
+  const rows = /^\d{1,6}$/.test(limit) ? Number(limit) : 0
+  if (rows < 1 || rows > MOST) throw new UsageError(`--limit takes a whole number from 1 to ${MOST}`)
+  const loaded = await loadOrReport(configFile(file))
+  if (loaded === null) return 1
+  insistOnStore(loaded)
+  const store = await orReportWhere(loaded, openStoreToLook(loaded.config.store))
+  try {
+    await reachable(store)
+    const query = await queryOf(loaded, store, fields)
+    const { signal } = new AbortController()
+    const pieces = piecesOf(writerOf(format, query), readUsage(store, { query, limit: rows, signal }))
+    for await (const piece of pieces) {
+      await print(piece)
+      // Whoever reads only the beginning, like head, has seen enough.
+      if (process.stdout.destroyed) break
+    }
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
+async function queryOf({ config }: Loaded, store: Store, fields: UsageFields): Promise<UsageQuery> {
+  // It knows the store's time once it has asked.
+  const control = createChangeFollower({ store, observe: () => {} })
+  await control.fresh()
+  const at = control.storeTime()
+  const read = readUsageQuery(fields, { at, windows: config.quota.windows, kept: retentionOf(config) })
+  if ('query' in read) return read.query
+  throw new UsageError(read.problems.map(({ path, msg }) => `--${path} ${msg}`).join('; '))
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import {
+  isOfRuns,
+  MOST_DAYS,
+  readUsageQuery,
+  type UsageContext,
+  type UsageFields,
+  type UsageProblem,
+  type UsageQuery,
+} from './usage-query.ts'
+
+/** Where a page ends. */
+export interface UsagePlace {
+  /** Of the store's scan; `null` at its beginning, and where there is none. */
+  readonly step: string | null
+  /** The last row that was shown of the step, or of the series; `null` for none. */
+  readonly after: RowPlace | null
+}
+
+export interface RowPlace {
+  readonly name: string
+  readonly category: string | null
+  readonly place: number
+}
+
+export const BEGIN: UsagePlace = { step: null, after: null }
+
+/** A cursor as clients have it: it holds for the same question and range only. */
+export function writeUsageCursor(query: UsageQuery, { step, after }: UsagePlace): string {
+  const row = after === null ? null : [after.name, after.category, after.place]
+  return Buffer.from(JSON.stringify([tagOf(query), query.from, query.to, step, row])).toString('base64url')
+}
+
+/** More than the longest names have. */
+const MOST_CHARACTERS = 8192
+const LATEST = 8.64e15
+
+interface ReadCursor extends UsagePlace {
+  readonly tag: string
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * A question for one page. A cursor is taken for the same question only, and its range unless the question names one.
+ * @param cursor of the page before; `undefined` for the first
+ */
+export function readPagedQuery(
+  fields: UsageFields,
+  cursor: string | undefined,
+  context: UsageContext,
+): { readonly query: UsageQuery; readonly from: UsagePlace } | { readonly problems: readonly UsageProblem[] } {
+  const behind = cursor === undefined ? null : readCursor(cursor)
+  if (cursor !== undefined && behind === null) return { problems: [NO_CURSOR] }
+  const read = readUsageQuery(fields, { ...context, range: behind ?? undefined })
+  if ('problems' in read) return read
+  const { query } = read
+  if (behind === null) return { query, from: BEGIN }
+  return isOf(behind, query) ? { query, from: behind } : { problems: [NO_CURSOR] }
+}
+
+const NO_CURSOR = { path: 'cursor', msg: 'must be the `next` of a page of the same question: leave it out to begin' }
+
+/** `null` for what no page ended with. Whether it is one of this question shows `isOf`. */
+function readCursor(text: string): ReadCursor | null {
+  if (text.length > MOST_CHARACTERS) return null
+  const value = parsed(text)
+  if (!Array.isArray(value) || value.length !== 5) return null
+  const [tag, from, to, step, row] = value as unknown[]
+  if (typeof tag !== 'string' || !isTime(from) || !isTime(to) || !isTextOrNull(step)) return null
+  if (from >= to || to - from > MOST_DAYS * 86_400_000) return null
+  const after = row === null ? null : rowPlaceOf(row)
+  return after === undefined ? null : { tag, from, to, step, after }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString())
+  } catch {
+    return null
+  }
+}
+
+function rowPlaceOf(row: unknown): RowPlace | undefined {
+  if (!Array.isArray(row) || row.length !== 3) return
+  const [name, category, place] = row as unknown[]
+  return typeof name === 'string' && isTextOrNull(category) && isTime(place) ? { name, category, place } : undefined
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= LATEST
+}
+
+/** Whether a page of this question ended there. */
+function isOf({ tag, from, to }: ReadCursor, query: UsageQuery): boolean {
+  return tag === tagOf(query) && from === query.from && to === query.to
+}
+
+/** What makes it another question. The range stands beside it. */
+function tagOf({ by, step, name, organisation, category, window, isRanked }: UsageQuery): string {
+  const text = JSON.stringify([by, step, name, organisation, category, window?.seconds ?? null, isRanked])
+  return createHash('sha256').update(text).digest('base64url').slice(0, 8)
+}
+
+/** Whether a row comes behind a place, in the order of its page. */
+export function isBehindRow(row: RowPlace, after: RowPlace, query: Pick<UsageQuery, 'by'>): boolean {
+  const keys = ({ name, category, place }: RowPlace): readonly (string | number)[] =>
+    isOfRuns(query.by) ? [name, category ?? '', place] : [place, name]
+  const [here, there] = [keys(row), keys(after)]
+  const at = here.findIndex((key, i) => key !== there[i])
+  return at >= 0 && (here[at] as string) > (there[at] as string)
+}

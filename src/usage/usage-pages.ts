@@ -1,0 +1,129 @@
+import { createPause } from '../lib/pause.ts'
+import { createTop } from '../lib/top.ts'
+import type { OwnerHistory } from '../quota/history-store.ts'
+import { BEGIN, isBehindRow, type UsagePlace } from './usage-cursor.ts'
+import type { UsageQuery } from './usage-query.ts'
+import { byTokens, compare, rowsOfRuns, type UsageRow } from './usage-rows.ts'
+
+/** Some of those who may have used something, and where the following step begins; `next` is `null` at the end. */
+export interface OwnerStep {
+  /** The store's time. */
+  readonly at: number
+  readonly owners: readonly OwnerHistory[]
+  readonly next: string | null
+}
+
+/** One step through them: each comes in one step, in no order. @throws StoreError */
+export type OwnerSteps = (cursor: string | null) => Promise<OwnerStep>
+
+export interface PageOptions {
+  readonly query: UsageQuery
+  readonly steps: OwnerSteps
+  /** Default the beginning. */
+  readonly from?: UsagePlace
+  /** Rows, at most. */
+  readonly limit: number
+  /** Users or organisations that are looked at, but for the rest of the last step. */
+  readonly most: number
+  readonly signal: AbortSignal
+}
+
+export interface UsagePage {
+  readonly rows: readonly UsageRow[]
+  /** `null` at the end. */
+  readonly next: UsagePlace | null
+}
+
+/**
+ * One page, by the steps of the scan, and in a step by name. A page that is full ends in the middle of a step: the next one takes the
+ * step again and goes on behind the last row, since a step has no order of its own.
+ */
+export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
+  const rows: UsageRow[] = []
+  const pause = createPause()
+  let place = from
+  for (let lookedAt = 0; lookedAt < most; ) {
+    signal.throwIfAborted()
+    const { at, owners, next } = await steps(place.step)
+    const { after } = place
+    for (const owner of byName(owners)) {
+      if (after !== null && compare(owner.id, after.name) < 0) continue
+      for (const row of rowsOfRuns(owner, query, at)) {
+        if (after !== null && !isBehindRow(row, after, query)) continue
+        if (rows.length === limit) return { rows, next: behind(place.step, rows.at(-1)) }
+        rows.push(row)
+      }
+      if (pause.isDue()) await pause.take()
+    }
+    if (next === null) return { rows, next: null }
+    lookedAt += owners.length
+    place = { step: next, after: null }
+    if (rows.length === limit) break
+  }
+  return { rows, next: place }
+}
+
+function behind(step: string | null, row: UsageRow | undefined): UsagePlace {
+  if (row === undefined) return { step, after: null }
+  const { name, category, place } = row
+  return { step, after: { name, category, place } }
+}
+
+function byName(owners: readonly OwnerHistory[]): readonly OwnerHistory[] {
+  return owners.toSorted((a, b) => compare(a.id, b.id))
+}
+
+/** The rows with the most tokens, among those of as many as one request looks at. The next page has those of the others. */
+export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
+  const top = createTop(limit, byTokens)
+  const seen = new Set<string>()
+  const pause = createPause()
+  let { step } = from
+  for (let lookedAt = 0; ; ) {
+    signal.throwIfAborted()
+    const { at, owners, next } = await steps(step)
+    for (const owner of owners) {
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at)
+      if (rows.length > 0) seen.add(owner.id)
+      for (const row of rows) top.add(row)
+      if (pause.isDue()) await pause.take()
+    }
+    step = next
+    lookedAt += owners.length
+    if (next === null || lookedAt >= most) break
+  }
+  return { rows: top.values(), next: step === null ? null : { step, after: null } }
+}
+
+/** All rows, some at a time: whoever takes them sets the pace. One that a scan gives twice is there once. */
+export async function* allOfRuns(
+  query: UsageQuery,
+  steps: OwnerSteps,
+  signal: AbortSignal,
+): AsyncGenerator<readonly UsageRow[]> {
+  const seen = new Set<string>()
+  const pause = createPause()
+  let step: string | null = null
+  do {
+    signal.throwIfAborted()
+    const { at, owners, next }: OwnerStep = await steps(step)
+    for (const owner of owners) {
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at)
+      if (rows.length > 0) {
+        seen.add(owner.id)
+        yield rows
+      }
+      if (pause.isDue()) await pause.take()
+    }
+    step = next
+  } while (step !== null)
+}
+
+/** One page of the rows of series, or the most tokens of all of them. */
+export function pageOfSeries(rows: readonly UsageRow[], query: UsageQuery, from: UsagePlace, limit: number): UsagePage {
+  if (query.isRanked) return { rows: rows.toSorted(byTokens).slice(0, limit), next: null }
+  const { after } = from
+  const rest = after === null ? rows : rows.filter((row) => isBehindRow(row, after, query))
+  const shown = rest.slice(0, limit)
+  return { rows: shown, next: shown.length < rest.length ? behind(null, shown.at(-1)) : null }
+}

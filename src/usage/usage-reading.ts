@@ -1,0 +1,89 @@
+import { createPause } from '../lib/pause.ts'
+import type { HistoryStore } from '../quota/history-store.ts'
+import type { MembershipStore } from '../quota/memberships.ts'
+import type { UsagePlace } from './usage-cursor.ts'
+import type { UsageLogStore } from './usage-log-store.ts'
+import { allOfRuns, type OwnerSteps, pageOfRuns, pageOfSeries, topOfRuns, type UsagePage } from './usage-pages.ts'
+import type { UsageQuery } from './usage-query.ts'
+import { rowsOfSeries, type UsageRow } from './usage-rows.ts'
+
+/** Answers a query from the store. */
+
+export type UsageSource = HistoryStore & Pick<UsageLogStore, 'readSeries'> & Pick<MembershipStore, 'readMemberships'>
+
+/** Users or organisations that one page looks at. One that found nothing till then is empty, with a cursor. */
+const LOOKED_AT = 200_000
+/** The same if the most tokens are asked for. */
+const RANKED_AT = 1_000_000
+
+export interface PageWish {
+  readonly query: UsageQuery
+  readonly from: UsagePlace
+  /** Rows, at most. */
+  readonly limit: number
+  readonly signal: AbortSignal
+}
+
+/** One page. @throws StoreError, or the reason of the signal */
+export async function readUsagePage(store: UsageSource, { query, from, limit, signal }: PageWish): Promise<UsagePage> {
+  const { by, isRanked } = query
+  if (by !== 'user' && by !== 'organisation') return pageOfSeries(await seriesRows(store, query), query, from, limit)
+  const read = isRanked ? topOfRuns : pageOfRuns
+  const most = isRanked ? RANKED_AT : LOOKED_AT
+  return read({ query, steps: stepsOf(store, by, query), from, limit, most, signal })
+}
+
+/** All rows, some at a time; if the most tokens are asked for, as many of them. @throws as `readUsagePage` */
+export async function* readUsage(
+  store: UsageSource,
+  { query, limit, signal }: Omit<PageWish, 'from'>,
+): AsyncGenerator<readonly UsageRow[]> {
+  const { by, isRanked } = query
+  if (by !== 'user' && by !== 'organisation') {
+    const rows = await seriesRows(store, query)
+    yield* inBatches(isRanked ? pageOfSeries(rows, query, { step: null, after: null }, limit).rows : rows)
+    return
+  }
+  const steps = stepsOf(store, by, query)
+  if (!isRanked) return yield* allOfRuns(query, steps, signal)
+  const { rows } = await topOfRuns({ query, steps, limit, most: Number.POSITIVE_INFINITY, signal })
+  yield* inBatches(rows)
+}
+
+const BATCH = 500
+
+async function* inBatches(rows: readonly UsageRow[]): AsyncGenerator<readonly UsageRow[]> {
+  const pause = createPause()
+  for (let i = 0; i < rows.length; i += BATCH) {
+    yield rows.slice(i, i + BATCH)
+    if (pause.isDue()) await pause.take()
+  }
+}
+
+async function seriesRows(store: UsageSource, query: UsageQuery): Promise<readonly UsageRow[]> {
+  const { by, from, to } = query
+  if (by === 'user' || by === 'organisation') return []
+  const { at, rows } = await store.readSeries({ by, from, to })
+  return rowsOfSeries(rows, query, at)
+}
+
+function stepsOf(store: UsageSource, by: 'user' | 'organisation', { name, organisation }: UsageQuery): OwnerSteps {
+  const scope = by === 'user' ? 'personal' : 'organisation'
+  const all: OwnerSteps =
+    name === null
+      ? (cursor) => store.scanHistory(scope, cursor)
+      : async () => {
+          const { at, history } = await store.readHistory(scope, name)
+          return { at, owners: [history], next: null }
+        }
+  return organisation === null ? all : membersOnly(store, all, organisation)
+}
+
+/** Of each step those whose credential named the organisation last. */
+function membersOnly(store: UsageSource, steps: OwnerSteps, organisation: string): OwnerSteps {
+  return async (cursor) => {
+    const step = await steps(cursor)
+    const memberships = await store.readMemberships(step.owners.map(({ id }) => id))
+    return { ...step, owners: step.owners.filter((_owner, i) => memberships[i]?.organisation === organisation) }
+  }
+}

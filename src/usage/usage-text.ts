@@ -1,0 +1,112 @@
+import type { SeriesCounts } from './series.ts'
+import { isOfRuns, type UsageQuery } from './usage-query.ts'
+import type { UsageRow } from './usage-rows.ts'
+
+/** Rows of usage as clients read them. */
+
+/** What a series counts beside tokens. */
+type ShownCounts = Omit<SeriesCounts, 'tokens'>
+
+/** As JSON has it. The name stands under the kind: `"user": "alice"`. */
+export interface ShownRow extends Partial<ShownCounts> {
+  readonly user?: string
+  readonly organisation?: string
+  readonly plan?: string
+  readonly category?: string
+  readonly route?: string
+  readonly window?: string
+  readonly start: string
+  readonly end: string
+  readonly tokens: number
+  readonly running: boolean
+}
+
+export function shownRow({ by, window }: UsageQuery, row: UsageRow): ShownRow {
+  const { name, category, start, end, tokens, running, counts } = row
+  const { tokens: _also, ...others } = counts ?? { tokens: 0 }
+  return {
+    ...(by !== 'all' && { [by]: name }),
+    ...(category !== null && { category }),
+    ...(window !== null && { window: window.name }),
+    start: new Date(start).toISOString(),
+    end: new Date(end).toISOString(),
+    tokens,
+    running,
+    ...others,
+  }
+}
+
+const COUNTS = [
+  'requests',
+  'accepted',
+  'refusedPersonal',
+  'refusedOrganisation',
+  'refusedGlobal',
+  'shadowed',
+  'status4xx',
+  'status5xx',
+  'status0',
+] as const
+
+function columnsOf({ by }: UsageQuery): readonly (keyof ShownRow)[] {
+  const times = ['start', 'end', 'tokens', 'running'] as const
+  if (isOfRuns(by)) return [by, 'category', 'window', ...times]
+  return [...(by === 'all' ? [] : [by]), ...times, ...COUNTS]
+}
+
+/** What a text of rows is made of: its first line, if it has one, and the line of a row, each with its end. */
+export interface RowWriter {
+  readonly contentType: string
+  readonly head: string
+  line(row: UsageRow): string
+}
+
+export function writerOf(format: 'csv' | 'ndjson', query: UsageQuery): RowWriter {
+  if (format === 'ndjson') {
+    const line = (row: UsageRow) => `${JSON.stringify(shownRow(query, row))}\n`
+    return { contentType: 'application/x-ndjson; charset=utf-8', head: '', line }
+  }
+  const columns = columnsOf(query)
+  const lineOf = (cells: readonly string[]) => `${cells.join(',')}\r\n`
+  return {
+    contentType: 'text/csv; charset=utf-8; header=present',
+    // Without the mark a spreadsheet takes the text for that of an older character set.
+    head: `\ufeff${lineOf(columns)}`,
+    line(row) {
+      const shown = shownRow(query, row)
+      return lineOf(columns.map((column) => cell(shown[column])))
+    },
+  }
+}
+
+/** What a spreadsheet takes for the beginning of a formula, also in full-width letters, behind blanks or not. */
+const FORMULA = /^[\s\u0000-\u001f]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/
+const TO_QUOTE = /[",;\r\n\t]|^\s|\s$/
+
+/** RFC 4180. A text that is like a formula stands behind an apostrophe, which spreadsheets take for a sign of text. */
+function cell(value: ShownRow[keyof ShownRow]): string {
+  if (value === undefined) return ''
+  if (typeof value !== 'string') return String(value)
+  const text = FORMULA.test(value) ? `'${value}` : value
+  return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Bytes after which a piece goes out, about. */
+const PIECE = 32_768
+
+/** A text of rows in pieces that are neither tiny nor large. */
+export async function* piecesOf(
+  writer: RowWriter,
+  batches: AsyncIterable<readonly UsageRow[]>,
+): AsyncGenerator<string> {
+  let piece = writer.head
+  for await (const rows of batches) {
+    for (const row of rows) {
+      piece += writer.line(row)
+      if (piece.length < PIECE) continue
+      yield piece
+      piece = ''
+    }
+  }
+  if (piece !== '') yield piece
+}

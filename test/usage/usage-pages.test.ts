@@ -1,0 +1,259 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Window } from '../../src/quota/window.ts'
+import { noCounts } from '../../src/usage/series.ts'
+import { readPagedQuery, writeUsageCursor } from '../../src/usage/usage-cursor.ts'
+import { allOfRuns, pageOfRuns, topOfRuns } from '../../src/usage/usage-pages.ts'
+import type { UsageFields, UsageQuery } from '../../src/usage/usage-query.ts'
+import { rowsOfRuns, rowsOfSeries, type UsageRow } from '../../src/usage/usage-rows.ts'
+import { historyOf, type Run, stepsThrough } from './owners.ts'
+
+const HOUR = 3_600_000
+const AT = Date.UTC(2026, 10, 20, 12)
+const H1: Window = { name: '1h', seconds: 3600 }
+const MONTH: Window = { name: 'month', seconds: 32 * 86_400, calendar: { unit: 'month', zone: 'Asia/Shanghai' } }
+const CONTEXT = { at: AT, windows: [H1, MONTH], kept: { longestSeconds: 1e7, shorterSeconds: 1e7 } }
+const { signal } = new AbortController()
+
+function queryOf(fields: UsageFields, cursor?: string) {
+  const read = readPagedQuery(fields, cursor, CONTEXT)
+  if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+  return read
+}
+
+const run = (startedAt: number, tokens: number, more: Partial<Run> = {}): Run => ({
+  category: 'read',
+  seconds: 3600,
+  startedAt,
+  tokens,
+  ...more,
+})
+
+const shown = (rows: readonly UsageRow[]) =>
+  rows.map(({ category, start, end, tokens, running }) => [
+    category,
+    new Date(start).toISOString().slice(5, 16),
+    (end - start) / HOUR,
+    tokens,
+    running,
+  ])
+
+describe('the rows of one user', () => {
+  const history = historyOf('alice', [
+    run(AT - 26 * HOUR, 1),
+    run(AT - 5 * HOUR, 10),
+    run(AT - 3.5 * HOUR, 20),
+    run(AT - HOUR / 2, 4, { isCounted: true }),
+    run(AT - 5 * HOUR, 7, { category: 'write' }),
+    run(AT - 5 * HOUR, 41, { seconds: MONTH.seconds, isCounted: true }),
+  ])
+
+  test('count the runs of one window that start in the range', () => {
+    expect(shown(rowsOfRuns(history, queryOf({}).query, AT))).toEqual([
+      ['read', '11-19T12:00', 24, 34, true],
+      ['write', '11-19T12:00', 24, 7, false],
+    ])
+  })
+
+  test('are runs, each with its end', () => {
+    expect(shown(rowsOfRuns(history, queryOf({ step: 'run', category: 'read' }).query, AT))).toEqual([
+      ['read', '11-20T07:00', 1, 10, false],
+      ['read', '11-20T08:30', 1, 20, false],
+      ['read', '11-20T11:30', 1, 4, true],
+    ])
+  })
+
+  test('are steps of UTC, cut at the ends of the range', () => {
+    const query = queryOf({ step: '1d', from: '2026-11-19T06:00:00Z', to: '2026-11-20T09:00:00Z', window: '1h' }).query
+    expect(shown(rowsOfRuns(history, query, AT))).toEqual([
+      ['read', '11-19T06:00', 18, 1, false],
+      ['read', '11-20T00:00', 9, 30, false],
+      ['write', '11-20T00:00', 9, 7, false],
+    ])
+  })
+
+  test('of a calendar window are in the range that its period begins in', () => {
+    const begin = Date.UTC(2026, 9, 31, 16)
+    const of = (from: number, to: number) =>
+      rowsOfRuns(history, { ...queryOf({ step: 'run', window: 'month' }).query, from, to }, AT)
+    expect(of(begin, begin + 1)).toMatchObject([
+      { start: begin, end: Date.UTC(2026, 10, 30, 16), tokens: 41, running: true },
+    ])
+    expect(of(begin + 1, AT)).toEqual([])
+  })
+})
+
+test('the rows of a series are its half hours, in the steps that are asked for', () => {
+  const { query } = queryOf({ by: 'plan', step: '1h', from: '2026-11-20T10:30:00Z' })
+  const half = (start: number, name: string, tokens: number) => ({
+    start,
+    name,
+    counts: { ...noCounts(), tokens, requests: 2 },
+  })
+  const rows = rowsOfSeries(
+    [
+      half(AT - 1.5 * HOUR, 'free', 3),
+      half(AT - HOUR, 'free', 5),
+      half(AT - HOUR / 2, 'free', 6),
+      half(AT - HOUR, 'a', 1),
+    ],
+    query,
+    AT - 1,
+  )
+  expect(
+    rows.map(({ name, start, end, tokens, running, counts }) => [
+      name,
+      AT - start,
+      end - start,
+      tokens,
+      running,
+      counts?.requests,
+    ]),
+  ).toEqual([
+    ['free', 1.5 * HOUR, HOUR / 2, 3, false, 2],
+    ['a', HOUR, HOUR, 1, true, 2],
+    ['free', HOUR, HOUR, 11, true, 4],
+  ])
+})
+
+const owners = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 12 }).chain((ids) =>
+  fc.tuple(
+    ...ids.map((id) =>
+      fc
+        .uniqueArray(
+          fc.record({
+            category: fc.constantFrom('read', 'write'),
+            seconds: fc.constantFrom(3600, 18_000),
+            startedAt: fc.integer({ min: AT - 30 * HOUR, max: AT }),
+            tokens: fc.integer({ min: 1, max: 9 }),
+          }),
+          { maxLength: 6, selector: ({ category, seconds, startedAt }) => `${category} ${seconds} ${startedAt}` },
+        )
+        .map((runs) => ({ id, runs })),
+    ),
+  ),
+)
+
+const key = ({ name, category, place, tokens }: UsageRow) => JSON.stringify([name, category, place, tokens])
+
+describe('pages', () => {
+  test('have each row once, in whatever order steps have their users, while others come', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        owners,
+        fc.constantFrom('range', 'run', '1h' as const),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (all, step, limit, size) => {
+          const histories = all.map(({ id, runs }) => historyOf(id, runs))
+          const steps = stepsThrough(() => histories, size, AT)
+          const fields = { step }
+          const seen: string[] = []
+          let cursor: string | undefined
+          do {
+            const { query, from } = queryOf(fields, cursor)
+            const page = await pageOfRuns({ query, steps, from, limit, most: 3, signal })
+            expect(page.rows.length).toBeLessThanOrEqual(limit)
+            seen.push(...page.rows.map(key))
+            cursor = page.next === null ? undefined : writeUsageCursor(query, page.next)
+          } while (cursor !== undefined)
+          const { query } = queryOf(fields)
+          const whole = histories.flatMap((history) => rowsOfRuns(history, query, AT))
+          expect(seen.toSorted()).toEqual(whole.map(key).toSorted())
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+
+  test('of the most tokens have those, and together what there is', async () => {
+    await fc.assert(
+      fc.asyncProperty(owners, fc.integer({ min: 1, max: 5 }), async (all, limit) => {
+        const histories = all.map(({ id, runs }) => historyOf(id, runs))
+        const { query } = queryOf({ order: 'tokens' })
+        const steps = stepsThrough(() => histories, 3, AT)
+        const { rows, next } = await topOfRuns({ query, steps, limit, most: Number.POSITIVE_INFINITY, signal })
+        const tokens = histories.flatMap((history) => rowsOfRuns(history, query, AT)).map((row) => row.tokens)
+        expect(rows.map((row) => row.tokens)).toEqual(tokens.sort((a, b) => b - a).slice(0, limit))
+        expect(next).toBeNull()
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('an export has a user whom the scan gives twice once', async () => {
+    const alice = historyOf('alice', [run(AT - HOUR, 3)])
+    const steps = stepsThrough(() => [alice, historyOf('bob', [run(AT - HOUR, 4)]), alice], 1, AT)
+    const rows: UsageRow[] = []
+    for await (const some of allOfRuns(queryOf({}).query, steps, signal)) rows.push(...some)
+    expect(rows.map(({ name, tokens }) => [name, tokens])).toEqual([
+      ['alice', 3],
+      ['bob', 4],
+    ])
+  })
+
+  test('stop looking after as many users as one request looks at, and go on there', async () => {
+    const histories = Array.from({ length: 10 }, (_, i) => historyOf(`u${i}`, i === 9 ? [run(AT - HOUR, 1)] : []))
+    const steps = stepsThrough(() => histories, 2, AT)
+    const { query } = queryOf({})
+    const first = await pageOfRuns({ query, steps, limit: 5, most: 4, signal })
+    expect(first).toEqual({ rows: [], next: { step: '4', after: null } })
+    const aborted = AbortSignal.abort(new Error('gone'))
+    await expect(pageOfRuns({ query, steps, limit: 5, most: 4, signal: aborted })).rejects.toThrow('gone')
+  })
+})
+
+describe('a cursor', () => {
+  const place = { step: '17', after: { name: 'älice', category: 'read', place: AT } }
+  const written = (query: UsageQuery) => writeUsageCursor(query, place)
+
+  test('brings back the place and the range', () => {
+    const { query } = queryOf({ from: '2026-11-20' })
+    expect(queryOf({}, written(query))).toMatchObject({ query: { from: query.from, to: query.to }, from: place })
+  })
+
+  test.each<UsageFields>([
+    { by: 'organisation' },
+    { step: '1h' },
+    { user: 'bob' },
+    { category: 'write' },
+    { window: 'month' },
+    { order: 'tokens' },
+    { organisation: 'acme' },
+    { from: '2026-11-19' },
+    { to: '2026-11-21' },
+  ])('is of no use for another question: %j', (fields) => {
+    const { query } = queryOf({ from: '2026-11-20' })
+    expect(readPagedQuery(fields, written(query), CONTEXT)).toMatchObject({ problems: [{ path: 'cursor' }] })
+  })
+
+  test('that somebody made up is refused, or stays within the bounds of a range', () => {
+    const { query } = queryOf({})
+    const parts = JSON.parse(Buffer.from(written(query), 'base64url').toString()) as unknown[]
+    const made = (change: (parts: unknown[]) => unknown) =>
+      Buffer.from(JSON.stringify(change(parts.slice()))).toString('base64url')
+    for (const cursor of [
+      '',
+      'x',
+      'x'.repeat(9000),
+      made(() => ({})),
+      made((all) => all.slice(1)),
+      made((all) => all.with(1, 0)),
+      made((all) => all.with(1, -1)),
+      made((all) => all.with(2, 1e300)),
+      made((all) => all.with(2, all[1])),
+      made((all) => all.with(3, 5)),
+      made((all) => all.with(4, ['a', 'b'])),
+      made((all) => all.with(4, ['a', 'b', '3'])),
+      made((all) => all.with(0, 'other')),
+    ]) {
+      expect([cursor, readPagedQuery({}, cursor, CONTEXT)]).toMatchObject([cursor, { problems: [{ path: 'cursor' }] }])
+    }
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        const read = readPagedQuery({}, Buffer.from(json).toString('base64url'), CONTEXT)
+        expect(read).toHaveProperty('problems')
+      }),
+    )
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { type KeptRuns, readUsageQuery, timeOf, type UsageFields } from '../../src/usage/usage-query.ts'
+
+const AT = Date.UTC(2026, 10, 20, 12)
+const HOUR = 3_600_000
+const WINDOWS = [
+  { name: '1h', seconds: 3600 },
+  { name: '5h', seconds: 18_000 },
+  { name: '1d', seconds: 86_400 },
+]
+const KEPT: KeptRuns = { longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 }
+
+const read = (fields: UsageFields, range?: { from: number; to: number }) =>
+  readUsageQuery(fields, { at: AT, windows: WINDOWS, kept: KEPT, range })
+
+const queryOf = (fields: UsageFields) => {
+  const found = read(fields)
+  if ('problems' in found) throw new Error(JSON.stringify(found.problems))
+  return found.query
+}
+
+describe('a question about usage', () => {
+  test('is of users, the last day and one row for all of it, unless it says otherwise', () => {
+    expect(queryOf({})).toMatchObject({
+      by: 'user',
+      from: AT + 1 - 24 * HOUR,
+      to: AT + 1,
+      step: 'range',
+      name: null,
+      isRanked: false,
+    })
+  })
+
+  test.each([
+    ['2026-11-20T11:00:00Z', '1h', true],
+    ['2026-11-18T11:00:00Z', '1h', true],
+    ['2026-11-18T10:59:59Z', '5h', true],
+    ['2026-11-18T06:00:00Z', '1d', true],
+    ['2026-10-15T12:00:00Z', '1d', true],
+    ['2026-10-15T11:59:59Z', '1d', false],
+  ])('that begins at %s counts runs of %s, and all of them are kept: %s', (from, window, isComplete) => {
+    const query = queryOf({ from })
+    expect([query.window?.name, query.isComplete]).toEqual([window, isComplete])
+  })
+
+  test('counts runs of the window that it names, and says whether all are kept', () => {
+    expect(queryOf({ window: '5h', from: '2026-11-01' })).toMatchObject({ window: { name: '5h' }, isComplete: false })
+  })
+
+  test('goes by the range of the page before if it names none', () => {
+    const range = { from: AT - 7 * HOUR, to: AT - HOUR }
+    expect(read({}, range)).toMatchObject({ query: range })
+    expect(read({ to: '2026-11-20T09:00:00Z' }, range)).toMatchObject({
+      query: { from: range.from, to: AT - 3 * HOUR },
+    })
+  })
+
+  test('takes an organisation for the one that is asked for, or for that of the users', () => {
+    expect(queryOf({ by: 'organisation', organisation: 'acme' })).toMatchObject({ name: 'acme', organisation: null })
+    expect(queryOf({ organisation: 'acme' })).toMatchObject({ name: null, organisation: 'acme' })
+  })
+
+  test('has no window of plans, categories and routes, of which seven days are kept', () => {
+    expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, isComplete: true })
+    expect(queryOf({ by: 'route', from: '2026-11-01' })).toMatchObject({ isComplete: false })
+    expect(queryOf({ by: 'category', category: 'read' })).toMatchObject({ name: 'read' })
+  })
+
+  test.each<[UsageFields, string, string]>([
+    [{ by: 'users' }, 'by', 'must be one of user, organisation, plan, category, route, all'],
+    [{ step: '2h' }, 'step', 'must be one of range, run, 30m, 1h, 1d'],
+    [{ order: 'name' }, 'order', 'must be tokens, or be left out'],
+    [{ window: '2h' }, 'window', 'must be one of 1h, 5h, 1d'],
+    [{ from: 'yesterday' }, 'from', 'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01'],
+    [{ to: '2026-02-30' }, 'to', 'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01'],
+    [{ from: '2026-11-20', to: '2026-11-20' }, 'from', 'must lie before to'],
+    [{ from: '2025-01-01', to: '2026-11-01' }, 'from', 'must lie at most 400 days before to'],
+    [{ from: '2026-01-01', step: '30m' }, 'step', 'makes more than 10000 steps: take a longer one, or a shorter range'],
+    [{ by: 'organisation', user: 'a' }, 'user', 'is for by=user: leave it out'],
+    [{ by: 'plan', user: 'a' }, 'user', 'is not known of by=plan: leave it out, or ask by=user'],
+    [{ by: 'route', category: 'read' }, 'category', 'is not known of by=route: leave it out, or ask by=user'],
+    [{ by: 'all', step: 'run' }, 'step', 'by=all has no runs: take 30m, 1h, 1d or range'],
+  ])('is refused with the place and the cure: %j', (fields, path, msg) => {
+    expect(read(fields)).toEqual({ problems: [{ path, msg }] })
+  })
+
+  test('reports all that is wrong at once', () => {
+    expect(read({ by: 'x', step: 'y', from: 'z' })).toMatchObject({
+      problems: [{ path: 'by' }, { path: 'step' }, { path: 'from' }],
+    })
+  })
+})
+
+test.each([
+  ['2026-11-01', Date.UTC(2026, 10, 1)],
+  ['2026-11-01T00:00:00+08:00', Date.UTC(2026, 9, 31, 16)],
+  ['2026-11-01T00:00:00 08:00', Date.UTC(2026, 9, 31, 16)],
+  ['2026-11-01T07:08:09.5Z', Date.UTC(2026, 10, 1, 7, 8, 9, 500)],
+  ['2026-11-01T07:08Z', Date.UTC(2026, 10, 1, 7, 8)],
+  ['2026-11-01T07:08', null],
+  ['2026-11-01T25:00Z', null],
+  ['2026-13-01', null],
+  ['1969-12-31', null],
+  ['', null],
+  ['1700000000000', null],
+])('the time %s is %s', (text, time) => {
+  expect(timeOf(text)).toBe(time)
+})

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { noCounts } from '../../src/usage/series.ts'
+import type { UsageQuery } from '../../src/usage/usage-query.ts'
+import type { UsageRow } from '../../src/usage/usage-rows.ts'
+import { piecesOf, writerOf } from '../../src/usage/usage-text.ts'
+
+const AT = Date.UTC(2026, 10, 20)
+const QUERY = { by: 'user', window: { name: '1h', seconds: 3600 } } as UsageQuery
+const row = (name: string, more: Partial<UsageRow> = {}): UsageRow => ({
+  name,
+  category: 'read',
+  start: AT,
+  end: AT + 3_600_000,
+  place: AT,
+  tokens: 118,
+  running: false,
+  counts: null,
+  ...more,
+})
+
+describe('usage as CSV', () => {
+  const csv = writerOf('csv', QUERY)
+
+  test('begins with a byte order mark and the names of the columns, and has lines of RFC 4180', () => {
+    expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running\r\n')
+    expect(csv.line(row('alice'))).toBe('alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false\r\n')
+  })
+
+  test.each([
+    ['a,b', '"a,b"'],
+    ['a"b', '"a""b"'],
+    ['a\nb', '"a\nb"'],
+    [' a', '" a"'],
+    ['用户', '用户'],
+    ['=1+1', "'=1+1"],
+    ['+86138', "'+86138"],
+    ['-2', "'-2"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    [' =1', "' =1"],
+    ['\t=1', `"'\t=1"`],
+    ['\ta', `"'\ta"`],
+    ['＝1', "'＝1"],
+    ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
+    ['a=1', 'a=1'],
+  ])('has the name %j as %s, which is never a formula', (name, cell) => {
+    expect(csv.line(row(name)).split(',read,')[0]).toBe(cell)
+  })
+
+  test('has the counts of a series, and numbers below 0 as numbers', () => {
+    const series = writerOf('csv', { by: 'plan', window: null } as UsageQuery)
+    expect(series.head).toBe(
+      '\ufeffplan,start,end,tokens,running,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0\r\n',
+    )
+    const counts = { ...noCounts(), requests: 3, status5xx: 1 }
+    expect(series.line(row('free', { category: null, tokens: -4, counts }))).toMatch(
+      /^free,.*,-4,false,3,0,0,0,0,0,0,1,0\r\n$/,
+    )
+  })
+})
+
+test('usage as NDJSON is one object a line, with all that JSON has', () => {
+  const { head, line } = writerOf('ndjson', QUERY)
+  expect(head).toBe('')
+  const text = line(row('a\nb'))
+  expect(text.indexOf('\n')).toBe(text.length - 1)
+  expect(JSON.parse(text)).toEqual({
+    user: 'a\nb',
+    category: 'read',
+    window: '1h',
+    start: '2026-11-20T00:00:00.000Z',
+    end: '2026-11-20T01:00:00.000Z',
+    tokens: 118,
+    running: false,
+  })
+})
+
+test('a text goes out in pieces, as fast as they are taken', async () => {
+  let asked = 0
+  async function* batches() {
+    for (; asked < 1000; asked++) yield Array.from({ length: 100 }, (_, i) => row(`user-${asked}-${i}`))
+  }
+  const pieces = piecesOf(writerOf('csv', QUERY), batches())
+  const first = await pieces.next()
+  expect(String(first.value).length).toBeGreaterThan(30_000)
+  expect(String(first.value).length).toBeLessThan(40_000)
+  expect(asked).toBeLessThan(10)
+  await pieces.return(undefined)
+  expect(asked).toBeLessThan(10)
+})
