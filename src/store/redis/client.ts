@@ -24,7 +24,6 @@ const SCRIPTS = {
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
-  readHistories: { lua: script('./read-histories.lua') },
   noteUsers: { lua: script('./known-users.lua') },
   raiseAlerts: { lua: script('./alert-raise.lua') },
   takeAlerts: { lua: script('./alert-take.lua') },
@@ -41,7 +40,6 @@ interface Scripts {
     ...args: [...keys: [string, string, string], instance: string, report: string, forgetMs: number, form: number]
   ): Promise<number>
   noteUsers(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
-  readHistoriesBuffer(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
   takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>
   finishAlert(...keysAndArguments: string[]): Promise<number>
