@@ -15,7 +15,7 @@ const SHARED = [
 const BROWSER = 'test/browser/**/*.test.ts'
 /** What is broken on purpose: `npm run test:long`. */
 const FAULTS = 'test/faults/**/*.test.ts'
-/** Floods, slow clients, and workers that end in each way: `npm run test:long`, too. */
+/** Floods, slow clients, tunnels, groups of Redis, and how processes end: `npm run test:long`, too. */
 const LONG = 'test/**/*.long.test.ts'
 /** With tools that take minutes to install: `npm run test:deploy`. */
 const DEPLOY = 'test/deploy/**/*.test.ts'

@@ -3,13 +3,14 @@ import { WAYS } from '../setup/ways.ts'
 import { runIntegrity } from './integrity.ts'
 import { describeBad } from './records.ts'
 
-/** A little of `npm run integrity`: other worlds each time. A failure names the command that gives its world again. */
+/** A little of `npm run integrity`, which takes other worlds each time: here they are those in which a fault was found once. */
 const SECONDS = 5
+const SEED = 185_303
 
 it.each(WAYS)('no byte of one response is in another, and each response comes, by $name', async (way) => {
   const bad: string[] = []
   const sums = await runIntegrity({
-    seed: Date.now() % 1_000_000,
+    seed: SEED,
     seconds: SECONDS,
     ways: [way],
     onBad: (found) => bad.push(describeBad(found)),
