@@ -166,8 +166,8 @@ export interface Fault {
   readonly unready?: boolean
 }
 
-/** A gateway tells an outage a few times, whatever the number of requests. */
-const LINES_IN_AN_OUTAGE = 20
+/** A gateway reports an outage once for each kind of call of the store, whatever the number of requests. */
+const LINES_IN_AN_OUTAGE = 35
 /** And each time that a connection is lost and made anew, which comes and goes with the network. */
 const LINES_OF_A_RECONNECT = 5
 
