@@ -1,20 +1,22 @@
 /** CSV (RFC 4180), one row a line: no value of ours has a line break. */
 
 /**
- * What a spreadsheet takes for a formula at the beginning of a cell, also behind apostrophes. An apostrophe more makes it a text,
- * and is taken away again by `rowOf`, so that every text comes back as it was.
+ * What a spreadsheet takes for a formula at the beginning of a cell, also in full-width letters, behind blanks and behind apostrophes.
+ * An apostrophe more makes it a text, and is taken away again by `rowOf`, so that every text comes back as it was.
  */
-const FORMULA = /^'*[=+\-@\t\r＝＋－＠]/
-const ESCAPED_FORMULA = /^''*[=+\-@\t\r＝＋－＠]/
+const FORMULA = /^'*(?:[\s\u0000-\u001f]*[=+\-@＝＋－＠]|[\t\r\n])/
+const ESCAPED_FORMULA = new RegExp(FORMULA.source.replace("^'*", "^''*"))
+const TO_QUOTE = /[",;]|[^\S ]|^ | $/
 
-/** A cell of a file that a spreadsheet opens without running any of it. */
-export function csvCell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text
-  return /[",;\s]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+/** A cell of a file that a spreadsheet opens without running any of it. A number stays one, also below 0. */
+export function csvCell(value: string | number): string {
+  const text = String(value)
+  const safe = typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text
+  return TO_QUOTE.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-export function csvRow(texts: readonly string[]): string {
-  return texts.map(csvCell).join(',')
+export function csvRow(values: readonly (string | number)[]): string {
+  return values.map(csvCell).join(',')
 }
 
 /**

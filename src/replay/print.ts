@@ -1,3 +1,4 @@
+import { csvRow } from '../lib/csv.ts'
 import type { Logs } from './read-logs.ts'
 import { mostRefused, type Report, type Tally } from './report.ts'
 import { UNCHARGED, type UnchargedReason } from './tariffs.ts'
@@ -133,13 +134,7 @@ export function asCsv({ report, top }: Printed): string {
       first?.window ?? '',
       first?.limit ?? '',
     ])
-  return [COLUMNS, ...rows].map((row) => row.map(csvCell).join(',')).join('\n')
-}
-
-/** A spreadsheet takes a text for a formula that begins so, and one that a quote goes before for a text. */
-function csvCell(value: string | number): string {
-  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return [COLUMNS, ...rows].map(csvRow).join('\n')
 }
 
 function percent(part: number, whole: number): string {

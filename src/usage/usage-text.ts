@@ -1,3 +1,4 @@
+import { csvRow } from '../lib/csv.ts'
 import type { SeriesCounts } from './series.ts'
 import { isOfRuns, type UsageQuery } from './usage-query.ts'
 import type { UsageRow } from './usage-rows.ts'
@@ -67,28 +68,20 @@ export function writerOf(format: 'csv' | 'ndjson', query: UsageQuery): RowWriter
     return { contentType: 'application/x-ndjson; charset=utf-8', head: '', line }
   }
   const columns = columnsOf(query)
-  const lineOf = (cells: readonly string[]) => `${cells.join(',')}\r\n`
+  const lineOf = (cells: readonly (string | number)[]) => `${csvRow(cells)}\r\n`
   return {
     contentType: 'text/csv; charset=utf-8; header=present',
     // Without the mark a spreadsheet takes the text for that of an older character set.
     head: `\ufeff${lineOf(columns)}`,
     line(row) {
       const shown = shownRow(query, row)
-      return lineOf(columns.map((column) => cell(shown[column])))
+      return lineOf(columns.map((column) => cellOf(shown[column])))
     },
   }
 }
 
-/** What a spreadsheet takes for the beginning of a formula, also in full-width letters, behind blanks or not. */
-const FORMULA = /^[\s\u0000-\u001f]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/
-const TO_QUOTE = /[",;\r\n\t]|^\s|\s$/
-
-/** RFC 4180. A text that is like a formula stands behind an apostrophe, which spreadsheets take for a sign of text. */
-function cell(value: ShownRow[keyof ShownRow]): string {
-  if (value === undefined) return ''
-  if (typeof value !== 'string') return String(value)
-  const text = FORMULA.test(value) ? `'${value}` : value
-  return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+function cellOf(value: ShownRow[keyof ShownRow]): string | number {
+  return typeof value === 'number' ? value : String(value ?? '')
 }
 
 /** Bytes after which a piece goes out, about. */

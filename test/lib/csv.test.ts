@@ -11,7 +11,7 @@ describe('a row of CSV', () => {
     fc.assert(
       fc.property(fc.array(text, { minLength: 1, maxLength: 6 }), (texts) => {
         expect(rowOf(csvRow(texts), texts.length)).toEqual({ cells: texts })
-        for (const each of texts) expect(csvCell(each)).not.toMatch(/^"?[=+\-@\t＝＋－＠]/)
+        for (const each of texts) expect(csvCell(each)).not.toMatch(/^"?[\s\u0000-\u001f]*[=+\-@＝＋－＠]/)
       }),
     )
   })
@@ -24,6 +24,11 @@ describe('a row of CSV', () => {
     ['a;=b', '"a;=b"'],
     ['a,b', '"a,b"'],
     ['"', '""""'],
+    [' =1', "' =1"],
+    ['\u0001=1', "'\u0001=1"],
+    [' a b ', '" a b "'],
+    ['a b', 'a b'],
+    [-1, '-1'],
   ])('has %s as %s', (text, cell) => expect(csvCell(text)).toBe(cell))
 
   it.each([
