@@ -65,7 +65,8 @@ export interface SeriesQuestion {
   readonly step?: number
 }
 
-const FIELDS = [
+/** All counts but those of the latency, in the order in which the stores keep them. */
+export const COUNT_FIELDS = [
   'requests',
   'accepted',
   'tokens',
@@ -99,13 +100,13 @@ export function noCounts(): Sums {
 }
 
 export function addCounts(sums: Sums, more: SeriesCounts): void {
-  for (const field of FIELDS) sums[field] += more[field]
+  for (const field of COUNT_FIELDS) sums[field] += more[field]
   for (let i = 0; i < sums.latency.length; i++) sums.latency[i] = (sums.latency[i] ?? 0) + (more.latency[i] ?? 0)
 }
 
 /** As the stores keep them: numbers with a space between, without the zeros at the end. A later version may have more. */
 export function packCounts(counts: SeriesCounts): string {
-  const numbers = [...FIELDS.map((field) => counts[field]), ...counts.latency]
+  const numbers = [...COUNT_FIELDS.map((field) => counts[field]), ...counts.latency]
   while (numbers.at(-1) === 0) numbers.pop()
   return numbers.join(' ')
 }
@@ -113,10 +114,10 @@ export function packCounts(counts: SeriesCounts): string {
 export function unpackCounts(text: string): Sums {
   const numbers = (text.match(/-?\d+/g) ?? []).map(Number)
   const counts = noCounts()
-  FIELDS.forEach((field, i) => {
+  COUNT_FIELDS.forEach((field, i) => {
     counts[field] = numbers[i] ?? 0
   })
-  counts.latency = counts.latency.map((_, i) => numbers[FIELDS.length + i] ?? 0)
+  counts.latency = counts.latency.map((_, i) => numbers[COUNT_FIELDS.length + i] ?? 0)
   return counts
 }
 

@@ -1,5 +1,5 @@
 import { csvRow } from '../lib/csv.ts'
-import type { SeriesCounts } from './series.ts'
+import { COUNT_FIELDS, type SeriesCounts } from './series.ts'
 import { isOfRuns, type UsageQuery } from './usage-query.ts'
 import type { UsageRow } from './usage-rows.ts'
 
@@ -37,22 +37,12 @@ export function shownRow({ by, window }: UsageQuery, row: UsageRow): ShownRow {
   }
 }
 
-const COUNTS = [
-  'requests',
-  'accepted',
-  'refusedPersonal',
-  'refusedOrganisation',
-  'refusedGlobal',
-  'shadowed',
-  'status4xx',
-  'status5xx',
-  'status0',
-] as const
+const SHOWN_COUNTS = COUNT_FIELDS.filter((field) => field !== 'tokens')
 
 function columnsOf({ by }: UsageQuery): readonly (keyof ShownRow)[] {
   const times = ['start', 'end', 'tokens', 'running'] as const
   if (isOfRuns(by)) return [by, 'category', 'window', ...times]
-  return [...(by === 'all' ? [] : [by]), ...times, ...COUNTS]
+  return [...(by === 'all' ? [] : [by]), ...times, ...SHOWN_COUNTS]
 }
 
 /** What a text of rows is made of: its first line, if it has one, and the line of a row, each with its end. */
