@@ -4,10 +4,10 @@ import { oneAtATime } from '../lib/serialize.ts'
 import type { Policy } from '../quota/policy.ts'
 import type { Window } from '../quota/window.ts'
 import { JSON_TYPE, type OwnResponse } from '../respond/response.ts'
-import { readPagedQuery, type UsagePlace, writeUsageCursor } from '../usage/usage-cursor.ts'
+import { readPagedQuery, type UsagePlace } from '../usage/usage-cursor.ts'
 import type { KeptRuns, UsageFields, UsageProblem, UsageQuery } from '../usage/usage-query.ts'
 import { readUsagePage, type UsageSource } from '../usage/usage-reading.ts'
-import { shownRow } from '../usage/usage-text.ts'
+import { shownPage } from '../usage/usage-text.ts'
 
 /** What the caller asks of its own usage. */
 export interface OwnUsageQuestion {
@@ -89,17 +89,7 @@ async function responseTo(store: UsageSource, { query, from, limit, categories }
   const { signal } = new AbortController()
   const { rows, next } = await readUsagePage(store, { query, from, limit, signal })
   const shown = rows.filter(({ category }) => category === null || categories.has(category))
-  const body = {
-    from: new Date(query.from).toISOString(),
-    to: new Date(query.to).toISOString(),
-    by: query.by,
-    step: query.step,
-    window: query.window?.name ?? null,
-    complete: query.isComplete,
-    rows: shown.map((row) => shownRow(query, row)),
-    next: next === null ? null : writeUsageCursor(query, next),
-  }
-  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(body) }
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(shownPage(query, { rows: shown, next })) }
 }
 
 function refusal(problems: readonly UsageProblem[]): Denial {

@@ -1,6 +1,8 @@
 import { csvRow } from '../lib/csv.ts'
 import { COUNT_FIELDS, type SeriesCounts } from './series.ts'
-import { isOfRuns, type UsageQuery } from './usage-query.ts'
+import { writeUsageCursor } from './usage-cursor.ts'
+import type { UsagePage } from './usage-pages.ts'
+import { isOfRuns, type UsageKind, type UsageQuery, type UsageStep } from './usage-query.ts'
 import type { UsageRow } from './usage-rows.ts'
 
 /** Rows of usage as clients read them. */
@@ -34,6 +36,34 @@ export function shownRow({ by, window }: UsageQuery, row: UsageRow): ShownRow {
     tokens,
     running,
     ...others,
+  }
+}
+
+/** A page as JSON has it. */
+export interface ShownPage {
+  readonly from: string
+  readonly to: string
+  readonly by: UsageKind
+  readonly step: UsageStep
+  /** Its name; `null` of a series. */
+  readonly window: string | null
+  readonly complete: boolean
+  readonly rows: ShownRow[]
+  /** The cursor of the next page; `null` after the last. */
+  readonly next: string | null
+}
+
+export function shownPage(query: UsageQuery, { rows, next }: UsagePage): ShownPage {
+  const { by, from, to, step, window, isComplete } = query
+  return {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    by,
+    step,
+    window: window?.name ?? null,
+    complete: isComplete,
+    rows: rows.map((row) => shownRow(query, row)),
+    next: next === null ? null : writeUsageCursor(query, next),
   }
 }
 

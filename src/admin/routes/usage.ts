@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { oneAtATime } from '../../lib/serialize.ts'
-import { readPagedQuery, writeUsageCursor } from '../../usage/usage-cursor.ts'
-import type { UsagePage } from '../../usage/usage-pages.ts'
-import { USAGE_KINDS, USAGE_STEPS, type UsageQuery } from '../../usage/usage-query.ts'
+import { readPagedQuery } from '../../usage/usage-cursor.ts'
+import { USAGE_KINDS, USAGE_STEPS } from '../../usage/usage-query.ts'
 import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
-import { piecesOf, shownRow, writerOf } from '../../usage/usage-text.ts'
+import { piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
 import type { UsageResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
@@ -75,21 +74,8 @@ async function responseTo(desk: Desk, store: UsageSource, { query: written, sign
   if ('problems' in read) return badFields(read.problems)
   const { query, from } = read
   if (format !== 'json') return asText(store, format, { query, limit, signal })
-  return ok(bodyOf(query, await readUsagePage(store, { query, from, limit, signal })))
-}
-
-function bodyOf(query: UsageQuery, { rows, next }: UsagePage): UsageResponse {
-  const { by, from, to, step, window, isComplete } = query
-  return {
-    from: iso(from),
-    to: iso(to),
-    by,
-    step,
-    window: window?.name ?? null,
-    complete: isComplete,
-    rows: rows.map((row) => shownRow(query, row)),
-    next: next === null ? null : writeUsageCursor(query, next),
-  }
+  const response: UsageResponse = shownPage(query, await readUsagePage(store, { query, from, limit, signal }))
+  return ok(response)
 }
 
 /** All rows, as fast as the client takes them. If the store fails, the text breaks off before its end. */
