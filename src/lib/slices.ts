@@ -1,5 +1,5 @@
 /** How long work may hold the event loop before others have their turn, in milliseconds. */
-const SLICE_MS = 8
+const SLICE_MS = 5
 
 /** Work that is long, in slices. */
 export interface Slices {

@@ -1,4 +1,4 @@
-import { createPause } from '../lib/pause.ts'
+import { inSlices } from '../lib/slices.ts'
 import { createTop } from '../lib/top.ts'
 import type { OwnerHistory } from '../quota/history-store.ts'
 import { BEGIN, isBehindRow, type UsagePlace } from './usage-cursor.ts'
@@ -40,7 +40,7 @@ export interface UsagePage {
  */
 export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
   const rows: UsageRow[] = []
-  const pause = createPause()
+  const slices = inSlices()
   let place = from
   for (let lookedAt = 0; lookedAt < most; ) {
     signal.throwIfAborted()
@@ -53,7 +53,7 @@ export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, sign
         if (rows.length === limit) return { rows, next: behind(place.step, rows.at(-1)) }
         rows.push(row)
       }
-      if (pause.isDue()) await pause.take()
+      if (slices.isOver()) await slices.next()
     }
     if (next === null) return { rows, next: null }
     lookedAt += owners.length
@@ -77,7 +77,7 @@ function byName(owners: readonly OwnerHistory[]): readonly OwnerHistory[] {
 export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
   const top = createTop(limit, byTokens)
   const seen = new Set<string>()
-  const pause = createPause()
+  const slices = inSlices()
   let { step } = from
   for (let lookedAt = 0; ; ) {
     signal.throwIfAborted()
@@ -86,7 +86,7 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
       const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at)
       if (rows.length > 0) seen.add(owner.id)
       for (const row of rows) top.add(row)
-      if (pause.isDue()) await pause.take()
+      if (slices.isOver()) await slices.next()
     }
     step = next
     lookedAt += owners.length
@@ -102,7 +102,7 @@ export async function* allOfRuns(
   signal: AbortSignal,
 ): AsyncGenerator<readonly UsageRow[]> {
   const seen = new Set<string>()
-  const pause = createPause()
+  const slices = inSlices()
   let step: string | null = null
   do {
     signal.throwIfAborted()
@@ -113,7 +113,7 @@ export async function* allOfRuns(
         seen.add(owner.id)
         yield rows
       }
-      if (pause.isDue()) await pause.take()
+      if (slices.isOver()) await slices.next()
     }
     step = next
   } while (step !== null)

@@ -1,4 +1,4 @@
-import { createPause } from '../lib/pause.ts'
+import { inSlices } from '../lib/slices.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
 import type { UsagePlace } from './usage-cursor.ts'
@@ -53,10 +53,10 @@ export async function* readUsage(
 const BATCH = 500
 
 async function* inBatches(rows: readonly UsageRow[]): AsyncGenerator<readonly UsageRow[]> {
-  const pause = createPause()
+  const slices = inSlices()
   for (let i = 0; i < rows.length; i += BATCH) {
     yield rows.slice(i, i + BATCH)
-    if (pause.isDue()) await pause.take()
+    if (slices.isOver()) await slices.next()
   }
 }
 
