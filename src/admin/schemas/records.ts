@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { KINDS } from '../../control/control-store.ts'
 import { byName, count, name, time } from './values.ts'
 
 /** Lists: access keys, routes, the audit. */
@@ -60,16 +61,7 @@ const entry = z.strictObject({
   version: z.int().min(1),
   at: time,
   who: z.string(),
-  what: z.enum([
-    'settings',
-    'override',
-    'organisation_override',
-    'overrides',
-    'reset',
-    'quota_reset',
-    'token_created',
-    'token_revoked',
-  ]),
+  what: z.enum(KINDS),
   subject: z.string().nullable(),
   from: z.unknown(),
   to: z.unknown(),
