@@ -9,7 +9,7 @@ import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
-import { type Payer, payerOf } from '../quota/policy.ts'
+import { memberOf, type Payer, payerOf } from '../quota/policy.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { UsageLogStore } from '../usage/usage-log-store.ts'
@@ -70,9 +70,6 @@ type Responding = (entry?: AuditEntry) => AdminResponse | Promise<AdminResponse>
 /** The store failed in the middle of a change, which may have been made. */
 export class OutcomeUnknown extends Error {}
 
-/** No user has this id. */
-const NO_USER = ''
-
 /** This often a change is tried again when others make theirs at the same moment. */
 const TRIES = 20
 
@@ -132,7 +129,7 @@ export class Desk {
   async membersOf(organisations: readonly string[]): Promise<readonly Payer[]> {
     const hasPlans = this.setup().quota.plans !== undefined
     const plans = hasPlans ? await this.store.readPlans(organisations) : []
-    return organisations.map((organisation, i) => ({ user: NO_USER, organisation, plan: plans[i] ?? null }))
+    return organisations.map((organisation, i) => memberOf(organisation, plans[i] ?? null))
   }
 
   /**

@@ -1,5 +1,5 @@
 import { type Counter, usageOf } from '../quota/counter.ts'
-import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
+import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { QuotaStore, UsageSnapshot, UsageStore, UserUsage } from '../quota/quota-store.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
 import { type Limit, lacksRoom, resetAt } from '../quota/window.ts'
@@ -155,11 +155,7 @@ async function onlyIds(users: readonly string[]): Promise<readonly Payer[]> {
 }
 
 async function withoutPlans(organisations: readonly string[]): Promise<readonly Payer[]> {
-  return organisations.map(memberOf)
-}
-
-function memberOf(organisation: string): Payer {
-  return { ...payerOf(''), organisation }
+  return organisations.map((organisation) => memberOf(organisation))
 }
 
 function breath(): Promise<void> {

@@ -1,5 +1,5 @@
 import { inSlices } from '../lib/slices.ts'
-import { type Policy, payerOf } from '../quota/policy.ts'
+import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, type Scope } from '../quota/refusal.ts'
 import type { Limit } from '../quota/window.ts'
 import type { Table, UserOverride } from './state.ts'
@@ -79,7 +79,7 @@ export function tooDearForOrganisation(
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
     const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
-    const theirs = policy.limitsFor(category, { user: '', organisation, plan: null }).organisation ?? []
+    const theirs = policy.limitsFor(category, memberOf(organisation)).organisation ?? []
     const own = theirs.filter(({ window, limit }) => limit > 0 && Object.hasOwn(row, window.name))
     return among('Organisation', category, own, routes)
   })

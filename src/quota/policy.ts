@@ -8,6 +8,7 @@ import {
   type QuotaSettings,
 } from './limit-layers.ts'
 import { because, type Override, type Overrides, ofOrganisation, ofUser } from './override-limits.ts'
+import type { Payer } from './payer.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
 import type { Limit } from './window.ts'
 
@@ -25,19 +26,7 @@ export {
   type ScopedLimits,
 } from './limit-layers.ts'
 export type { OrganisationOverride, Override, Overrides } from './override-limits.ts'
-
-/** Whose limits are asked for: a user, and what the credential says of him. */
-export interface Payer {
-  readonly user: string
-  readonly organisation: string | null
-  /** Any text. */
-  readonly plan: string | null
-}
-
-/** A user of whom nothing else is known, as whoever has only an id. */
-export function payerOf(user: string): Payer {
-  return { user, organisation: null, plan: null }
-}
+export { memberOf, type Payer, payerOf } from './payer.ts'
 
 /** Which plan somebody has. */
 export interface PlanInForce {

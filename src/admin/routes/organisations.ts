@@ -1,6 +1,6 @@
-import { oneAtATime } from '../../lib/serialize.ts'
-import type { LimitTrace, Payer, Policy } from '../../quota/policy.ts'
-import { payerOf } from '../../quota/policy.ts'
+import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
+import type { Counter } from '../../quota/counter.ts'
+import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
 import { windowStatus } from '../../quota/status.ts'
 import { lacksRoom, type Window } from '../../quota/window.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../api.ts'
@@ -59,11 +59,7 @@ export function organisationRoutes(desk: Desk): Route[] {
 
 const Query = pageQuery('organisation')
 
-async function list(
-  desk: Desk,
-  { query, signal }: Call,
-  inTurn: ReturnType<typeof oneAtATime>,
-): Promise<AdminResponse> {
+async function list(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promise<AdminResponse> {
   const fields = readFields(Query, query)
   if ('problems' in fields) return badFields(fields.problems)
   const view = await desk.view()
@@ -72,7 +68,7 @@ async function list(
   const members = await desk.membersOf(page.found.map(({ id }) => id))
   const response: OrganisationsResponse = {
     organisations: page.found.map((used, i) => {
-      const { windows, ...line } = lineOf(view, used, members[i] ?? payerOf(''), page.at)
+      const { windows, ...line } = lineOf(view, used, members[i] ?? memberOf(used.id), page.at)
       return { ...line, windows: withoutLayers(windows) }
     }),
     next: page.next,
@@ -117,7 +113,7 @@ async function read({ store }: Desk, { categories }: Policy, id: string): Return
 }
 
 async function show(desk: Desk, id: string): Promise<AdminResponse> {
-  const [view, [member = payerOf('')]] = await Promise.all([desk.view(), desk.membersOf([id])])
+  const [view, [member = memberOf(id)]] = await Promise.all([desk.view(), desk.membersOf([id])])
   const used = await read(desk, view.policy, id)
   const response: OrganisationResponse = lineOf(view, used, member, used.at)
   return ok(response, etag(response.override?.version ?? 0))
@@ -165,7 +161,7 @@ function rowsOf({ policy, origin, setup }: View, category: string, member: Payer
 
 function windowOf(
   { window, limits, inForce }: Row,
-  counter: Parameters<typeof windowStatus>[2],
+  counter: Counter | undefined,
   at: number,
 ): OrganisationResponse['windows'][string][number] {
   const limit = inForce?.limit ?? null
