@@ -5,6 +5,7 @@ import { messageOf } from '../errors.ts'
 import { post } from '../lib/http-post.ts'
 import { version } from '../lib/version.ts'
 import { eventBody } from './event.ts'
+import { hidePath } from './hide-path.ts'
 
 /** Posts events to one receiver, signed as Standard Webhooks has it. */
 
@@ -15,8 +16,10 @@ export interface Receiver {
   readonly secret: string
 }
 
-/** Of a response that is no success: enough to see what the receiver says. */
-const KEEP_BYTES = 200
+/** Characters of a response that is no success: enough to see what the receiver says. */
+const SHOWN = 200
+/** Bytes of it that are looked through for what is hidden: a part of a path that is cut off would not be found. */
+const KEEP_BYTES = 4096
 const GONE = 410
 
 /** One attempt. Never rejects. @param deadlineMs default ATTEMPT_MS */
@@ -35,26 +38,26 @@ export async function deliver(
     'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
     'webhook-signature': new Webhook(secret).sign(event.id, now, body),
   }
+  const to = new URL(url)
   try {
-    const response = await post({ url: new URL(url), headers, body, deadlineMs, keepBytes: KEEP_BYTES, signal })
-    return deliveryOf(response.status, response.text)
+    const response = await post({ url: to, headers, body, deadlineMs, keepBytes: KEEP_BYTES, signal })
+    return deliveryOf(response.status, oneLine(response.text, to))
   } catch (error) {
-    return { kind: 'failed', error: oneLine(messageOf(error)) }
+    return { kind: 'failed', error: oneLine(messageOf(error), to) }
   }
 }
 
-function deliveryOf(status: number, text: string): Delivery {
+function deliveryOf(status: number, said: string): Delivery {
   if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (status === GONE) return { kind: 'refused', error: 'the receiver wants no more of it (410)' }
   if (status >= 300 && status < 400) return { kind: 'failed', error: `a redirect (${status}), which is not followed` }
-  const said = oneLine(text)
   return { kind: 'failed', error: said === '' ? `status ${status}` : `status ${status}: ${said}` }
 }
 
 /** Of somebody else's text, for the log and for people. */
-function oneLine(text: string): string {
-  return text
+function oneLine(text: string, to: URL): string {
+  return hidePath(text, to)
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
-    .slice(0, KEEP_BYTES)
+    .slice(0, SHOWN)
 }

@@ -116,6 +116,17 @@ describe('a receiver', () => {
     expect(receiver?.requests).toHaveLength(1)
   })
 
+  it.each([
+    ['its path', '<pre>Cannot POST /hook?key=hidden</pre>', '<pre>Cannot POST [hidden]</pre>'],
+    ['parts of it', '{"path":"\\/HOOK","key":"hidden"}', '{"path":"\\[hidden]","key":"[hidden]"}'],
+    ['a part behind what is kept of the text', `${'x '.repeat(98)}hidden`, `${'x '.repeat(98)}[hid`],
+  ])('that repeats %s has failed, and nobody reads that', async (_what, text, error) => {
+    expect(await deliverTo((socket) => socket.end(`${head('404 Not Found')}${text}`))).toEqual({
+      kind: 'failed',
+      error: `status 404: ${error}`,
+    })
+  })
+
   it('that is gone has refused', async () => {
     expect(await deliverTo((socket) => socket.end(head('410 Gone')))).toMatchObject({ kind: 'refused' })
   })

@@ -1,0 +1,23 @@
+/** Parts of a path that are shorter are no secret, and would be found in any text. */
+const LEAST = 4
+
+/**
+ * A text of a receiver without the path and the query of its URL, which it may repeat (`Cannot POST /services/T0/XXXX`): as a whole and in parts,
+ * as written and decoded, in either letter case.
+ */
+export function hidePath(text: string, { pathname, search }: URL): string {
+  const target = pathname + search
+  const parts = [target, pathname, ...target.split(/[/?&=]/)].filter(({ length }) => length >= LEAST)
+  const longestFirst = [...new Set([...parts, ...parts.map(decoded)])].sort((a, b) => b.length - a.length)
+  if (longestFirst.length === 0) return text
+  return text.replace(new RegExp(longestFirst.map(RegExp.escape).join('|'), 'giu'), '[hidden]')
+}
+
+/** As it is, if it is no encoding of anything. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
