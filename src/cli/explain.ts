@@ -8,6 +8,7 @@ import { openStoreToLook } from '../app/stores.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { adaptive } from '../failures/adaptive.ts'
+import { shown } from '../lib/shown.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
@@ -150,11 +151,6 @@ export function asText(response: ExplainResponse): string {
     ...(plan === undefined ? [] : [`plan       ${planText(plan)}${organisationText(organisation)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),
   ].join('\n')
-}
-
-/** A user id or a path may hold what a terminal would obey. */
-function shown(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
 }
 
 function planText({ name, from, unknown }: NonNullable<ExplainResponse['plan']>): string {

@@ -1,11 +1,12 @@
 /** CSV (RFC 4180), one row a line: no value of ours has a line break. */
 
 /**
+/**
  * What a spreadsheet takes for a formula at the beginning of a cell, also in full-width letters, behind blanks and behind apostrophes.
  * An apostrophe more makes it a text, and is taken away again by `rowOf`, so that every text comes back as it was.
  */
-const FORMULA = /^'*(?:[\s\u0000-\u001f]*[=+\-@＝＋－＠]|[\t\r\n])/
-const ESCAPED_FORMULA = new RegExp(FORMULA.source.replace("^'*", "^''*"))
+const FORMULA = /^'*(?:[\s\p{Cc}]*[=+\-@＝＋－＠]|[\t\r\n])/u
+const ESCAPED_FORMULA = new RegExp(FORMULA.source.replace("^'*", "^''*"), 'u')
 const TO_QUOTE = /[",;]|[^\S ]|^ | $/
 
 /** A cell of a file that a spreadsheet opens without running any of it. A number stays one, also below 0. */

@@ -7,14 +7,15 @@ export const readOwnLine: LineReader = (line) => {
   if (seen === null) return unreadable('it is no JSON object')
   if (seen.msg !== 'request') return NOT_A_REQUEST
   const { time, durationMs = 0, method, route, decidedAt } = seen
-  if (typeof time !== 'number' || !(time > 0)) return unreadable('"time" is no moment in milliseconds')
-  if (typeof durationMs !== 'number' || !(durationMs >= 0)) return unreadable('"durationMs" is no duration')
+  if (!isMoment(time)) return unreadable('"time" is no moment in milliseconds')
+  if (typeof durationMs !== 'number' || !(durationMs >= 0 && durationMs < time))
+    return unreadable('"durationMs" is no duration')
   if (typeof method !== 'string') return unreadable('"method" is no text')
   const fate = fateOf(seen)
   if (fate === null) return BEFORE_THE_QUOTA
   if (typeof route !== 'string') return NO_RULE
   // Older logs do not have the moment of the decision.
-  const at = typeof decidedAt === 'number' && decidedAt > 0 ? decidedAt : time - durationMs
+  const at = isMoment(decidedAt) ? decidedAt : time - durationMs
   return { kind: 'request', entry: entryOf(seen, { at, time, method, route, fate }) }
 }
 
@@ -66,6 +67,11 @@ function entryOf(seen: Fields, { at, time, method, route, fate }: Checked): Entr
     charged: tokensOf(seen.charged),
     fate,
   }
+}
+
+/** What a date can hold. */
+function isMoment(value: unknown): value is number {
+  return typeof value === 'number' && value > 0 && value <= 8.64e15
 }
 
 function textOf(value: unknown): string | null {

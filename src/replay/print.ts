@@ -1,4 +1,5 @@
 import { csvRow } from '../lib/csv.ts'
+import { shown } from '../lib/shown.ts'
 import type { Logs } from './read-logs.ts'
 import { mostRefused, type Report, type Tally } from './report.ts'
 import { UNCHARGED, type UnchargedReason } from './tariffs.ts'
@@ -32,7 +33,7 @@ export function asText({ logs, report, top }: Printed): string {
 function linesRead({ lines, unreadable, examples, others, journal }: Logs, { from, to }: Report): string[] {
   const span = from === null || to === null ? '' : ` from ${moment(from)} to ${moment(to)}`
   const left = [...others].map(([why, count]) => `${count} lines: ${why}.`)
-  const bad = examples.map(({ file, line, problem }) => `  ${file}:${line}: ${problem}`)
+  const bad = examples.map(({ file, line, problem }) => `  ${file}:${line}: ${shown(problem)}`)
   const more = unreadable > examples.length ? [`  and ${unreadable - examples.length} more`] : []
   return [
     `${lines} lines, ${journal.size} requests${span}.`,
@@ -46,7 +47,7 @@ function tallySection(title: string, tallies: ReadonlyMap<string, Tally>, top: n
   const rows = refused
     .slice(0, top)
     .map(([name, tally]) => [
-      name,
+      shown(name),
       `${tally.refused} of ${tally.requests}`,
       `${tally.newlyRefused} new`,
       tally.first === null
@@ -84,23 +85,23 @@ export function asJson({ logs, report, top }: Printed): string {
       others: Object.fromEntries(others),
       from: from === null ? null : moment(from),
       to: to === null ? null : moment(to),
-      total: shown(total),
+      total: counts(total),
       uncharged: Object.fromEntries(uncharged) as Partial<Record<UnchargedReason, number>>,
       limits: [...windows].map(([name, refused]) => ({ limit: name, refused })),
       users: mostRefused(users)
         .slice(0, top)
-        .map(([user, tally]) => ({ user, ...shown(tally) })),
+        .map(([user, tally]) => ({ user, ...counts(tally) })),
       routes: mostRefused(routes)
         .slice(0, top)
-        .map(([route, tally]) => ({ route, ...shown(tally) })),
+        .map(([route, tally]) => ({ route, ...counts(tally) })),
     },
     null,
     2,
   )
 }
 
-function shown({ first, ...counts }: Tally) {
-  return { ...counts, first: first === null ? null : { ...first, at: moment(first.at) } }
+function counts({ first, ...rest }: Tally) {
+  return { ...rest, first: first === null ? null : { ...first, at: moment(first.at) } }
 }
 
 const COLUMNS = [
@@ -134,7 +135,11 @@ export function asCsv({ report, top }: Printed): string {
       first?.window ?? '',
       first?.limit ?? '',
     ])
-  return [COLUMNS, ...rows].map(csvRow).join('\n')
+  return [COLUMNS, ...rows].map((row) => csvRow(row.map(cellOf))).join('\n')
+}
+
+function cellOf(value: string | number): string | number {
+  return typeof value === 'string' ? shown(value) : value
 }
 
 function percent(part: number, whole: number): string {

@@ -28,7 +28,7 @@ const lines = [...Array.from({ length: 6 }, (_, i) => lineOf(i, 'alice')), lineO
 async function replayed(...args: string[]): Promise<string> {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
   expect(await replayLogs(['-c', file, ...args])).toBe(0)
-  return String(log.mock.calls[0]?.[0])
+  return String(log.mock.calls.at(-1)?.[0])
 }
 
 function logOf(name: string, content: string | Buffer): string {
@@ -69,6 +69,20 @@ describe('tollgate replay', () => {
     const refused = Array.from({ length: 5 }, (_, i) => lineOf(i, '=cmd|x'))
     const csv = await replayed('--log', logOf('csv.log', refused.join('\n')), '--csv')
     expect(csv.split('\n')[1]).toBe("'=cmd|x,5,1,1,0,60,2026-11-26T10:00:04.000Z,personal,write,1h,60")
+  })
+
+  test('shows what a client or a log wrote for a terminal by its number', async () => {
+    const bad = Array.from({ length: 5 }, (_, i) => lineOf(i, '\\x1b[2Jx\\x0a=cmd\u202e'))
+    const path = logOf('terminal.log', [...bad, 'x - u [\u001b[2J] "x" 200'].join('\n'))
+    const json = JSON.parse(await replayed('--log', path, '--json'))
+    expect(json.users[0].user).toBe('\u001b[2Jx\n=cmd\u202e')
+    const text = await replayed('--log', path)
+    expect(text).toContain('  \\u{1b}[2Jx\\u{a}=cmd\\u{202e}  1 of 5')
+    expect(text).toContain('"\\u{1b}[2J" is no time')
+    expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Cf}/u)
+    const csv = await replayed('--log', path, '--csv')
+    expect(csv.split('\n')[1]).toMatch(/^\\u\{1b\}\[2Jx\\u\{a\}=cmd\\u\{202e\},5,/)
+    expect(csv.split('\n')).toHaveLength(2)
   })
 
   test('counts who would be let through that was refused', async () => {

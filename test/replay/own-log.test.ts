@@ -64,6 +64,10 @@ describe('a line of a gateway', () => {
     ['that no rule had', { route: null }, 'no rule'],
   ])('%s is told apart', (_what, changes, fate) => expect(fateOf(changes)).toBe(fate))
 
+  it('with a decision at no moment came when it ended less its duration', () => {
+    expect(read({ decidedAt: 1e300 })).toMatchObject({ entry: { at: 1_795_000_000_249.75 } })
+  })
+
   it('of another kind is no request', () => {
     expect(readOwnLine('{"level":30,"time":1,"msg":"listening"}')).toEqual({ kind: 'other', why: 'not a request' })
   })
@@ -73,7 +77,9 @@ describe('a line of a gateway', () => {
     ['[1]', 'it is no JSON object'],
     ['{"msg":"request"}', '"time" is no moment in milliseconds'],
     ['{"msg":"request","time":"now"}', '"time" is no moment in milliseconds'],
+    ['{"msg":"request","time":1e300}', '"time" is no moment in milliseconds'],
     ['{"msg":"request","time":1,"durationMs":-1}', '"durationMs" is no duration'],
+    ['{"msg":"request","time":1,"durationMs":1e300}', '"durationMs" is no duration'],
     ['{"msg":"request","time":1,"outcome":"forwarded"}', '"method" is no text'],
   ])('that is not whole is named: %s', (line, problem) => {
     expect(readOwnLine(line)).toEqual({ kind: 'unreadable', problem })
