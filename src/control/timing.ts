@@ -76,10 +76,15 @@ const REFUSED = 'must be the share of requests that may be refused, above 0% and
 
 /** Milliseconds; `NaN` for what is no duration. */
 function durationOf(value: unknown): number {
-  const [, count, unit] = DURATION.exec(String(value)) ?? []
+  const [, count, unit] = DURATION.exec(textOf(value)) ?? []
   return Number(count) * UNITS[unit as keyof typeof UNITS]
 }
 
 function shareOf(value: unknown): number {
-  return Number(SHARE.exec(String(value))?.[1]) / 100
+  return Number(SHARE.exec(textOf(value))?.[1]) / 100
+}
+
+/** A list or an object is no text, whatever JavaScript would make of it: of `{"toString": 1}` it makes an error. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }

@@ -33,7 +33,8 @@ export function writeUsageCursor(query: UsageQuery, { step, after }: UsagePlace)
 
 /** More than the longest names have. */
 const MOST_CHARACTERS = 8192
-const LATEST = 8.64e15
+/** No time that a question can name is later. A calendar has no periods much later than that: dates end. */
+const LATEST = Date.UTC(10_000, 0, 2)
 
 interface ReadCursor extends UsagePlace {
   readonly tag: string

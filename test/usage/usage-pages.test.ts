@@ -212,6 +212,12 @@ describe('a cursor', () => {
     expect(queryOf({}, written(query))).toMatchObject({ query: { from: query.from, to: query.to }, from: place })
   })
 
+  test('holds the latest time that a question can name', () => {
+    const fields = { from: '9999-12-31', to: '9999-12-31T23:59:59.999-23:59', window: 'month' }
+    const { query } = queryOf(fields)
+    expect(queryOf({ window: 'month' }, writeUsageCursor(query, { step: '17', after: null })).query.to).toBe(query.to)
+  })
+
   test.each<UsageFields>([
     { by: 'organisation' },
     { step: '1h' },
@@ -248,6 +254,11 @@ describe('a cursor', () => {
       made((all) => all.with(0, 'other')),
     ]) {
       expect([cursor, readPagedQuery({}, cursor, CONTEXT)]).toMatchObject([cursor, { problems: [{ path: 'cursor' }] }])
+    }
+    // A calendar has no months where dates end.
+    for (const back of [1, 86_400_000, 40 * 86_400_000]) {
+      const cursor = made((all) => all.with(1, 8.64e15 - back).with(2, 8.64e15))
+      expect(readPagedQuery({ window: 'month' }, cursor, CONTEXT)).toMatchObject({ problems: [{ path: 'cursor' }] })
     }
     fc.assert(
       fc.property(fc.json(), (json) => {

@@ -103,6 +103,10 @@ test('a wish that cannot be kept is refused with the place and the cure', async 
   expect(await patch({ mode: null, guard: { for: '1m', refused: '5%' } })).toMatchObject(problem('guard'))
   expect(await patch({ mode: 'loose', guard: { for: '1m', refused: '0%' } })).toMatchObject(problem('guard.refused'))
   expect(await patch({ mode: 'loose', guard: { for: '10m' } })).toMatchObject(problem('guard.refused'))
+  for (const it of [{ toString: 1 }, ['10m'], ['5%'], 10, null]) {
+    expect(await patch({ mode: 'loose', guard: { for: it, refused: '5%' } })).toMatchObject(problem('guard.for'))
+    expect(await patch({ mode: 'loose', guard: { for: '10m', refused: it } })).toMatchObject(problem('guard.refused'))
+  }
   expect(await patch({ baselines: { personal: { gone: {} } }, from: iso(HOUR) })).toMatchObject({ status: 400 })
   expect((await audit()).length).toBe(0)
 })
