@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +27,7 @@ const LOOKS = [
   { name: 'narrow-dark', width: 390, height: 844, most: 1300, dark: true },
 ] as const
 const PLAYERS = 'alice bob carol dan erin frank grace heidi'.split(' ')
+const ORGANISATIONS = ['arcade-north', 'arcade-south', 'tournament'] as const
 
 const home = await mkdtemp(join(tmpdir(), 'tollgate-screenshots-'))
 const backend = await startUpstream()
@@ -34,8 +35,7 @@ const app = await startGateway(backend.url)
 const browser = browserOf(await chromium.launch(LAUNCH))
 const traffic = new AbortController()
 try {
-  await rm(images, { recursive: true, force: true })
-  await mkdir(images, { recursive: true })
+  for (const name of await readdir(images)) if (name.endsWith('.png')) await rm(join(images, name))
   const tokens = await makeTokens()
   await administer()
   const views = await Promise.all(LOOKS.map(async (look) => ({ look, open: await signInAt(look) })))
@@ -53,7 +53,7 @@ try {
   await backend.close()
   await rm(home, { recursive: true })
 }
-console.log(`${(await readdir(images)).length} pictures are in docs/images.`)
+console.log(`${(await readdir(images)).filter((name) => name.endsWith('.png')).length} pictures are in docs/images.`)
 
 /** The score service, which can be away or broken for a time, always on one port. */
 async function startUpstream() {
@@ -104,11 +104,16 @@ async function startGateway(upstream: string) {
   return { ...(await made.start()), stop: () => made.stop() }
 }
 
-async function api(method: string, path: string, body: unknown): Promise<string> {
+/** A text is a file of overrides, anything else is sent as JSON. */
+async function api(method: string, path: string, body?: unknown): Promise<string> {
+  const isFile = typeof body === 'string'
   const response = await fetch(app.admin + path, {
     method,
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    headers: {
+      authorization: `Bearer ${ADMIN_TOKEN}`,
+      'content-type': isFile ? 'application/x-ndjson' : 'application/json',
+    },
+    body: isFile ? body : JSON.stringify(body),
   })
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
@@ -118,7 +123,8 @@ async function api(method: string, path: string, body: unknown): Promise<string>
 async function makeTokens(): Promise<string[]> {
   const made = PLAYERS.map(async (user, i) => {
     const name = ['phone', 'bot', 'web'][i % 3] ?? 'web'
-    const { token } = JSON.parse(await api('POST', '/api/tokens', { user, name })) as { token: string }
+    const organisation = ORGANISATIONS[i % ORGANISATIONS.length]
+    const { token } = JSON.parse(await api('POST', '/api/tokens', { user, name, organisation })) as { token: string }
     return token
   })
   return Promise.all(made)
@@ -143,6 +149,46 @@ async function administer(): Promise<void> {
     baselines: { personal: { write: { '1h': 80 } } },
     reason: 'asked for by the players',
   })
+  await administerTogether(inADay)
+}
+
+/** Changes of many at once, and those that gateways make by themselves. */
+async function administerTogether(inADay: string): Promise<void> {
+  await api('PUT', '/api/organisations/arcade-north/override', {
+    read: { '1h': 1000, '1d': 8000 },
+    write: { '1h': 500 },
+    reason: 'one contract for all machines',
+    expiresAt: inADay,
+  })
+  await api('PUT', '/api/organisations/tournament/override', { read: { '1h': 400 }, reason: 'the final' })
+  const { version } = JSON.parse(await api('PATCH', '/api/quota', { mode: 'loose', reason: 'the final' })) as {
+    version: number
+  }
+  await api('POST', `/api/audit/${version}/undo`, { reason: 'the final is tomorrow' })
+  const file = [
+    { user: 'dan', read: { '1h': 200 }, reason: 'tests a client' },
+    { user: 'erin', plan: 'bot', reason: 'moves her scores', expiresAt: inADay },
+  ]
+  await api('PUT', '/api/overrides?merge=1&reason=the+season', file.map((line) => JSON.stringify(line)).join('\n'))
+  const until = new Date(Date.now() + 4000).toISOString()
+  await api('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 240 } } }, until, reason: 'a short event' })
+  await entryBy('schedule')
+  await api('PATCH', '/api/quota', {
+    baselines: { personal: { read: { '5h': 500 } } },
+    guard: { for: '10s', refused: '5%' },
+    reason: 'more for the evening',
+  })
+  await entryBy('guard')
+}
+
+/** A gateway makes it about two seconds after its time. */
+async function entryBy(who: string): Promise<void> {
+  for (let seconds = 0; seconds < 60; seconds++) {
+    const { entries } = JSON.parse(await api('GET', '/api/audit')) as { entries: readonly { who: string }[] }
+    if (entries.some((entry) => entry.who === who)) return
+    await sleep(1000)
+  }
+  throw new Error(`the audit has no entry by ${who}`)
 }
 
 /** Asks as a player would until it is enough, now and then for something that is not there. */
@@ -196,6 +242,10 @@ async function takeAll({ page }: OpenPage, look: Look): Promise<void> {
   await page.getByRole('button', { name: 'Explain' }).click()
   await page.locator('[aria-live] .note').waitFor()
   await take(page, 'user', look)
+  await goTo(page, 'organisations')
+  await take(page, 'organisations', look)
+  await goTo(page, 'organisations/arcade-north')
+  await take(page, 'organisation', look)
   for (const name of ['tokens', 'routes', 'audit']) {
     await goTo(page, name)
     await take(page, name, look)
