@@ -79,7 +79,7 @@ function tollgate([command = '', ...args]: readonly string[]): string | null {
 /** Options must be in the help of the script, or where it has none in its own text; a value that is a word in the line of its option. */
 function scriptOptions(name: string, args: readonly string[]): string | null {
   const file = /^node (\S+)/.exec(scripts[name] ?? '')?.[1] ?? ''
-  const text = globSync(join(dirname(file), '*.ts'))
+  const text = globSync(join(dirname(file), '*.{ts,mjs}'))
     .map((path) => readFileSync(path, 'utf8'))
     .join('\n')
   const help = /\bhelp: \{/.test(text) && execFileSync(process.execPath, [file, '--help'], { encoding: 'utf8' })

@@ -2,7 +2,7 @@ import { amountOf, type Charge, type Decision, type Refund } from '../../src/quo
 import type { Once } from '../../src/quota/once.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
 import type { EndOf } from './calendars.ts'
-import type { CounterName } from './stored.ts'
+import type { CounterName, Keeps, Runs } from './stored.ts'
 
 /** The run of a window that was charged last. */
 export interface Run {
@@ -33,15 +33,18 @@ const LINGER_MS = 60_000
 
 /**
  * The arithmetic of the contract once more, as plainly as possible and independent of the code that it checks: the last run
- * of every window, and what was used in it.
+ * of every window, and what was used in it; of whoever has a history, all runs before it.
  */
 export class Books {
   readonly #counters = new Map<string, Run[]>()
+  readonly #earlier = new Map<string, Run[]>()
   readonly #paid = new Map<string, Paid>()
   readonly #endOf: EndOf
+  readonly #keeps: Keeps
 
-  constructor(endOf: EndOf) {
+  constructor(endOf: EndOf, keeps: Keeps) {
     this.#endOf = endOf
+    this.#keeps = keeps
   }
 
   /** The charge that is remembered by a key. */
@@ -97,7 +100,8 @@ export class Books {
   }
 
   /**
-   * Takes an amount out of the runs that a decision names, as far as they run and have not been set to another start since.
+   * Takes an amount out of the runs that a decision names, as far as they run, or are kept, and have not been set to another
+   * start since.
    * @returns whether it was taken out of all of them that last for so many seconds; nothing is while others use its key, and then
    *   no more than the dearest of them left
    */
@@ -110,8 +114,8 @@ export class Books {
     const latest = once?.kind === 'replayed' ? once.since : Number.POSITIVE_INFINITY
     let isWhole = true
     windowsOf(refund.charge).forEach(({ name, window }, i) => {
-      const run = this.#all(name).find(
-        (each) => isKept(each, at) && each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
+      const run = this.#within(name, at).find(
+        (each) => each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
       )
       if (run !== undefined && run.startedAt <= latest) run.used = Math.max(0, run.used - amount)
       else if (window.seconds === seconds) isWhole = false
@@ -143,10 +147,13 @@ export class Books {
     for (const [key, { ends }] of this.#paid) if (at > ends) this.#paid.delete(key)
     for (const [key, runs] of this.#counters) {
       const [scope, id, category] = JSON.parse(key)
+      const name = { scope, id, category }
       const known = runs.filter((run) => {
         if (!run.isPerhapsGone || at >= this.#ends(run)) return true
         run.isPerhapsGone = false
-        return holds({ scope, id, category }, run)
+        if (holds(name, run)) return true
+        this.#ended(name, run)
+        return false
       })
       for (const run of known) if (at >= this.#ends(run)) run.isPerhapsGone = true
       this.#counters.set(key, known)
@@ -155,6 +162,11 @@ export class Books {
 
   running(name: CounterName, at: number): Run[] {
     return this.#all(name).filter((run) => at < this.#ends(run))
+  }
+
+  /** All runs of a counter that has a history, in which something is used. */
+  used(name: CounterName): Runs {
+    return [...this.#before(name), ...this.#all(name)].filter(({ used }) => used > 0)
   }
 
   /** When the next run of a window ends, of those that run. */
@@ -172,6 +184,22 @@ export class Books {
     const known = this.#counters.get(key) ?? []
     this.#counters.set(key, known)
     return known
+  }
+
+  #before({ scope, id, category }: CounterName): Run[] {
+    return this.#earlier.get(JSON.stringify([scope, id, category])) ?? []
+  }
+
+  #ended(name: CounterName, run: Run): void {
+    if (!this.#keeps(name)) return
+    const { scope, id, category } = name
+    this.#earlier.set(JSON.stringify([scope, id, category]), [...this.#before(name), run])
+  }
+
+  /** The runs that a refund can reach, the last one of each window first. */
+  #within(name: CounterName, at: number): Run[] {
+    const all = this.#all(name)
+    return this.#keeps(name) ? [...all, ...this.#before(name)] : all.filter((run) => isKept(run, at))
   }
 
   /** A charge meets a window that started in the future: it counts as started now. */
@@ -194,7 +222,10 @@ export class Books {
     if (known !== -1 && at < this.#ends(all[known] as Run)) return all[known] as Run
     const run = { seconds, startedAt: at, used: 0, isPerhapsGone: false }
     if (known === -1) all.push(run)
-    else all[known] = run
+    else {
+      this.#ended(name, all[known] as Run)
+      all[known] = run
+    }
     return run
   }
 }

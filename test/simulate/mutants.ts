@@ -8,6 +8,7 @@ import { type Check, type Edit, MUTATIONS, type Mutation } from './mutations.ts'
  * npm run mutants                     makes each mistake of mutations.ts in a copy of the project, where a test must fail
  * npm run mutants -- clock            only those whose name has this text
  * npm run mutants -- src/quota/ledger only those in files whose path has it
+ * npm run mutants -- series           also those that the check of this name must notice
  *
  * Exits with 1 when a mistake goes unnoticed, or when a text to be changed is no longer there.
  */
@@ -25,6 +26,17 @@ const CHECKS: Record<Check, readonly string[]> = {
   ledger: vitest('test/quota/ledger'),
   plans: vitest('test/quota/plans.test.ts', 'test/e2e/plans.test.ts'),
   cost: vitest('test/gateway/response-cost.test.ts', 'test/routing/final-cost.test.ts'),
+  history: vitest('test/store/packed-history.test.ts', 'test/store/sqlite/history.test.ts'),
+  'redis history': vitest('test/store/redis/history.test.ts'),
+  series: vitest(
+    'test/usage/bound-of-refusals.long.test.ts',
+    'test/store/sqlite/sqlite-store.test.ts',
+    'test/store/redis/redis-store.test.ts',
+    '-t',
+    'series and refusals|refusals of a week',
+  ),
+  recorder: vitest('test/usage/recorder.test.ts'),
+  overrides: vitest('test/quota/plans.test.ts', 'test/quota/policy.test.ts'),
   arithmetic: vitest('test/quota/charge.test.ts', 'test/quota/counter.test.ts', 'test/quota/window.test.ts'),
 }
 /** A check that takes this long hangs, which is noticed as well. */
@@ -35,8 +47,8 @@ const BROKEN =
 
 const startedAt = performance.now()
 const text = process.argv[2] ?? ''
-const wanted = MUTATIONS.filter(({ name, edits }) =>
-  [name, ...edits.map(({ file }) => file)].some((each) => each.includes(text)),
+const wanted = MUTATIONS.filter(({ name, edits, noticedBy }) =>
+  [name, ...noticedBy, ...edits.map(({ file }) => file)].some((each) => each.includes(text)),
 )
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-mutants-'))
 let survivors = 0

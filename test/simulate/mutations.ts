@@ -1,3 +1,5 @@
+import { USAGE_MUTATIONS } from './usage-mutations.ts'
+
 /** One change of the text of a file. What is to be replaced must occur exactly once. */
 export interface Edit {
   readonly file: string
@@ -25,6 +27,11 @@ export type Check =
   | 'arithmetic'
   | 'clock'
   | 'cost'
+  | 'history'
+  | 'redis history'
+  | 'series'
+  | 'recorder'
+  | 'overrides'
 
 const LUA = 'src/store/redis/charge.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
@@ -773,6 +780,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'FROM counters WHERE ends <= ?',
     'FROM counters WHERE ends >= ?',
   ]),
+  ...USAGE_MUTATIONS,
 ]
 
 function lua(name: string, change: readonly [string, string]): Mutation {

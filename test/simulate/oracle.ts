@@ -11,7 +11,7 @@ import type { Limit } from '../../src/quota/window.ts'
 import { Books, type Paid } from './books.ts'
 import type { EndOf } from './calendars.ts'
 import type { Execution } from './redis.ts'
-import type { CounterName, Stored } from './stored.ts'
+import type { CounterName, Keeps, Runs, Stored } from './stored.ts'
 import type { Actor, World } from './world.ts'
 
 /** A charge that somebody asked a gateway for, numbered. */
@@ -71,6 +71,7 @@ export const NOTHING_COUNTED = {
   stale: 0,
   anew: 0,
   plans: 0,
+  archived: 0,
   lost: 0,
 }
 export type Count = typeof NOTHING_COUNTED
@@ -87,6 +88,7 @@ export interface OracleOptions {
   readonly longWindow: number
   /** When runs end. */
   readonly endOf: EndOf
+  readonly keeps: Keeps
 }
 
 /**
@@ -111,7 +113,7 @@ export class Oracle {
   constructor(options: OracleOptions) {
     this.#world = options.world
     this.#options = options
-    this.#books = new Books(options.endOf)
+    this.#books = new Books(options.endOf, options.keeps)
   }
 
   asks(order: Order, gateway: Gateway): void {
@@ -327,6 +329,18 @@ export class Oracle {
       if (!same(stored.sort(), expected.sort())) {
         this.#world.fail(`${show(name)} holds [${stored.join(', ')}] and not [${expected.join(', ')}]`)
       }
+      this.#compareHistory(name, values)
+    }
+  }
+
+  /** All runs, in the counter and in the history, must be what the books say. */
+  #compareHistory(name: CounterName, values: Execution['values']): void {
+    const { keeps, stored } = this.#options
+    const history = stored.history(name, values)
+    const found = keeps(name) ? sums([...history, ...stored.counter(name, values)]) : sums(history)
+    const expected = keeps(name) ? sums(this.#books.used(name)) : []
+    if (!same(found, expected)) {
+      this.#world.fail(`${show(name)} used [${found.join(', ')}] and not [${expected.join(', ')}]`)
     }
   }
 
@@ -341,6 +355,9 @@ export class Oracle {
       if (isLost(story)) this.#lose(story, isCalm)
     }
     for (const name of this.#options.counters) this.#sum(name)
+    for (const name of this.#options.counters) {
+      this.count.archived += this.#options.stored.history(name, this.#lastSeen.values).length
+    }
   }
 
   #lose({ order, gateway, response, batch }: Story, isCalm: boolean): void {
@@ -428,6 +445,16 @@ function isOutside(reply: Buffer): boolean {
 
 function nameOf({ instance, sequence }: Batch): string {
   return `batch ${sequence} of ${instance}`
+}
+
+/** By their windows and starts: one may have had its start before, when a clock was set back. */
+function sums(runs: Runs): string[] {
+  const found = new Map<string, number>()
+  for (const { seconds, startedAt, used } of runs) {
+    const name = `${seconds}s from ${startedAt}`
+    if (used > 0) found.set(name, (found.get(name) ?? 0) + used)
+  }
+  return [...found].map(([name, used]) => `${name}: ${used}`).sort()
 }
 
 function same(a: unknown, b: unknown): boolean {

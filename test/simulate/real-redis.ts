@@ -42,7 +42,7 @@ local redis = (function(redis)
     SET = function(key, value, how, ms)
       local reply = write('SET', key, value)
       if how == 'PX' then ends_at(key, now + ms) elseif how == 'PXAT' then ends_at(key, tonumber(ms))
-      elseif how == nil then redis.call('HDEL', ENDS, key) else error('the simulation does not know SET ' .. how) end
+      elseif how == 'KEEPTTL' then return reply elseif how == nil then redis.call('HDEL', ENDS, key) else error('the simulation does not know SET ' .. how) end
       return reply
     end,
     PSETEX = function(key, ms, value) local reply = write('SET', key, value) ends_at(key, now + ms) return reply end,

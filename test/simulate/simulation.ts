@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Observation } from '../../src/observe/observation.ts'
 import type { Limits } from '../../src/quota/charge.ts'
+import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
@@ -32,6 +33,13 @@ const DEADLINE_MS = 250
 /** A charge waits four times the deadline at most; a timer is late by a little. */
 const BOUND_MS = 4 * DEADLINE_MS + 5
 const USERS = ['alice', 'read:alice', 'Zoë {x}']
+/** In worlds that keep histories: of the last user none is kept. */
+const KEPT: Retention = {
+  longestSeconds: 86_400_000,
+  shorterSeconds: 86_400_000,
+  anonymousSeconds: 0,
+  isAnonymous: (user) => user === USERS.at(-1),
+}
 /** One has the name of a user. */
 const ORGANISATIONS = ['acme', 'alice']
 const PLANS = 3
@@ -158,6 +166,7 @@ class Simulation {
   /** The plan of each user, by its number. */
   readonly #plans = new Map<string, number>()
   readonly #share: number
+  readonly #retention: Retention
   readonly #chargeEveryMs: number
   readonly #roughMs: number
   #orders = 0
@@ -169,6 +178,7 @@ class Simulation {
     this.#weather = weatherOf(random)
     this.#users = USERS.slice(0, random.integer(1, USERS.length))
     this.#share = random.pick([0, 0, 0.1, 0.5])
+    this.#retention = random.chance(0.7) ? KEPT : NO_RETENTION
     this.#settings = Array.from({ length: random.integer(1, 4) }, () => settingOf(random, calendars))
     this.#chargeEveryMs = random.between(20, 250)
     this.#roughMs = random.between(2000, 8000)
@@ -181,6 +191,7 @@ class Simulation {
       share: this.#share,
       longWindow: LONG_WINDOW,
       endOf: endsBy(calendars),
+      keeps: ({ scope, id }) => keptOf(this.#retention, scope, id) !== null,
     })
     const executed = (execution: Execution): void => this.oracle.executed(execution)
     const leap = (now: number): number => this.#leap(now)
@@ -272,7 +283,13 @@ class Simulation {
     const start = (): void => {
       this.#world.tell(`${instance} starts`)
       const observe = (seen: Observation): void => this.#observed(gateway, seen)
-      const store = openRedisStore({ url: 'redis://simulated:6379', prefix: PREFIX, deadlineMs: DEADLINE_MS, observe })
+      const store = openRedisStore({
+        url: 'redis://simulated:6379',
+        prefix: PREFIX,
+        deadlineMs: DEADLINE_MS,
+        observe,
+        retention: () => this.#retention,
+      })
       const settle = this.#watched(store)
       const ledger = createLedger({
         // A repeated refusal is true as of a moment ago; here each is held against what the store says now.

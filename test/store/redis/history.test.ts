@@ -66,6 +66,32 @@ describe('a history in Redis', () => {
     expect([starts.length, starts[0], starts.at(-2), starts.at(-1)]).toEqual([3001, 1, 3001, 3002])
   })
 
+  it('is changed at a start, and not at tokens that look like it', async () => {
+    const keys = createKeys(`history-${randomUUID()}`)
+    const { settle } = clockedScripts(redis, keys, KEPT_FOR_EVER)
+    const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 9 }], organisation: null, global: null }
+    const charge = { user: 'alice', organisation: null, category: 'read', cost: 5, limits }
+    const runs = [
+      { seconds: 3600, startedAt: AT - HOUR, used: AT, keptSeconds: 10 ** 8 },
+      { seconds: 3600, startedAt: AT, used: 7, keptSeconds: 10 ** 8 },
+    ]
+    const bytes = runs.reduce<Buffer>((before, run) => addRuns(before, 'read', [run], AT), Buffer.alloc(0))
+    await redis.set(keys.history('alice'), bytes, 'PXAT', 2 * AT)
+    const decision = {
+      accepted: true,
+      at: AT,
+      personal: [{ startedAt: AT, used: 7 }],
+      organisation: null,
+      global: null,
+    }
+    const refunds = [{ charge, decision, amount: 2 }]
+    await settle({ instance: 'i', sequence: 1, refunds, charges: [] }, AT + HOUR, true)
+    const tokens: number[] = []
+    const { history } = await redisHistory(client, keys).readHistory('personal', 'alice')
+    history.eachRun(0, 2 * AT, (_category, _seconds, _startedAt, used) => tokens.push(used))
+    expect(tokens).toEqual([AT, 5])
+  })
+
   it('ends with its counters, when the last run need not be kept any more', async () => {
     const keys = createKeys(`history-${randomUUID()}`)
     const day = 86_400
