@@ -1,19 +1,21 @@
 import { Loader } from '@mantine/core'
-import { type RefObject, useEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useRef } from 'react'
 import { type Session, useSession } from './api/session.tsx'
 import { type Texts, useTexts } from './i18n/text.tsx'
-import { type Place, placeOf } from './logic/location.ts'
+import { hashOf, type Place } from './logic/location.ts'
 import { visible } from './logic/visible.ts'
 import { AuditPage } from './pages/audit.tsx'
-import { NowPage } from './pages/now.tsx'
+import { ErrorsPage } from './pages/errors/page.tsx'
+import { KeysPage } from './pages/keys/keys.tsx'
+import { LimitsPage } from './pages/limits/page.tsx'
 import { OrganisationPage } from './pages/organisations/organisation.tsx'
 import { OrganisationsPage } from './pages/organisations/organisations.tsx'
-import { QuotasPage } from './pages/quotas/page.tsx'
+import { OverviewPage } from './pages/overview/overview.tsx'
 import { RoutesPage } from './pages/routes.tsx'
 import { SignIn } from './pages/sign-in.tsx'
-import { TokensPage } from './pages/tokens.tsx'
 import { UserPage } from './pages/users/user.tsx'
 import { UsersPage } from './pages/users/users.tsx'
+import { usePlace } from './ui/address.tsx'
 import { DIALOGS } from './ui/confirm.tsx'
 import { Guarded } from './ui/guarded.tsx'
 import { Keeping } from './ui/kept-state.tsx'
@@ -23,6 +25,7 @@ export function App() {
   const { state, who } = useSession()
   const { t } = useTexts()
   const place = usePlace()
+  useFocusAtPlace(place)
   const title = state === 'out' ? t('signIn.title') : titleOf(place, t)
   const used = useFocusAfterSignIn(state)
   useEffect(() => {
@@ -68,40 +71,35 @@ function titleOf({ page, rest }: Place, t: Texts['t']): string {
 
 function PageAt({ place: { page, rest } }: { readonly place: Place }) {
   switch (page) {
-    case 'now':
-      return <NowPage />
-    case 'quotas':
-      return <QuotasPage />
+    case 'overview':
+      return <OverviewPage />
+    case 'limits':
+      return <LimitsPage />
+    case 'errors':
+      return <ErrorsPage />
     case 'users':
       return rest === null ? <UsersPage /> : <UserPage key={rest} user={rest} />
     case 'organisations':
       return rest === null ? <OrganisationsPage /> : <OrganisationPage key={rest} organisation={rest} />
-    case 'tokens':
-      return <TokensPage />
     case 'routes':
       return <RoutesPage />
+    case 'keys':
+      return <KeysPage />
     case 'audit':
       return <AuditPage />
   }
 }
 
-/** The place that the address names. A new one takes the focus to its heading, as the load of a page would. */
-function usePlace(): Place {
-  const [hash, setHash] = useState(location.hash)
+/** A new place takes the focus to its heading, as the load of a page would. What is looked for on it does not. */
+function useFocusAtPlace({ page, rest }: Place): void {
   const first = useRef(true)
-  const place = placeOf(hash)
-  useEffect(() => {
-    const follow = () => setHash(location.hash)
-    window.addEventListener('hashchange', follow)
-    return () => window.removeEventListener('hashchange', follow)
-  }, [])
+  const place = hashOf(page, rest)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another place moves the focus
   useEffect(() => {
     if (!first.current) focusHeading()
     first.current = false
     window.scrollTo(0, 0)
-  }, [hash])
-  return place
+  }, [place])
 }
 
 /**

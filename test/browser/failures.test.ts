@@ -47,7 +47,7 @@ const clockOf = (at: Date) =>
   new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: TIME_ZONE }).format(at)
 
 test('a backend that is killed is a bar of status 0: hatched, with exact numbers, and the filter of the log', async () => {
-  open = await stage.open('#/quotas')
+  open = await stage.open('#/errors')
   page = open.page
   await slider().waitFor()
   expect(await page.locator('.part').count()).toBe(0)
@@ -113,7 +113,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
     bucket.total,
   ])
 
-  await page.getByRole('link', { name: 'Now' }).click()
+  await page.getByRole('link', { name: 'Overview' }).click()
   const health = page.locator('dl').first()
   await expect
     .poll(() => health.innerText(), SOON)
@@ -124,7 +124,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
 test.each([1280, 360])(
   'each day of the chart is named behind its midnight, apart from the others, at a width of %i',
   async (width) => {
-    const chart = await stage.open('#/quotas', { width })
+    const chart = await stage.open('#/errors', { width })
     await chart.page.getByRole('slider').waitFor()
     const days = (await chart.page.evaluate(`(() => {
     const right = document.querySelector('.chart-slider svg').getBoundingClientRect().right
@@ -145,7 +145,7 @@ test.each([1280, 360])(
 )
 
 test.each([1280, 390])('the numbers of the chart stand beside its latest bars at a width of %i', async (width) => {
-  const chart = await stage.open('#/quotas', { width })
+  const chart = await stage.open('#/errors', { width })
   await chart.page.getByRole('slider').waitFor()
   const [numbers, bars, window] = (await chart.page.evaluate(`(() => {
     const box = (element) => element.getBoundingClientRect()

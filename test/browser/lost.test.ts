@@ -192,7 +192,7 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   await told.waitFor()
   expect(await page.getByRole('dialog').count()).toBe(0)
 
-  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('link', { name: 'Access keys' }).click()
   await page.getByLabel('User on whose quota it draws').fill('lena')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
   await loseResponse(page, 'POST', '**/api/tokens')

@@ -365,8 +365,8 @@ test('a draft of an override waits while one looks elsewhere, also what came of 
   await button('Review').click()
   await button('Set the override').click()
   await held.asked
-  await page.getByRole('link', { name: 'Now', exact: true }).click()
-  await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Overview', exact: true }).click()
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
   held.release()
   await expect
     .poll(async () => (await stage.api<UserResponse>('GET', '/api/users/gina')).override?.reason)
@@ -484,7 +484,7 @@ test('what is wrong in an override, a question or a new token has the focus, at 
     await button('Explain').click()
     await expect.poll(field, SOON).toBe('Path')
   }
-  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('link', { name: 'Access keys' }).click()
   await page.getByLabel('User on whose quota it draws').fill('nina')
   await button('Make the token').click()
   await expect.poll(field, SOON).toMatch(/^Name/)
@@ -496,7 +496,7 @@ test('who gives up what was typed is at the heading of the panel', async () => {
   await page.getByRole('textbox', { name: '1h' }).fill('7')
   await button('Discard edits').press('Enter')
   await expect.poll(focused, SOON).toBe('Override')
-  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('link', { name: 'Access keys' }).click()
   await page.getByLabel('User on whose quota it draws').fill('olga')
   await button('Discard edits').press('Enter')
   await expect.poll(focused, SOON).toBe('New token')
@@ -539,7 +539,7 @@ test('where the clock of the browser is wrong, an end is by the clock of the gat
   const { override } = await stage.api<UserResponse>('GET', '/api/users/nora')
   expect(Date.parse(override?.expiresAt ?? '') - Date.now()).toBeLessThan(2 * HOUR)
 
-  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('link', { name: 'Access keys' }).click()
   const row = page.getByRole('row').filter({ hasText: 'two hours' })
   expect(await row.innerText()).not.toMatch(/expired/i)
 })

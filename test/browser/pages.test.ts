@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { hashOf } from '../../src/dashboard/logic/location.ts'
+import { hashOf, PAGES } from '../../src/dashboard/logic/location.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
 import { ask, SOON, type Stage, startStage } from './stage.ts'
 
@@ -44,11 +44,7 @@ routes:
 })
 afterAll(() => stage.stop())
 
-const HASHES = [
-  ...(['now', 'quotas', 'users', 'organisations', 'tokens', 'routes', 'audit'] as const).map((name) => hashOf(name)),
-  hashOf('users', LONG_ID),
-  hashOf('organisations', LONG_ID),
-]
+const HASHES = [...PAGES.map((name) => hashOf(name)), hashOf('users', LONG_ID), hashOf('organisations', LONG_ID)]
 
 async function judge({ page, errors }: OpenPage, where: string): Promise<void> {
   for (const width of [WIDE, NARROW]) {
@@ -96,10 +92,12 @@ test.each(
 test.each([false, true])(
   'a preview, a dialog, an open filter and a wrong field are sound too, dark: %s',
   async (dark) => {
-    const open = await stage.open('#/quotas', { dark })
+    const open = await stage.open('#/errors', { dark })
     const { page } = open
     await page.getByRole('slider').press('Enter')
     await page.getByText('As a table').click()
+    await judge(open, 'filter')
+    await page.getByRole('link', { name: 'Limits' }).click()
     await page.getByRole('radio', { name: 'Conservative' }).check()
     await page.getByRole('button', { name: 'Preview', exact: true }).click()
     await page.getByRole('region', { name: 'What this change does' }).waitFor()
@@ -108,7 +106,7 @@ test.each([false, true])(
     await page.getByRole('button', { name: 'Preview', exact: true }).click()
     await page.getByText('Write a number from 0.25 to 4, with a point and without commas.').waitFor()
     await judge(open, 'problem')
-    await page.getByRole('link', { name: 'Tokens' }).click()
+    await page.getByRole('link', { name: 'Access keys' }).click()
     await page.getByRole('button', { name: `Revoke robot of ${LONG_ID}` }).click()
     await page.getByRole('dialog').waitFor()
     await judge(open, 'dialog')

@@ -65,7 +65,7 @@ test('a wrong token is told at the field, and the right one then lets in', async
   expect((await field.getAttribute('aria-describedby'))?.split(/\s+/)).toContain(await problem.getAttribute('id'))
   expect(await open.context.cookies()).toEqual([])
   await signIn(open, ADMIN)
-  await page.getByRole('heading', { level: 1, name: 'Now' }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   expect(but401()).toEqual([])
 })
 

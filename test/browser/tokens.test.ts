@@ -81,8 +81,8 @@ test('a draft of a token waits while one looks elsewhere, until it is made or gi
   const owner = page.getByLabel('User on whose quota it draws')
   const name = page.getByRole('textbox', { name: 'Name' })
   const elsewhereAndBack = async () => {
-    await page.getByRole('link', { name: 'Now', exact: true }).click()
-    await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Overview', exact: true }).click()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
     await page.goBack()
     await owner.waitFor()
   }

@@ -33,7 +33,7 @@ test('the page of a user says which windows have no room for another request, an
   expect(await row.innerText()).toMatch(/8\s+10/)
   expect(await page.getByText('no room').count()).toBe(1)
   expect(await page.getByRole('heading', { name: 'Windows and limits' }).locator('+ p').innerText()).toContain('Tokens')
-  await page.getByRole('link', { name: 'Now', exact: true }).click()
+  await page.getByRole('link', { name: 'Overview', exact: true }).click()
   expect(await page.getByRole('heading', { name: 'Global windows' }).locator('+ p').innerText()).toContain('Tokens')
 })
 
@@ -169,7 +169,7 @@ test('what a dialog or a review leaves behind has the focus: what opened it, or 
   await expect.poll(focused, SOON).toBe('Override')
 
   await stage.api('POST', '/api/tokens', { user: 'yara', name: 'phone' })
-  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('link', { name: 'Access keys' }).click()
   await button('Revoke phone of yara').press('Enter')
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).press('Enter')
   await page
@@ -206,7 +206,7 @@ test('a button that was pressed by the keyboard has the focus again after what i
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
   await press('Empty the windows', '**/reset', json)
   await page.keyboard.press('Escape')
-  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('link', { name: 'Access keys' }).click()
   await page.getByLabel('User on whose quota it draws').fill('rosa')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
   await press('Make the token', '**/api/tokens', json)
@@ -239,7 +239,7 @@ test('under shadow mode, of the user or of the gateway, no full window and no ex
     await page.reload()
     await page.getByRole('searchbox').fill('zora')
     await line.locator('.bar.warn').waitFor()
-    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await page.getByRole('link', { name: 'Overview', exact: true }).click()
     await expect
       .poll(() => page.locator('.gauge [stroke="var(--warn)"], .gauge [style*="var(--warn)"]').count(), SOON)
       .toBe(1)

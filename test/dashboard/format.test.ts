@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { backoffMs } from '../../src/dashboard/logic/backoff.ts'
 import { bucketsOf, moved } from '../../src/dashboard/logic/buckets.ts'
 import * as format from '../../src/dashboard/logic/format.ts'
-import { hashOf, placeOf } from '../../src/dashboard/logic/location.ts'
 import { logFilter } from '../../src/dashboard/logic/log-filter.ts'
 
 const plain = (text: string): string => text.replace(/\s/g, ' ')
@@ -66,20 +65,6 @@ test('the log filter takes the failed requests of the half-hour, by the fields o
 
 test('attempts come later and later, up to a quarter of a minute', () => {
   expect([1, 2, 3, 4, 5, 50].map(backoffMs)).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000])
-})
-
-describe('a place', () => {
-  test.each(['alice', 'a/b', 'üser 1', '<img src=x onerror=alert(1)>', '100%', '..'])(
-    'of user %s is found again',
-    (user) => {
-      expect(placeOf(hashOf('users', user))).toEqual({ page: 'users', rest: user })
-    },
-  )
-  test('that is not known is the first page', () => {
-    expect(placeOf('')).toEqual({ page: 'now', rest: null })
-    expect(placeOf('#/nonsense/x')).toMatchObject({ page: 'now' })
-    expect(placeOf('#/users/%E0%A4%A')).toEqual({ page: 'users', rest: null })
-  })
 })
 
 describe('the chart', () => {

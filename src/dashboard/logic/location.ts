@@ -1,22 +1,38 @@
-/** Which page the address names: `#/users/alice`. In the hash, so that one file serves all of them. */
+/**
+ * Where one is: a page, who or what is shown there, and what is looked for: `#/users/alice`, `#/users?order=tokens&query=bo`. It is in the hash,
+ * so that one file serves all pages.
+ */
 
-export const PAGES = ['now', 'quotas', 'users', 'organisations', 'tokens', 'routes', 'audit'] as const
+/** In the order of the navigation. */
+export const PAGES = ['overview', 'limits', 'errors', 'users', 'organisations', 'routes', 'keys', 'audit'] as const
 export type Page = (typeof PAGES)[number]
+
+/** As pages were called before: their addresses are in bookmarks and in tickets. */
+const RENAMED: Readonly<Record<string, Page>> = { now: 'overview', quotas: 'limits', tokens: 'keys' }
 
 export interface Place {
   readonly page: Page
   /** What follows the page, decoded: the id of a user or an organisation. */
   readonly rest: string | null
+  readonly fields: Fields
 }
+
+/** What is looked for on the page, by name. What is not there has its default. */
+export type Fields = Readonly<Record<string, string>>
 
 export function placeOf(hash: string): Place {
-  const [, name = '', rest] = /^#\/([^/]*)(?:\/(.+))?$/s.exec(hash) ?? []
-  const page = PAGES.find((known) => known === name) ?? 'now'
-  return { page, rest: rest === undefined ? null : decoded(rest) }
+  const [, name = '', rest, query = ''] = /^#\/([^/?]*)(?:\/([^?]+))?(?:\?(.*))?$/s.exec(hash) ?? []
+  const page = PAGES.find((known) => known === name) ?? RENAMED[name] ?? 'overview'
+  return {
+    page,
+    rest: rest === undefined ? null : decoded(rest),
+    fields: Object.fromEntries(new URLSearchParams(query)),
+  }
 }
 
-export function hashOf(page: Page, rest?: string): string {
-  return rest === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(rest)}`
+export function hashOf(page: Page, rest?: string | null, fields: Fields = {}): string {
+  const query = new URLSearchParams(fields).toString()
+  return `#/${page}${rest == null ? '' : `/${encodeURIComponent(rest)}`}${query === '' ? '' : `?${query}`}`
 }
 
 function decoded(text: string): string | null {

@@ -7,6 +7,9 @@ import icon from '../icon.svg'
 import { hashOf, PAGES, type Page } from '../logic/location.ts'
 import { Note } from './note.tsx'
 
+const GROUP = ['limits', 'errors'] as const
+const OTHERS = PAGES.filter((page) => page !== 'overview' && !GROUP.some((name) => name === page))
+
 /** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
 export function Shell({ page, children }: { readonly page: Page; readonly children: ReactNode }) {
   const { t } = useTexts()
@@ -16,7 +19,7 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
         {t('app.skip')}
       </button>
       <header className="top">
-        <a className="brand" href={hashOf('now')}>
+        <a className="brand" href={hashOf('overview')}>
           <img src={icon} alt="" width="26" height="26" />
           Tollgate
         </a>
@@ -27,10 +30,16 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
         </div>
       </header>
       <nav className="nav" aria-label={t('app.nav')}>
-        {PAGES.map((name) => (
-          <a key={name} href={hashOf(name)} aria-current={name === page ? 'page' : undefined}>
-            {t(`page.${name}`)}
-          </a>
+        <PageLink to="overview" page={page} />
+        {/* biome-ignore lint/a11y/useSemanticElements: two links are no form */}
+        <div role="group" aria-label={t('page.group')} className="nav-group">
+          <span aria-hidden="true">{t('page.group')}</span>
+          {GROUP.map((name) => (
+            <PageLink key={name} to={name} page={page} />
+          ))}
+        </div>
+        {OTHERS.map((name) => (
+          <PageLink key={name} to={name} page={page} />
         ))}
       </nav>
       <main id="main" tabIndex={-1}>
@@ -38,6 +47,15 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
         {children}
       </main>
     </div>
+  )
+}
+
+function PageLink({ to, page }: { readonly to: Page; readonly page: Page }) {
+  const { t } = useTexts()
+  return (
+    <a href={hashOf(to)} aria-current={to === page ? 'page' : undefined}>
+      {t(`page.${to}`)}
+    </a>
   )
 }
 

@@ -4,12 +4,11 @@ import { useTexts } from '../../i18n/text.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle } from '../../ui/panel.tsx'
 import { Adaptive } from './adaptive.tsx'
-import { Failures } from './failures.tsx'
 import { Settings } from './settings.tsx'
 
 const EVERY_MS = 5000
 
-export function QuotasPage() {
+export function LimitsPage() {
   const { t } = useTexts()
   const poll = usePoll<QuotaResponse>('/api/quota', EVERY_MS)
   const out = isStoreOut(poll.error)
@@ -21,9 +20,8 @@ export function QuotasPage() {
     : inForce
   return (
     <>
-      <PageTitle>{t('page.quotas')}</PageTitle>
+      <PageTitle>{t('page.limits')}</PageTitle>
       {out && <OutageBanner inForce={inForce.data} />}
-      <Failures />
       <Loaded poll={shown} hasBanner>
         {(quota) => (
           <>

@@ -1,26 +1,26 @@
 import { SemiCircleProgress } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import type { NowResponse, WindowResponse } from '../../admin/api.ts'
-import { usePoll } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
-import { KEPT, type Left, leftBetween, type Rates, rateHistory } from '../logic/rates.ts'
-import { Note } from '../ui/note.tsx'
-import { Meanwhile } from '../ui/outage.tsx'
-import { Loaded, PageTitle, Panel } from '../ui/panel.tsx'
-import { RateLine } from '../ui/rate-line.tsx'
-import { Fact, Facts, fullness, Tag } from '../ui/small.tsx'
-import { Replicas } from './replicas.tsx'
+import type { NowResponse, WindowResponse } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { KEPT, type Left, leftBetween, type Rates, rateHistory } from '../../logic/rates.ts'
+import { Note } from '../../ui/note.tsx'
+import { Meanwhile } from '../../ui/outage.tsx'
+import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { RateLine } from '../../ui/rate-line.tsx'
+import { Fact, Facts, fullness, Tag } from '../../ui/small.tsx'
+import { Replicas } from '../replicas.tsx'
 
 const EVERY_MS = 2000
 
-export function NowPage() {
+export function OverviewPage() {
   const { t } = useTexts()
   const poll = usePoll<NowResponse>('/api/now', EVERY_MS)
   const history = useHistory(poll.data)
   const left = useLeft(poll.data)
   return (
     <>
-      <PageTitle>{t('page.now')}</PageTitle>
+      <PageTitle>{t('page.overview')}</PageTitle>
       <Loaded poll={poll}>
         {(now) => (
           <>

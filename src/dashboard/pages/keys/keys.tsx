@@ -1,33 +1,33 @@
 import { Button, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { NewTokenResponse, TokenResponse, TokensResponse } from '../../admin/api.ts'
-import { call, isOutcomeUnknown, serverNow } from '../api/client.ts'
-import { type Polled, usePoll } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
-import { hashOf } from '../logic/location.ts'
-import { type Expiry, expiryOf } from '../logic/override.ts'
-import { visible } from '../logic/visible.ts'
-import { Confirm } from '../ui/confirm.tsx'
-import { Discard } from '../ui/discard.tsx'
-import { ExpiryField } from '../ui/expiry.tsx'
-import { fieldProblems, messageOf } from '../ui/failure.tsx'
-import { useFocusKept } from '../ui/focus-back.ts'
-import { useFocusWrong } from '../ui/focus-wrong.ts'
-import { useKept } from '../ui/kept-state.tsx'
-import { Note } from '../ui/note.tsx'
-import { Loaded, PageTitle, Panel, Rows } from '../ui/panel.tsx'
-import { At, Changing, Copyable, Fact, Facts, Name, Tag } from '../ui/small.tsx'
+import type { NewTokenResponse, TokenResponse, TokensResponse } from '../../../admin/api.ts'
+import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { type Polled, usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { type Expiry, expiryOf } from '../../logic/override.ts'
+import { visible } from '../../logic/visible.ts'
+import { Confirm } from '../../ui/confirm.tsx'
+import { Discard } from '../../ui/discard.tsx'
+import { ExpiryField } from '../../ui/expiry.tsx'
+import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { useFocusKept } from '../../ui/focus-back.ts'
+import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { useKept } from '../../ui/kept-state.tsx'
+import { Note } from '../../ui/note.tsx'
+import { Loaded, PageTitle, Panel, Rows } from '../../ui/panel.tsx'
+import { At, Changing, Copyable, Fact, Facts, Name, Tag } from '../../ui/small.tsx'
 
 const EVERY_MS = 10_000
 /** More rows than anybody reads; the filter finds the others. */
 const SHOWN = 200
 
-export function TokensPage() {
+export function KeysPage() {
   const { t } = useTexts()
   const poll = usePoll<TokensResponse>('/api/tokens', EVERY_MS)
   return (
     <>
-      <PageTitle>{t('page.tokens')}</PageTitle>
+      <PageTitle>{t('page.keys')}</PageTitle>
       <NewToken read={poll.read} reload={poll.reload} />
       <Panel title={t('tokens.title')}>
         <Loaded poll={poll}>

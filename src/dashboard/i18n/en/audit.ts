@@ -1,0 +1,17 @@
+export const audit = {
+  'audit.title': 'Changes at run time',
+  'audit.none': 'Nothing was changed at run time yet.',
+  'audit.forgotten': 'Older changes that are forgotten: {count}. The log has each of them.',
+  'audit.when': 'When',
+  'audit.who': 'Who',
+  'audit.what': 'What',
+  'audit.why': 'Why',
+  'audit.settings': 'Settings',
+  'audit.override': 'Override of',
+  'audit.overrides': 'Overrides from a file',
+  'audit.reset': 'Reset of',
+  'audit.organisation_override': 'Override of organisation:',
+  'audit.quota_reset': 'Shared windows emptied:',
+  'audit.token_created': 'Token made:',
+  'audit.token_revoked': 'Token revoked:',
+} as const

@@ -1,0 +1,25 @@
+import type { organisations as en } from '../en/organisations.ts'
+import type { Translated } from '../translated.ts'
+
+export const organisations: Translated<typeof en> = {
+  'organisations.search': '搜索组织',
+  'organisations.searchHelp': '组织标识的一部分。',
+  'organisations.order.override': '有特别设置的组织在前',
+  'organisations.none': '没有匹配的已知组织。',
+  'organisations.nobody': '还没有已知组织：所属组织有上限的用户第一次被扣除之后，组织就会出现。',
+  'organisations.withOverride': '有特别设置的组织：{total}。还有哪些组织用过、用了多少，只有存储知道。',
+  'organisations.openHelp': '用户尚未用过配额的组织也可以有特别设置。',
+  'organisations.back': '所有组织',
+  'organisations.dots': '“.” 和 “..” 不是组织 ID。',
+  'organisations.noLimits': '没有套餐或特别设置限制此组织。',
+  'organisations.reset': '清空此组织的窗口：已用的不再计算。其用户的窗口和全局窗口的计数保留。',
+  'organisations.override.none': '没有特别设置：此组织由其用户的套餐限制。',
+  'organisations.override.limits': '组织上限',
+  'organisations.override.limitsText':
+    '组织所有用户合计在每个窗口的令牌数，在任何模式下、对任何套餐直接替换上限。留空则按套餐。',
+  'organisations.override.removeText': '此组织的所有上限将在 2 秒内在所有副本上恢复为套餐的值。',
+  'organisations.override.blocks': '{category} {window}：已用 {used}，因此该组织在窗口结束前将受阻。',
+  'organisations.override.blocksLater':
+    '{category} {window}：已用 {used}，上限 {limit}。影子模式已开启，不拒绝任何请求；关闭后该组织将受阻。',
+  'organisations.override.blocksAll': '{category} {window}：上限 {limit} 容不下任何请求，因此该组织将受阻。',
+}
