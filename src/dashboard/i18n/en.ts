@@ -6,6 +6,7 @@ import { limits } from './en/limits.ts'
 import { organisations } from './en/organisations.ts'
 import { overview } from './en/overview.ts'
 import { routes } from './en/routes.ts'
+import { tables } from './en/tables.ts'
 import { users } from './en/users.ts'
 
 /** All words of the page, by area. The other languages have the same keys. */
@@ -14,6 +15,7 @@ export const en = {
   ...overview,
   ...limits,
   ...errors,
+  ...tables,
   ...users,
   ...organisations,
   ...keys,

@@ -7,6 +7,7 @@ import { limits } from './zh/limits.ts'
 import { organisations } from './zh/organisations.ts'
 import { overview } from './zh/overview.ts'
 import { routes } from './zh/routes.ts'
+import { tables } from './zh/tables.ts'
 import { users } from './zh/users.ts'
 
 export { reasons as zhReasons } from './zh/reasons.ts'
@@ -16,6 +17,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...overview,
   ...limits,
   ...errors,
+  ...tables,
   ...users,
   ...organisations,
   ...keys,

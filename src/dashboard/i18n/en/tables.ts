@@ -1,0 +1,3 @@
+export const tables = {
+  'table.orderBy': 'Order by {column}',
+} as const

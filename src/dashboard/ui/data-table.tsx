@@ -1,0 +1,126 @@
+import type { ReactNode } from 'react'
+import { useTexts } from '../i18n/text.tsx'
+import {
+  afterChoosing,
+  directionOf,
+  orderOf,
+  type Sortable,
+  sortedRows,
+  type TableOrder,
+} from '../logic/table-order.ts'
+import { useFields } from './address.tsx'
+import './data-table.css'
+
+/** A column of a table. The first one names its row. */
+export interface Column<Row> extends Sortable<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => ReactNode
+  /** Left out if the window is narrow. Default false. */
+  readonly isWideOnly?: boolean
+}
+
+interface DataTableProps<Row> {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  /** The order without one in the address: a column, or `null` for that in which the rows came. Default `null`. */
+  readonly usual?: string | null
+  /** The field of the address that has the order. Default `order`. */
+  readonly field?: string
+}
+
+/**
+ * A table whose heads are buttons that order it, if their columns have an order; the address has the order. If the window is narrow
+ * its rows are cards, and the heads stand above them.
+ */
+export function DataTable<Row>({ label, columns, rows, keyOf, usual = null, field = 'order' }: DataTableProps<Row>) {
+  const { order, choose } = useTableOrder(columns, usual, field)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section className="rows data-table" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Head key={column.id} column={column} order={order} onChoose={() => choose(column)} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sortedRows(rows, columns, order).map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column, i) => (
+                <Cell key={column.id} column={column} row={row} isFirst={i === 0} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** The order that the address has, and the choice of another one. */
+export function useTableOrder<Row>(columns: readonly Sortable<Row>[], usual: string | null, field = 'order') {
+  const [fields, change] = useFields()
+  const order = orderOf(fields[field], columns, usual)
+  return {
+    order,
+    // A cursor belongs to the order that it came with.
+    choose: (column: Sortable<Row>) => change({ [field]: afterChoosing(order, column, usual), cursor: null }),
+  }
+}
+
+interface HeadProps<Row> {
+  readonly column: Column<Row>
+  readonly order: TableOrder
+  readonly onChoose: () => void
+}
+
+function Head<Row>({ column, order, onChoose }: HeadProps<Row>) {
+  const { t } = useTexts()
+  const direction = directionOf(order, column)
+  const sortable = direction !== undefined
+  return (
+    <th scope="col" className={classOf(column, sortable ? 'sortable' : '')} aria-sort={direction}>
+      {sortable ? (
+        <button type="button" title={t('table.orderBy', { column: column.head })} onClick={onChoose}>
+          {column.head}
+          <span aria-hidden="true">{ARROWS[direction]}</span>
+        </button>
+      ) : (
+        column.head
+      )}
+    </th>
+  )
+}
+
+const ARROWS = { ascending: '▲', descending: '▼', none: '' } as const
+
+function Cell<Row>({
+  column,
+  row,
+  isFirst,
+}: {
+  readonly column: Column<Row>
+  readonly row: Row
+  readonly isFirst: boolean
+}) {
+  if (isFirst) {
+    return (
+      <th scope="row" className={classOf(column)}>
+        {column.cell(row)}
+      </th>
+    )
+  }
+  return (
+    <td className={classOf(column)} data-head={column.head}>
+      {column.cell(row)}
+    </td>
+  )
+}
+
+function classOf<Row>({ isNumber, isWideOnly }: Column<Row>, more = ''): string {
+  return [isNumber && 'num', isWideOnly && 'wide-only', more].filter(Boolean).join(' ')
+}
