@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { backoffMs } from '../../src/dashboard/logic/backoff.ts'
-import { bucketsOf, moved } from '../../src/dashboard/logic/buckets.ts'
 import * as format from '../../src/dashboard/logic/format.ts'
 import { logFilter } from '../../src/dashboard/logic/log-filter.ts'
 
@@ -65,28 +64,4 @@ test('the log filter takes the failed requests of the half-hour, by the fields o
 
 test('attempts come later and later, up to a quarter of a minute', () => {
   expect([1, 2, 3, 4, 5, 50].map(backoffMs)).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000])
-})
-
-describe('the chart', () => {
-  test('has the ends of each half-hour', () => {
-    const [bucket] = bucketsOf({
-      since: '',
-      until: '',
-      bucketMinutes: 30,
-      buckets: [{ start: '2026-11-20T10:00:00.000Z', total: 3, status0: 1, status5xx: 2 }],
-    })
-    expect(bucket).toEqual({
-      from: new Date('2026-11-20T10:00:00Z'),
-      to: new Date('2026-11-20T10:30:00Z'),
-      total: 3,
-      status0: 1,
-      status5xx: 2,
-    })
-  })
-  test('is walked by keys, and not over its ends', () => {
-    const go = (key: string, from: number) => moved(key, from, 336, 48)
-    expect([go('ArrowLeft', 5), go('ArrowRight', 5), go('PageDown', 100), go('PageUp', 100)]).toEqual([4, 6, 52, 148])
-    expect([go('ArrowLeft', 0), go('ArrowRight', 335), go('Home', 77), go('End', 77)]).toEqual([0, 335, 0, 335])
-    expect(go('x', 5)).toBeNull()
-  })
 })

@@ -6,6 +6,7 @@ import { limits } from './en/limits.ts'
 import { organisations } from './en/organisations.ts'
 import { overview } from './en/overview.ts'
 import { routes } from './en/routes.ts'
+import { series } from './en/series.ts'
 import { tables } from './en/tables.ts'
 import { users } from './en/users.ts'
 
@@ -16,6 +17,7 @@ export const en = {
   ...limits,
   ...errors,
   ...tables,
+  ...series,
   ...users,
   ...organisations,
   ...keys,

@@ -7,6 +7,7 @@ import { limits } from './zh/limits.ts'
 import { organisations } from './zh/organisations.ts'
 import { overview } from './zh/overview.ts'
 import { routes } from './zh/routes.ts'
+import { series } from './zh/series.ts'
 import { tables } from './zh/tables.ts'
 import { users } from './zh/users.ts'
 
@@ -18,6 +19,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...limits,
   ...errors,
   ...tables,
+  ...series,
   ...users,
   ...organisations,
   ...keys,

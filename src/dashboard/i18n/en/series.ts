@@ -1,0 +1,15 @@
+export const series = {
+  'range.label': 'Range',
+  'range.1h': '1 hour',
+  'range.6h': '6 hours',
+  'range.24h': '24 hours',
+  'range.7d': '7 days',
+  'series.keys': 'Arrow keys go from step to step, Page Up and Page Down by a day',
+  'series.keysOpen': 'Arrow keys go from step to step, Page Up and Page Down by a day, Enter: {open}',
+  'series.latest': 'still being counted',
+  'series.sums': 'Since {from}: {sums}',
+  'series.table': 'As a table',
+  'series.step': 'Time',
+  'series.onlySome': 'Leave out steps in which nothing was counted',
+  'series.nothing': 'Nothing was counted in this range.',
+} as const

@@ -1,0 +1,160 @@
+import { AxisBottom, AxisLeft } from '@visx/axis'
+import { PatternLines } from '@visx/pattern'
+import { scaleBand, scaleLinear } from '@visx/scale'
+import { Bar, LinePath } from '@visx/shape'
+import { memo } from 'react'
+import { useTexts } from '../i18n/text.tsx'
+import { type ChartSeries, type ChartTone, type SeriesPoint, ticksOf } from '../logic/series.ts'
+
+/** What is drawn of a chart over time: it stays as it is while one moves over it. */
+
+export const MARGIN = { top: 10, right: 4, bottom: 26 } as const
+/** Of the numbers, which stay where they are while the bars scroll. */
+const NUMBERS_WIDTH = 44
+/** Of a name on the axis of time, which stands behind its moment: in the middle it would be half over what was before. */
+const NAME_WIDTH = { day: 56, time: 40 } as const
+
+interface DrawingProps {
+  readonly series: readonly ChartSeries[]
+  readonly points: readonly SeriesPoint[]
+  readonly shape: 'bars' | 'lines'
+  readonly height: number
+}
+
+export function xOf(points: readonly SeriesPoint[], width: number) {
+  const domain = points.map((_, i) => i)
+  return scaleBand({ domain, range: [0, width - MARGIN.right], paddingInner: 0.15 })
+}
+
+function yOf({ series, points, shape, height }: DrawingProps) {
+  const drawn = ({ values }: SeriesPoint) => values.filter((_, i) => series[i]?.tone !== null)
+  const high = points.map((point) =>
+    shape === 'bars' ? drawn(point).reduce((sum, value) => sum + value, 0) : Math.max(0, ...drawn(point)),
+  )
+  return scaleLinear({ domain: [0, Math.max(4, ...high)], range: [height - MARGIN.bottom, MARGIN.top], nice: true })
+}
+
+export const Numbers = memo(function Numbers(props: DrawingProps) {
+  const { short } = useTexts()
+  return (
+    <svg width={NUMBERS_WIDTH} height={props.height} aria-hidden="true">
+      <AxisLeft
+        scale={yOf(props)}
+        left={NUMBERS_WIDTH - 1}
+        numTicks={props.height < 200 ? 3 : 4}
+        tickFormat={(value) => (Number.isInteger(Number(value)) ? short(Number(value)) : '')}
+        axisClassName="axis"
+      />
+    </svg>
+  )
+})
+
+export const Drawing = memo(function Drawing({
+  id,
+  width,
+  ...props
+}: DrawingProps & { readonly id: string; readonly width: number }) {
+  const { points, shape, height } = props
+  const x = xOf(points, width)
+  return (
+    <>
+      <Patterns id={id} />
+      {shape === 'bars' ? <Bars id={id} x={x} {...props} /> : <Lines x={x} {...props} />}
+      <Times points={points} x={x} width={width} top={height - MARGIN.bottom} />
+    </>
+  )
+})
+
+type X = ReturnType<typeof xOf>
+
+/** Directions, so that tones differ without their colours. */
+const HATCHED = { status0: 'diagonal', organisation: 'diagonalRightToLeft', status4xx: 'horizontal' } as const
+
+function Patterns({ id }: { readonly id: string }) {
+  return Object.entries(HATCHED).map(([tone, orientation]) => (
+    <PatternLines
+      key={tone}
+      id={`${id}-${tone}`}
+      width={5}
+      height={5}
+      orientation={[orientation]}
+      stroke={`var(--${tone})`}
+      strokeWidth={3}
+    />
+  ))
+}
+
+function fillOf(id: string, tone: ChartTone): string {
+  return tone in HATCHED ? `url("#${id}-${tone}")` : `var(--${tone})`
+}
+
+function Bars({ id, x, ...props }: DrawingProps & { readonly id: string; readonly x: X }) {
+  const { series, points } = props
+  const y = yOf(props)
+  return points.map(({ from, values }, i) => {
+    let below = 0
+    const parts = series.map(({ label, tone }, k) => {
+      const value = values[k] ?? 0
+      if (tone === null || value <= 0) return null
+      const bottom = y(below)
+      below += value
+      // Never so low that it cannot be seen.
+      const height = Math.max(2, bottom - y(below))
+      return (
+        <Bar
+          key={label}
+          className={`part ${tone}`}
+          fill={fillOf(id, tone)}
+          x={x(i) ?? 0}
+          y={bottom - height}
+          width={x.bandwidth()}
+          height={height}
+        />
+      )
+    })
+    return <g key={from.getTime()}>{parts}</g>
+  })
+}
+
+function Lines({ x, ...props }: DrawingProps & { readonly x: X }) {
+  const { series, points } = props
+  const y = yOf(props)
+  return series.map(({ label, tone }, k) =>
+    tone === null ? null : (
+      <LinePath
+        key={label}
+        className={`line ${tone}`}
+        data={points.map(({ values }) => Math.max(0, values[k] ?? 0))}
+        x={(_, i) => (x(i) ?? 0) + x.bandwidth() / 2}
+        y={(value) => y(value)}
+      />
+    ),
+  )
+}
+
+interface TimesProps {
+  readonly points: readonly SeriesPoint[]
+  readonly x: X
+  readonly width: number
+  readonly top: number
+}
+
+function Times({ points, x, width, top }: TimesProps) {
+  const { language } = useTexts()
+  const locale = language === 'zh' ? 'zh-CN' : 'en-GB'
+  const day = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric' })
+  const time = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  const ticks = ticksOf(points)
+  const isDays = ticks[0]?.isDay ?? false
+  const room = isDays ? NAME_WIDTH.day : NAME_WIDTH.time
+  return (
+    <AxisBottom
+      scale={x}
+      top={top}
+      tickValues={ticks.map(({ index }) => index)}
+      tickFormat={(i) => (width - (x(i) ?? 0) >= room ? (isDays ? day : time).format(points[i]?.from) : '')}
+      tickLabelProps={{ textAnchor: 'start', dx: 3, dy: -4 }}
+      axisClassName="axis"
+    />
+  )
+}

@@ -1,0 +1,55 @@
+import { Checkbox } from '@mantine/core'
+import { useState } from 'react'
+import { useTexts } from '../i18n/text.tsx'
+import type { ChartSeries, SeriesPoint } from '../logic/series.ts'
+import { Rows } from './panel.tsx'
+
+interface SeriesTableProps {
+  readonly title: string
+  readonly series: readonly ChartSeries[]
+  readonly points: readonly SeriesPoint[]
+}
+
+/** The same values, the latest first. Its rows are made only where it is open. */
+export function SeriesTable({ title, series, points }: SeriesTableProps) {
+  const { t } = useTexts()
+  const [open, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{t('series.table')}</summary>
+      {open && <Values title={title} series={series} points={points} />}
+    </details>
+  )
+}
+
+function Values({ title, series, points }: SeriesTableProps) {
+  const { t, number, span } = useTexts()
+  const [onlySome, setOnlySome] = useState(true)
+  const isDrawn = (_: number, i: number) => series[i]?.tone !== null
+  const shown = points.filter(({ values }) => !onlySome || values.filter(isDrawn).some((value) => value !== 0))
+  return (
+    <>
+      <Checkbox
+        label={t('series.onlySome')}
+        checked={onlySome}
+        onChange={(event) => setOnlySome(event.currentTarget.checked)}
+      />
+      {shown.length === 0 ? (
+        <p className="muted">{t('series.nothing')}</p>
+      ) : (
+        <Rows label={title} head={[t('series.step'), ...series.map(({ label }) => label)]}>
+          {shown.toReversed().map(({ from, to, values }) => (
+            <tr key={from.getTime()}>
+              <th scope="row">{span(from, to)}</th>
+              {series.map(({ label }, i) => (
+                <td key={label} className="num">
+                  {number(values[i] ?? 0)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </Rows>
+      )}
+    </>
+  )
+}
