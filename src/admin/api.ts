@@ -100,7 +100,7 @@ export type TokenResponse = Of<typeof schemas.token>
 export type NewTokenResponse = Of<typeof schemas.madeToken>
 /** GET /api/routes */
 export type RoutesResponse = Of<typeof schemas.routes>
-/** GET /api/audit?before=&limit= */
+/** GET /api/audit?before=&limit=&who=&what=&about= */
 export type AuditResponse = Of<typeof schemas.audit>
 /** POST /api/audit/{id}/undo */
 export type UndoneResponse = Of<typeof schemas.undone>

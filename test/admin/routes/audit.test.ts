@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { auditPage } from '../../../src/admin/audit-filter.ts'
 import { lineOf } from '../../../src/observe/log-lines.ts'
 import type { Observation } from '../../../src/observe/observation.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
@@ -30,6 +31,64 @@ test('the audit is read page by page', async () => {
       status: 400,
       json: { problems: [{ path: 'before' }] },
     })
+})
+
+describe('of the audit those entries are listed', () => {
+  const versions = async (query: string) =>
+    (await get(`/api/audit?${query}`)).json.entries.map(({ version }: { version: number }) => version)
+  beforeEach(async () => {
+    await running.call('PATCH', '/api/quota', { body: { mode: 'loose' } })
+    for (const user of ['alice', 'Malice'])
+      await running.call('PUT', `/api/users/${user}/override`, { body: { read: { '1h': 7 }, reason: 'why' } })
+    await running.call('POST', '/api/quota/reset', { body: { scope: 'global', category: 'write', reason: 'a test' } })
+    await running.call('POST', '/api/tokens', { body: { user: 'bob', name: 'laptop' } })
+    const file = { 'content-type': 'application/x-ndjson' }
+    const line = '{"user":"carol","read":{"1h":7},"reason":"by file"}'
+    await running.call('PUT', '/api/overrides?merge=1', { headers: file, body: line })
+  })
+
+  test.each([
+    ['of a kind', 'what=override', [3, 2]],
+    ['by somebody, as far as the name is given', 'who=ADM', [6, 5, 4, 3, 2, 1]],
+    ['by nobody of that name', 'who=ops', []],
+    ['about users whose name has a part, whatever its case', 'about=ALICE', [3, 2]],
+    ['about a user who has got an access key', 'about=bob', [5]],
+    ['about an access key by its name', 'about=lapt', [5]],
+    ['about a user whom a file names', 'about=carol', [6]],
+    ['about a category whose windows were emptied', 'about=write', [4]],
+    ['that pass all of it', 'what=override&about=malice&who=admin', [3]],
+  ])('%s', async (_which, query, expected) => {
+    expect(await versions(query)).toEqual(expected)
+  })
+
+  test('page by page', async () => {
+    const { json } = await get('/api/audit?what=override&limit=1')
+    expect(json).toMatchObject({ entries: [{ version: 3 }], next: 3 })
+    expect(await versions(`what=override&limit=1&before=${json.next}`)).toEqual([2])
+  })
+
+  test('and a filter that is none is refused with what there is', async () => {
+    for (const query of ['what=mode', 'who=', 'about=', `about=${'x'.repeat(513)}`, 'who=a&who=b'])
+      expect((await get(`/api/audit?${query}`)).status, query).toBe(400)
+    const { json } = await get('/api/audit?what=mode')
+    expect(json.problems[0].msg).toContain('must be one of settings, override')
+  })
+})
+
+test('a page of the audit looks through 2,000 changes, and the next one goes on', async () => {
+  const entry = { at: 0, subject: null, from: {}, to: {}, why: null, what: 'settings' } as const
+  const of = (version: number) => ({ ...entry, version, who: version === 1 ? 'ops' : 'admin' })
+  const readAudit = async (before: number | null, limit: number) =>
+    Array.from({ length: limit }, (_, i) => of((before ?? 3001) - 1 - i)).filter(({ version }) => version > 0)
+  const options = { limit: 50, signal: new AbortController().signal }
+  expect(await auditPage({ readAudit }, { who: 'ops' }, { ...options, before: null })).toEqual({
+    entries: [],
+    next: 1001,
+  })
+  expect(await auditPage({ readAudit }, { who: 'ops' }, { ...options, before: 1001 })).toEqual({
+    entries: [of(1)],
+    next: null,
+  })
 })
 
 test('each change is one line of the log, with who, what, about whom, from, to, why and how many entries are forgotten', async () => {

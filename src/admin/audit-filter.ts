@@ -1,0 +1,77 @@
+import type { AuditEntry, ControlStore } from '../control/control-store.ts'
+import { isObject } from '../lib/json.ts'
+
+/** Which entries of the audit are wanted; a field that is missing takes any. */
+export interface AuditFilter {
+  /** A part of the name of whoever made the change. Case counts for nothing here, nor in `about`. */
+  readonly who?: string | undefined
+  readonly what?: AuditEntry['what'] | undefined
+  /** A part of the name of whom or what the change is about: user, organisation, category of a reset, access key. */
+  readonly about?: string | undefined
+}
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[]
+  /** Only entries below this number were not looked at; `null` if there is none. */
+  readonly next: number | null
+}
+
+/** Entries that one call of the store reads. */
+const STEP = 200
+/** Entries that one page looks through, at most. */
+export const MOST_LOOKED_AT = 2000
+
+/**
+ * The newest entries below `before` that pass the filter. A page ends with `limit` of them, or when MOST_LOOKED_AT entries were looked at:
+ * then it may be empty, and the next one goes on.
+ * @throws StoreError
+ */
+export async function auditPage(
+  store: Pick<ControlStore, 'readAudit'>,
+  filter: AuditFilter,
+  { before, limit, signal }: { readonly before: number | null; readonly limit: number; readonly signal: AbortSignal },
+): Promise<AuditPage> {
+  const passes = passing(filter)
+  const step = isEmpty(filter) ? limit : STEP
+  const entries: AuditEntry[] = []
+  let from = before
+  for (let looked = 0; looked < MOST_LOOKED_AT; looked += step) {
+    signal.throwIfAborted()
+    const some = await store.readAudit(from, step)
+    for (const entry of some) {
+      if (passes(entry)) entries.push(entry)
+      if (entries.length === limit) return { entries, next: placeBelow(entry) }
+    }
+    const last = some.at(-1)
+    if (last === undefined || some.length < step || placeBelow(last) === null) return { entries, next: null }
+    from = last.version
+  }
+  return { entries, next: from }
+}
+
+/** The first change has no other below it. */
+function placeBelow({ version }: AuditEntry): number | null {
+  return version > 1 ? version : null
+}
+
+function isEmpty({ who, what, about }: AuditFilter): boolean {
+  return who === undefined && what === undefined && about === undefined
+}
+
+function passing({ who, what, about }: AuditFilter): (entry: AuditEntry) => boolean {
+  const [name, subject] = [who?.toLowerCase(), about?.toLowerCase()]
+  const has = (text: string, part: string): boolean => text.toLowerCase().includes(part)
+  return (entry) =>
+    (what === undefined || entry.what === what) &&
+    (name === undefined || has(entry.who, name)) &&
+    (subject === undefined || namesIn(entry).some((each) => has(each, subject)))
+}
+
+/** Whom or what a change is about. Of an access key it is also its user and its name, of a file of overrides the users of the sample. */
+function namesIn({ what, subject, to }: AuditEntry): string[] {
+  if (what === 'overrides') return isObject(to) && isObject(to.overrides) ? Object.keys(to.overrides) : []
+  if (subject === null) return []
+  if (what === 'quota_reset') return [subject.slice(subject.indexOf(':') + 1)]
+  const ofKey = isObject(to) ? [to.user, to.name].filter((each) => typeof each === 'string') : []
+  return what === 'token_created' || what === 'token_revoked' ? [subject, ...ofKey] : [subject]
+}
