@@ -8,7 +8,7 @@ export interface Entry {
   readonly target: EntryTarget
   /** `null` if the log names none: then the address asks. */
   readonly user: string | null
-  /** Of the client; `null` if the log has none. */
+  /** Of the client; `null` if the log has none, or names a user. */
   readonly address: string | null
   readonly plan: string | null
   readonly organisation: string | null
@@ -29,7 +29,7 @@ export interface Entry {
 export type EntryTarget =
   /** The rule that it matched, as that configuration has it. */
   | { readonly kind: 'rule'; readonly text: string }
-  /** Path and query as the client sent them. */
+  /** The path as the client sent it, without the query. */
   | { readonly kind: 'path'; readonly text: string }
 
 /** What a line is, to whoever reads the log. */
@@ -42,6 +42,18 @@ export type Reading =
 
 /** Reads one line, without its end. */
 export type LineReader = (line: string) => Reading
+
+/**
+ * Reads one line as a `LineReader` does, from its bytes between `from` and `to`, if it looks as nearly all lines do.
+ * @returns `null` for any other line, which has to be read as text
+ */
+export type BytesReader = (bytes: Buffer, from: number, to: number) => Reading | null
+
+/** Reads the lines of one log. */
+export interface LogReader {
+  readonly text: LineReader
+  readonly bytes: BytesReader
+}
 
 export function unreadable(problem: string): Reading {
   return { kind: 'unreadable', problem }

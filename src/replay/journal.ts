@@ -1,7 +1,8 @@
 import type { Entry, EntryTarget } from './entry.ts'
+import { orderOf } from './order.ts'
 
 /**
- * All requests of the logs, in the order in which they came. A million of them take 60 MB: numbers lie in columns, and each text is kept once.
+ * All requests of the logs, in the order in which they came. Each has a row in columns: a million of them take 75 MB, beside their texts.
  */
 export interface Journal {
   readonly size: number
@@ -12,43 +13,65 @@ export interface Journal {
 const FATES: readonly Entry['fate'][] = ['passed', 'unreached', 'repeated', 'exempt', 'refused']
 const NONE = -1
 
-/** Takes requests as the logs have them: by their ends, and one file behind the other. */
+/** At and end in milliseconds, cost, charged. */
+const NUMBERS = 4
+/** Method, target, user, address, plan, organisation. */
+const TEXTS = 6
+/** Rows that lie together. Nothing is copied where more come. */
+const BLOCK = 1 << 13
+
+interface Block {
+  readonly numbers: Float64Array
+  readonly texts: (string | null)[]
+  /** Fate, and whether the target is a rule. */
+  readonly flags: Uint8Array
+}
+
+/**
+ * Takes requests as the logs have them: by their ends, and one file behind the other. It keeps the very texts of each request, so equal
+ * ones had better be the same string.
+ */
 export class JournalBuilder {
   #size = 0
-  #numbers = new Float64Array(4 * 1024)
-  #ids = new Int32Array(7 * 1024)
-  readonly #texts = new Texts()
+  readonly #blocks: Block[] = []
 
   add({ at, endedAt, cost, charged, method, target, user, address, plan, organisation, fate }: Entry): void {
-    if (this.#size * 4 === this.#numbers.length) this.#grow()
-    this.#numbers.set([at, endedAt, cost ?? NONE, charged ?? NONE], this.#size * 4)
-    const texts = this.#texts
-    const isRule = target.kind === 'rule' ? 1 : 0
-    const known = [method, target.text, user, address, plan, organisation].map((text) => texts.idOf(text))
-    this.#ids.set(known, this.#size * 7)
-    this.#ids[this.#size * 7 + 6] = FATES.indexOf(fate) * 2 + isRule
+    const row = this.#size % BLOCK
+    if (row === 0) this.#blocks.push(newBlock())
+    const { numbers, texts, flags } = this.#blocks[this.#blocks.length - 1] as Block
+    const number = row * NUMBERS
+    numbers[number] = at
+    numbers[number + 1] = endedAt
+    numbers[number + 2] = cost ?? NONE
+    numbers[number + 3] = charged ?? NONE
+    const text = row * TEXTS
+    texts[text] = method
+    texts[text + 1] = target.text
+    texts[text + 2] = user
+    texts[text + 3] = address
+    texts[text + 4] = plan
+    texts[text + 5] = organisation
+    flags[row] = FATES.indexOf(fate) * 2 + (target.kind === 'rule' ? 1 : 0)
     this.#size++
   }
 
   finish(): Journal {
-    const byStart = this.#order(0)
-    const byEnd = this.#order(1)
-    return { size: this.#size, forEach: (onEntry, onSettled) => this.#replay(byStart, byEnd, onEntry, onSettled) }
+    const [starts, ends] = [this.#moments(0), this.#moments(1)]
+    const order = { starts, ends, byStart: orderOf(starts), byEnd: orderOf(ends) }
+    return { size: this.#size, forEach: (onEntry, onSettled) => this.#replay(order, onEntry, onSettled) }
   }
 
   #replay(
-    byStart: readonly number[],
-    byEnd: readonly number[],
+    { starts, ends, byStart, byEnd }: Order,
     onEntry: (entry: Entry, position: number) => void,
     onSettled: (position: number) => void,
   ): void {
-    const numbers = this.#numbers
     let ended = 0
     for (const position of byStart) {
-      const at = numbers[position * 4] as number
+      const at = starts[position] as number
       for (; ended < byEnd.length; ended++) {
         const done = byEnd[ended] as number
-        if ((numbers[done * 4 + 1] as number) > at || !this.#isBefore(done, position)) break
+        if ((ends[done] as number) > at || !isBefore(starts, done, position)) break
         onSettled(done)
       }
       onEntry(this.#entryAt(position), position)
@@ -57,62 +80,57 @@ export class JournalBuilder {
   }
 
   #entryAt(position: number): Entry {
-    const number = (i: number): number => this.#numbers[position * 4 + i] as number
-    const text = (i: number): string | null => this.#texts.textOf(this.#ids[position * 7 + i] as number)
-    const flags = this.#ids[position * 7 + 6] as number
-    const target: EntryTarget = { kind: flags % 2 === 1 ? 'rule' : 'path', text: text(1) ?? '' }
+    const { numbers, texts, flags } = this.#blocks[Math.floor(position / BLOCK)] as Block
+    const number = (position % BLOCK) * NUMBERS
+    const text = (position % BLOCK) * TEXTS
+    const flag = flags[position % BLOCK] as number
+    const target: EntryTarget = { kind: flag % 2 === 1 ? 'rule' : 'path', text: texts[text + 1] ?? '' }
     return {
-      at: number(0),
-      endedAt: number(1),
-      cost: number(2) === NONE ? null : number(2),
-      charged: number(3) === NONE ? null : number(3),
-      method: text(0) ?? '',
+      at: numbers[number] as number,
+      endedAt: numbers[number + 1] as number,
+      cost: tokensOf(numbers[number + 2] as number),
+      charged: tokensOf(numbers[number + 3] as number),
+      method: texts[text] ?? '',
       target,
-      user: text(2),
-      address: text(3),
-      plan: text(4),
-      organisation: text(5),
-      fate: FATES[flags >> 1] as Entry['fate'],
+      user: texts[text + 2] ?? null,
+      address: texts[text + 3] ?? null,
+      plan: texts[text + 4] ?? null,
+      organisation: texts[text + 5] ?? null,
+      fate: FATES[flag >> 1] as Entry['fate'],
     }
   }
 
-  #isBefore(a: number, b: number): boolean {
-    const apart = (this.#numbers[a * 4] as number) - (this.#numbers[b * 4] as number)
-    return apart < 0 || (apart === 0 && a < b)
-  }
-
-  /** Positions by one of the moments; equal ones stay in the order of the logs. An array sorts what is nearly in order in one pass. */
-  #order(column: 0 | 1): readonly number[] {
-    const numbers = this.#numbers
-    const order = Array.from({ length: this.#size }, (_, i) => i)
-    return order.sort((a, b) => (numbers[a * 4 + column] as number) - (numbers[b * 4 + column] as number) || a - b)
-  }
-
-  #grow(): void {
-    const [numbers, ids] = [this.#numbers, this.#ids]
-    this.#numbers = new Float64Array(numbers.length * 2)
-    this.#numbers.set(numbers)
-    this.#ids = new Int32Array(ids.length * 2)
-    this.#ids.set(ids)
+  #moments(column: 0 | 1): Float64Array {
+    const moments = new Float64Array(this.#size)
+    for (let i = 0; i < moments.length; i++) {
+      const { numbers } = this.#blocks[Math.floor(i / BLOCK)] as Block
+      moments[i] = numbers[(i % BLOCK) * NUMBERS + column] as number
+    }
+    return moments
   }
 }
 
-/** Each text once. A text that is kept is copied, or the piece of the file that it was cut from would be kept with it. */
-class Texts {
-  readonly #ids = new Map<string, number>()
-  readonly #texts: string[] = []
+/** Moments by position, and positions by moment. */
+interface Order {
+  readonly starts: Float64Array
+  readonly ends: Float64Array
+  readonly byStart: Uint32Array
+  readonly byEnd: Uint32Array
+}
 
-  idOf(text: string | null): number {
-    if (text === null) return NONE
-    const known = this.#ids.get(text)
-    if (known !== undefined) return known
-    const copy = Buffer.from(text, 'utf16le').toString('utf16le')
-    const id = this.#texts.push(copy) - 1
-    this.#ids.set(copy, id)
-    return id
+function newBlock(): Block {
+  return {
+    numbers: new Float64Array(BLOCK * NUMBERS),
+    texts: new Array<string | null>(BLOCK * TEXTS).fill(null),
+    flags: new Uint8Array(BLOCK),
   }
+}
 
-  textOf(id: number): string | null {
-    return id === NONE ? null : (this.#texts[id] as string)
-  }
+function isBefore(starts: Float64Array, a: number, b: number): boolean {
+  const apart = (starts[a] as number) - (starts[b] as number)
+  return apart < 0 || (apart === 0 && a < b)
+}
+
+function tokensOf(number: number): number | null {
+  return number === NONE ? null : number
 }

@@ -38,16 +38,57 @@ export async function readLogs(files: readonly string[], { format, from, to }: L
   const examples: UnreadableLine[] = []
   let [lines, unreadable] = [0, 0]
 
+  const kept = createKeeper()
+  const add = (reading: Reading, file: string, line: number): void => {
+    lines++
+    if (reading.kind === 'request') {
+      if (reading.entry.at >= from && reading.entry.at < to) builder.add(reading.entry)
+    } else if (reading.kind === 'other') others.set(reading.why, (others.get(reading.why) ?? 0) + 1)
+    else if (++unreadable <= EXAMPLES) examples.push({ file, line, problem: reading.problem })
+  }
   for (const file of files) {
-    const read = readerOf(format)
-    await readLines(file, (text, line) => {
-      lines++
-      const reading = read(text)
-      if (reading.kind === 'request') {
-        if (reading.entry.at >= from && reading.entry.at < to) builder.add(reading.entry)
-      } else if (reading.kind === 'other') others.set(reading.why, (others.get(reading.why) ?? 0) + 1)
-      else if (++unreadable <= EXAMPLES) examples.push({ file, line, problem: reading.problem })
+    const reader = readerOf(format)
+    await readLines(file, {
+      text: (line, number) => add(kept(reader.text(line)), file, number),
+      bytes(piece, start, end, number) {
+        const reading = reader.bytes(piece, start, end)
+        if (reading !== null) add(reading, file, number)
+        return reading !== null
+      },
     })
   }
   return { journal: builder.finish(), lines, unreadable, examples, others }
+}
+
+/**
+ * Makes each text of a reading one string, which is a copy: a piece of a line would keep the whole line with it. What is read from bytes is
+ * so already.
+ */
+function createKeeper(): (reading: Reading) => Reading {
+  const texts = new Map<string, string>()
+  function one<T extends string | null>(text: T): T {
+    if (text === null) return text
+    const known = texts.get(text)
+    if (known !== undefined) return known as T
+    const copy = Buffer.from(text, 'utf16le').toString('utf16le')
+    texts.set(copy, copy)
+    return copy as T
+  }
+  return (reading) => {
+    if (reading.kind !== 'request') return reading
+    const { entry } = reading
+    const { method, target, user, address, plan, organisation } = entry
+    return {
+      kind: 'request',
+      entry: {
+        ...entry,
+        method: one(method),
+        target: { ...target, text: one(target.text) },
+        user: one(user),
+        address: one(address),
+        plan: one(plan),
+        organisation: one(organisation),
+      },
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import { clfTime } from './clf-time.ts'
 import { type Entry, type LineReader, type Reading, unreadable } from './entry.ts'
 
 /** Reads what Apache and nginx call `combined`, and `common`: what follows the status is not looked at. */
@@ -43,44 +44,32 @@ function requestOf(request: string, { status, ...known }: Known): Reading {
   const [, method, target] = REQUEST.exec(request) ?? []
   // Nonsense that a server has logged got 400, 408 or nothing at all.
   if (method === undefined || target === undefined) return BEFORE_THE_QUOTA
+  const path = target.split('?', 1)[0] ?? ''
+  return pathRequest({ ...known, method, path, refused: status === '429' })
+}
+
+/** What an access log of a server says of a request. */
+export interface PathRequest extends Pick<Entry, 'at' | 'endedAt' | 'address' | 'user' | 'method'> {
+  /** Without the query. */
+  readonly path: string
+  readonly refused: boolean
+}
+
+export function pathRequest({ at, endedAt, address, user, method, path, refused }: PathRequest): Reading {
   const entry: Entry = {
-    ...known,
+    at,
+    endedAt,
     method,
-    target: { kind: 'path', text: target },
+    target: { kind: 'path', text: path },
+    user,
+    address: user === null ? address : null,
     plan: null,
     organisation: null,
     cost: null,
     charged: null,
-    fate: status === '429' ? 'refused' : 'passed',
+    fate: refused ? 'refused' : 'passed',
   }
   return { kind: 'request', entry }
-}
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const CLF_TIME = /^(\d{2})\/([A-Z][a-z]{2})\/(\d{4}):(\d{2}):(\d{2}):(\d{2}) ([+-])(\d{2})(\d{2})$/
-
-/** A second of a log has many lines: the last one is remembered. */
-let lastTime = ''
-let lastAt: number | null = null
-
-function clfTime(text: string): number | null {
-  if (text !== lastTime) {
-    lastTime = text
-    lastAt = parseClfTime(text)
-  }
-  return lastAt
-}
-
-function parseClfTime(text: string): number | null {
-  const found = CLF_TIME.exec(text)
-  const month = MONTHS.indexOf(found?.[2] ?? '')
-  if (found === null || month < 0) return null
-  const [day, year, hour, minute, second, offsetHours, offsetMinutes] = [1, 3, 4, 5, 6, 8, 9].map((i) =>
-    Number(found[i]),
-  )
-  const local = Date.UTC(year as number, month, day, hour, minute, second)
-  const offsetMs = ((offsetHours as number) * 60 + (offsetMinutes as number)) * 60_000
-  return found[7] === '+' ? local - offsetMs : local + offsetMs
 }
 
 /** nginx writes a byte that does not print as `\xHH`, and so does Apache; both put a backslash before a quote. */

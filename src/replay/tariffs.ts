@@ -73,21 +73,36 @@ function uncharged(why: UnchargedReason): Uncharged {
 
 /** Where requests go. One that the log names by its rule goes by the rule of the same text, or by a path as that rule has. */
 function createRoutes(rules: PlanRules): (entry: Entry) => Route | null {
-  const remembered = new Map<string, Route | null>()
-  return ({ method, target }) => {
-    const isRule = target.kind === 'rule'
-    const path = isRule ? target.text : (target.text.split('?', 1)[0] ?? '')
-    const key = `${method} ${path}`
-    let route = remembered.get(key)
-    if (route === undefined) {
-      if (remembered.size >= MOST_REMEMBERED) remembered.clear()
-      const written = isRule ? pathOf(path) : target.text
-      route = written === null ? rules.unmatched : routeIn(plan(rules, lineOf(method, written)))
-      remembered.set(key, route)
-    }
+  /** By kind, method and text: each text of a log is one string, and a key made of two would be made again for each request. */
+  const remembered = { rule: new Map<string, Paths>(), path: new Map<string, Paths>() }
+  let size = 0
+
+  function found({ method, target }: Entry): Route | null {
+    const written = target.kind === 'rule' ? pathOf(target.text) : target.text
+    return written === null ? rules.unmatched : routeIn(plan(rules, lineOf(method, written)))
+  }
+
+  function forget(): void {
+    remembered.rule.clear()
+    remembered.path.clear()
+    size = 0
+  }
+
+  return (entry) => {
+    const { method, target } = entry
+    const known = remembered[target.kind].get(method)?.get(target.text)
+    if (known !== undefined) return known
+    if (size++ >= MOST_REMEMBERED) forget()
+    const byMethod = remembered[target.kind]
+    const paths = byMethod.get(method) ?? new Map<string, Route | null>()
+    byMethod.set(method, paths)
+    const route = found(entry)
+    paths.set(target.text, route)
     return route
   }
 }
+
+type Paths = Map<string, Route | null>
 
 function lineOf(method: string, target: string) {
   return { method, target, bodyBytes: 0, isUpgrade: false, isLastHop: false, preflight: null }

@@ -28,7 +28,7 @@ const BASE: Entry = {
   at: 1,
   endedAt: 2,
   method: 'GET',
-  target: { kind: 'path', text: '/items/7?full=1' },
+  target: { kind: 'path', text: '/items/7' },
   user: 'alice',
   address: null,
   plan: null,
