@@ -85,7 +85,7 @@ export type NowResponse = Of<typeof schemas.now>
 export type CountsResponse = Of<typeof schemas.counts>
 /** GET /api/failures */
 export type FailuresResponse = Of<typeof schemas.failures>
-/** GET /api/refusals?user=&scope=&category=&route=&since=&limit=&cursor= */
+/** GET /api/refusals?user=&scope=&category=&route=&since=&until=&limit=&cursor= */
 export type RefusalsResponse = Of<typeof schemas.refusals>
 
 /** GET /api/alerts?alert=&limit= */

@@ -10,8 +10,9 @@ export async function refusalsNear(store: Store, user: string, at: number): Prom
   const near: Episode[] = []
   let cursor = null
   do {
-    const page = await store.readRefusals({ user, since: at - NEAR_MS }, { cursor, limit: PAGE })
-    near.push(...page.episodes.filter(({ first }) => first <= at + NEAR_MS))
+    const between = { since: at - NEAR_MS, until: at + NEAR_MS }
+    const page = await store.readRefusals({ user, ...between }, { cursor, limit: PAGE })
+    near.push(...page.episodes)
     cursor = page.next
   } while (cursor !== null)
   return near.sort((a, b) => distance(a, at) - distance(b, at))

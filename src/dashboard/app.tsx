@@ -11,6 +11,7 @@ import { LimitsPage } from './pages/limits/page.tsx'
 import { OrganisationPage } from './pages/organisations/organisation.tsx'
 import { OrganisationsPage } from './pages/organisations/organisations.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
+import { RefusalsPage } from './pages/refusals/refusals.tsx'
 import { RoutesPage } from './pages/routes.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { UserPage } from './pages/users/user.tsx'
@@ -81,6 +82,8 @@ function PageAt({ place: { page, rest } }: { readonly place: Place }) {
       return rest === null ? <UsersPage /> : <UserPage key={rest} user={rest} />
     case 'organisations':
       return rest === null ? <OrganisationsPage /> : <OrganisationPage key={rest} organisation={rest} />
+    case 'refusals':
+      return <RefusalsPage />
     case 'routes':
       return <RoutesPage />
     case 'keys':

@@ -52,6 +52,8 @@ export interface RefusalFilter {
   readonly route?: string | undefined
   /** Only episodes whose last refusal was at this moment or later. */
   readonly since?: number | undefined
+  /** Only episodes whose first refusal was at this moment or earlier. */
+  readonly until?: number | undefined
 }
 
 /** Where a page ends: the episode that was shown last. */
@@ -72,13 +74,14 @@ export function withChange(known: Episode | null, change: EpisodeChange): Episod
   }
 }
 
-export function fits(episode: Episode, { user, scope, category, route, since }: RefusalFilter): boolean {
+export function fits(episode: Episode, { user, scope, category, route, since, until }: RefusalFilter): boolean {
   return (
     (user === undefined || episode.user === user) &&
     (scope === undefined || episode.scope === scope) &&
     (category === undefined || episode.category === category) &&
     (route === undefined || episode.routes.includes(route)) &&
-    (since === undefined || episode.last >= since)
+    (since === undefined || episode.last >= since) &&
+    (until === undefined || episode.first <= until)
   )
 }
 

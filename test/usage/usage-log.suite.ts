@@ -221,9 +221,9 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
     it('are found by user, scope, category, route and time', async () => {
       await add({
         episodes: [
-          episode({ user: 'alice', last: now - 30, category: 'read', routes: ['x', 'y'] }),
-          episode({ user: 'bob', last: now - 20, scope: 'Global' }),
-          episode({ user: 'carol', last: now - 10, scope: 'Organisation', routes: ['y'] }),
+          episode({ user: 'alice', first: now - 60, last: now - 30, category: 'read', routes: ['x', 'y'] }),
+          episode({ user: 'bob', first: now - 20, last: now - 20, scope: 'Global' }),
+          episode({ user: 'carol', first: now - 10, last: now - 10, scope: 'Organisation', routes: ['y'] }),
         ],
       })
       const users = async (filter: Parameters<typeof refusals>[0]) => (await refusals(filter)).map(({ user }) => user)
@@ -234,6 +234,8 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await users({ route: 'y' })).toEqual(['carol', 'alice'])
       expect(await users({ since: now - 20 })).toEqual(['carol', 'bob'])
       expect(await users({ route: 'y', since: now - 20, category: 'read' })).toEqual([])
+      expect(await users({ until: now - 20 })).toEqual(['bob', 'alice'])
+      expect(await users({ since: now - 20, until: now - 20 })).toEqual(['bob'])
     })
 
     it('come page by page, each once, also many of one moment', async () => {

@@ -12,6 +12,10 @@ const SHORT = 'must have at most 512 characters'
 const SCOPES = 'must be Personal, Organisation or Global'
 const CURSOR = 'must be the `next` of the page before'
 
+const moment = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-11-20T10:00:00Z' })
+  .transform((time) => Date.parse(time))
+
 const Asked = z.strictObject({
   user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
   scope: z.enum(['Personal', 'Organisation', 'Global'], { error: SCOPES }).optional(),
@@ -20,11 +24,8 @@ const Asked = z.strictObject({
     .max(512, { error: SHORT })
     .optional()
     .meta({ description: 'The rule as the configuration has it, for example `POST /v1/x`' }),
-  since: z.iso
-    .datetime({ offset: true, error: 'must be a time such as 2026-11-20T10:00:00Z' })
-    .transform((time) => Date.parse(time))
-    .optional()
-    .meta({ description: 'Only what was refused at this time or later' }),
+  since: moment.optional().meta({ description: 'Only what was refused last at this time or later' }),
+  until: moment.optional().meta({ description: 'Only what was refused first at this time or earlier' }),
   limit: limit(1000, 100),
   cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })

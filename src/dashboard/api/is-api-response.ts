@@ -23,6 +23,8 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^explain$/, members<api.ExplainResponse>('decision', 'limits', 'reasons')],
   [/^now$/, members<api.NowResponse>('at', 'store', 'backend', 'config')],
   [/^failures$/, members<api.FailuresResponse>('since', 'until', 'buckets')],
+  [/^refusals$/, members<api.RefusalsResponse>('refusals', 'next')],
+  [/^usage$/, members<api.UsageResponse>('from', 'to', 'by', 'step', 'rows', 'next')],
   [/^tokens$/, members<api.TokensResponse>('tokens')],
   [/^routes$/, members<api.RoutesResponse>('file', 'routes', 'unmatched')],
   [/^audit$/, members<api.AuditResponse>('entries', 'next')],

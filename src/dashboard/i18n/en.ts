@@ -5,6 +5,7 @@ import { keys } from './en/keys.ts'
 import { limits } from './en/limits.ts'
 import { organisations } from './en/organisations.ts'
 import { overview } from './en/overview.ts'
+import { refusals } from './en/refusals.ts'
 import { routes } from './en/routes.ts'
 import { series } from './en/series.ts'
 import { tables } from './en/tables.ts'
@@ -20,6 +21,7 @@ export const en = {
   ...series,
   ...users,
   ...organisations,
+  ...refusals,
   ...keys,
   ...routes,
   ...audit,

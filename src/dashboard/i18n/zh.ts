@@ -6,6 +6,7 @@ import { keys } from './zh/keys.ts'
 import { limits } from './zh/limits.ts'
 import { organisations } from './zh/organisations.ts'
 import { overview } from './zh/overview.ts'
+import { refusals } from './zh/refusals.ts'
 import { routes } from './zh/routes.ts'
 import { series } from './zh/series.ts'
 import { tables } from './zh/tables.ts'
@@ -22,6 +23,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...series,
   ...users,
   ...organisations,
+  ...refusals,
   ...keys,
   ...routes,
   ...audit,

@@ -4,7 +4,17 @@
  */
 
 /** In the order of the navigation. */
-export const PAGES = ['overview', 'limits', 'errors', 'users', 'organisations', 'routes', 'keys', 'audit'] as const
+export const PAGES = [
+  'overview',
+  'limits',
+  'errors',
+  'users',
+  'organisations',
+  'refusals',
+  'routes',
+  'keys',
+  'audit',
+] as const
 export type Page = (typeof PAGES)[number]
 
 /** As pages were called before: their addresses are in bookmarks and in tickets. */

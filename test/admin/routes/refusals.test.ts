@@ -24,10 +24,14 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
   expect(rest.json).toMatchObject({ refusals: [{ user: null, startedAt: null }], next: null })
   expect((await get('?user=bob&scope=Personal&category=write&route=POST%20/v1/x')).json.refusals).toHaveLength(1)
   expect((await get('?since=2026-11-20T10:10:00Z')).json.refusals).toHaveLength(1)
+  const between = (until: string) => get(`?since=2026-11-20T10:09:50Z&until=${until}`)
+  expect((await between('2026-11-20T10:09:59.000Z')).json.refusals).toHaveLength(3)
+  expect((await between('2026-11-20T10:09:58.999Z')).json.refusals).toEqual([])
   for (const [query, path] of [
     ['?cursor=x', 'cursor'],
     ['?limit=1001', 'limit'],
     ['?since=yesterday', 'since'],
+    ['?until=tomorrow', 'until'],
     ['?scope=all', 'scope'],
     ['?usr=bob', 'usr'],
   ]) {

@@ -22,6 +22,7 @@ export const common = {
   'page.errors': 'Errors',
   'page.users': 'Users',
   'page.organisations': 'Organisations',
+  'page.refusals': 'Refusals',
   'page.routes': 'Routes',
   'page.keys': 'Access keys',
   'page.audit': 'Audit',

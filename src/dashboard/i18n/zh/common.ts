@@ -24,6 +24,7 @@ export const common: Translated<typeof en> = {
   'page.errors': '错误',
   'page.users': '用户',
   'page.organisations': '组织',
+  'page.refusals': '拒绝记录',
   'page.routes': '路由',
   'page.keys': '访问密钥',
   'page.audit': '审计',

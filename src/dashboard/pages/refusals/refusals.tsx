@@ -1,0 +1,59 @@
+import { Button } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState } from 'react'
+import type { RefusalsResponse } from '../../../admin/api.ts'
+import { serverNow } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { isFiltered, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
+import { useFields } from '../../ui/address.tsx'
+import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { RefusalFilters } from './filters.tsx'
+import { RefusalTable } from './refusal-table.tsx'
+
+const EVERY_MS = 10_000
+const A_PAGE = 50
+
+/** What the quota refused, with filters that the address has. */
+export function RefusalsPage() {
+  const { t } = useTexts()
+  const [fields, change] = useFields()
+  const wish = refusalWishOf(fields)
+  // Of one look at the page: the question does not change with each minute that goes by.
+  const [now] = useState(serverNow)
+  const [path] = useDebouncedValue(`/api/refusals?${refusalQuery(wish, now, A_PAGE)}`, 300)
+  const poll = usePoll<RefusalsResponse>(path, EVERY_MS)
+  return (
+    <>
+      <PageTitle>{t('page.refusals')}</PageTitle>
+      <Panel title={t('refusals.title')} text={t('refusals.text')}>
+        <RefusalFilters wish={wish} change={(changes) => change({ ...changes, cursor: null })} />
+        <Loaded poll={poll}>
+          {({ refusals, next }) => (
+            <>
+              {refusals.length === 0 ? (
+                <p role="status">{t(isFiltered(wish) ? 'refusals.none' : 'refusals.nobody')}</p>
+              ) : (
+                <RefusalTable label={t('page.refusals')} refusals={refusals} />
+              )}
+              {(wish.cursor !== '' || next !== null) && (
+                <Turning>
+                  {wish.cursor !== '' && (
+                    <Button variant="default" onClick={() => change({ cursor: null }, true)}>
+                      {t('word.first')}
+                    </Button>
+                  )}
+                  {next !== null && (
+                    <Button variant="default" onClick={() => change({ cursor: next }, true)}>
+                      {t('word.next')}
+                    </Button>
+                  )}
+                </Turning>
+              )}
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </>
+  )
+}

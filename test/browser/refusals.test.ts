@@ -1,0 +1,117 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import type { RefusalsResponse } from '../../src/admin/api.ts'
+import type { OpenPage } from '../setup/browser.ts'
+import { ask, SOON, type Stage, startStage } from './stage.ts'
+
+let stage: Stage
+let open: OpenPage
+let page: Page
+beforeAll(async () => {
+  stage = await startStage({
+    rest: `quota: { baselines: { personal: { read: { 1h: 10 }, write: { 1h: 4 } }, global: { read: { 1h: 1000 }, write: { 1h: 4 } } } }
+routes:
+  - { match: GET /items/*, category: read, cost: 4 }
+  - { match: GET /notes/*, category: write, cost: 4 }`,
+  })
+  for (let i = 0; i < 4; i++) await ask(stage.app.url, 'bob')
+  await ask(stage.app.url, 'dora', '/notes/1')
+  await ask(stage.app.url, 'eve', '/notes/1')
+  await stage.api('PUT', '/api/users/zoe/override', { read: { '1h': 0 }, reason: 'abuse' })
+  await vi.waitUntil(async () => (await ask(stage.app.url, 'zoe')).status === 429, SOON)
+  // What was refused is sent to the store every two seconds.
+  const kept = () => stage.api<RefusalsResponse>('GET', '/api/refusals')
+  await vi.waitUntil(async () => new Set((await kept()).refusals.map(({ user }) => user)).size === 3, SOON)
+})
+afterAll(() => stage.stop())
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  await open.close()
+})
+
+async function show(hash: string): Promise<void> {
+  open = await stage.open(hash)
+  page = open.page
+  await page.getByRole('search', { name: 'Filters' }).waitFor()
+}
+const rows = () => page.locator('.data-table tbody tr')
+const users = async () => (await page.locator('.data-table tbody th').allInnerTexts()).sort()
+const hash = () => page.evaluate('location.hash')
+
+test('each refusal names its user, its limit, how much was used of it and what made it', async () => {
+  await show('#/refusals')
+  const bob = rows().filter({ hasText: 'bob' })
+  await bob.waitFor()
+  expect(await bob.innerText()).toMatch(
+    /Personal read 1h[\s\S]* ago[\s\S]*2\s+8 of 10\s+the configured limit\s+GET \/items\/\*/,
+  )
+  expect(await rows().filter({ hasText: 'zoe' }).innerText()).toContain('the override of the user')
+  expect(await rows().filter({ hasText: 'eve' }).innerText()).toMatch(/Global write 1h/)
+})
+
+test('a refusal leads to its user, its limit and its route', async () => {
+  await show('#/refusals')
+  const links = (user: string) =>
+    rows()
+      .filter({ hasText: user })
+      .getByRole('link')
+      .evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+  await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
+  expect(await links('bob')).toEqual([
+    '#/users/bob',
+    '#/limits?scope=Personal&category=read&window=1h',
+    '#/routes?route=GET+%2Fitems%2F*',
+  ])
+  // That limit is changed where the override is.
+  expect((await links('zoe')).slice(0, 2)).toEqual(['#/users/zoe', '#/users/zoe'])
+})
+
+test('filters are in the address: they are there again after a reload, and one button takes them away', async () => {
+  await show('#/refusals')
+  await page.getByLabel('Scope').selectOption('Global')
+  await expect.poll(users, SOON).toEqual(['eve'])
+  expect(await hash()).toBe('#/refusals?scope=Global')
+  await page.getByLabel('Route').selectOption('GET /items/*')
+  await page.getByText('Nothing that matches was refused in this time.').waitFor()
+  await page.getByLabel('Scope').selectOption('any')
+  await page.getByLabel('User', { exact: true }).fill('bob')
+  await expect.poll(users, SOON).toEqual(['bob'])
+  await page.reload()
+  await expect.poll(users, SOON).toEqual(['bob'])
+  expect(await page.getByLabel('Route').inputValue()).toBe('GET /items/*')
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
+  expect(await hash()).toBe('#/refusals')
+})
+
+test('a time in which nobody was refused says so, and what the address has wrong is the default', async () => {
+  await show('#/refusals?from=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z')
+  await page.getByText('Nobody was refused in this time.').waitFor()
+  expect(await page.getByLabel('Refused in').inputValue()).toBe('range')
+  await page.getByLabel('Refused in').selectOption('1h')
+  await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
+  await open.close()
+  await show('#/refusals?scope=everybody&since=yesterday&from=now')
+  await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
+  expect(await page.getByLabel('Refused in').inputValue()).toBe('7d')
+})
+
+test('one turns over the pages, and Back comes to the one before', async () => {
+  open = await stage.open('#/routes')
+  page = open.page
+  const all = await stage.api<RefusalsResponse>('GET', '/api/refusals')
+  const [first, second] = all.refusals
+  await page.route('**/api/refusals?**', (route) => {
+    const isSecond = route.request().url().includes('cursor=behind')
+    return route.fulfill({ json: { refusals: [isSecond ? second : first], next: isSecond ? null : 'behind' } })
+  })
+  await page.getByRole('link', { name: 'Refusals' }).click()
+  await expect.poll(users, SOON).toEqual([first?.user])
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await expect.poll(users, SOON).toEqual([second?.user])
+  await page.goBack()
+  await expect.poll(users, SOON).toEqual([first?.user])
+  await page.goForward()
+  await page.getByRole('button', { name: 'First page' }).click()
+  await expect.poll(users, SOON).toEqual([first?.user])
+})
