@@ -106,6 +106,7 @@ const PARTS: Readonly<Record<string, Part>> = {
       'react-dom',
       '@mantine/core',
       '@mantine/hooks',
+      '@tanstack/react-query',
       '@visx/axis',
       '@visx/pattern',
       '@visx/scale',

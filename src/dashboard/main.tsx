@@ -2,6 +2,7 @@ import { MantineProvider } from '@mantine/core'
 import '@mantine/core/styles.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { Queries } from './api/queries.tsx'
 import { SessionProvider } from './api/session.tsx'
 import { App } from './app.tsx'
 import './app.css'
@@ -18,9 +19,11 @@ createRoot(root).render(
     <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <TextProvider>
         <Guarded>
-          <SessionProvider>
-            <App />
-          </SessionProvider>
+          <Queries>
+            <SessionProvider>
+              <App />
+            </SessionProvider>
+          </Queries>
         </Guarded>
       </TextProvider>
     </MantineProvider>

@@ -81,6 +81,21 @@ test('one who signs out is out, also after a reload and with the old cookie gone
   expect(open.errors).toEqual([])
 })
 
+test('of one who signs out nothing is shown to whoever signs in next', async () => {
+  await visit('#/tokens')
+  await signIn(open, ADMIN)
+  await page.getByRole('row', { name: 'alice' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Admin token').waitFor()
+  const held = await hold(page, 'GET', '**/api/tokens')
+  await signIn(open, VIEWER)
+  await held.asked
+  await page.getByRole('heading', { level: 1, name: 'Access keys' }).waitFor()
+  expect(await page.getByRole('row', { name: 'alice' }).count()).toBe(0)
+  held.release()
+  await page.getByRole('row', { name: 'alice' }).waitFor()
+})
+
 test('one whose way out failed is told to be signed in still, and no more once it is tried again', async () => {
   await visit()
   await signIn(open, ADMIN)

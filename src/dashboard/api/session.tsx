@@ -1,7 +1,8 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import type { Role, SessionResponse } from '../../admin/api.ts'
 import { ApiError, bell, call, ring, SESSION } from './client.ts'
-import { forget, usePoll } from './use-poll.ts'
+import { forget } from './queries.tsx'
+import { usePoll } from './use-poll.ts'
 
 export interface Somebody {
   readonly name: string
@@ -45,13 +46,14 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   async function signIn(token: string): Promise<void> {
     await call('POST', SESSION, { body: { token } })
     setLeft(false)
+    reload()
     ring('again')
   }
   async function signOut(): Promise<void> {
     await call('DELETE', SESSION)
-    forget()
     setLeft(true)
     setLast(null)
+    forget()
     reload()
   }
   return <Context value={{ who: left ? null : (now ?? last), state, signIn, signOut }}>{children}</Context>

@@ -1,9 +1,9 @@
 import { Skeleton } from '@mantine/core'
-import { type ReactNode, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import type { Polled } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { Failure } from './failure.tsx'
-import { useFocusBack } from './focus-back.ts'
+import { focusNear, useFocusBack } from './focus-back.ts'
 import { isStoreOut } from './outage.tsx'
 
 /** The heading of a page takes the focus when one comes to it. */
@@ -58,12 +58,25 @@ export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>)
   )
 }
 
-/** The buttons that turn over a list. They are gone with it until the other page is here: the focus is at the heading then. */
+/** The buttons that turn over a list. The one that was pressed may be gone, at once or with all of them: the focus is at the heading then. */
 export function Turning({ children }: { readonly children: ReactNode }) {
   const buttons = useRef<HTMLDivElement>(null)
+  const pressed = useRef<Element>(null)
   useFocusBack(() => buttons.current)
+  useEffect(() => {
+    const isGone = pressed.current?.isConnected === false && document.activeElement === document.body
+    if (isGone && buttons.current !== null) focusNear(buttons.current)
+    if (isGone) pressed.current = null
+  })
   return (
-    <div ref={buttons} className="actions">
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only sees what in it has the focus
+    <div
+      ref={buttons}
+      className="actions"
+      onFocus={({ target }) => {
+        pressed.current = target
+      }}
+    >
       {children}
     </div>
   )
