@@ -143,6 +143,14 @@ describe('the series', () => {
     ])
   })
 
+  it('keep what is charged when the clock of the store was just set back, and nobody has heard it yet', async () => {
+    start(undefined, { clock: () => START - behind })
+    time = START - 30 * 48 * BUCKET_MS
+    see(charged())
+    await recorder.close(0)
+    expect((await rows('all')).map(({ start, counts }) => [start, counts.tokens])).toEqual([[time, 15]])
+  })
+
   it('learn the time of the store from a charge before they have heard its clock', async () => {
     start(undefined, { clock: () => START - 5 * BUCKET_MS })
     await recorder.close(0)
