@@ -159,6 +159,34 @@ export function historyStoreSuite(open: OpenHistory): void {
         expect(tokens.reduce((sum, used) => sum + used)).toBe(5 + 9 + 1 - 4)
       }))
 
+    it('never has less than nothing in a run', () =>
+      withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
+        const order = charge('alice', 5)
+        const [decision] = await settle([order], 0)
+        await settle([charge('alice', 2)], 2 * HOUR)
+        const back = { charge: order, decision: decision as Decision, amount: 4 }
+        await settle([], 1, [back])
+        await settle([], 1, [back])
+        expect(hoursOf(await read('alice'))).toEqual([[2 * HOUR, 2]])
+        await settle([], 1, [{ ...back, amount: -3 }])
+        expect(hoursOf(await read('alice'))).toEqual([
+          [0, 3],
+          [2 * HOUR, 2],
+        ])
+      }))
+
+    it('has two runs of one start as one, when a clock that was set back has made them', () =>
+      withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
+        await settle([charge('alice', 5)], 0)
+        await settle([charge('alice', 9)], 2 * HOUR)
+        await settle([charge('alice', 1)], 0)
+        await settle([charge('alice', 2)], 4 * HOUR)
+        expect(hoursOf(await read('alice'))).toEqual([
+          [0, 5 + 9 + 1],
+          [4 * HOUR, 2],
+        ])
+      }))
+
     it('keeps what was charged before a reset', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, change, read }) => {
         const order = charge('alice', 5)

@@ -6,12 +6,14 @@ import { type Outcome, simulate } from './simulation.ts'
  * npm run simulate                         10,000 seeds from 1 up
  * npm run simulate -- --count 500 --from 1
  * npm run simulate -- --seed 4711          one seed, with all that happens in it
+ * npm run simulate -- --day --count 1      a day instead of some seconds
  */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     count: { type: 'string', default: '10000' },
     from: { type: 'string', default: '1' },
+    day: { type: 'boolean', default: false },
   },
 })
 
@@ -31,7 +33,7 @@ process.on('uncaughtException', (error) => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void leave(1))
 
 for (; seed < from + count; seed++) {
-  const outcome = await simulate(seed, runner)
+  const outcome = await simulate(seed, runner, values.day)
   if (one) console.log(`${outcome.trace.join('\n')}\ntrace ${outcome.hash}`)
   if (outcome.failure !== null) {
     if (!one) console.error(outcome.trace.join('\n'))
@@ -65,5 +67,5 @@ function seconds(): string {
 }
 
 function commandFor(seed: number): string {
-  return `Again: npm run simulate -- --seed ${seed}`
+  return `Again: npm run simulate -- ${values.day ? '--day ' : ''}--seed ${seed}`
 }

@@ -100,16 +100,16 @@ async function apply({ file, from, to }: Edit): Promise<void> {
 
 async function verdict(noticedBy: readonly Check[]): Promise<string> {
   for (const check of noticedBy) {
-    const { failed, output } = await run(check)
+    const { failed, output, hangs } = await run(check)
     const broken = BROKEN.exec(output)
     if (broken !== null) throw new Error(`it does not run: ${output.slice(broken.index, broken.index + 200)}`)
-    if (failed) return `killed by ${check}`
+    if (failed) return `killed by ${check}${hangs ? ' (hangs)' : ''}`
   }
   survivors++
   return 'SURVIVED'
 }
 
-async function run(check: Check): Promise<{ failed: boolean; output: string }> {
+async function run(check: Check): Promise<{ failed: boolean; output: string; hangs: boolean }> {
   const env = { ...process.env, TOLLGATE_RUNS: '1' }
   const child = spawn(process.execPath, CHECKS[check], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -118,8 +118,12 @@ async function run(check: Check): Promise<{ failed: boolean; output: string }> {
       output += text
     })
   }
-  const timer = setTimeout(() => child.kill('SIGTERM'), LONGEST_MS)
+  let hangs = false
+  const timer = setTimeout(() => {
+    hangs = true
+    child.kill('SIGTERM')
+  }, LONGEST_MS)
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
   clearTimeout(timer)
-  return { failed: code !== 0, output }
+  return { failed: code !== 0, output, hangs }
 }

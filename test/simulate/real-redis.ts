@@ -2,12 +2,15 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import net from 'node:net'
 import { startRedis } from '../setup/redis.ts'
-import { encodeCommand, endOfReply } from './resp.ts'
+import { decodeString, encodeCommand, endOfReply } from './resp.ts'
+import type { Hashes } from './usage-books.ts'
 
 /** A real Redis of our own, which runs the scripts of the simulations: they bring their own time. */
 export interface ScriptRunner {
   /** Runs a script, and reads keys right before and after it. */
   run(script: Script): Promise<{ reply: Buffer; before: Buffer; values: Buffer }>
+  /** All hashes of usage: series and refusals. */
+  hashes(): Promise<Hashes>
   /** Forgets all keys. */
   clear(): Promise<void>
   close(): Promise<void>
@@ -49,10 +52,10 @@ local redis = (function(redis)
     PEXPIRE = function(key, ms) if redis.call('EXISTS', key) == 0 then return 0 end ends_at(key, now + ms) return 1 end,
     PEXPIREAT = function(key, at) if redis.call('EXISTS', key) == 0 then return 0 end ends_at(key, tonumber(at)) return 1 end,
   }
-  for _, name in ipairs({ 'GET', 'MGET', 'GETRANGE', 'EXISTS', 'STRLEN', 'HGET', 'HMGET' }) do
+  for _, name in ipairs({ 'GET', 'MGET', 'GETRANGE', 'EXISTS', 'STRLEN', 'HGET', 'HMGET', 'HLEN', 'ZRANGE' }) do
     commands[name] = function(...) return redis.call(name, ...) end
   end
-  for _, name in ipairs({ 'SETRANGE', 'DEL', 'HSET' }) do
+  for _, name in ipairs({ 'SETRANGE', 'DEL', 'HSET', 'HDEL', 'ZADD', 'ZREMRANGEBYRANK' }) do
     commands[name] = function(...) return write(name, ...) end
   end
   local function call(name, ...)
@@ -72,6 +75,16 @@ for i = 1, #ends, 2 do
   if now > tonumber(ends[i + 1]) then redis.call('DEL', ends[i]) redis.call('HDEL', ENDS, ends[i]) end
 end
 `
+
+/** As one text: the replies of Redis are read here as a whole only. */
+const HASHES = `
+local found = {}
+for _, key in ipairs(redis.call('KEYS', '*:series:*')) do found[key] = redis.call('HGETALL', key) end
+found.refusals = redis.call('HGETALL', '{tollgate}:refusals')
+return cjson.encode(found)
+`
+
+const NO_STRINGS = Buffer.from('*0\r\n')
 
 export async function startScriptRunner(): Promise<ScriptRunner> {
   const server = await startRedis()
@@ -107,12 +120,16 @@ export async function startScriptRunner(): Promise<ScriptRunner> {
 
   async function run({ lua, keys, args, timeUs, refusal, read }: Script) {
     const [expire, sha] = [await load(EXPIRE, ''), await load(lua)]
-    const [, before, reply, values] = await send(
+    const [past, script] = [
       ['EVALSHA', expire, '0', timeUs.toFixed(0)],
-      ['MGET', ...read],
       ['EVALSHA', sha, String(keys.length), ...keys, ...args, timeUs.toFixed(0), refusal],
-      ['MGET', ...read],
-    )
+    ]
+    if (read.length === 0) {
+      const [, reply] = await send(past, script)
+      return { reply: reply as Buffer, before: NO_STRINGS, values: NO_STRINGS }
+    }
+    const look = ['MGET', ...read]
+    const [, before, reply, values] = await send(past, look, script, look)
     return { reply: reply as Buffer, before: before as Buffer, values: values as Buffer }
   }
 
@@ -120,6 +137,11 @@ export async function startScriptRunner(): Promise<ScriptRunner> {
   await send(['HELLO', '3'])
   return {
     run,
+    hashes: async () => {
+      const [reply] = await send(['EVAL', HASHES, '0'])
+      const lists: Record<string, string[]> = JSON.parse(decodeString(reply as Buffer))
+      return Object.fromEntries(Object.entries(lists).map(([key, list]) => [key, pairsOf(list)]))
+    },
     clear: async () => {
       await send(['FLUSHALL'])
     },
@@ -128,4 +150,8 @@ export async function startScriptRunner(): Promise<ScriptRunner> {
       await server.stop()
     },
   }
+}
+
+function pairsOf(list: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: list.length / 2 }, (_, i) => [list[2 * i], list[2 * i + 1]]))
 }

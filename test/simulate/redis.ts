@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Connection, Network, Server } from './network.ts'
 import type { ScriptRunner } from './real-redis.ts'
-import { decodeCommands, decodeStrings } from './resp.ts'
+import { decodeCommands, decodeStrings, encodeCommand } from './resp.ts'
 import { createActor } from './world.ts'
 
 /** One run of a script, as it was seen from outside. */
@@ -21,8 +21,8 @@ export interface Execution {
 export interface RedisOptions {
   readonly network: Network
   readonly runner: ScriptRunner
-  /** The keys to read after each run of a script. */
-  readonly read: readonly string[]
+  /** The keys to read before and after a script that is given these. */
+  readonly read: (scriptKeys: readonly string[]) => readonly string[]
   readonly executed: (execution: Execution) => void
   /** By how many milliseconds the clock leaps before a script runs. */
   readonly leap: (now: number) => number
@@ -104,6 +104,13 @@ export class SimulatedRedis implements Server {
       // Whether a copy into the store has not ended: there was none.
       case 'GET':
         return Buffer.from('$-1\r\n')
+      case 'TIME': {
+        const [seconds, micros] = [Math.floor(this.now / 1000), (this.now % 1000) * 1000].map(String)
+        return encodeCommand([seconds ?? '', micros ?? ''])
+      }
+      // No change was ever made.
+      case 'ZRANGE':
+        return Buffer.from('*0\r\n')
       case 'PING':
         return Buffer.from('+PONG\r\n')
       case 'EVAL':
@@ -128,9 +135,11 @@ export class SimulatedRedis implements Server {
     const args = rest.slice(Number(count))
     this.clockOffsetMs += leap(this.now)
     const timeUs = Math.floor((network.world.epoch + network.world.now + this.clockOffsetMs) * 1000)
-    const { reply, before, values } = await runner.run({ lua, keys, args, timeUs, refusal: this.refusal, read })
+    const names = keys.map(String)
+    const script = { lua, keys, args, timeUs, refusal: this.refusal, read: read(names) }
+    const { reply, before, values } = await runner.run(script)
     executed({
-      keys: keys.map(String),
+      keys: names,
       args: args.map(String),
       at: Math.floor(timeUs / 1000),
       reply,

@@ -44,6 +44,13 @@ export function endOfReply(bytes: Buffer, at: number): number {
   return end
 }
 
+/** One string. @throws when the reply is something else */
+export function decodeString(reply: Buffer): string {
+  if (reply[0] !== '$'.charCodeAt(0)) throw new Error(reply.toString())
+  const [length, start] = header(reply, 0)
+  return reply.toString('utf8', start, start + length)
+}
+
 /** An array of strings, as MGET answers. */
 export function decodeStrings(reply: Buffer): (Buffer | null)[] {
   const [count, first] = header(reply, 0)

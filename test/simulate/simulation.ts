@@ -1,20 +1,27 @@
 import { createHash } from 'node:crypto'
+import { createStoreClock, type StoreClock } from '../../src/app/store-clock.ts'
 import type { Observation } from '../../src/observe/observation.ts'
-import type { Limits } from '../../src/quota/charge.ts'
+import type { Decision, Limits, ScopeName } from '../../src/quota/charge.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
+import { violations } from '../../src/quota/refusal.ts'
 import type { Limit, Window } from '../../src/quota/window.ts'
+import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { createUsageRecorder, type UsageRecorder } from '../../src/usage/recorder.ts'
+import { refusingLimit, request } from '../observe/request.ts'
 import { endsBy, worldTimeOf } from './calendars.ts'
-import { ALL_ARRIVES, type Fates, Network } from './network.ts'
+import { Network } from './network.ts'
 import { type Count, type Gateway, Oracle, type Order } from './oracle.ts'
 import { createRandom, type Random } from './random.ts'
 import type { ScriptRunner } from './real-redis.ts'
 import { type Execution, SimulatedRedis } from './redis.ts'
 import { type CounterName, createStored } from './stored.ts'
+import { UsageBooks } from './usage-books.ts'
+import { dayOf, type Mishap, type Weather, weatherOf } from './weather.ts'
 import { createActor, World } from './world.ts'
 
 export interface Outcome {
@@ -23,7 +30,7 @@ export interface Outcome {
   readonly trace: readonly string[]
   /** SHA-256 of the trace. */
   readonly hash: string
-  readonly count: Count
+  readonly count: Count & UsageBooks['count']
   /** What was wrong; `null` where all was right. */
   readonly failure: Error | null
 }
@@ -49,91 +56,20 @@ const COUNTERS: readonly CounterName[] = CATEGORIES.flatMap((category) => [
   ...USERS.map((id) => ({ scope: 'personal' as const, id, category })),
   ...ORGANISATIONS.map((id) => ({ scope: 'organisation' as const, id, category })),
 ])
-const WINDOWS = [1, 2, 3, 5, 10, 60]
-/** It does not end while a simulation runs. */
-const LONG_WINDOW = 86_400
-
-/** Forth by less than the time for which Redis remembers a reply. */
-const CLOCK_STEPS_MS = [
-  1, 500, 1000, 5000, 60_000, 300_000, -1, -500, -1000, -5000, -60_000, -3_600_000, -2_592_000_000,
-]
-
-/** What may happen in the world, with its weight. */
-type Mishap =
-  | 'reset'
-  | 'swallow'
-  | 'cut off'
-  | 'crash'
-  | 'close'
-  | 'stall'
-  | 'clock of a gateway'
-  | 'clock of redis'
-  | 'limits'
-  | 'plan'
-  | 'pause redis'
-  | 'restart redis'
-  | 'flush scripts'
-  | 'refuse writes'
-
-const HARMLESS: Partial<Record<Mishap, number>> = {
-  close: 1,
-  limits: 2,
-  plan: 2,
-  'flush scripts': 1,
-  'clock of a gateway': 1,
-  'clock of redis': 3,
-}
-const HARMFUL: Record<Mishap, number> = {
-  reset: 3,
-  swallow: 2,
-  'cut off': 2,
-  crash: 3,
-  close: 1,
-  stall: 2,
-  'clock of a gateway': 1,
-  'clock of redis': 3,
-  limits: 2,
-  plan: 2,
-  'pause redis': 2,
-  'restart redis': 2,
-  'flush scripts': 1,
-  'refuse writes': 2,
-}
-
-/** How rough a world is; the seed chooses. In a calm one no caller may see an error. */
-interface Weather {
-  readonly isCalm: boolean
-  readonly fates: Fates
-  readonly mishaps: Partial<Record<Mishap, number>>
-  readonly mishapEveryMs: number
-}
-
-function weatherOf(random: Random): Weather {
-  const kind = random.weighted({ calm: 1, messages: 3, mishaps: 3, storm: 4 })
-  const rate = random.between(0.01, 0.15)
-  const rough: Fates = { arrives: 1, late: rate, lost: rate, reset: rate, repeated: rate, swallowed: rate / 4 }
-  return {
-    isCalm: kind === 'calm',
-    fates: kind === 'messages' || kind === 'storm' ? rough : ALL_ARRIVES,
-    mishaps: kind === 'mishaps' || kind === 'storm' ? HARMFUL : HARMLESS,
-    mishapEveryMs: random.between(300, 3000),
-  }
-}
-
-/** Runs one world. The same seed gives the same trace. */
-export async function simulate(seed: number, runner: ScriptRunner): Promise<Outcome> {
+/** Runs one world. The same seed gives the same trace. @param isDay whether it lasts a day and not some seconds */
+export async function simulate(seed: number, runner: ScriptRunner, isDay = false): Promise<Outcome> {
   await runner.clear()
   const random = createRandom(seed)
   const { epoch, windows } = worldTimeOf(random)
   const world = new World(random, epoch)
-  const simulation = new Simulation(world, runner, windows)
+  const simulation = new Simulation(world, runner, windows, isDay ? dayOf(random) : weatherOf(random))
   const failure = await simulation.run().then(
     () => null,
     (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
   )
   const { trace } = world
   const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
-  return { seed, trace, hash, count: simulation.oracle.count, failure }
+  return { seed, trace, hash, count: { ...simulation.oracle.count, ...simulation.usage.count }, failure }
 }
 
 /** A place where a gateway runs; when one ends, another is started there. */
@@ -151,10 +87,14 @@ type Setting = readonly Limits[]
 interface Running extends Gateway {
   readonly ledger: Ledger
   readonly store: Store
+  readonly recorder: UsageRecorder
+  readonly clock: StoreClock
 }
 
 class Simulation {
   readonly oracle: Oracle
+  readonly usage: UsageBooks
+  readonly #runner: ScriptRunner
   readonly #world: World
   readonly #random: Random
   readonly #network: Network
@@ -167,21 +107,18 @@ class Simulation {
   readonly #plans = new Map<string, number>()
   readonly #share: number
   readonly #retention: Retention
-  readonly #chargeEveryMs: number
-  readonly #roughMs: number
   #orders = 0
 
-  constructor(world: World, runner: ScriptRunner, calendars: readonly Window[]) {
+  constructor(world: World, runner: ScriptRunner, calendars: readonly Window[], weather: Weather) {
     this.#world = world
+    this.#runner = runner
     const random = world.random
     this.#random = random
-    this.#weather = weatherOf(random)
+    this.#weather = weather
     this.#users = USERS.slice(0, random.integer(1, USERS.length))
     this.#share = random.pick([0, 0, 0.1, 0.5])
-    this.#retention = random.chance(0.7) ? KEPT : NO_RETENTION
-    this.#settings = Array.from({ length: random.integer(1, 4) }, () => settingOf(random, calendars))
-    this.#chargeEveryMs = random.between(20, 250)
-    this.#roughMs = random.between(2000, 8000)
+    this.#retention = random.chance(weather.kept) ? KEPT : NO_RETENTION
+    this.#settings = Array.from({ length: random.integer(1, 4) }, () => settingOf(random, calendars, weather))
     const stored = createStored(PREFIX, COUNTERS)
     this.oracle = new Oracle({
       world,
@@ -189,19 +126,25 @@ class Simulation {
       counters: COUNTERS,
       boundMs: BOUND_MS,
       share: this.#share,
-      longWindow: LONG_WINDOW,
+      longWindow: weather.longWindow,
+      compareEvery: weather.compareEvery,
       endOf: endsBy(calendars),
       keeps: ({ scope, id }) => keptOf(this.#retention, scope, id) !== null,
     })
-    const executed = (execution: Execution): void => this.oracle.executed(execution)
+    const names = createKeys(PREFIX)
+    this.usage = new UsageBooks(world, names.flush)
+    const isFlush = ([key = '']: readonly string[]): boolean => key.startsWith(names.flush(''))
+    const executed = (execution: Execution): void => {
+      const { keys, args, at, reply } = execution
+      if (isFlush(keys)) this.usage.executed(keys, Number(args[0]), at, reply[0] === '-'.charCodeAt(0))
+      else this.oracle.executed(execution)
+    }
+    const read = (keys: readonly string[]): readonly string[] => (isFlush(keys) ? [] : stored.keys)
     const leap = (now: number): number => this.#leap(now)
-    this.#network = new Network(
-      world,
-      (network) => new SimulatedRedis({ network, runner, read: stored.keys, executed, leap }),
-    )
+    this.#network = new Network(world, (network) => new SimulatedRedis({ network, runner, read, executed, leap }))
     this.#redis = this.#network.server as SimulatedRedis
     this.#network.latencyMs = random.pick(this.#weather.isCalm ? [0.2, 1, 20] : [0.2, 1, 20, 100])
-    this.#places = Array.from({ length: random.integer(1, 4) }, (_, i) => ({
+    this.#places = Array.from({ length: weather.gateways }, (_, i) => ({
       name: `g${i + 1}`,
       starts: 0,
       gateway: null,
@@ -217,6 +160,8 @@ class Simulation {
       await this.#roughTime()
       await this.#settle()
       this.oracle.settled(this.#weather.isCalm)
+      const told = (category: string): number => this.oracle.told(category)
+      this.usage.settled(this.#weather.isCalm, await this.#runner.hashes(), CATEGORIES, told)
       this.#world.check()
     } finally {
       release()
@@ -231,9 +176,9 @@ class Simulation {
   }
 
   async #roughTime(): Promise<void> {
-    const end = this.#world.now + this.#roughMs
+    const end = this.#world.now + this.#weather.lastsMs
     this.#network.fates = this.#weather.fates
-    for (const place of this.#places) this.#again(this.#chargeEveryMs, end, () => this.#chargeAt(place))
+    for (const place of this.#places) this.#again(this.#weather.chargeEveryMs, end, () => this.#chargeAt(place))
     this.#again(this.#weather.mishapEveryMs, end, () => this.#mishap())
     await this.#world.runUntil(end)
   }
@@ -266,6 +211,10 @@ class Simulation {
     await this.#world.runUntil(this.#world.now + 4000)
     for (const place of this.#places) this.#probe(place, true)
     await this.#world.runUntil(this.#world.now + 3000)
+    for (const { gateway } of this.#places) {
+      if (gateway !== null) this.#world.after(0, () => void gateway.recorder.close(1000), gateway.actor)
+    }
+    await this.#world.runUntil(this.#world.now + 1000)
   }
 
   #probe(place: Place, mustBeDecided: boolean): void {
@@ -301,7 +250,15 @@ class Simulation {
         maxBatch,
         outageShare: () => this.#share,
       })
-      place.gateway = Object.assign(gateway, { ledger, store })
+      const addUsage: Store['addUsage'] = (flush) => {
+        this.usage.sends(flush)
+        return store.addUsage(flush)
+      }
+      const recorder = createUsageRecorder({ store: { addUsage }, instance, observe })
+      const clock = createStoreClock({ store, observe: recorder.observer })
+      clock.start()
+      this.usage.starts(gateway)
+      place.gateway = Object.assign(gateway, { ledger, store, recorder, clock })
     }
     this.#world.after(0, start, actor)
   }
@@ -348,7 +305,7 @@ class Simulation {
       cost: random.integer(1, 4),
       limits: this.#limitsOf(user, place),
     }
-    const order = random.chance(0.3) ? keyed(asked, random) : asked
+    const order = random.chance(this.#weather.keyed) ? keyed(asked, random) : asked
     this.#world.tell(`${gateway.instance} charges ${order.cost} to ${order.user}/${order.category}: ${id}`)
     oracle.asks(order, gateway)
     gateway.ledger.charge(order).then(
@@ -357,6 +314,7 @@ class Simulation {
         this.#world.tell(`charge ${id} is ${decision.accepted ? 'accepted' : 'refused'}${alone}`)
         oracle.decided(id, decision)
         if (mustBeDecided && alone !== '') this.#world.fail(`charge ${id} was decided without the store`)
+        const of = this.#observes(gateway, order, decision)
         if (!decision.accepted || !random.chance(0.4)) return
         // The request never reached the upstream, or its response says another cost.
         const amount = random.chance(0.5) ? order.cost : order.cost - random.integer(0, 8)
@@ -365,6 +323,7 @@ class Simulation {
           this.#world.tell(`${gateway.instance} gives ${amount} of charge ${id} back`)
           oracle.givesBack(id, amount)
           gateway.ledger.refund({ charge: order, decision, amount })
+          of.givenBack(amount)
         })
       },
       (error: Error) => {
@@ -373,6 +332,37 @@ class Simulation {
         if (mustBeDecided && gateway.ended === 'not') this.#world.fail(`charge ${id} failed without need`)
       },
     )
+  }
+
+  /** What the steps of a request would: it was charged or not, and it ended. */
+  #observes(gateway: Running, order: Order, decision: Decision): { givenBack(amount: number): void } {
+    const { category, cost, user } = order
+    const of = { category, plan: `p${this.#plans.get(user) ?? 0}`, route: `POST /${category}`, at: decision.at }
+    const see = (seen: Observation): void => {
+      this.usage.observes(gateway, seen)
+      gateway.recorder.observer(seen)
+    }
+    const { once } = decision
+    const [worst] = violations(order, decision)
+    const isRefused = !decision.accepted && once?.kind !== 'reused'
+    if (isRefused && worst === undefined) this.#world.fail(`charge ${order.id} was refused by no window`)
+    const refusedBy =
+      !isRefused || worst === undefined
+        ? null
+        : refusingLimit({ ...worst, window: worst.limit.window.name, limit: worst.limit.limit, resetAt: '', at: of.at })
+    const isCharged = decision.accepted && once?.kind !== 'replayed'
+    if (isCharged) see({ type: 'tokens_charged', ...of, cost, isAddition: false })
+    if (refusedBy !== null) {
+      see({ type: 'quota_refusal', ...of, scope: refusedBy.scope.toLowerCase() as ScopeName })
+    }
+    see(request({ ...of, planLabel: of.plan, user, cost, refusedBy, httpStatus: decision.accepted ? 200 : null }))
+    return {
+      givenBack: (amount) => {
+        if (!isCharged) return
+        if (amount > 0) see({ type: 'tokens_refunded', ...of, cost: amount })
+        else see({ type: 'tokens_charged', ...of, cost: -amount, isAddition: true })
+      },
+    }
   }
 
   #limitsOf(user: string, { setting }: Place): Limits {
@@ -399,7 +389,7 @@ class Simulation {
         this.#plans.set(random.pick(this.#users), random.integer(0, PLANS - 1))
         return
       case 'clock of redis':
-        redis.clockOffsetMs += random.pick(CLOCK_STEPS_MS)
+        redis.clockOffsetMs += random.pick(this.#weather.clockStepsMs)
         return
       case 'flush scripts':
         redis.flushScripts()
@@ -454,8 +444,10 @@ class Simulation {
     }
   }
 
-  #close({ ledger, store, actor }: Running): void {
+  #close({ ledger, store, recorder, clock, actor }: Running): void {
+    clock.stop()
     void ledger.close(1000).then(async () => {
+      await recorder.close(1000)
       await store.close()
       this.#world.after(5000, () => {
         actor.alive = false
@@ -484,20 +476,22 @@ function keyed(order: Order, random: Random): Order {
  * Windows that end while the simulation runs, and mostly one that does not; seldom that alone, which is stored in hours.
  * @param calendars those of the world
  */
-function windowsOf(random: Random, calendars: readonly Window[]): Window[] {
-  const lengths = new Set(Array.from({ length: random.integer(1, 3) }, () => random.pick(WINDOWS)))
+function windowsOf(random: Random, calendars: readonly Window[], { windows, longWindow }: Weather): Window[] {
+  const lengths = new Set(Array.from({ length: random.integer(1, 3) }, () => random.pick(windows)))
   if (random.chance(0.15)) lengths.clear()
-  if (lengths.size === 0 || random.chance(0.8)) lengths.add(LONG_WINDOW)
+  if (lengths.size === 0 || random.chance(0.8)) lengths.add(longWindow)
   const fixed = [...lengths].map((seconds) => ({ name: `${seconds}s`, seconds }))
   return [...fixed, ...calendars.filter(() => random.chance(0.8))].sort((a, b) => a.seconds - b.seconds)
 }
 
 /** Small limits, so that charges are refused. A plan has limits of its own for a user, and all plans those of everybody. */
-function settingOf(random: Random, calendars: readonly Window[]): Setting {
-  const windows = windowsOf(random, calendars)
+function settingOf(random: Random, calendars: readonly Window[], weather: Weather): Setting {
+  const windows = windowsOf(random, calendars, weather)
   const generosity = random.pick([1, 5, 20])
+  const { limitSeconds } = weather
+  const times = ({ seconds }: Window): number => (limitSeconds === 0 ? 1 : Math.ceil(seconds / limitSeconds))
   const list = (most: number): Limit[] =>
-    windows.map((window) => ({ window, limit: random.integer(4, most * generosity) }))
+    windows.map((window) => ({ window, limit: times(window) * random.integer(4, most * generosity) }))
   const organisation = random.chance(0.5) ? list(30) : null
   const global = random.chance(0.8) ? list(40) : null
   return Array.from({ length: PLANS }, () => ({ personal: list(20), organisation, global }))

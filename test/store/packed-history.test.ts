@@ -56,6 +56,13 @@ describe('a packed history', () => {
     expect(startsIn(bytes)).toEqual([0, 1])
   })
 
+  it('is read from one moment on and before another', () => {
+    const bytes = [0, 1, 2].reduce((before, i) => addRuns(before, 'read', [run(i)], AT), NOTHING as Buffer)
+    const starts: number[] = []
+    eachPackedRun(bytes, AT + HOUR, AT + 2 * HOUR, (_category, _seconds, startedAt) => starts.push(startedAt))
+    expect(starts).toEqual([AT + HOUR])
+  })
+
   it('ends with the run that is kept longest, and leaves out what is kept no more', () => {
     const bytes = addRuns(addRuns(NOTHING, 'read', [run(0, 7200)], AT), 'write', [run(1, 3600)], AT)
     expect(packedHistoryEnds(bytes)).toBe(AT + 3 * HOUR)

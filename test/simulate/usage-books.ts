@@ -1,0 +1,222 @@
+import type { Observation } from '../../src/observe/observation.ts'
+import { COUNT_FIELDS, type SeriesKind } from '../../src/usage/series.ts'
+import type { UsageFlush } from '../../src/usage/usage-log-store.ts'
+import type { Gateway } from './oracle.ts'
+import type { World } from './world.ts'
+
+const HALF_HOUR_MS = 30 * 60_000
+const DAY_MS = 24 * 60 * 60_000
+/** How long a store keeps a half hour, and a refusal. */
+const KEPT_MS = 7 * DAY_MS
+
+const FIELDS = ['requests', 'accepted', 'tokens', 'refusedPersonal', 'refusedOrganisation', 'refusedGlobal'] as const
+type Field = (typeof FIELDS)[number]
+const REFUSED = {
+  personal: 'refusedPersonal',
+  organisation: 'refusedOrganisation',
+  global: 'refusedGlobal',
+} as const satisfies Record<string, Field>
+
+/** How much, by a text that says what of. What is 0 is left out when two are compared. */
+type Sums = Map<string, number>
+
+/** One start of a gateway, and what it has counted and sent. */
+interface Sender {
+  readonly gateway: Gateway
+  /** Counted since the last flush with series was made. */
+  counted: Sums
+  /** Refusals that no flush has yet. */
+  refusals: number
+  /** What it sent last. */
+  last: UsageFlush | null
+  /** Number of the last flush that the store has added. */
+  added: number
+}
+
+/** What Redis holds: by key, then name. */
+export type Hashes = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/**
+ * The series and the refusals once more, from what gateways observed: each flush must hold all that was counted since the one before, and
+ * count once.
+ */
+export class UsageBooks {
+  readonly #world: World
+  readonly #keyOf: (instance: string) => string
+  readonly #senders = new Map<string, Sender>()
+  readonly #series: Sums = new Map()
+  readonly #refusals: Sums = new Map()
+  /** Tokens that are in no series, by category: their gateway ended before, or they are of a half hour that no store keeps. */
+  readonly lost: Sums = new Map()
+  readonly count = { flushes: 0, repeatedFlushes: 0, lostFlushes: 0, inEpisodes: 0, tokens: 0, lostTokens: 0 }
+
+  /** @param keyOf where the number of the last flush of an instance is kept */
+  constructor(world: World, keyOf: (instance: string) => string) {
+    this.#world = world
+    this.#keyOf = keyOf
+  }
+
+  starts(gateway: Gateway): void {
+    this.#senders.set(gateway.instance, { gateway, counted: new Map(), refusals: 0, last: null, added: 0 })
+  }
+
+  observes({ instance }: Gateway, seen: Observation): void {
+    const { counted, refusals } = this.#sender(instance)
+    if (seen.type === 'request') {
+      // In which half hour depends on what the gateway knows of the store's clock.
+      add(counted, seen, 'requests', null, 1)
+      if (seen.refusedBy !== null) this.#sender(instance).refusals = refusals + 1
+    } else if (seen.type === 'tokens_charged') {
+      add(counted, seen, 'tokens', seen.at, seen.cost)
+      if (!seen.isAddition) add(counted, seen, 'accepted', seen.at, 1)
+    } else if (seen.type === 'tokens_refunded') add(counted, seen, 'tokens', seen.at, -seen.cost)
+    else if (seen.type === 'quota_refusal') add(counted, seen, REFUSED[seen.scope], seen.at, 1)
+  }
+
+  /** A gateway hands a flush to its store. */
+  sends(flush: UsageFlush): void {
+    const sender = this.#sender(flush.instance)
+    const { last, added, counted } = sender
+    if (last?.sequence === flush.sequence) {
+      this.#mustBe(`${nameOf(flush)} when it is sent again`, JSON.stringify(flush), JSON.stringify(last))
+      return
+    }
+    this.#mustBe(`the number of ${nameOf(flush)}`, flush.sequence, added + 1)
+    sender.last = flush
+    sender.refusals -= flush.episodes.reduce((sum, { count }) => sum + count, 0)
+    if (flush.series.length === 0) return
+    this.#mustBe(nameOf(flush), show(sumsOf(flush, () => true, false)), show(counted))
+    counted.clear()
+  }
+
+  /** Redis ran the script of a flush. @param keys and the first of its arguments */
+  executed(keys: readonly string[], sequence: number, at: number, isError: boolean): void {
+    const sender = [...this.#senders].find(([instance]) => this.#keyOf(instance) === keys[0])?.[1]
+    if (sender === undefined || sequence > (sender.last?.sequence ?? 0)) {
+      throw new Error('a script ran for a flush that nobody sent')
+    }
+    if (isError) return
+    if (sequence <= sender.added) this.count.repeatedFlushes++
+    else this.#adds(sender, at)
+  }
+
+  #adds(sender: Sender, at: number): void {
+    const flush = sender.last as UsageFlush
+    sender.added = flush.sequence
+    this.count.flushes++
+    this.#world.tell(`redis adds ${nameOf(flush)}`)
+    const isKept = (start: number): boolean => start > at - KEPT_MS && start < at + DAY_MS
+    for (const [name, n] of sumsOf(flush, isKept, true)) addTo(this.#series, name, n)
+    this.#lose(sumsOf(flush, (start) => !isKept(start), true))
+    for (const { id, last, count } of flush.episodes) {
+      if (last > at - KEPT_MS) addTo(this.#refusals, id, count)
+      this.count.inEpisodes += count
+    }
+  }
+
+  /** After everything has settled, and whoever still runs has sent what it had. */
+  settled(isCalm: boolean, hashes: Hashes, categories: readonly string[], told: (category: string) => number): void {
+    for (const sender of this.#senders.values()) this.#ended(sender, isCalm)
+    const { series, refusals } = stored(hashes)
+    this.#mustBe('the series', show(series), show(this.#series))
+    this.#mustBe('the refusals', show(refusals), show(this.#refusals))
+    for (const category of categories) {
+      const tokens = [...series].filter(([name]) => isOf(name, category)).reduce((sum, [, n]) => sum + n, 0)
+      const lost = this.lost.get(category) ?? 0
+      this.#mustBe(`the tokens of ${category}, with ${lost} that are lost,`, tokens + lost, told(category))
+      this.count.tokens += tokens
+      this.count.lostTokens += lost
+    }
+  }
+
+  /** Of whoever ended, the last flush may be missing, and what was counted after it. */
+  #ended({ gateway: { instance, ended }, counted, refusals, last, added }: Sender, isCalm: boolean): void {
+    const missing = last !== null && last.sequence > added ? last : null
+    if (missing === null && show(counted) === '' && refusals === 0) return
+    if (missing !== null) this.count.lostFlushes++
+    if (ended === 'not' || (isCalm && ended === 'closed')) this.#world.fail(`${instance} has not sent all it counted`)
+    for (const sums of [counted, missing === null ? new Map() : sumsOf(missing, () => true, false)]) {
+      this.#lose(sums)
+    }
+  }
+
+  #lose(sums: Sums): void {
+    for (const [name, n] of sums) {
+      const [by, category, field] = JSON.parse(name)
+      if (by === 'category' && field === 'tokens') addTo(this.lost, category, n)
+    }
+  }
+
+  #sender(instance: string): Sender {
+    const sender = this.#senders.get(instance)
+    if (sender === undefined) throw new Error(`${instance} never started`)
+    return sender
+  }
+
+  #mustBe(what: string, found: unknown, expected: unknown): void {
+    if (found !== expected) this.#world.fail(`${what} is ${found} and not ${expected}`)
+  }
+}
+
+type Named = Pick<Extract<Observation, { type: 'quota_refusal' }>, 'category' | 'plan' | 'route'>
+
+/** @param at when it counts; `null` if that is left open */
+function add(sums: Sums, seen: Partial<Named> | object, field: Field, at: number | null, n: number): void {
+  const { category, route, ...rest } = seen as Named & { planLabel?: string }
+  const names = { all: '', category, plan: rest.planLabel ?? rest.plan, route }
+  const start = at === null ? null : Math.floor(at / HALF_HOUR_MS) * HALF_HOUR_MS
+  for (const [by, name] of Object.entries(names)) addTo(sums, JSON.stringify([by, name, field, start]), n)
+}
+
+/** @param isExact whether all fields are told by their half hours */
+function sumsOf({ series }: UsageFlush, isKept: (start: number) => boolean, isExact: boolean): Sums {
+  const sums: Sums = new Map()
+  for (const { by, name, start, counts } of series) {
+    if (!isKept(start)) continue
+    for (const field of FIELDS) {
+      const known = isExact || field !== 'requests' ? start : null
+      addTo(sums, JSON.stringify([by, name, field, known]), counts[field])
+    }
+  }
+  return sums
+}
+
+/** What Redis holds, in the same words. */
+function stored(hashes: Hashes): { series: Sums; refusals: Sums } {
+  const [series, refusals]: Sums[] = [new Map(), new Map()] as [Sums, Sums]
+  for (const [key, entries] of Object.entries(hashes)) {
+    const [, by, start] = /:series:(\w+):(\d+)$/.exec(key) ?? []
+    for (const [name, text] of Object.entries(entries)) {
+      if (by === undefined) addTo(refusals, name, JSON.parse(text).count)
+      else {
+        text.split(' ').forEach((n, i) => {
+          const field = FIELDS.find((each) => each === COUNT_FIELDS[i])
+          if (field !== undefined)
+            addTo(series, JSON.stringify([by as SeriesKind, name, field, Number(start)]), Number(n))
+        })
+      }
+    }
+  }
+  return { series, refusals }
+}
+
+function isOf(name: string, category: string): boolean {
+  const [by, of, field] = JSON.parse(name)
+  return by === 'category' && of === category && field === 'tokens'
+}
+
+function addTo(sums: Sums, name: string, n: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + n)
+}
+
+function show(sums: Sums): string {
+  return [...sums]
+    .filter(([, n]) => n !== 0)
+    .map(([name, n]) => `${name}: ${n}`)
+    .sort()
+    .join(', ')
+}
+
+function nameOf({ instance, sequence }: UsageFlush): string {
+  return `flush ${sequence} of ${instance}`
+}
