@@ -87,10 +87,12 @@ export type CountsResponse = Of<typeof schemas.counts>
 export type FailuresResponse = Of<typeof schemas.failures>
 /** GET /api/refusals?user=&scope=&category=&route=&since=&until=&limit=&cursor= */
 export type RefusalsResponse = Of<typeof schemas.refusals>
+/** GET /api/refusals/users?from=&limit= */
+export type RefusedUsersResponse = Of<typeof schemas.refusedUsers>
 
 /** GET /api/alerts?alert=&limit= */
 export type AlertsResponse = Of<typeof schemas.alerts>
-/** GET /api/usage?from=&to=&by=&user=&organisation=&category=&window=&step=&order=&format=&limit=&cursor= */
+/** GET /api/usage?from=&to=&by=&user=&organisation=&category=&route=&window=&step=&order=&format=&limit=&cursor= */
 export type UsageResponse = Of<typeof schemas.usage>
 
 /** GET /api/tokens */

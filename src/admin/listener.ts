@@ -93,7 +93,7 @@ export function routesOf(options: AdminOptions, login: Login): Route[] {
     ...nowRoutes(desk, options.now),
     ...failureRoutes(options.store),
     ...alertRoutes(options.store, options.setup),
-    ...refusalRoutes(options.store),
+    ...refusalRoutes(desk),
     ...usageRoutes(desk),
     ...tokenRoutes(desk, options.now),
     ...auditRoutes(desk),

@@ -103,13 +103,15 @@ Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called
   [
     'usage',
     `Usage: tollgate usage export [--from TIME] [--to TIME] [--by KIND] [--user USER] [--organisation ORGANISATION]
-                             [--category CATEGORY] [--window WINDOW] [--step STEP]
-                             [--order tokens [--limit N]] [--format csv|ndjson] [-c FILE]
+                             [--category CATEGORY] [--route ROUTE] [--window WINDOW]
+                             [--step STEP] [--order tokens [--limit N]] [--format csv|ndjson] [-c FILE]
 
 Prints what was used, from the store of the configuration alone: no gateway need run.
-  --from, --to    ISO 8601 such as 2026-11-01T00:00:00Z, or a day in UTC (default: the last 24 hours); --to is not in the range
+  --from, --to    ISO 8601 such as 2026-11-01T00:00:00Z, or a day in UTC (default: the last 24 hours); --to is not in the range;
+                  --from also a span before --to, such as 6h or 7d
   --by            user (default), organisation, plan, category, route or all
   --user, --organisation, --category   only these; --by user with --organisation has the users of one
+  --route         with --by route: only this rule
   --window        whose runs are counted (default: the shortest one of which the whole range is kept)
   --step          range (default), run, 30m, 1h or 1d
   --order tokens  the most first: --limit of them (default: 100)

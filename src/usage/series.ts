@@ -61,6 +61,8 @@ export interface SeriesQuestion {
   /** Milliseconds since the epoch: half hours that begin in [from, to). What is older than 7 days is gone. */
   readonly from: number
   readonly to: number
+  /** Only the series of this name. Default all of the kind. */
+  readonly name?: string | undefined
   /** Length of a step in milliseconds, a multiple of half an hour; steps are aligned to the epoch. Default half an hour. */
   readonly step?: number
 }

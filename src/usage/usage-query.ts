@@ -12,7 +12,18 @@ export const USAGE_STEPS = ['range', 'run', '30m', '1h', '1d'] as const
 export type UsageStep = (typeof USAGE_STEPS)[number]
 
 /** The parts of a query, as they are written. */
-export const USAGE_FIELDS = ['from', 'to', 'by', 'user', 'organisation', 'category', 'window', 'step', 'order'] as const
+export const USAGE_FIELDS = [
+  'from',
+  'to',
+  'by',
+  'user',
+  'organisation',
+  'category',
+  'route',
+  'window',
+  'step',
+  'order',
+] as const
 export type UsageFields = { readonly [K in (typeof USAGE_FIELDS)[number]]?: string | undefined }
 
 export interface UsageQuery {
@@ -84,14 +95,15 @@ export function readUsageQuery(
   const ofRuns = isOfRuns(by)
   if (!ofRuns) for (const problem of strangeToSeries(by, fields)) problems.push(problem)
   if (by === 'organisation' && fields.user !== undefined) wrong('user', 'is for by=user: leave it out')
+  if (ofRuns && fields.route !== undefined) wrong('route', 'is for by=route: leave it out')
   const window = ofRuns ? windowOf(fields.window, range.from, context, wrong) : null
   if (problems.length > 0) return { problems }
-  const { user = null, organisation = null, category = null } = fields
+  const { user = null, organisation = null, category = null, route = null } = fields
   const query = {
     by,
     ...range,
     step,
-    name: by === 'user' ? user : by === 'organisation' ? organisation : by === 'category' ? category : null,
+    name: by === 'all' || by === 'plan' ? null : { user, organisation, category, route }[by],
     organisation: by === 'user' ? organisation : null,
     category,
     window,
@@ -115,13 +127,18 @@ function oneOf<T extends string>(path: string, text: string | undefined, all: re
 
 /** What only runs have. */
 function strangeToSeries(by: UsageKind, fields: UsageFields): UsageProblem[] {
-  const strange = (['user', 'organisation', 'window', 'category'] as const).filter(
-    (name) => fields[name] !== undefined && !(name === 'category' && by === 'category'),
+  const strange = (['user', 'organisation', 'window', 'category', 'route'] as const).filter(
+    (name) => fields[name] !== undefined && name !== by,
   )
-  const ofRuns = strange.map((path) => ({ path, msg: `is not known of by=${by}: leave it out, or ask by=user` }))
+  const ofRuns = strange.map((path) => {
+    const other = path === 'route' ? 'route' : 'user'
+    return { path, msg: `is not known of by=${by}: leave it out, or ask by=${other}` }
+  })
   const msg = `by=${by} has no runs: take 30m, 1h, 1d or range`
   return fields.step === 'run' ? [...ofRuns, { path: 'step', msg }] : ofRuns
 }
+
+const A_TIME = 'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01'
 
 function rangeOf(
   { from, to }: UsageFields,
@@ -130,18 +147,28 @@ function rangeOf(
 ): Pick<UsageQuery, 'from' | 'to'> {
   const moment = (path: string, text: string | undefined, usual: number): number => {
     const time = text === undefined ? usual : timeOf(text)
-    if (time === null) wrong(path, 'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01')
+    if (time === null) wrong(path, path === 'from' ? `${A_TIME}, or a span like 6h or 7d` : A_TIME)
     return time ?? usual
   }
   // What was charged at this very moment is in it.
   const end = moment('to', to, range?.to ?? at + 1)
-  const start = moment('from', from, range?.from ?? end - DAY_MS)
+  const span = from === undefined ? null : spanMs(from)
+  const start = span === null ? moment('from', from, range?.from ?? end - DAY_MS) : (range?.from ?? end - span)
   if (start >= end) wrong('from', 'must lie before to')
   else if (end - start > MOST_DAYS * DAY_MS) wrong('from', `must lie at most ${MOST_DAYS} days before to`)
   return { from: start, to: end }
 }
 
 const TIME = /^(\d{4})-(\d\d)-(\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
+
+const SPAN = /^(\d{1,6})([mhd])$/
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: DAY_MS } as const
+
+/** Of `90m`, `6h` or `7d`, in milliseconds; `null` for anything else. */
+export function spanMs(text: string): number | null {
+  const [, count, unit] = SPAN.exec(text) ?? []
+  return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
+}
 
 /** Of a day in UTC, or of a time with its offset; a query may have made a space of its `+`. `null` for anything else. */
 export function timeOf(text: string): number | null {

@@ -61,9 +61,9 @@ async function* inBatches(rows: readonly UsageRow[]): AsyncGenerator<readonly Us
 }
 
 async function seriesRows(store: UsageSource, query: UsageQuery): Promise<readonly UsageRow[]> {
-  const { by, from, to } = query
+  const { by, from, to, name } = query
   if (by === 'user' || by === 'organisation') return []
-  const { at, rows } = await store.readSeries({ by, from, to })
+  const { at, rows } = await store.readSeries({ by, from, to, name: name ?? undefined })
   return rowsOfSeries(rows, query, at)
 }
 

@@ -133,6 +133,18 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(days.reduce((sum, { counts }) => sum + counts.requests, 0)).toBe(5)
     })
 
+    it('are read of one name alone, also of one that is like no other', async () => {
+      const names = ['GET /a', 'GET /b', '%']
+      const starts = [now, now - 60 * BUCKET_MS]
+      const series = names.flatMap((name) => starts.map((start) => entry({ by: 'route', start, name })))
+      await add({ series: [...series, entry({ by: 'plan', start: now, name: 'GET /b' })] })
+      for (const name of names) {
+        const found = await rows({ by: 'route', name })
+        expect(found.map((row) => [row.start, row.name])).toEqual(starts.toReversed().map((start) => [start, name]))
+      }
+      expect(await rows({ by: 'route', name: 'GET /' })).toEqual([])
+    })
+
     it('are kept for seven days, and nothing is taken that is older or far ahead', async () => {
       // A half hour may begin meanwhile.
       const oldest = oldestStart(now) + BUCKET_MS

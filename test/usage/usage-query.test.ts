@@ -55,6 +55,14 @@ describe('a question about usage', () => {
     })
   })
 
+  test('begins a span before its end, of a page that follows where the page before did', () => {
+    expect(queryOf({ from: '90m' })).toMatchObject({ from: AT + 1 - 1.5 * HOUR, to: AT + 1 })
+    expect(queryOf({ from: '6h', to: '2026-11-20T09:00:00Z' })).toMatchObject({ from: AT - 9 * HOUR })
+    expect(queryOf({ from: '7d' })).toMatchObject({ from: AT + 1 - 168 * HOUR })
+    const range = { from: AT - 7 * HOUR, to: AT - HOUR }
+    expect(read({ from: '6h' }, range)).toMatchObject({ query: range })
+  })
+
   test('takes an organisation for the one that is asked for, or for that of the users', () => {
     expect(queryOf({ by: 'organisation', organisation: 'acme' })).toMatchObject({ name: 'acme', organisation: null })
     expect(queryOf({ organisation: 'acme' })).toMatchObject({ name: null, organisation: 'acme' })
@@ -64,6 +72,7 @@ describe('a question about usage', () => {
     expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, isComplete: true })
     expect(queryOf({ by: 'route', from: '2026-11-01' })).toMatchObject({ isComplete: false })
     expect(queryOf({ by: 'category', category: 'read' })).toMatchObject({ name: 'read' })
+    expect(queryOf({ by: 'route', route: 'GET /x' })).toMatchObject({ name: 'GET /x' })
   })
 
   test.each<[UsageFields, string, string]>([
@@ -71,7 +80,13 @@ describe('a question about usage', () => {
     [{ step: '2h' }, 'step', 'must be one of range, run, 30m, 1h, 1d'],
     [{ order: 'name' }, 'order', 'must be tokens, or be left out'],
     [{ window: '2h' }, 'window', 'must be one of 1h, 5h, 1d'],
-    [{ from: 'yesterday' }, 'from', 'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01'],
+    [
+      { from: 'yesterday' },
+      'from',
+      'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01, or a span like 6h or 7d',
+    ],
+    [{ from: '0h' }, 'from', 'must lie before to'],
+    [{ from: '401d' }, 'from', 'must lie at most 400 days before to'],
     [{ to: '2026-02-30' }, 'to', 'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01'],
     [{ from: '2026-11-20', to: '2026-11-20' }, 'from', 'must lie before to'],
     [{ from: '2025-01-01', to: '2026-11-01' }, 'from', 'must lie at most 400 days before to'],
@@ -79,6 +94,8 @@ describe('a question about usage', () => {
     [{ by: 'organisation', user: 'a' }, 'user', 'is for by=user: leave it out'],
     [{ by: 'plan', user: 'a' }, 'user', 'is not known of by=plan: leave it out, or ask by=user'],
     [{ by: 'route', category: 'read' }, 'category', 'is not known of by=route: leave it out, or ask by=user'],
+    [{ by: 'all', route: 'GET /x' }, 'route', 'is not known of by=all: leave it out, or ask by=route'],
+    [{ route: 'GET /x' }, 'route', 'is for by=route: leave it out'],
     [{ by: 'all', step: 'run' }, 'step', 'by=all has no runs: take 30m, 1h, 1d or range'],
   ])('is refused with the place and the cure: %j', (fields, path, msg) => {
     expect(read(fields)).toEqual({ problems: [{ path, msg }] })

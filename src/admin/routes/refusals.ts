@@ -1,8 +1,12 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
 import { cursorOf, type Episode, placeOf } from '../../usage/episodes.ts'
+import { mostRefused } from '../../usage/refused-users.ts'
 import type { UsageLogStore } from '../../usage/usage-log-store.ts'
-import type { RefusalsResponse } from '../api.ts'
+import { spanMs, timeOf } from '../../usage/usage-query.ts'
+import type { RefusalsResponse, RefusedUsersResponse } from '../api.ts'
+import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'
@@ -30,8 +34,20 @@ const Asked = z.strictObject({
   cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })
 
-/** The route of what the quota has refused. */
-export function refusalRoutes(store: Pick<UsageLogStore, 'readRefusals'>): Route[] {
+const BEGIN = 'must be a time like 2026-11-01T00:00:00Z, a day like 2026-11-01, or a span before now like 6h or 7d'
+
+const AskedOfUsers = z.strictObject({
+  from: text
+    .refine((from) => spanMs(from) !== null || timeOf(from) !== null, { error: BEGIN })
+    .default('1d')
+    .meta({ description: 'Only refusals whose entry ends then or later: a time, or a span before now' }),
+  limit: limit(100, 10),
+})
+
+/** The routes of what the quota has refused. */
+export function refusalRoutes(desk: Desk): Route[] {
+  const { store } = desk
+  const inTurn = oneAtATime()
   return [
     {
       method: 'GET',
@@ -43,6 +59,18 @@ export function refusalRoutes(store: Pick<UsageLogStore, 'readRefusals'>): Route
         responses: { 200: schemas.refusals },
       },
       handle: (call) => list(store, call),
+    },
+    {
+      method: 'GET',
+      path: '/api/refusals/users',
+      guard: 'read',
+      doc: {
+        summary: 'Whose requests the quota refused most',
+        query: AskedOfUsers,
+        responses: { 200: schemas.refusedUsers },
+      },
+      // It may read all that is kept, so that one at a time does.
+      handle: (call) => inTurn(() => listUsers(desk, call)),
     },
   ]
 }
@@ -56,6 +84,21 @@ async function list(store: Pick<UsageLogStore, 'readRefusals'>, { query }: Call)
   const response: RefusalsResponse = {
     refusals: episodes.map(shown),
     next: next === null ? null : cursorOf(next),
+  }
+  return ok(response)
+}
+
+async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
+  const fields = readFields(AskedOfUsers, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { from, limit } = fields.data
+  await desk.control.fresh()
+  const span = spanMs(from)
+  const since = span === null ? (timeOf(from) ?? 0) : Math.max(0, desk.control.storeTime() - span)
+  const users = await mostRefused(desk.store, { since, limit, signal })
+  const response: RefusedUsersResponse = {
+    from: iso(since),
+    users: users.map(({ last, ...user }) => ({ ...user, last: iso(last) })),
   }
   return ok(response)
 }

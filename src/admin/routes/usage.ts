@@ -15,12 +15,15 @@ const once = z.string({ error: 'must be given once' })
 const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })
 
 const Asked = z.strictObject({
-  from: once.optional().meta({ description: 'ISO 8601, or a day in UTC. Default a day before `to`' }),
+  from: once.optional().meta({
+    description: 'ISO 8601, a day in UTC, or how long before `to`, as `90m`, `6h` or `7d`. Default `1d`',
+  }),
   to: once.optional().meta({ description: 'Behind the last moment. Default now' }),
   by: once.optional().meta({ description: `One of ${USAGE_KINDS.join(', ')}. Default user` }),
   user: shortText.optional().meta({ description: 'Only this one' }),
   organisation: shortText.optional().meta({ description: 'Only this one; with by=user its users' }),
   category: shortText.optional().meta({ description: 'Only this one' }),
+  route: shortText.optional().meta({ description: 'With by=route: only this rule, as the configuration has it' }),
   window: shortText.optional().meta({
     description: 'Whose runs are counted. Default the shortest window of which the whole range is kept',
   }),

@@ -86,6 +86,22 @@ export const refusals = name(
   'What the quota has refused, latest first: one entry for each user, category, scope, window and run. `user` is `null` for all callers together of whom nobody knows who they are. `next` is the cursor of the next page.',
 )
 
+export const refusedUsers = name(
+  z.strictObject({
+    from: time,
+    users: z.array(
+      z.strictObject({
+        user: z.string().nullable(),
+        count,
+        scopes: z.strictObject({ Personal: count, Organisation: count, Global: count }),
+        last: time,
+      }),
+    ),
+  }),
+  'RefusedUsers',
+  'Whose requests the quota refused most since `from`: how many, the same by scope, and when last. An entry of the refusals whose last one lies in the range counts whole. `user` is `null` for all callers together of whom nobody knows who they are.',
+)
+
 export const failures = name(
   z.strictObject({
     since: time,

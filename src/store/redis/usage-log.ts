@@ -47,10 +47,13 @@ export function redisUsageLog(redis: RedisClient, keys: Keys): UsageLogStore {
 
   return {
     addUsage,
-    async readSeries({ by, from, to, step }) {
+    async readSeries({ by, from, to, name, step }) {
       const at = await timeOf(redis)
       const rows: SeriesRow[] = []
-      for await (const some of seriesRows(redis, keys, by, startsOf({ from, to }, at))) rows.push(...some)
+      const starts = startsOf({ from, to }, at)
+      const read =
+        name === undefined ? seriesRows(redis, keys, by, starts) : namedRows(redis, keys, { by, name }, starts)
+      for await (const some of read) rows.push(...some)
       return { at, rows: inSteps(rows, step) }
     },
     async readRefusals(filter, page) {
@@ -103,6 +106,22 @@ export async function* seriesRows(
     yield hashes.flatMap((hash, k) =>
       Object.entries(hash).map(([name, text]) => ({ start: some[k] ?? 0, name, counts: unpackCounts(text) })),
     )
+  }
+}
+
+/** The rows of one name, without those of the others. */
+async function* namedRows(
+  redis: RedisClient,
+  keys: Keys,
+  { by, name }: Pick<SeriesEntry, 'by' | 'name'>,
+  starts: readonly number[],
+): AsyncGenerator<SeriesRow[]> {
+  for (let i = 0; i < starts.length; i += STEP) {
+    const some = starts.slice(i, i + STEP)
+    const texts = await reading<(string | null)[]>(redis, (commands) => {
+      for (const start of some) commands.hget(keys.series(by, start), name)
+    })
+    yield texts.flatMap((text, k) => (text === null ? [] : [{ start: some[k] ?? 0, name, counts: unpackCounts(text) }]))
   }
 }
 

@@ -94,12 +94,13 @@ export function sqliteUsageLog(database: DatabaseSync, clock: () => number): Usa
 
   return {
     addUsage: (flush) => attempt(() => writing(() => addNow(flush))),
-    readSeries: ({ by, from, to, step }) =>
+    readSeries: ({ by, from, to, name, step }) =>
       attempt(() => {
         const at = clock()
         const starts = startsOf({ from, to }, at)
-        const rows = sql.read.all(by, starts[0] ?? 0, starts.at(-1) ?? -1) as unknown as CountsRow[]
-        return { at, rows: inSteps(rows.map(rowOf), step) }
+        const range = [by, starts[0] ?? 0, starts.at(-1) ?? -1] as const
+        const rows = name === undefined ? sql.read.all(...range) : sql.readNamed.all(...range, name)
+        return { at, rows: inSteps((rows as unknown as CountsRow[]).map(rowOf), step) }
       }),
     async readRefusals(filter, page) {
       const at = clock()
@@ -118,6 +119,9 @@ function statements(database: DatabaseSync) {
     putCounts: database.prepare('INSERT OR REPLACE INTO series (kind, start, name, counts) VALUES (?, ?, ?, ?)'),
     forgetSeries: database.prepare('DELETE FROM series WHERE start < ?'),
     read: database.prepare('SELECT kind, start, name, counts FROM series WHERE kind = ? AND start BETWEEN ? AND ?'),
+    readNamed: database.prepare(
+      'SELECT kind, start, name, counts FROM series WHERE kind = ? AND start BETWEEN ? AND ? AND name = ?',
+    ),
     episode: database.prepare('SELECT id, episode FROM refusals WHERE id = ?'),
     putEpisode: database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)'),
     all: database.prepare('SELECT count(*) AS "all" FROM refusals'),

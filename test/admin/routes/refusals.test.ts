@@ -38,3 +38,39 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
     expect(await get(query ?? '')).toMatchObject({ status: 400, json: { problems: [{ path }] } })
   }
 })
+
+test('users are listed by how often they were refused in a range, all unknown callers as one', async () => {
+  const of = (user: string | null, scope: 'Personal' | 'Global', count: number, ago: number) =>
+    episode({ user, scope, count, window: scope === 'Global' ? '5h' : '1h', first: NOW - ago - 1, last: NOW - ago })
+  const episodes = [
+    of('alice', 'Personal', 3, 10),
+    of('alice', 'Global', 4, 20),
+    of('bob', 'Global', 5, 30),
+    of(null, 'Personal', 6, 40),
+    of('carol', 'Personal', 50, 3_700_000),
+  ]
+  await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
+  const { json } = await get('/users?from=1h&limit=2')
+  expect(json).toEqual({
+    // The store's time goes on meanwhile.
+    from: expect.stringMatching(/^2026-11-20T09:1/),
+    users: [
+      {
+        user: 'alice',
+        count: 7,
+        scopes: { Personal: 3, Organisation: 0, Global: 4 },
+        last: '2026-11-20T10:09:59.990Z',
+      },
+      { user: null, count: 6, scopes: { Personal: 6, Organisation: 0, Global: 0 }, last: '2026-11-20T10:09:59.960Z' },
+    ],
+  })
+  expect((await get('/users')).json.users[0]).toMatchObject({ user: 'carol', count: 50 })
+  expect((await get('/users?from=2026-11-20T10:09:59.975Z')).json.users).toMatchObject([{ count: 7 }])
+  for (const [query, path] of [
+    ['?from=yesterday', 'from'],
+    ['?limit=101', 'limit'],
+    ['?order=count', 'order'],
+  ]) {
+    expect(await get(`/users${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
+  }
+})

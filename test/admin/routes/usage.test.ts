@@ -84,6 +84,26 @@ describe('GET /api/usage', () => {
     })
   })
 
+  test('has one route alone, over a span before now', async () => {
+    const series = ['GET /a', 'GET /b'].map((name) => ({ name, tokens: name.length }))
+    await running.store.addUsage({
+      instance: 'routes',
+      sequence: 1,
+      series: series.map(({ name, tokens }) => ({
+        by: 'route',
+        start: bucketStart(NOW),
+        name,
+        counts: { ...noCounts(), tokens },
+      })),
+      episodes: [],
+    })
+    const { json } = await get('by=route&route=GET%20/b&from=90m&step=30m')
+    // The store's time goes on meanwhile.
+    expect(json.from).toMatch(/^2026-11-20T08:4/)
+    expect(json).toMatchObject({ rows: [{ route: 'GET /b', tokens: 6 }] })
+    expect(json.rows).toHaveLength(1)
+  })
+
   test.each([
     ['csv', 'text/csv; charset=utf-8; header=present'],
     ['ndjson', 'application/x-ndjson; charset=utf-8'],
