@@ -24,6 +24,7 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^now$/, members<api.NowResponse>('at', 'store', 'backend', 'config')],
   [/^failures$/, members<api.FailuresResponse>('since', 'until', 'buckets')],
   [/^refusals$/, members<api.RefusalsResponse>('refusals', 'next')],
+  [/^refusals\/users$/, members<api.RefusedUsersResponse>('from', 'users')],
   [/^usage$/, members<api.UsageResponse>('from', 'to', 'by', 'step', 'rows', 'next')],
   [/^tokens$/, members<api.TokensResponse>('tokens')],
   [/^routes$/, members<api.RoutesResponse>('file', 'routes', 'unmatched')],

@@ -60,4 +60,12 @@ export const overview = {
   'now.control': 'Change',
   'now.otherHash': 'another one',
   'now.behind': 'behind',
+  'history.title': 'Over time',
+  'history.tokens': 'Tokens',
+  'top.consumers': 'Most tokens',
+  'top.runs': 'Runs of the window {window} that began since',
+  'top.refused': 'Refused most',
+  'top.count': 'Refusals',
+  'top.nobody': 'Nobody was refused in this range.',
+  'top.unknown': 'callers without a verified name',
 } as const

@@ -60,4 +60,12 @@ export const overview: Translated<typeof en> = {
   'now.control': '更改',
   'now.otherHash': '不同',
   'now.behind': '落后',
+  'history.title': '随时间变化',
+  'history.tokens': '额度',
+  'top.consumers': '额度用量最多',
+  'top.runs': '窗口 {window} 中自此时起开始的周期：',
+  'top.refused': '被拒绝最多',
+  'top.count': '拒绝次数',
+  'top.nobody': '此范围内没有用户被拒绝。',
+  'top.unknown': '未经验证身份的调用方',
 }

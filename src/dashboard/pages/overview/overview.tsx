@@ -10,6 +10,9 @@ import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { RateLine } from '../../ui/rate-line.tsx'
 import { Fact, Facts, fullness, Tag } from '../../ui/small.tsx'
 import { Replicas } from '../replicas.tsx'
+import { History } from './history.tsx'
+import './overview.css'
+import { Top } from './top.tsx'
 
 const EVERY_MS = 2000
 
@@ -29,6 +32,8 @@ export function OverviewPage() {
             {now.authShadow.on && <LetIn letIn={now.authShadow.letIn} />}
             <Live now={now} history={history} />
             <Windows now={now} />
+            <History />
+            <Top />
             <Health now={now} latest={history.at(-1)} />
             <Replicas now={now} left={left} />
           </>

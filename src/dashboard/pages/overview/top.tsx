@@ -1,0 +1,98 @@
+import type { RefusedUsersResponse, UsageResponse } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { usageFrom } from '../../logic/range.ts'
+import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
+import { useRange } from '../../ui/range.tsx'
+import { At, Name } from '../../ui/small.tsx'
+
+/** The store looks through all users for it. */
+const EVERY_MS = 60_000
+const SHOWN = 8
+
+/** Who used most and who was refused most in the chosen range. */
+export function Top() {
+  return (
+    <div className="tops">
+      <Consumers />
+      <Refused />
+    </div>
+  )
+}
+
+function Consumers() {
+  const { t, number } = useTexts()
+  const from = usageFrom(useRange())
+  const poll = usePoll<UsageResponse>(`/api/usage?by=user&order=tokens&from=${from}&limit=${SHOWN}`, EVERY_MS)
+  return (
+    <Panel title={t('top.consumers')}>
+      <Loaded poll={poll} hasBanner>
+        {({ rows, window, from: since }) => (
+          <>
+            <p className="muted">
+              {t('top.runs', { window: window ?? '–' })} <At at={since} />
+            </p>
+            {rows.length === 0 ? (
+              <p className="muted">{t('series.nothing')}</p>
+            ) : (
+              <Rows label={t('top.consumers')} head={[t('word.user'), t('word.category'), t('history.tokens')]}>
+                {rows.map(({ user = '', category = '', tokens }) => (
+                  <tr key={`${category} ${user}`}>
+                    <th scope="row">
+                      <a href={hashOf('users', user)}>
+                        <Name of={user} />
+                      </a>
+                    </th>
+                    <td>{category}</td>
+                    <td className="num">{number(tokens)}</td>
+                  </tr>
+                ))}
+              </Rows>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}
+
+function Refused() {
+  const { t, number } = useTexts()
+  const from = usageFrom(useRange())
+  const poll = usePoll<RefusedUsersResponse>(`/api/refusals/users?from=${from}&limit=${SHOWN}`, EVERY_MS)
+  return (
+    <Panel title={t('top.refused')}>
+      <Loaded poll={poll} hasBanner>
+        {({ users }) =>
+          users.length === 0 ? (
+            <p className="muted">{t('top.nobody')}</p>
+          ) : (
+            <Rows
+              label={t('top.refused')}
+              head={[t('word.user'), t('top.count'), t('word.personal'), t('word.organisation'), t('word.global')]}
+            >
+              {users.map(({ user, count, scopes }) => (
+                <tr key={user ?? ''}>
+                  <th scope="row">
+                    {user === null ? (
+                      t('top.unknown')
+                    ) : (
+                      <a href={hashOf('users', user)}>
+                        <Name of={user} />
+                      </a>
+                    )}
+                  </th>
+                  <td className="num">{number(count)}</td>
+                  <td className="num">{number(scopes.Personal)}</td>
+                  <td className="num">{number(scopes.Organisation)}</td>
+                  <td className="num">{number(scopes.Global)}</td>
+                </tr>
+              ))}
+            </Rows>
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}
