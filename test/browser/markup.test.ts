@@ -79,8 +79,8 @@ test('in a reason is text, on the page of the user and in the audit', async () =
   await show(`#/users/${encodeURIComponent(SVG)}`)
   await page.getByText(`In force: ${SCRIPT}`).waitFor()
   await page.getByRole('link', { name: 'Audit' }).click()
-  await expect.poll(text, SOON).toContain(`Override of ${SVG}`)
-  for (const written of [SCRIPT, IMAGE, `Reset of ${SCRIPT}`]) expect(await text()).toContain(written)
+  await expect.poll(text, SOON).toContain(`an override for ${SVG}`)
+  for (const written of [SCRIPT, IMAGE, `emptied the windows of ${SCRIPT}`]) expect(await text()).toContain(written)
 })
 
 test('in a preview is text', async () => {

@@ -130,7 +130,7 @@ test('a reset empties the windows of the organisation and leaves those of its us
 test('in Chinese the pages of organisations are Chinese, and the audit leads to them', async () => {
   await stage.api('PUT', '/api/organisations/用户/override', { read: { '1h': 40 }, reason: '活动' })
   await show('#/audit', { language: 'zh-CN' })
-  await page.getByText(zh['audit.organisation_override']).first().waitFor()
+  await page.getByText('ops 为 用户 设置了特别设置：').waitFor()
   await page.getByRole('link', { name: '用户' }).last().click()
   await page.getByRole('heading', { level: 1, name: '用户' }).waitFor()
   await page.getByText(zh['organisations.override.limits'], { exact: true }).waitFor()

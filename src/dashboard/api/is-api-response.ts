@@ -9,6 +9,7 @@ import type * as api from '../../admin/api.ts'
 const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^session$/, members<api.SessionResponse>('name', 'role')],
   [/^quota\/preview$/, members<api.PreviewResponse>('scanned', 'blocked', 'windows', 'effective')],
+  [/^quota\/distribution$/, members<api.DistributionResponse>('shares', 'percentiles', 'counted')],
   [/^quota$/, members<api.QuotaResponse>('mode', 'global', 'baselines', 'effective', 'changed')],
   [/^in-force$/, members<api.InForceResponse>('mode', 'global', 'effective', 'storeOutage')],
   [/^in-force\/users$/, members<api.OverridesInForceResponse>('users', 'total')],
@@ -28,6 +29,7 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^usage$/, members<api.UsageResponse>('from', 'to', 'by', 'step', 'rows', 'next')],
   [/^tokens$/, members<api.TokensResponse>('tokens')],
   [/^routes$/, members<api.RoutesResponse>('file', 'routes', 'unmatched')],
+  [/^audit\/[^/]+\/undo$/, members<api.UndoneResponse>('entry')],
   [/^audit$/, members<api.AuditResponse>('entries', 'next')],
 ]
 

@@ -1,0 +1,132 @@
+import type { ReactNode } from 'react'
+import type { SettingsResponse } from '../../../admin/api.ts'
+import { serverNow } from '../../api/client.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { type Entry, emptiedIn, type Note, type Story, storyOf } from '../../logic/audit-story.ts'
+import { agoWords } from '../../logic/audit-words.ts'
+import { hashOf } from '../../logic/location.ts'
+import { Filled } from '../../ui/filled.tsx'
+import { At, Name } from '../../ui/small.tsx'
+import { ChangeLines, changedName, changedValue } from './values.tsx'
+
+interface EntryProps {
+  readonly entry: Entry
+  /** What the file says now; `null` if it is not known. */
+  readonly file: SettingsResponse | null
+  /** The button that takes the change back. */
+  readonly action: ReactNode
+}
+
+/** One change as a sentence, with what it changed and why. */
+export function EntryItem({ entry, file, action }: EntryProps) {
+  const { t, language } = useTexts()
+  const story = storyOf(entry, file)
+  return (
+    <li className="audit-entry">
+      <div className="audit-when">
+        <At at={entry.at} />
+        <span className="muted">
+          {agoWords(language, Math.max(0, serverNow() - Date.parse(entry.at)))} · #{entry.version}
+        </span>
+      </div>
+      <div className="audit-what">
+        <p>
+          <Filled text={t(`audit.say.${story.sentence}`)} parts={usePartsOf(entry, story)} />
+        </p>
+        <ChangeLines changes={story.changes} />
+        {entry.what === 'overrides' && <Sample of={entry} />}
+        {story.notes.map((note) => (
+          <p key={note.kind} className="muted">
+            <NoteText note={note} />
+          </p>
+        ))}
+        {story.why !== null && (
+          <p className="muted">
+            <Filled text={t('audit.why')} parts={{ why: <Name of={story.why} /> }} />
+          </p>
+        )}
+      </div>
+      {action}
+    </li>
+  )
+}
+
+function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }: Story): Record<string, ReactNode> {
+  const texts = useTexts()
+  const { t, number } = texts
+  const shown = (value: unknown) => <strong>{changedValue(change?.path ?? '', value, texts)}</strong>
+  const before = (): ReactNode =>
+    change?.from === undefined && change?.file !== undefined
+      ? t('audit.fileValue', { value: changedValue(change.path, change.file, texts) })
+      : shown(change?.from)
+  const { category, organisation } = emptiedIn(entry)
+  return {
+    who: <Name of={entry.who} />,
+    by: <Name of={by ?? ''} />,
+    undone: undone === undefined ? '' : String(undone),
+    ...(at !== undefined && { at: <At at={at} /> }),
+    ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, number(count)])),
+    ...(share !== undefined && { share: texts.share(share) }),
+    ...(change && { name: <bdi>{changedName(change.path, texts)}</bdi>, from: before(), to: shown(change.to) }),
+    subject: <Subject of={entry} />,
+    category: <bdi>{category}</bdi>,
+    organisation: (
+      <a href={hashOf('organisations', organisation)}>
+        <Name of={organisation} />
+      </a>
+    ),
+    ...partsOfKey(entry),
+  }
+}
+
+function Subject({ of: { what, subject } }: { readonly of: Entry }) {
+  if (subject === null) return null
+  const page = what === 'organisation_override' ? 'organisations' : 'users'
+  return (
+    <a href={hashOf(page, subject)}>
+      <Name of={subject} />
+    </a>
+  )
+}
+
+/** An access key is known by its name: its id says nothing to a person. */
+function partsOfKey({ subject, to }: Entry): Record<string, ReactNode> {
+  const { user = '', name = subject ?? '' } = (to ?? {}) as { readonly user?: string; readonly name?: string }
+  return {
+    key: <Name of={name} />,
+    user: (
+      <a href={hashOf('users', user)}>
+        <Name of={user} />
+      </a>
+    ),
+  }
+}
+
+/** The first users whose overrides a file has changed. */
+function Sample({ of: { from, to } }: { readonly of: Entry }) {
+  const users = [...new Set([...usersIn(from), ...usersIn(to)])]
+  if (users.length === 0) return null
+  return (
+    <p>
+      {users.map((user, place) => (
+        <span key={user}>
+          {place > 0 && ', '}
+          <a href={hashOf('users', user)}>
+            <Name of={user} />
+          </a>
+        </span>
+      ))}
+    </p>
+  )
+}
+
+function usersIn(side: unknown): string[] {
+  return Object.keys((side as { readonly overrides?: object } | null)?.overrides ?? {})
+}
+
+function NoteText({ note }: { readonly note: Note }) {
+  const { t, share } = useTexts()
+  if (note.kind === 'guardEnded') return t('audit.note.guardEnded')
+  const parts = { at: <At at={note.at} />, share: note.kind === 'guarded' ? share(note.share) : '' }
+  return <Filled text={t(`audit.note.${note.kind}`)} parts={parts} />
+}

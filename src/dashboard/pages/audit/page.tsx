@@ -1,0 +1,113 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import type { AuditResponse, QuotaResponse } from '../../../admin/api.ts'
+import { useMayChange } from '../../api/session.tsx'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { type Entry, isUndoable } from '../../logic/audit-story.ts'
+import type { Fields } from '../../logic/location.ts'
+import { useFields } from '../../ui/address.tsx'
+import { Note } from '../../ui/note.tsx'
+import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import './audit.css'
+import { EntryItem } from './entry.tsx'
+import { Filters, filtersOf } from './filters.tsx'
+import { UndoDialog } from './undo.tsx'
+
+const EVERY_MS = 5000
+const FILE_EVERY_MS = 60_000
+const A_PAGE = 50
+
+/** The changes at run time, found by who, what and whom, each with its undo. */
+export function AuditPage() {
+  const { t } = useTexts()
+  const [fields, change] = useFields()
+  const filters = filtersOf(fields)
+  const before = placeIn(fields)
+  const wish = Object.entries({ ...filters, before, limit: String(A_PAGE) }).filter(([, value]) => value !== '')
+  const poll = usePoll<AuditResponse>(`/api/audit?${new URLSearchParams(wish)}`, EVERY_MS)
+  const file = usePoll<QuotaResponse>('/api/quota', FILE_EVERY_MS).data?.file ?? null
+  const [undoing, setUndoing] = useState<Entry | null>(null)
+  const [done, setDone] = useState<Done | null>(null)
+  const hasFilter = filters.who !== '' || filters.what !== '' || filters.about !== ''
+  return (
+    <>
+      <PageTitle>{t('page.audit')}</PageTitle>
+      <Panel title={t('audit.title')}>
+        <Filters filters={filters} onChange={(part) => change({ ...part, before: null })} />
+        {done !== null && (
+          <Note tone="good" live>
+            {t(done.wasNeeded ? 'undo.done' : 'undo.already', { version: done.version })}
+          </Note>
+        )}
+        <Loaded poll={poll}>
+          {({ entries, next, forgotten }) => (
+            <>
+              {entries.length === 0 && <p className="muted">{t(noneText(hasFilter, next))}</p>}
+              <ol className="audit" aria-label={t('audit.title')}>
+                {entries.map((entry) => (
+                  <EntryItem
+                    key={entry.version}
+                    entry={entry}
+                    file={file}
+                    action={<UndoButton entry={entry} onClick={() => setUndoing(entry)} />}
+                  />
+                ))}
+              </ol>
+              {forgotten > 0 && <p className="muted">{t('audit.forgotten', { count: forgotten })}</p>}
+              <Turning>
+                {before !== '' && (
+                  <Button variant="default" onClick={() => change({ before: null }, true)}>
+                    {t('word.newest')}
+                  </Button>
+                )}
+                {next !== null && (
+                  <Button variant="default" onClick={() => change({ before: String(next) }, true)}>
+                    {t('word.older')}
+                  </Button>
+                )}
+              </Turning>
+            </>
+          )}
+        </Loaded>
+      </Panel>
+      {undoing !== null && (
+        <UndoDialog
+          entry={undoing}
+          file={file}
+          onClose={() => setUndoing(null)}
+          onDone={(wasNeeded) => {
+            setDone({ version: undoing.version, wasNeeded })
+            poll.reload()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+interface Done {
+  readonly version: number
+  readonly wasNeeded: boolean
+}
+
+function noneText(hasFilter: boolean, next: number | null) {
+  if (!hasFilter) return 'audit.none'
+  return next === null ? 'audit.noneFound' : 'audit.noneHere'
+}
+
+/** The number that the `next` of a page before had; empty for the newest. */
+function placeIn({ before = '' }: Fields): string {
+  return /^[1-9]\d{0,14}$/.test(before) ? before : ''
+}
+
+function UndoButton({ entry, onClick }: { readonly entry: Entry; readonly onClick: () => void }) {
+  const { t } = useTexts()
+  const may = useMayChange()
+  if (!may || !isUndoable(entry)) return null
+  return (
+    <Button size="compact-sm" variant="default" aria-label={t('undo.of', { version: entry.version })} onClick={onClick}>
+      {t('undo.button')}
+    </Button>
+  )
+}

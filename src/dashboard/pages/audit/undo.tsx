@@ -1,0 +1,85 @@
+import { useState } from 'react'
+import type { SettingsResponse, UndoneResponse } from '../../../admin/api.ts'
+import { ApiError, call } from '../../api/client.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { comesBack, type Entry } from '../../logic/audit-story.ts'
+import { Confirm } from '../../ui/confirm.tsx'
+import { Note } from '../../ui/note.tsx'
+import { ChangeLines, changedName, changedValue } from './values.tsx'
+
+interface UndoProps {
+  readonly entry: Entry
+  readonly file: SettingsResponse | null
+  /** @param wasNeeded `false` if all was as before already */
+  readonly onDone: (wasNeeded: boolean) => void
+  readonly onClose: () => void
+}
+
+/** A value that somebody has set since, as 412 `changed_since` has it. */
+interface Since {
+  readonly path: string
+  readonly set: unknown
+  readonly now: unknown
+}
+
+/** Says what comes back with the undo of a change, and does it. */
+export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
+  const { t } = useTexts()
+  const [since, setSince] = useState<readonly Since[]>([])
+  const { version } = entry
+  async function undo(reason: string): Promise<void> {
+    setSince([])
+    try {
+      const body = reason === '' ? {} : { reason }
+      const { data } = await call<UndoneResponse>('POST', `/api/audit/${version}/undo`, { body })
+      onDone(data.entry !== null)
+    } catch (error) {
+      setSince(changedSince(error))
+      throw error
+    }
+  }
+  return (
+    <Confirm title={t('undo.title', { version })} action={t('undo.button')} onConfirm={undo} onClose={onClose}>
+      <p>{t('undo.comesBack')}</p>
+      <ChangeLines changes={comesBack(entry, file)} />
+      <p className="muted">{t('undo.text')}</p>
+      {since.length > 0 && (
+        <Note tone="warn">
+          {since.map((each) => (
+            <SinceLine key={each.path} of={each} version={version} />
+          ))}
+        </Note>
+      )}
+    </Confirm>
+  )
+}
+
+function SinceLine({ of: { path, set, now }, version }: { readonly of: Since; readonly version: number }) {
+  const texts = useTexts()
+  const { t } = texts
+  const isWhole = path === ''
+  const nothing = t(isWhole ? 'word.none' : 'audit.asFile')
+  const shown = (value: unknown): string => {
+    if (value === null || value === undefined) return nothing
+    return typeof value === 'object' ? t('undo.something') : changedValue(path, value, texts)
+  }
+  const name = isWhole ? t('undo.whole') : changedName(path, texts)
+  if (!isWhole || set === null || now === null) {
+    return (
+      <p>
+        {t('undo.changed', {
+          name,
+          version,
+          set: isWhole && set !== null ? t('undo.something') : shown(set),
+          now: shown(now),
+        })}
+      </p>
+    )
+  }
+  return <ChangeLines changes={comesBack({ what: 'override', from: now, to: set } as Entry, null)} />
+}
+
+function changedSince(error: unknown): readonly Since[] {
+  if (!(error instanceof ApiError) || error.response.error !== 'changed_since') return []
+  return (error.response as { readonly changed?: readonly Since[] }).changed ?? []
+}

@@ -1,0 +1,75 @@
+import type { Texts } from '../../i18n/text.tsx'
+import { useTexts } from '../../i18n/text.tsx'
+import type { Change } from '../../logic/audit-story.ts'
+import { windowWords } from '../../logic/audit-words.ts'
+import { MODES } from '../../logic/settings.ts'
+import { visible } from '../../logic/visible.ts'
+
+/** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */
+export function changedName(path: string, { t, language }: Texts): string {
+  const [table = '', scope = '', category = '', name = ''] = path.split('.')
+  if (table === 'baselines' || table === 'custom') {
+    const words = { category, window: windowWords(language, name) }
+    const isGlobal = scope === 'global'
+    if (table === 'custom') return t(isGlobal ? 'audit.name.customGlobal' : 'audit.name.customPersonal', words)
+    return t(isGlobal ? 'audit.name.global' : 'audit.name.personal', words)
+  }
+  // Of an override: `limits.read.1h`.
+  if (table === 'limits') return t('audit.name.override', { category: scope, window: windowWords(language, category) })
+  const known = NAMES[path]
+  return known === undefined ? windowWords(language, path) : t(known)
+}
+
+const NAMES: Readonly<Record<string, Parameters<Texts['t']>[0]>> = {
+  mode: 'audit.name.mode',
+  shadow: 'audit.name.shadow',
+  'global.enabled': 'audit.name.enabled',
+  'global.multiplier': 'audit.name.multiplier',
+  bypassGlobal: 'audit.name.bypassGlobal',
+  plan: 'audit.name.plan',
+  expiresAt: 'audit.name.expiresAt',
+}
+
+/** One value of a change, in the words of the page. */
+export function changedValue(path: string, value: unknown, { t, exact, time }: Texts): string {
+  if (typeof value === 'number') return exact(value)
+  if (typeof value === 'boolean') return t(value ? 'word.on' : 'word.off')
+  if (typeof value !== 'string') return value === undefined || value === null ? t('word.none') : JSON.stringify(value)
+  if (path === 'expiresAt') return time(value)
+  const mode = path === 'mode' ? MODES.find((known) => known === value) : undefined
+  return mode === undefined ? visible(value) : t(`mode.${mode}`)
+}
+
+/** The values that a change made different, one line each. */
+export function ChangeLines({ changes }: { readonly changes: readonly Change[] }) {
+  if (changes.length === 0) return null
+  return (
+    <ul className="differences">
+      {changes.map((each) => (
+        <li key={each.path}>
+          <ChangeLine change={each} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What was not there before needs no `none`. */
+function ChangeLine({ change: { path, from, to, file } }: { readonly change: Change }) {
+  const texts = useTexts()
+  const { t } = texts
+  const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom)\./.test(path) : !OF_OVERRIDES.has(path)
+  const before =
+    from === undefined && file !== undefined ? t('audit.fileValue', { value: changedValue(path, file, texts) }) : null
+  const nothing = t(isOfSettings ? 'audit.asFile' : path.startsWith('limits.') ? 'audit.asDefault' : 'word.none')
+  const shownFrom = from === undefined ? before : changedValue(path, from, texts)
+  return (
+    <>
+      <bdi>{changedName(path, texts)}</bdi>: {shownFrom !== null && <del>{shownFrom}</del>}
+      {shownFrom !== null && <span aria-hidden="true"> → </span>}
+      <ins>{to === undefined ? nothing : changedValue(path, to, texts)}</ins>
+    </>
+  )
+}
+
+const OF_OVERRIDES = new Set(['bypassGlobal', 'plan', 'expiresAt'])

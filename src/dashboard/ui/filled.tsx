@@ -1,0 +1,18 @@
+import { Fragment, type ReactNode } from 'react'
+
+/** A text of the page, its `{name}` holes filled with elements. */
+export function Filled({
+  text,
+  parts,
+}: {
+  readonly text: string
+  readonly parts: Readonly<Record<string, ReactNode>>
+}) {
+  const pieces = text.split(/\{(\w+)\}/)
+  // Every other piece is the name of a hole.
+  const nodes = pieces.map((piece, place) => (place % 2 === 0 ? piece : (parts[piece] ?? `{${piece}}`)))
+  return nodes.map((node, place) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: pieces do not move
+    <Fragment key={place}>{node}</Fragment>
+  ))
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import type { SettingsResponse } from '../../src/admin/api.ts'
+import { comesBack, type Entry, isUndoable, storyOf } from '../../src/dashboard/logic/audit-story.ts'
+import { agoWords, windowWords } from '../../src/dashboard/logic/audit-words.ts'
+
+const FILE: SettingsResponse = {
+  mode: 'normal',
+  global: { enabled: true, multiplier: 1 },
+  baselines: { personal: { read: { '1h': 120 } }, global: { read: { '1h': 1200 } } },
+  custom: null,
+  shadow: false,
+}
+
+const entryOf = (part: Partial<Entry>): Entry => ({
+  ...{
+    version: 9,
+    at: '2026-11-20T10:00:00Z',
+    who: 'carol',
+    what: 'settings',
+    subject: null,
+    from: {},
+    to: {},
+    why: null,
+  },
+  ...part,
+})
+const limit = (tokens: number) => ({ baselines: { personal: { read: { '1h': tokens } } } })
+const story = (part: Partial<Entry>) => storyOf(entryOf(part), FILE)
+
+describe('the story of a change of the settings', () => {
+  test.each([
+    ['a limit that is raised above that of the file', {}, limit(200), 'one.raised'],
+    ['a limit that is lowered', limit(200), limit(150), 'one.lowered'],
+    ['a limit that is given back', limit(200), {}, 'one.back'],
+    ['a switch', { shadow: false }, { shadow: true }, 'one.on'],
+    ['a mode', { mode: 'loose' }, { mode: 'custom' }, 'one.changed'],
+    ['more values than one', {}, { mode: 'loose', ...limit(1) }, 'settings.many'],
+  ])('is about %s', (_what, from, to, sentence) => {
+    expect(story({ from, to }).sentence).toBe(sentence)
+    expect(isUndoable(entryOf({ from, to }))).toBe(true)
+  })
+
+  test('names what the file has where no value was set', () => {
+    expect(story({ to: limit(200) }).change).toMatchObject({ from: undefined, to: 200, file: 120 })
+    expect(comesBack(entryOf({ to: limit(200) }), FILE)).toMatchObject([{ from: 200, to: undefined }])
+  })
+
+  test('says until when it is so, and how it is guarded', () => {
+    const end = { id: 'e', at: '2026-11-21T00:00:00Z', what: 'end', patch: {}, who: 'carol', why: null }
+    const guard = { until: '2026-11-20T10:10:00Z', refused: 0.05, who: 'carol' }
+    expect(story({ to: { ...limit(200), pending: { guard, scheduled: [end] } } }).notes).toEqual([
+      { kind: 'until', at: end.at },
+      { kind: 'guarded', at: guard.until, share: 0.05 },
+    ])
+  })
+
+  test('is about what is to come, and about its being cancelled', () => {
+    const start = {
+      id: 's',
+      at: '2026-11-21T00:00:00Z',
+      what: 'start',
+      patch: { mode: 'loose' },
+      who: 'bob',
+      why: null,
+    }
+    const pending = { pending: { scheduled: [start] } }
+    expect(story({ to: pending })).toMatchObject({ sentence: 'scheduled', at: start.at, changes: [{ path: 'mode' }] })
+    expect(story({ from: pending })).toMatchObject({ sentence: 'cancelled', at: start.at, by: 'bob' })
+    expect(isUndoable(entryOf({ to: pending }))).toBe(false)
+    const begun = { who: 'schedule', from: pending, to: { mode: 'loose' }, why: 'begins as scheduled by bob' }
+    expect(story(begun)).toMatchObject({ sentence: 'schedule.begin', by: 'bob', changes: [{ to: 'loose' }] })
+  })
+
+  test('says how many requests made the guard take a change back', () => {
+    const from = { ...limit(200), pending: { guard: { until: '', refused: 0.05, who: 'bob' } } }
+    const why = 'takes back the change of bob: 7.0 % of 200 weighed requests were refused, and 5 % may be'
+    expect(story({ who: 'guard', from, to: {}, why })).toMatchObject({
+      ...{ sentence: 'guard.counted', by: 'bob', share: 0.07, counts: { requests: 200 }, why: null },
+    })
+    expect(
+      story({
+        who: 'guard',
+        from,
+        to: limit(200),
+        why: 'keeps the change of bob: 0.0 % of 0 weighed requests were refused',
+      }),
+    ).toMatchObject({ sentence: 'guard.keeps' })
+  })
+
+  test('names the change that it undoes, and the reason alone', () => {
+    expect(story({ from: limit(200), why: 'undo of 7: too many' })).toMatchObject({
+      ...{ sentence: 'undo', undone: 7, why: 'too many' },
+    })
+  })
+})
+
+describe('the story of another change', () => {
+  const override = { limits: { read: { '1h': 7 } }, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
+
+  test('is about an override without what is off and without its reason', () => {
+    const set = { what: 'override', subject: 'bob', from: null, to: override } as const
+    expect(story(set)).toMatchObject({ sentence: 'override.set', changes: [{ path: 'limits.read.1h', to: 7 }] })
+    expect(story(set).changes).toHaveLength(1)
+    expect(story({ ...set, from: override, to: null }).sentence).toBe('override.removed')
+  })
+
+  test('counts the overrides of a file', () => {
+    const to = { total: 50, added: 49, changed: 1, removed: 0, overrides: {} }
+    expect(story({ what: 'overrides', from: {}, to })).toMatchObject({
+      sentence: 'overrides',
+      counts: { total: 50, added: 49 },
+    })
+    expect(isUndoable(entryOf({ what: 'overrides' }))).toBe(false)
+  })
+
+  test('has what was used in the windows that were emptied', () => {
+    const reset = {
+      what: 'quota_reset',
+      subject: 'organisation:read:acme',
+      from: { '1h': 311 },
+      to: { '1h': 0 },
+    } as const
+    expect(story(reset)).toMatchObject({ sentence: 'quota_reset_organisation', changes: [{ path: '1h', to: 311 }] })
+  })
+})
+
+test('a window and a while ago are in words', () => {
+  expect([windowWords('en', '1h'), windowWords('en', '5h'), windowWords('zh', '1d')]).toEqual([
+    '1 hour',
+    '5 hours',
+    '1天',
+  ])
+  expect(windowWords('en', 'month')).toBe('month')
+  expect([agoWords('en', 3_700_000), agoWords('en', 130_000), agoWords('en', 5)]).toEqual([
+    '1 hour ago',
+    '2 minutes ago',
+    'now',
+  ])
+})
