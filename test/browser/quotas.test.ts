@@ -410,7 +410,23 @@ test('a viewer previews and cannot apply', async () => {
   expect(open.errors).toEqual([])
 })
 
+test('the mode comes first, only what differs from the file is marked, and what no mode uses is closed', async () => {
+  await stage.api('PATCH', '/api/quota', { global: { multiplier: 3 } })
+  await show()
+  const first = await page.getByRole('radio', { name: 'Normal' }).boundingBox()
+  expect(first?.y).toBeLessThan(600)
+  await page.getByText('changed at run time (file: 1)').waitFor()
+  expect(await page.locator('.origin').count()).toBe(1)
+  expect(await page.getByRole('heading', { name: 'Adaptive factor' }).count()).toBe(0)
+  const custom = page.getByRole('group', { name: 'Custom values' }).getByRole('textbox').first()
+  expect(await custom.isVisible()).toBe(false)
+  await page.getByRole('radio', { name: 'Custom' }).check()
+  await custom.waitFor()
+  expect(open.errors).toEqual([])
+})
+
 test('on the Chinese page the adaptive factor is explained in Chinese', async () => {
+  await stage.api('PATCH', '/api/quota', { mode: 'adaptive' })
   open = await stage.open('#/quotas', { language: 'zh-CN' })
   page = open.page
   const panel = page.locator('section.panel').filter({ has: page.getByRole('heading', { name: '自适应系数' }) })

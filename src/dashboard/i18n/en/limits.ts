@@ -14,7 +14,6 @@ export const limits = {
   'quotas.custom': 'Custom values',
   'quotas.customText': 'Limits of the mode Custom. Empty follows the baseline.',
   'quotas.effective': 'in force: {limit}',
-  'quotas.fromFile': 'from the file',
   'quotas.changed': 'changed at run time (file: {value})',
   'quotas.edited': 'edited',
   'quotas.toFile': 'Give back to the file',

@@ -61,8 +61,7 @@ export function Origin({ path }: { readonly path: string }) {
       </span>
     )
   }
-  if (!isSetAtRunTime(quota, path) && valueAt(quota, path) === null) return null
-  if (!isSetAtRunTime(quota, path)) return <span className="origin">{t('quotas.fromFile')}</span>
+  if (!isSetAtRunTime(quota, path)) return null
   return (
     <span className="origin changed">
       {t('quotas.changed', { value })}{' '}

@@ -9,8 +9,8 @@ export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
   const { t } = useTexts()
   const { quota } = useEditing()
   return (
-    <fieldset className="limits">
-      <legend>{t(`quotas.${table}`)}</legend>
+    <fieldset className="limits" aria-label={table === 'custom' ? t('quotas.custom') : undefined}>
+      {table === 'baselines' && <legend>{t('quotas.baselines')}</legend>}
       <p className="muted">{t(`quotas.${table}Text`)}</p>
       {SCOPES.flatMap((scope) =>
         quota.categories.map((category) => (
@@ -25,6 +25,20 @@ export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
         )),
       )}
     </fieldset>
+  )
+}
+
+/** The custom values, closed while the mode is another and none of them is set: then they count for nothing. */
+export function CustomLimits() {
+  const { t } = useTexts()
+  const { quota, draft } = useEditing()
+  const isOfCustom = (path: string) => path.startsWith('custom.')
+  const isOpen = useShown('mode') === 'custom' || [...quota.changed, ...Object.keys(draft)].some(isOfCustom)
+  return (
+    <details className="custom" open={isOpen}>
+      <summary>{t('quotas.custom')}</summary>
+      <Limits table="custom" />
+    </details>
   )
 }
 
@@ -54,7 +68,7 @@ function LimitField({
         onChange={(event) => edit(path, event.currentTarget.value)}
         error={problemOf(path)}
       />
-      {table === 'baselines' && effective !== undefined && (
+      {table === 'baselines' && effective !== undefined && effective !== valueAt(quota, path) && (
         <span className="muted">{t('quotas.effective', { limit: number(effective) })}</span>
       )}
       <Origin path={path} />

@@ -25,8 +25,10 @@ export function LimitsPage() {
       <Loaded poll={shown} hasBanner>
         {(quota) => (
           <>
-            <Adaptive quota={quota} counted={poll.data?.adaptive ?? null} isStale={out} />
             <Settings quota={quota} etag={shown.etag} out={out} reload={poll.reload} take={poll.take} />
+            {quota.mode === 'adaptive' && (
+              <Adaptive quota={quota} counted={poll.data?.adaptive ?? null} isStale={out} />
+            )}
           </>
         )}
       </Loaded>

@@ -24,7 +24,7 @@ import { useKept } from '../../ui/kept-state.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { EditContext } from './edit.tsx'
-import { Limits } from './limits.tsx'
+import { CustomLimits, Limits } from './limits.tsx'
 import { Preview } from './preview.tsx'
 import { Switches } from './switches.tsx'
 
@@ -166,7 +166,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
         <form ref={form} onSubmit={preview} noValidate>
           <Switches />
           <Limits table="baselines" />
-          <Limits table="custom" />
+          <CustomLimits />
           <div className="actions">
             <Button type="submit" loading={busy && previewed === null} disabled={edits === 0}>
               {t('quotas.preview')}
