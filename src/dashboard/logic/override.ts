@@ -43,11 +43,12 @@ export interface OverrideForm {
   readonly expiry: Expiry
 }
 
-/** `never`, `keep` what is set, hours from now, or a local time `2026-11-21T18:00`. */
+/** `never`, `keep` what is set, hours from now, the end of the next Friday in the browser's zone, or a local time `2026-11-21T18:00`. */
 export type Expiry =
   | { readonly kind: 'never' }
   | { readonly kind: 'keep'; readonly at: string }
   | { readonly kind: 'hours'; readonly hours: number }
+  | { readonly kind: 'friday' }
   | { readonly kind: 'at'; readonly local: string }
 
 export const PRESET_HOURS = [1, 24, 168, 720] as const
@@ -149,9 +150,19 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
       return Date.parse(expiry.at)
     case 'hours':
       return now + expiry.hours * 3_600_000
+    case 'friday':
+      return endOfFriday(now)
     case 'at':
       return Date.parse(expiry.local)
   }
+}
+
+/** The first midnight behind a Friday that is still to come, by the clock of the browser. */
+export function endOfFriday(now: number): number {
+  const day = new Date(now)
+  const FRIDAY = 5
+  const days = (FRIDAY - day.getDay() + 7) % 7
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + days + 1).getTime()
 }
 
 /** What the API takes for an organisation of the body for a user. */

@@ -14,15 +14,26 @@ interface ConfirmProps {
   readonly danger?: boolean
   /** Whether a reason must be given; without, it may be. */
   readonly needsReason?: boolean
+  /** What stands in the field of the reason at first. Default nothing. */
+  readonly reason?: string
   readonly onConfirm: (reason: string) => Promise<void>
   readonly onClose: () => void
   readonly children: ReactNode
 }
 
 /** Says what is about to happen, asks why, and does it. */
-export function Confirm({ title, action, danger, needsReason, onConfirm, onClose, children }: ConfirmProps) {
+export function Confirm({
+  title,
+  action,
+  danger,
+  needsReason,
+  reason: given = '',
+  onConfirm,
+  onClose,
+  children,
+}: ConfirmProps) {
   const { t } = useTexts()
-  const [reason, setReason] = useState('')
+  const [reason, setReason] = useState(given)
   const [error, setError] = useState<Error | null>(null)
   const [missing, setMissing] = useState(false)
   const [busy, setBusy] = useState(false)

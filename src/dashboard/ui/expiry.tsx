@@ -23,10 +23,11 @@ export function ExpiryField({
     { value: 'never', label: t('override.expiry.never') },
     ...(keep === null ? [] : [{ value: 'keep', label: t('override.expiry.keep', { time: time(keep) }) }]),
     ...PRESET_HOURS.map((hours) => ({ value: String(hours), label: t(`override.expiry.${hours}`) })),
+    { value: 'friday', label: t('override.expiry.friday') },
     { value: 'at', label: t('override.expiry.at') },
   ]
   function choose(kind: string): void {
-    if (kind === 'never') onChange({ kind })
+    if (kind === 'never' || kind === 'friday') onChange({ kind })
     else if (kind === 'keep') onChange({ kind, at: keep ?? '' })
     else if (kind === 'at') onChange({ kind, local: '' })
     else onChange({ kind: 'hours', hours: Number(kind) })

@@ -10,7 +10,9 @@ import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { Name } from '../../ui/small.tsx'
 import { LimitRows } from '../users/limit-rows.tsx'
 import { OverrideEditor } from '../users/override.tsx'
+import { QuickActions } from '../users/quick-actions.tsx'
 import { Reset } from '../users/reset.tsx'
+import { type FullWindow, Status } from '../users/status.tsx'
 import { isStep, PlanInForce } from '../users/user.tsx'
 
 const EVERY_MS = 3000
@@ -48,6 +50,8 @@ function Organisation({ path }: { readonly path: string }) {
       <Loaded poll={poll} hasBanner>
         {(response) => (
           <>
+            <Status full={fullOf(response, quota)} shadow={quota?.shadow === true} />
+            <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
             <Windows response={response} quota={quota} />
             <OverrideEditor
               quota={quota}
@@ -75,6 +79,16 @@ interface WindowsProps {
   readonly response: OrganisationResponse
   /** `null` if it is not known yet. */
   readonly quota: QuotaResponse | null
+}
+
+function fullOf({ windows }: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
+  return Object.entries(windows).flatMap(([category, list]) =>
+    list.flatMap(({ window, limit, used, resetAt }) =>
+      limit !== null && lacksRoom({ used, limit }, quota?.cheapest[category])
+        ? [{ scope: 'Organisation' as const, category, window, limit, used, resetAt }]
+        : [],
+    ),
+  )
 }
 
 /** Those that have a limit. Others are counted for users with another plan only. */

@@ -13,7 +13,10 @@ import { Name } from '../../ui/small.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
+import { QuickActions } from './quick-actions.tsx'
+import { RecentRefusals } from './recent-refusals.tsx'
 import { Reset } from './reset.tsx'
+import { type FullWindow, Status } from './status.tsx'
 
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
@@ -56,7 +59,15 @@ function User({ user }: { readonly user: string }) {
       <Loaded poll={poll} hasBanner>
         {(response) => (
           <>
+            <Status full={fullOf(response, quota)} shadow={isLetThrough(response, quota)} />
+            <QuickActions
+              of={{ kind: 'user', id: user, ...response }}
+              etag={poll.etag}
+              path={pathOf(user)}
+              read={poll.read}
+            />
             <Windows response={response} quota={quota} />
+            <RecentRefusals user={user} />
             <OverrideEditor
               quota={quota}
               response={{ kind: 'user', id: user, ...response }}
@@ -110,6 +121,17 @@ function pathOf(user: string): string {
   return `/api/users/${encodeURIComponent(user)}`
 }
 
+function isLetThrough({ override }: UserResponse, quota: QuotaResponse | null): boolean {
+  return quota?.shadow === true || override?.shadow === true
+}
+
+/** The windows without room. Global ones do not refuse whoever bypasses them: the API leaves them out then. */
+function fullOf({ windows }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
+  return Object.entries(windows).flatMap(([category, list]) =>
+    list.filter((limit) => lacksRoom(limit, quota?.cheapest[category])).map((limit) => ({ category, ...limit })),
+  )
+}
+
 interface WindowsProps {
   readonly response: UserResponse
   /** `null` if it is not known yet. */
@@ -118,12 +140,20 @@ interface WindowsProps {
 
 function Windows({ response, quota }: WindowsProps) {
   const { t } = useTexts()
-  const shadow = quota?.shadow === true || response.override?.shadow === true
+  const shadow = isLetThrough(response, quota)
   const limits = Object.entries(response.windows).flatMap(([category, list]) =>
     list.map((limit) => ({ category, ...rowOf(limit), lacksRoom: lacksRoom(limit, quota?.cheapest[category]) })),
   )
   return (
     <Panel title={t('users.windows')} text={t('word.tokensUsed')}>
+      {response.organisation !== undefined && (
+        <p>
+          {t('users.organisation')}:{' '}
+          <a href={hashOf('organisations', response.organisation)}>
+            <Name of={response.organisation} />
+          </a>
+        </p>
+      )}
       {response.plan !== undefined && <PlanInForce plan={response.plan} />}
       {limits.length === 0 ? (
         <p className="muted">{t('users.none.windows')}</p>

@@ -1,0 +1,41 @@
+import type { OverrideBody } from '../../admin/api.ts'
+import { flatOf, forOrganisation, type Overridable, SCOPE_OF } from './override.ts'
+
+/** Overrides that one button makes, on top of what is set. Pure. */
+
+export type QuickKind = 'half' | 'double' | 'block'
+
+const FACTORS = { half: 1.5, double: 2, block: 0 } as const
+
+/**
+ * The body that sets each own limit in force times a factor, or all of them to 0. A plan that was set and the way around the global
+ * windows stay; shadow mode ends where somebody is to be blocked, since nothing would be refused.
+ * @param expiresAt in ISO 8601; `null` for never
+ */
+export function quickBody(
+  of: Overridable,
+  kind: QuickKind,
+  { reason, expiresAt }: { readonly reason: string; readonly expiresAt: string | null },
+): OverrideBody {
+  const before = (flatOf(of.override) ?? {}) as OverrideBody
+  const others = Object.fromEntries(Object.entries(before).filter(([key]) => !(key in of.windows)))
+  const body = { ...others, ...limitsOf(of, kind), ...(kind === 'block' && { shadow: false }), reason, expiresAt }
+  return of.kind === 'user' ? body : forOrganisation(body)
+}
+
+function limitsOf({ kind, windows }: Overridable, what: QuickKind): Record<string, Record<string, number>> {
+  const limits: Record<string, Record<string, number>> = {}
+  for (const [category, list] of Object.entries(windows)) {
+    const own = list.filter(({ scope }) => scope === SCOPE_OF[kind])
+    const rows = own.flatMap(({ window, limit }) =>
+      limit === null && what !== 'block' ? [] : [[window, Math.ceil((limit ?? 0) * FACTORS[what])] as const],
+    )
+    if (rows.length > 0) limits[category] = Object.fromEntries(rows)
+  }
+  return limits
+}
+
+/** Whether there is a limit that can be raised. */
+export function canRaise(of: Overridable): boolean {
+  return Object.values(limitsOf(of, 'double')).some((row) => Object.values(row).some((limit) => limit > 0))
+}

@@ -1,0 +1,65 @@
+import { Button, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import type { RefusalsResponse } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import { Loaded, Panel } from '../../ui/panel.tsx'
+import { RefusalTable } from '../refusals/refusal-table.tsx'
+
+const EVERY_MS = 10_000
+const LATEST = 5
+/** What is shown of a moment: half an hour before it and behind it. */
+const NEAR_MS = 30 * 60_000
+
+/** The latest refusals of a user with their reasons, and the way to those around a moment. */
+export function RecentRefusals({ user }: { readonly user: string }) {
+  const { t } = useTexts()
+  const query = new URLSearchParams({ user, limit: String(LATEST) })
+  const poll = usePoll<RefusalsResponse>(`/api/refusals?${query}`, EVERY_MS)
+  return (
+    <Panel title={t('page.refusals')} text={t('users.refusals.text')}>
+      <Loaded poll={poll} hasBanner>
+        {({ refusals }) =>
+          refusals.length === 0 ? (
+            <p>{t('users.refusals.none')}</p>
+          ) : (
+            <RefusalTable label={t('page.refusals')} refusals={refusals} isOfOne />
+          )
+        }
+      </Loaded>
+      <p>
+        <a href={hashOf('refusals', null, { user })}>{t('users.refusals.all')}</a>
+      </p>
+      <AtATime user={user} />
+    </Panel>
+  )
+}
+
+function AtATime({ user }: { readonly user: string }) {
+  const { t } = useTexts()
+  const [local, setLocal] = useState('')
+  const [isWrong, setIsWrong] = useState(false)
+  function look(event: FormEvent): void {
+    event.preventDefault()
+    const at = Date.parse(local)
+    setIsWrong(Number.isNaN(at))
+    if (Number.isNaN(at)) return
+    const [from, until] = [at - NEAR_MS, at + NEAR_MS].map((time) => new Date(time).toISOString())
+    location.hash = hashOf('refusals', null, { user, from: from ?? '', until: until ?? '' })
+  }
+  return (
+    <form className="at-a-time" onSubmit={look} noValidate>
+      <TextInput
+        type="datetime-local"
+        label={t('users.refusals.at')}
+        value={local}
+        onChange={(event) => setLocal(event.currentTarget.value)}
+        error={isWrong ? t('problem.time') : undefined}
+      />
+      <Button type="submit" variant="default">
+        {t('users.refusals.look')}
+      </Button>
+    </form>
+  )
+}

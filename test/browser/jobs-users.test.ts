@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import type { NewTokenResponse, OrganisationResponse, RefusalsResponse, UserResponse } from '../../src/admin/api.ts'
+import type { OpenPage } from '../setup/browser.ts'
+import { countActions } from './actions.ts'
+import { ask, SOON, type Stage, startStage } from './stage.ts'
+
+/** Jobs of an administrator, each from the overview on, with the number of what is to be done for it. */
+
+const MOST_ACTIONS = 6
+let stage: Stage
+let open: OpenPage
+let page: Page
+let actions: ReturnType<typeof countActions>
+beforeAll(async () => {
+  stage = await startStage({
+    rest: `quota:
+  plans: { team: { organisation: { read: { 1h: 20 } } } }
+  baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } }
+routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
+  })
+  for (let i = 0; i < 3; i++) await ask(stage.app.url, 'bob')
+  await ask(stage.app.url, 'mallory')
+  const wish = { user: 'carol', name: 'laptop', plan: 'team', organisation: 'arcade' }
+  const { token } = await stage.api<NewTokenResponse>('POST', '/api/tokens', wish)
+  await fetch(`${stage.app.url}/items/1`, { headers: { authorization: `Bearer ${token}` } })
+  for (const name of ['one', 'two']) await stage.api('POST', '/api/tokens', { user: 'mallory', name })
+  // Both are sent to the store every two seconds.
+  const refused = async () => (await stage.api<RefusalsResponse>('GET', '/api/refusals')).refusals.length
+  const planOf = async () => (await stage.api<OrganisationResponse>('GET', '/api/organisations/arcade')).plan?.name
+  await vi.waitUntil(async () => (await refused()) === 1 && (await planOf()) === 'team', SOON)
+})
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  open = await stage.open('#/overview')
+  page = open.page
+  actions = countActions()
+})
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
+  await open.close()
+})
+
+const link = (name: string) => page.locator('body').getByRole('link', { name, exact: true })
+const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
+const DAY_MS = 86_400_000
+const isDaysAway = (at: string | null | undefined, least: number, most: number): boolean => {
+  const days = (Date.parse(at ?? '') - Date.now()) / DAY_MS
+  return days >= least && days <= most
+}
+
+test('who was refused is found by 1 action', async () => {
+  await actions.click(link('Refusals'))
+  await page.locator('.data-table').getByRole('link', { name: 'bob' }).waitFor()
+  expect(actions.count()).toBe(1)
+})
+
+test('why bob was refused is read on his page after 2 actions, and what there was at a time after 2 more', async () => {
+  await actions.click(link('Users'))
+  await actions.click(link('bob'))
+  await page.getByText('Requests are refused now').waitFor()
+  await page.getByText('Personal read 1h: 8 of 10 used.').waitFor()
+  const row = page.getByRole('region', { name: 'Refusals' }).locator('tbody tr')
+  await expect.poll(() => row.innerText(), SOON).toMatch(/Personal read 1h[\s\S]*8 of 10\s+the configured limit/)
+  await actions.fill(page.getByLabel('Why was this user refused at'), '2026-01-01T12:00')
+  await actions.click(button('Look'))
+  await page.getByText('Nothing that matches was refused in this time.').waitFor()
+  expect(await page.evaluate('location.hash')).toBe(
+    '#/refusals?user=bob&from=2026-01-01T03%3A30%3A00.000Z&until=2026-01-01T04%3A30%3A00.000Z',
+  )
+  expect(actions.count()).toBe(4)
+})
+
+test('bob has half as much again for a day after 4 actions, and other things of his override stay', async () => {
+  await stage.api('PUT', '/api/users/bob/override', { bypassGlobal: true, reason: 'a friend' })
+  await actions.click(link('Users'))
+  await actions.click(link('bob'))
+  await actions.click(button('+50 % for a day…'))
+  await page.getByRole('dialog').getByText('read.1h').waitFor()
+  await actions.click(button('Raise the limits'))
+  await page.getByText('The override is set.').waitFor()
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/bob')
+  expect(override).toMatchObject({ limits: { read: { '1h': 15 } }, bypassGlobal: true })
+  expect(isDaysAway(override?.expiresAt, 0.9, 1)).toBe(true)
+  await expect.poll(() => ask(stage.app.url, 'bob'), SOON).toEqual({ status: 200 })
+  expect(actions.count()).toBe(4)
+})
+
+test('an abuser is stopped for a day by 4 actions, and loses all access keys by 2 more', async () => {
+  await actions.click(link('Users'))
+  await actions.click(link('mallory'))
+  await actions.click(button('Block until…'))
+  await actions.click(button('Block'))
+  await page.getByText('The override is set.').waitFor()
+  await expect.poll(() => ask(stage.app.url, 'mallory'), SOON).toEqual({ status: 429, limit: 0 })
+  const { override } = await stage.api<UserResponse>('GET', '/api/users/mallory')
+  expect(isDaysAway(override?.expiresAt, 0.9, 1)).toBe(true)
+  await actions.click(button('Revoke all access keys (2)…'))
+  await actions.click(button('Revoke all'))
+  await expect.poll(() => button('Revoke all access keys (0)…').isDisabled(), SOON).toBe(true)
+  expect(actions.count()).toBe(6)
+})
+
+test('the team of carol has twice as much until Friday after 5 actions', async () => {
+  await actions.click(link('Organisations'))
+  await actions.click(link('arcade'))
+  await actions.click(button('Twice as much until…'))
+  await actions.choose(page.getByRole('dialog').getByLabel('Ends'), 'friday')
+  await actions.click(button('Raise the limits'))
+  await page.getByText('The override is set.').waitFor()
+  const { override } = await stage.api<OrganisationResponse>('GET', '/api/organisations/arcade')
+  expect(override?.limits).toEqual({ read: { '1h': 40 } })
+  // The clock of the browser is that of China.
+  const end = new Intl.DateTimeFormat('en', {
+    weekday: 'long',
+    hour: 'numeric',
+    hourCycle: 'h23',
+    timeZone: 'Asia/Shanghai',
+  })
+  expect(end.format(new Date(override?.expiresAt ?? 0))).toMatch(/Saturday.*00/)
+  expect(isDaysAway(override?.expiresAt, 0, 7)).toBe(true)
+  expect(actions.count()).toBe(5)
+})
+
+test('what somebody else has set since the question was asked is not set over', async () => {
+  await actions.click(link('Users'))
+  await actions.click(link('bob'))
+  await actions.click(button('+50 % for a day…'))
+  await stage.api('PUT', '/api/users/bob/override', { read: { '1h': 77 }, reason: 'another one' })
+  await page.getByText('The override has changed since this was asked.').waitFor()
+  await actions.click(button('Raise the limits'))
+  await page.getByText('Somebody else has changed this in the meantime.').waitFor()
+  expect(await stage.api('GET', '/api/users/bob')).toMatchObject({ override: { limits: { read: { '1h': 77 } } } })
+  // The console has each response of 400 and above.
+  expect(open.errors.splice(0)).toEqual([expect.stringContaining('412')])
+  await actions.click(button('Look again'))
+  await actions.click(button('Raise the limits'))
+  await page.getByText('The override is set.').waitFor()
+  expect(await stage.api('GET', '/api/users/bob')).toMatchObject({ override: { limits: { read: { '1h': 116 } } } })
+})
