@@ -65,3 +65,15 @@ test('the log filter takes the failed requests of the half-hour, by the fields o
 test('attempts come later and later, up to a quarter of a minute', () => {
   expect([1, 2, 3, 4, 5, 50].map(backoffMs)).toEqual([1000, 2000, 4000, 8000, 15_000, 15_000])
 })
+
+test.each([
+  [44 * 60_000, 'in 44 minutes', '44分钟后'],
+  [43.2 * 60_000, 'in 44 minutes', '44分钟后'],
+  [-3 * 60_000, '3 minutes ago', '3分钟前'],
+  [-3.9 * 60_000, '3 minutes ago', '3分钟前'],
+  [500, 'in 1 second', '1秒钟后'],
+  [0, 'now', '现在'],
+])('%i ms from now is %s', (ms, english, chinese) => {
+  expect(format.formatRelative('en', ms)).toBe(english)
+  expect(format.formatRelative('zh', ms)).toBe(chinese)
+})

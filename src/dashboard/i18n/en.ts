@@ -8,6 +8,7 @@ import { overview } from './en/overview.ts'
 import { refusals } from './en/refusals.ts'
 import { routes } from './en/routes.ts'
 import { series } from './en/series.ts'
+import { status } from './en/status.ts'
 import { tables } from './en/tables.ts'
 import { users } from './en/users.ts'
 
@@ -17,6 +18,7 @@ export const en = {
   ...overview,
   ...limits,
   ...errors,
+  ...status,
   ...tables,
   ...series,
   ...users,

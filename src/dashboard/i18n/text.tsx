@@ -27,6 +27,7 @@ export interface Texts {
   readonly clock: (at: Date) => string
   readonly span: (from: Date, to: Date, timeZone?: string) => string
   readonly duration: (ms: number) => string
+  readonly relative: (ms: number) => string
 }
 
 const Context = createContext<Texts | null>(null)
@@ -69,6 +70,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     clock: (at) => format.formatClock(language, at),
     span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
     duration: (ms) => format.formatDuration(language, ms),
+    relative: (ms) => format.formatRelative(language, ms),
   }
 }
 

@@ -9,6 +9,7 @@ import { overview } from './zh/overview.ts'
 import { refusals } from './zh/refusals.ts'
 import { routes } from './zh/routes.ts'
 import { series } from './zh/series.ts'
+import { status } from './zh/status.ts'
 import { tables } from './zh/tables.ts'
 import { users } from './zh/users.ts'
 
@@ -19,6 +20,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...overview,
   ...limits,
   ...errors,
+  ...status,
   ...tables,
   ...series,
   ...users,

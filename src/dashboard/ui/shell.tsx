@@ -6,6 +6,7 @@ import { LANGUAGES, useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
 import { hashOf, PAGES, type Page } from '../logic/location.ts'
 import { Note } from './note.tsx'
+import { StatusLine } from './status-line.tsx'
 
 const GROUP = ['limits', 'errors'] as const
 const OTHERS = PAGES.filter((page) => page !== 'overview' && !GROUP.some((name) => name === page))
@@ -42,10 +43,13 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
           <PageLink key={name} to={name} page={page} />
         ))}
       </nav>
-      <main id="main" tabIndex={-1}>
-        <LostBanner />
-        {children}
-      </main>
+      <div className="page">
+        <StatusLine />
+        <main id="main" tabIndex={-1}>
+          <LostBanner />
+          {children}
+        </main>
+      </div>
     </div>
   )
 }

@@ -1,0 +1,21 @@
+import type { status as en } from '../en/status.ts'
+import type { Translated } from '../translated.ts'
+
+export const status: Translated<typeof en> = {
+  'status.title': '当前被拒绝的用户',
+  'status.nobody': '目前没有用户被拒绝。',
+  'status.nobodyBefore': '上次询问网关时没有用户被拒绝。',
+  'status.full': '所有用户的 {category} 请求都返回 429：全局窗口 {window} 已用完。',
+  'status.nearlyFull': '所有用户费用超过 {remaining} 的 {category} 请求都返回 429：全局窗口 {window} 即将用完。',
+  'status.until': '结束时间：',
+  'status.user': '最近 5 分钟有 {count} 位用户因个人上限收到 429。',
+  'status.users': '最近 5 分钟有 {count} 位用户因个人上限收到 429。',
+  'status.organisation': '最近 5 分钟有 {count} 个组织的成员因组织上限收到 429。',
+  'status.organisations': '最近 5 分钟有 {count} 个组织的成员因组织上限收到 429。',
+  'status.who': '查看用户与原因',
+  'status.change': '更改设置',
+  'status.failing': '目前 {share} 的请求在上游失败。',
+  'status.errors': '查看位置与起始时间',
+  'status.shadow': '影子模式已开启：无论用量多少，都不会返回 429。',
+  'status.storeOut': '存储无法扣除额度。',
+}

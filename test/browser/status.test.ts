@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { accessibilityFindings } from '../setup/browser.ts'
+import { ask, SOON, type Stage, startStage } from './stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage({
+    rest: `quota: { baselines: { personal: { read: { 1h: 1000 } }, global: { read: { 1h: 8 } } } }
+routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
+  })
+})
+afterAll(() => stage.stop())
+
+test('every page says that nobody is refused, and then which global window refuses everybody, with the way to change it', async () => {
+  const { page, errors, close } = await stage.open('#/audit')
+  const status = page.getByRole('region', { name: 'Who is refused now' })
+  await status.getByText('Nobody is refused.').waitFor()
+  for (const user of ['alice', 'bob']) expect((await ask(stage.app.url, user)).status).toBe(200)
+  await status.getByText('All read requests of everybody get 429: the global window 1h is used up.').waitFor()
+  expect(await status.innerText()).toMatch(/It ends at .* \(in (an hour|1 hour|60 minutes|59 minutes)\)/)
+  expect(await status.getByText('Nobody is refused.').count()).toBe(0)
+  expect(await accessibilityFindings(page)).toEqual([])
+  await page.getByLabel('Language').selectOption('zh')
+  await page.getByText('所有用户的 read 请求都返回 429：全局窗口 1h 已用完。').waitFor()
+  await page.getByRole('link', { name: '更改设置' }).click()
+  await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('上限')
+  await stage.api('PATCH', '/api/quota', { shadow: true })
+  await page.getByText('影子模式已开启：无论用量多少，都不会返回 429。').waitFor()
+  await stage.api('PATCH', '/api/quota', { shadow: null })
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('the status line and the overview read what goes on by one request each time', async () => {
+  const { page, close } = await stage.open('#/overview')
+  let under = 0
+  let most = 0
+  await page.route('**/api/now', async (route) => {
+    under++
+    most = Math.max(most, under)
+    const response = await route.fetch().catch(() => null)
+    under--
+    await (response === null ? route.abort() : route.fulfill({ response })).catch(() => {})
+  })
+  await page.waitForResponse('**/api/now')
+  await page.waitForResponse('**/api/now')
+  expect(most).toBe(1)
+  await close()
+})
