@@ -26,7 +26,7 @@ const ANSWERED = (reason: string, word: string): string => `outage, reason \`${r
 const OUT = 'Outage'
 const NOT_APPLIED = 'Outage. An error that Redis answers means that nothing was written'
 const RETRIED = 'The batch is sent again under its number: charged once'
-const LATE = 'Every counter, read again after the last fault, is what the backend saw'
+const LATE = 'Every counter, history and series, read again after the last fault, is what the backend saw'
 
 export const CATALOGUE: readonly Group[] = [
   {
@@ -316,6 +316,11 @@ export const CATALOGUE: readonly Group[] = [
       kill_owing: {
         fault: 'kill -9 while it owes the store what it admitted alone',
         does: 'That is forgotten: at most the share of the limits that `allow` gives one gateway',
+        shows: 'the restart',
+      },
+      kill_while_flushing: {
+        fault: 'kill -9 when the reply to a flush of the series is lost, and before a flush',
+        does: 'A flush counts once. What was counted since the last one is in no series; counters and histories have it',
         shows: 'the restart',
       },
       kill_under_load: {

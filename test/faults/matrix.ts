@@ -371,8 +371,32 @@ export function expectUnharmed({ process }: Gateway): void {
   expect(process.output()).not.toMatch(/internal error|Unhandled|Exception|^\s+at /m)
 }
 
-/** Nothing arrives later: long after the last fault every counter is what the upstream saw. */
+/** Tokens of the series, by category. */
+export async function seriesOf(store: Store): Promise<Record<string, number>> {
+  const { rows } = await store.readSeries({ by: 'category', from: 0, to: Number.MAX_SAFE_INTEGER })
+  const sums: Record<string, number> = {}
+  for (const { name, counts } of rows) sums[name] = (sums[name] ?? 0) + counts.tokens
+  return sums
+}
+
+/** Tokens of all runs that the organisation of a category has in its month. */
+async function keptOf(store: Store, category: string): Promise<number> {
+  const { history } = await store.readHistory('organisation', category)
+  let sum = 0
+  history.eachRun(0, Number.MAX_SAFE_INTEGER, (_category, seconds, _startedAt, tokens) => {
+    if (seconds === MONTH.seconds) sum += tokens
+  })
+  return sum
+}
+
+/** Nothing arrives later: long after the last fault every counter, history and series is what the upstream saw. */
 export async function expectNothingCameLater(world: World, rows: readonly string[]): Promise<void> {
+  const seenOf = (category: string): number => world.upstream.of(category).length * COST
+  const categories = rows.flatMap(columnsOf).map(({ category }) => category)
+  const seen = Object.fromEntries(categories.map((category) => [category, seenOf(category)]))
+  // A flush that failed is sent again.
+  await expect.poll(() => seriesOf(world.witness), { timeout: 30_000 }).toEqual(seen)
+  for (const category of categories) expect(await keptOf(world.witness, category), category).toBe(seen[category])
   for (const column of rows.flatMap(columnsOf)) {
     const seen = world.upstream.of(column.category).length * COST
     expect([column.category, await booksOf(world, column)]).toEqual([

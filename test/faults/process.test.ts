@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts'
 import { freePort, type RedisServer, startRedis } from '../setup/redis.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
 import { commonConfig, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
-import { expectUnharmed } from './matrix.ts'
+import { expectUnharmed, seriesOf } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
 /** What happens to the process of a gateway, with charges under way. */
@@ -148,6 +149,45 @@ describe('kill -9 of a gateway', () => {
     expect(charged % COST).toBe(0)
     expect(charged).toBeLessThanOrEqual(SHARE_FITS * COST)
     expectUnharmed(other)
+  })
+
+  fault('kill_while_flushing', async () => {
+    const toStore = await startFaultProxy(redis.port)
+    const witness = openRedisStore({ url: redis.url, deadlineMs: 5000, observe: () => {} })
+    try {
+      const store = `redis://127.0.0.1:${toStore.port}`
+      const tokens = async (): Promise<number> => (await seriesOf(witness)).c ?? 0
+      const asks = async (url: string, times: number): Promise<void> => {
+        for (let i = 0; i < times; i++) expect(await client.ask(url, 'c', 'alice')).toMatchObject({ status: 200 })
+      }
+      const first = await start(store)
+      toStore.dropReply({ containing: ':series:' })
+      await asks(first.url, 5)
+      // Redis has added the flush; the gateway does not know it, and is killed before or after it sends it again.
+      await expect.poll(tokens).toBe(5 * COST)
+      await first.process.end('SIGKILL')
+
+      const second = await start(store, '', first)
+      await asks(second.url, 4)
+      await second.process.end('SIGKILL')
+      const third = await start(store, '', second)
+      // What it had not flushed is in no series; all of it is charged, and in the history.
+      const before = await tokens()
+      expect([5, 6, 7, 8, 9].map((n) => n * COST)).toContain(before)
+      await asks(third.url, 2)
+      await expect.poll(tokens).toBe(before + 2 * COST)
+      expect(await used(third, 'alice')).toBe(11 * COST)
+      let kept = 0
+      const { history } = await witness.readHistory('personal', 'alice')
+      history.eachRun(0, Number.MAX_SAFE_INTEGER, (_category, _seconds, _startedAt, n) => {
+        kept += n
+      })
+      expect([kept, upstream.seen.length]).toEqual([11 * COST, 11])
+      expectUnharmed(third)
+    } finally {
+      await witness.close()
+      await toStore.close()
+    }
   })
 
   fault('kill_under_load', async () => {
