@@ -12,8 +12,9 @@ export interface OwnerHistory {
   /**
    * Calls `visit` for each run that started from `from` on and before `to` (milliseconds since the epoch), in which something was
    * used: by category and window, of these mostly in the order of their starts. The bytes are read anew at each call.
+   * @param only length in seconds of the one window that is asked for. Default all
    */
-  eachRun(from: number, to: number, visit: RunVisitor): void
+  eachRun(from: number, to: number, visit: RunVisitor, only?: number): void
 }
 
 /**

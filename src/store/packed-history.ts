@@ -64,6 +64,7 @@ function isAt(name: string, bytes: Buffer, from: number, to: number): boolean {
 
 /**
  * Calls `visit` for each run that started from `from` on and before `to`.
+ * @param only length in seconds of the one window that is asked for; `null` for all
  * @param at where in the bytes the history begins, @param last where it ends
  */
 export function eachPackedRun(
@@ -71,11 +72,13 @@ export function eachPackedRun(
   from: number,
   to: number,
   visit: RunVisitor,
+  only: number | null = null,
   at = 0,
   last = bytes.length,
 ): void {
   for (let section = sectionAt(bytes, at, last); section !== null; section = sectionAt(bytes, section.end, last)) {
     const { category, seconds, first, end } = section
+    if (only !== null && seconds !== only) continue
     for (let run = first; run < end; run += RUN) {
       // Two readings and a product of 32 bits cost a third of `readUIntBE`.
       const startedAt = bytes.readUInt16BE(run) * 2 ** 32 + bytes.readUInt32BE(run + 2)

@@ -1,4 +1,4 @@
-import type { OwnerHistory } from '../quota/history-store.ts'
+import type { OwnerHistory, RunVisitor } from '../quota/history-store.ts'
 import type { SeriesCounts, SeriesRow } from './series.ts'
 import { addCounts, noCounts } from './series.ts'
 import { runTimes, stepMs, type UsageQuery } from './usage-query.ts'
@@ -29,25 +29,38 @@ export function rowsOfRuns(owner: OwnerHistory, query: UsageQuery, at: number): 
   const isCalendar = window.calendar !== undefined
   // A run is shown from the beginning of its period, which its first charge may lie behind.
   const until = isCalendar ? to + window.seconds * 1000 : to
-  const rows = new Map<string, Mutable>()
-  // Runs come by category and mostly in order, so that hardly any is looked up.
+  const rows: Mutable[] = []
+  // Runs come by category and mostly in order: that of the run before is nearly always the row.
   let last: Mutable | null = null
-  owner.eachRun(from, until, (category, seconds, startedAt, tokens, isCounted) => {
+  const visit: RunVisitor = (category, seconds, startedAt, tokens, isCounted) => {
     if (seconds !== window.seconds || (wanted !== null && category !== wanted)) return
     const run = isCalendar ? runTimes(window, startedAt) : { start: startedAt, end: startedAt + seconds * 1000 }
     if (run.start < from || run.start >= to) return
-    const running = isCounted && run.end > at
     const place = step === 'run' ? startedAt : stepStart(run.start, query, length)
     if (last === null || last.place !== place || last.category !== category) {
-      const key = `${place} ${category}`
       const times = step === 'run' ? run : stepTimes(place, query, length)
-      last = rows.get(key) ?? { name: owner.id, category, ...times, place, tokens: 0, running: false, counts: null }
-      rows.set(key, last)
+      last = { name: owner.id, category, ...times, place, tokens: 0, running: false, counts: null }
+      rows.push(last)
     }
     last.tokens += tokens
-    last.running ||= running
-  })
-  return [...rows.values()].sort((a, b) => compare(a.category ?? '', b.category ?? '') || a.place - b.place)
+    last.running ||= isCounted && run.end > at
+  }
+  owner.eachRun(from, until, visit, window.seconds)
+  return rows.length < 2 ? rows : joined(rows)
+}
+
+/** In order, and those of one category and place as one. */
+function joined(rows: readonly Mutable[]): Mutable[] {
+  const all: Mutable[] = []
+  for (const row of rows.toSorted((a, b) => compare(a.category ?? '', b.category ?? '') || a.place - b.place)) {
+    const before = all.at(-1)
+    if (before === undefined || before.place !== row.place || before.category !== row.category) all.push(row)
+    else {
+      before.tokens += row.tokens
+      before.running ||= row.running
+    }
+  }
+  return all
 }
 
 type Mutable = { -readonly [K in keyof UsageRow]: UsageRow[K] }

@@ -228,6 +228,20 @@ export function historyStoreSuite(open: OpenHistory): void {
           [2 * HOUR, 1],
         ])
       }))
+
+    it('has the runs of one window, ended and running, to whoever asks for that one', () =>
+      withStore(KEPT_FOR_EVER, async ({ settle, history }) => {
+        for (const at of [0, HOUR, 2 * HOUR]) await settle([charge('alice', 1)], at)
+        const { history: found } = await history.readHistory('personal', 'alice')
+        const all = allRuns(found)
+        for (const only of new Set(all.map(({ seconds }) => seconds))) {
+          const seen: number[] = []
+          found.eachRun(0, 2 ** 48, (_category, seconds, startedAt) => seen.push(seconds, startedAt), only)
+          const expected = all.filter(({ seconds }) => seconds === only)
+          expect(seen).toEqual(expected.flatMap(({ seconds, startedAt }) => [seconds, startedAt]))
+        }
+        expect(new Set(all.map(({ seconds }) => seconds)).size).toBeGreaterThan(1)
+      }))
   })
 
   describe('how long it is kept', () => {

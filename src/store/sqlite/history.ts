@@ -96,12 +96,13 @@ function counterOf({ category, windows }: CounterRow): Read['counters'][number] 
 function historyOf(id: string, { counters, runs }: Read): OwnerHistory {
   return {
     id,
-    eachRun(from, to, visit) {
+    eachRun(from, to, visit, only) {
       if (runs !== null) {
-        eachPackedRun(Buffer.from(runs.buffer, runs.byteOffset, runs.length), from, to, visit)
+        eachPackedRun(Buffer.from(runs.buffer, runs.byteOffset, runs.length), from, to, visit, only ?? null)
       }
       for (const { category, counter } of counters) {
         for (const { seconds, startedAt, used } of counter) {
+          if (only !== undefined && seconds !== only) continue
           if (used > 0 && startedAt >= from && startedAt < to) visit(category, seconds, startedAt, used, true)
         }
       }
