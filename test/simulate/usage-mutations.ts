@@ -150,8 +150,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'return scope ? keys.history(id) : keys.organisationHistory(id)',
   ]),
   redisHistory(READ, 'a step through all histories reads the first of its users only', [
-    'i < ids.length; i += MOST_READS) {',
-    'i < 0; i += MOST_READS) {',
+    'i < ids.length; i += MOST_READS) parts',
+    'i < Math.min(1, ids.length); i += MOST_READS) parts',
   ]),
   // Histories, by the rules that the embedded store follows.
   history(RULES, 'a run that goes on is archived', ['startedAt > latest || goesOn', 'startedAt > latest']),
