@@ -1,4 +1,4 @@
-import { Skeleton } from '@mantine/core'
+import { Button, Skeleton } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Polled } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
@@ -58,8 +58,18 @@ export function Loaded<T>({ poll, hasBanner = false, children }: LoadedProps<T>)
   )
 }
 
+interface TurningProps {
+  /** `null` at the first page. */
+  readonly onFirst: (() => void) | null
+  /** `null` at the last one. */
+  readonly onNext: (() => void) | null
+  /** Pages of a list, or of what happened, latest first. */
+  readonly of?: 'list' | 'past'
+}
+
 /** The buttons that turn over a list. The one that was pressed may be gone, at once or with all of them: the focus is at the heading then. */
-export function Turning({ children }: { readonly children: ReactNode }) {
+export function Turning({ onFirst, onNext, of = 'list' }: TurningProps) {
+  const { t } = useTexts()
   const buttons = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element>(null)
   useFocusBack(() => buttons.current)
@@ -77,7 +87,16 @@ export function Turning({ children }: { readonly children: ReactNode }) {
         pressed.current = target
       }}
     >
-      {children}
+      {onFirst !== null && (
+        <Button variant="default" onClick={onFirst}>
+          {t(of === 'list' ? 'word.first' : 'word.newest')}
+        </Button>
+      )}
+      {onNext !== null && (
+        <Button variant="default" onClick={onNext}>
+          {t(of === 'list' ? 'word.next' : 'word.older')}
+        </Button>
+      )}
     </div>
   )
 }

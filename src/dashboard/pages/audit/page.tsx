@@ -55,18 +55,11 @@ export function AuditPage() {
                 ))}
               </ol>
               {forgotten > 0 && <p className="muted">{t('audit.forgotten', { count: forgotten })}</p>}
-              <Turning>
-                {before !== '' && (
-                  <Button variant="default" onClick={() => change({ before: null }, true)}>
-                    {t('word.newest')}
-                  </Button>
-                )}
-                {next !== null && (
-                  <Button variant="default" onClick={() => change({ before: String(next) }, true)}>
-                    {t('word.older')}
-                  </Button>
-                )}
-              </Turning>
+              <Turning
+                of="past"
+                onFirst={before === '' ? null : () => change({ before: null }, true)}
+                onNext={next === null ? null : () => change({ before: String(next) }, true)}
+              />
             </>
           )}
         </Loaded>

@@ -1,4 +1,3 @@
-import { Button } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import type { RefusalsResponse } from '../../../admin/api.ts'
@@ -36,20 +35,10 @@ export function RefusalsPage() {
               ) : (
                 <RefusalTable label={t('page.refusals')} refusals={refusals} />
               )}
-              {(wish.cursor !== '' || next !== null) && (
-                <Turning>
-                  {wish.cursor !== '' && (
-                    <Button variant="default" onClick={() => change({ cursor: null }, true)}>
-                      {t('word.first')}
-                    </Button>
-                  )}
-                  {next !== null && (
-                    <Button variant="default" onClick={() => change({ cursor: next }, true)}>
-                      {t('word.next')}
-                    </Button>
-                  )}
-                </Turning>
-              )}
+              <Turning
+                onFirst={wish.cursor === '' ? null : () => change({ cursor: null }, true)}
+                onNext={next === null ? null : () => change({ cursor: next }, true)}
+              />
             </>
           )}
         </Loaded>

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
@@ -61,6 +61,7 @@ export function ListPage<P extends { readonly next: string | null }, F extends {
   // One comes back to it from each user that was found.
   const [{ typed, byUse, place }, change] = useKept(kind, EVERYBODY)
   const search = (part: Partial<Search>) => change((now) => ({ ...now, ...part }))
+  const turnTo = (cursor: string) => () => search({ place: { wish, cursor } })
   const [query] = useDebouncedValue(typed.trim(), 300)
   const wish = new URLSearchParams({ query, limit: String(A_PAGE), ...(byUse && { order: 'use' }) }).toString()
   const cursor = place !== null && place.wish === wish ? place.cursor : null
@@ -107,31 +108,16 @@ export function ListPage<P extends { readonly next: string | null }, F extends {
                   ))}
                 </ul>
                 <OpenTyped kind={kind} query={query} lines={linesOf(page)} />
-                <Turning>
-                  {cursor !== null && (
-                    <Button variant="default" onClick={() => search({ place: null })}>
-                      {t('word.first')}
-                    </Button>
-                  )}
-                  {page.next !== null && (
-                    <Next onTurn={(cursor) => search({ place: { wish, cursor } })} to={page.next} />
-                  )}
-                </Turning>
+                <Turning
+                  onFirst={cursor === null ? null : () => search({ place: null })}
+                  onNext={page.next === null ? null : turnTo(page.next)}
+                />
               </>
             )}
           </Loaded>
         )}
       </Panel>
     </>
-  )
-}
-
-function Next({ to, onTurn }: { readonly to: string; readonly onTurn: (cursor: string) => void }) {
-  const { t } = useTexts()
-  return (
-    <Button variant="default" onClick={() => onTurn(to)}>
-      {t('word.next')}
-    </Button>
   )
 }
 
