@@ -110,7 +110,10 @@ test.each([
   const { page, close } = await openSignedIn(browser, app.admin, '#/users/mia', undefined, { language })
   await page.locator('fieldset.limits input').first().fill('20')
   await page.locator('input[maxlength="500"]').fill('a trial')
-  await page.locator('form [type="submit"]').first().click()
+  await page
+    .locator('form', { has: page.locator('fieldset.limits') })
+    .locator('[type="submit"]')
+    .click()
   await page.route('**/override', (route) => route.fulfill({ status, contentType: 'text/html', body: '<h1>No</h1>' }))
   await page.locator('.preview button').first().click()
   await page.getByRole('alert').filter({ hasText: told }).waitFor()

@@ -12,6 +12,23 @@ import { status } from './en/status.ts'
 import { tables } from './en/tables.ts'
 import { users } from './en/users.ts'
 
+/** Texts by area of the page. A key stands in one of them. */
+export const areas = [
+  common,
+  overview,
+  limits,
+  errors,
+  status,
+  tables,
+  series,
+  users,
+  organisations,
+  refusals,
+  keys,
+  routes,
+  audit,
+]
+
 /** All words of the page, by area. The other languages have the same keys. */
 export const en = {
   ...common,

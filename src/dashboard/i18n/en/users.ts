@@ -53,11 +53,11 @@ export const users = {
   'quick.doRevoke': 'Revoke all',
   'quick.revoke.text': 'These access keys are refused within 2 seconds on every replica. This cannot be undone.',
 
-  'status.room': 'Nothing is refused now: every window has room.',
-  'status.refused': 'Requests are refused now',
-  'status.shadow': 'Requests would be refused now, but shadow mode lets them pass',
-  'status.full': '{name}: {used} of {limit} used.',
-  'status.until': 'It ends in {duration}, at {time}.',
+  'users.status.room': 'Nothing is refused now: every window has room.',
+  'users.status.refused': 'Requests are refused now',
+  'users.status.shadow': 'Requests would be refused now, but shadow mode lets them pass',
+  'users.status.full': '{name}: {used} of {limit} used.',
+  'users.status.until': 'It ends in {duration}, at {time}.',
 
   'users.refusals.text': 'The latest refusals of the last 7 days.',
   'users.refusals.none': 'This user was not refused in the last 7 days.',

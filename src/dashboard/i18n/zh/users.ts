@@ -54,11 +54,11 @@ export const users: Translated<typeof en> = {
   'quick.doRevoke': '全部吊销',
   'quick.revoke.text': '这些访问密钥将在 2 秒内在所有副本上失效。此操作无法撤销。',
 
-  'status.room': '目前没有拒绝：每个窗口都有余量。',
-  'status.refused': '目前有请求被拒绝',
-  'status.shadow': '目前本会有请求被拒绝，但影子模式将其放行',
-  'status.full': '{name}：已用 {used}，上限 {limit}。',
-  'status.until': '将于 {duration}后（{time}）结束。',
+  'users.status.room': '目前没有拒绝：每个窗口都有余量。',
+  'users.status.refused': '目前有请求被拒绝',
+  'users.status.shadow': '目前本会有请求被拒绝，但影子模式将其放行',
+  'users.status.full': '{name}：已用 {used}，上限 {limit}。',
+  'users.status.until': '将于 {duration}后（{time}）结束。',
 
   'users.refusals.text': '最近 7 天内最近的拒绝。',
   'users.refusals.none': '此用户最近 7 天没有被拒绝。',

@@ -24,19 +24,23 @@ interface StatusProps {
 /** The first thing of the page: whether anything is refused now, by which limit, and until when. */
 export function Status({ full, shadow }: StatusProps) {
   const { t, number, time, duration } = useTexts()
-  if (full.length === 0) return <Note tone="good">{t('status.room')}</Note>
+  if (full.length === 0) return <Note tone="good">{t('users.status.room')}</Note>
   return (
-    <Note tone={shadow ? 'warn' : 'bad'} live={false} title={t(shadow ? 'status.shadow' : 'status.refused')}>
+    <Note
+      tone={shadow ? 'warn' : 'bad'}
+      live={false}
+      title={t(shadow ? 'users.status.shadow' : 'users.status.refused')}
+    >
       <ul className="plain">
         {full.map(({ scope, category, window, used, limit, resetAt }) => (
           <li key={`${scope} ${category} ${window}`}>
-            {t('status.full', {
+            {t('users.status.full', {
               name: `${t(SCOPE_WORDS[scope])} ${category} ${window}`,
               used: number(used),
               limit: number(limit),
             })}{' '}
             {resetAt !== null &&
-              t('status.until', {
+              t('users.status.until', {
                 time: time(wholeSecond(resetAt)),
                 duration: duration(Math.max(0, Date.parse(resetAt) - serverNow())),
               })}
