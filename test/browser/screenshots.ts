@@ -224,11 +224,11 @@ async function signInAt(look: Look): Promise<OpenPage> {
 }
 
 async function takeAll({ page }: OpenPage, look: Look): Promise<void> {
-  await take(page, 'now', look)
-  await goTo(page, 'quotas')
-  await page.getByRole('slider').focus()
-  await page.getByRole('slider').blur()
-  await take(page, 'quotas', look)
+  await take(page, 'overview', look)
+  await goTo(page, 'errors')
+  await take(page, 'errors', look)
+  await goTo(page, 'limits')
+  await take(page, 'limits', look)
   await page.getByRole('radio', { name: 'Conservative' }).check()
   await page.getByRole('button', { name: 'Preview', exact: true }).click()
   const preview = page.locator('.preview')
@@ -246,7 +246,7 @@ async function takeAll({ page }: OpenPage, look: Look): Promise<void> {
   await take(page, 'organisations', look)
   await goTo(page, 'organisations/arcade-north')
   await take(page, 'organisation', look)
-  for (const name of ['tokens', 'routes', 'audit']) {
+  for (const name of ['refusals', 'routes', 'keys', 'audit']) {
     await goTo(page, name)
     await take(page, name, look)
   }
