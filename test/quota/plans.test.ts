@@ -299,6 +299,26 @@ describe('the override of an organisation', () => {
     expect(one.limitsFor('read', of('team', 'small'))).toBe(one.limitsFor('read', of('team', 'other')))
   })
 
+  it('is its own, also where another organisation has one for the same plan', () => {
+    const both = createPolicy(
+      { ...policySettings(), windows },
+      1,
+      Object.assign(new Map<string, Override>(), {
+        organisations: new Map([
+          ['acme', { limits: table({ read: { '1h': 7 } }) }],
+          ['small', { limits: table({ read: { '1h': 3 } }) }],
+        ]),
+      }),
+    )
+    for (const [organisation, limit] of [
+      ['acme', 7],
+      ['small', 3],
+      ['acme', 7],
+    ] as const) {
+      expect(theirs(both, of('team', organisation))?.[0]).toEqual(['1h', limit])
+    }
+  })
+
   it('stands beside the override of a member and the reserve, and equal limits are the same object', () => {
     const mine: Override = { limits: table({ read: { '1d': 9 } }), bypassGlobal: true, shadow: false }
     const reserve = { share: 0.5, knownAfterMs: 1, rememberMs: 1 }

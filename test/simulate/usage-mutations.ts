@@ -242,10 +242,6 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   series(FLUSH_LUA, 'a hash of routes grows without a bound', ['if names[key] >= bound then', 'if false then']),
   series(FLUSH_LUA, 'names of one flush do not count for the bound', ['names[key] = names[key] + 1', '']),
   series(FLUSH_LUA, 'a bound holds for names that are known', ['if not known and bound > 0', 'if bound > 0']),
-  series(FLUSH_LUA, 'a half hour is taken that is as old as any', [
-    'if start > now - keep_series and start < now + DAY then',
-    'if start < now + DAY then',
-  ]),
   series(FLUSH_LUA, 'a half hour is taken that is far ahead', [' and start < now + DAY then', ' then']),
   series(FLUSH_LUA, 'a refusal that comes again replaces the count', ['new.count = old.count + new.count', '']),
   series(FLUSH_LUA, 'a refusal begins with the last flush', ['new.first = math.min(old.first, new.first)', '']),
@@ -253,7 +249,6 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   series(FLUSH_LUA, 'a refusal names any number of routes', [' and #old.routes < most_routes then', ' then']),
   series(FLUSH_LUA, 'refusals are never forgotten', ['if #gone > 0 then', 'if false then']),
   series(FLUSH_LUA, 'refusals above the bound stay', ['if #gone >= excess and', 'if']),
-  series(FLUSH_LUA, 'a refusal of last week is added', ['if new.last > now - keep_refusals then', 'if true then']),
   series(REDIS_LOG, 'the half hours of all kinds lie under one key', [
     'const name = keys.series(by, start)',
     "const name = keys.series(by && 'all', start)",
@@ -271,10 +266,6 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'if (isNew && false) {',
   ]),
   series(SQLITE_LOG, 'the embedded store bounds categories', [" && by === 'route' &&", ' &&']),
-  series(SQLITE_LOG, 'the embedded store keeps any half hour', [
-    'entry.start >= oldestStart(now) && entry.start < now + DAY_MS',
-    'entry.start < now + DAY_MS',
-  ]),
   series(SQLITE_LOG, 'the embedded store keeps refusals above the bound', [
     'if (all > MOST_EPISODES) sql',
     'if (all < 0) sql',

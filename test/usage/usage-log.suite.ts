@@ -10,7 +10,7 @@ import {
   type SeriesCounts,
   type SeriesEntry,
 } from '../../src/usage/series.ts'
-import { MOST_CHANGES, type UsageFlush, type UsageLogStore } from '../../src/usage/usage-log-store.ts'
+import { MOST_CHANGES, MOST_ENTRIES, type UsageFlush, type UsageLogStore } from '../../src/usage/usage-log-store.ts'
 
 /** What every store of series and refusals must do. */
 export interface UsageLogUnderTest {
@@ -161,7 +161,9 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
         entry({ by: 'route', start: now, name }),
         entry({ by: 'category', start: now, name }),
       ])
-      for (let i = 0; i < series.length; i += 100) await add({ series: series.slice(i, i + 100) })
+      // The bound lies in the middle of a flush.
+      const size = MOST_ENTRIES - 10
+      for (let i = 0; i < series.length; i += size) await add({ series: series.slice(i, i + size) })
       await add({ series: [entry({ by: 'route', start: now, name: 'GET /0' })] })
       const routes = await rows({ by: 'route' })
       expect(routes.length).toBeLessThanOrEqual(2 * MOST_ROUTES + 1)
@@ -214,7 +216,12 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
           routes: ['b'],
         }),
       })
-      const merged = { first: now - 90, last: now - 20, count: 12, limit: 60, used: 60, source: 'override' }
+      await add({
+        instance: 'four',
+        sequence: 1,
+        episodes: of({ first: now - 30, last: now - 25, limit: 7, used: 7, source: 'late', count: 1, routes: ['a'] }),
+      })
+      const merged = { first: now - 90, last: now - 20, count: 13, limit: 60, used: 60, source: 'override' }
       expect(await refusals()).toEqual([episode({ ...merged, plan: null, routes: ['a', 'b', 'c'] })])
     })
 

@@ -11,6 +11,7 @@ import { UNCHANGED } from '../../../src/control/state.ts'
 import { NOTHING } from '../../../src/failures/histogram.ts'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { usageOf } from '../../../src/quota/counter.ts'
+import type { Retention } from '../../../src/quota/history.ts'
 import { pack } from '../../../src/store/packed-value.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -254,6 +255,35 @@ describe('sweeping', () => {
     expect(rows()).toEqual(['ended', 'runs'])
     vi.advanceTimersByTime(1)
     expect(rows()).toEqual(['runs'])
+  })
+
+  it('forgets a history when its last run need not be kept any more, and not before', async () => {
+    const hour = 3_600_000
+    let now = Date.UTC(2026, 7, 6)
+    const retention: Retention = {
+      longestSeconds: 86_400,
+      shorterSeconds: 86_400,
+      anonymousSeconds: 0,
+      isAnonymous: () => false,
+    }
+    const store = openSqliteStore({ file, clock: () => now, retention: () => retention })
+    stores.push(store)
+    const histories = (): unknown => {
+      const database = new DatabaseSync(file)
+      const { count } = database.prepare('SELECT count(*) AS count FROM history').get() as { count: number }
+      database.close()
+      return count
+    }
+    const ofAnHour = { personal: [{ window: HOUR, limit: 10 }], organisation: null, global: null }
+    await settle(store, charge(1, 'alice', ofAnHour))
+    now += 2 * hour
+    await settle(store, charge(1, 'alice', ofAnHour))
+    now += 22 * hour
+    vi.advanceTimersByTime(60_000)
+    expect(histories()).toBe(1)
+    now += 3 * hour
+    vi.advanceTimersByTime(60_000)
+    expect(histories()).toBe(0)
   })
 
   it('keeps up, however many end in a minute', async () => {
