@@ -242,7 +242,7 @@ function UsageBars({
 }) {
   const { t, number } = useTexts()
   return (
-    <div className="bars">
+    <div className="window-bars">
       {windows.map(({ category, window, used, limit }) => (
         <div key={`${category} ${window}`}>
           <span className="muted">
