@@ -1,13 +1,19 @@
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { RefusedUsersResponse, UsageResponse } from '../../src/admin/api.ts'
-import { ask, SOON, type Stage, startStage } from './stage.ts'
+import type { AlertsResponse, NowResponse, RefusedUsersResponse, UsageResponse } from '../../src/admin/api.ts'
+import { countActions } from './actions.ts'
+import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 
 /** No job of these needs more actions: a click or a key is one. */
 const MOST_ACTIONS = 6
 
 let stage: Stage
 beforeAll(async () => {
-  stage = await startStage()
+  // Nobody listens at the port of the receiver.
+  const webhook = `{ url: "http://127.0.0.1:9/hook", secret: "whsec_${Buffer.alloc(32, 'a').toString('base64')}" }`
+  const alert = `{ name: much, scope: global, category: read, window: 1h, at: [1%], webhook: ${webhook} }`
+  stage = await startStage({ rest: `${QUOTA}\nalerts: [${alert}]` })
+  await stage.api('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 900 } } }, reason: 'a trial' })
   for (const user of ['alice', 'alice', 'alice', 'bob']) await ask(stage.app.url, user)
   await vi.waitFor(async () => {
     const used = await stage.api<UsageResponse>('GET', '/api/usage?by=all&step=30m')
@@ -20,14 +26,13 @@ afterAll(() => stage.stop())
 
 test('who eats the global quota is a row of the first page, and a link to that user', async () => {
   const { page, errors, close } = await stage.open('#/overview')
-  let actions = 0
+  const actions = countActions()
   const top = page.getByRole('region', { name: 'Most tokens', exact: true })
   const first = top.getByRole('row').nth(1)
   await expect.poll(() => first.innerText(), SOON).toMatch(/alice\s+read\s+8/)
-  actions++
-  await first.getByRole('link').click()
+  await actions.click(first.getByRole('link'))
   await page.getByRole('heading', { level: 1, name: 'alice' }).waitFor()
-  expect(actions).toBeLessThanOrEqual(MOST_ACTIONS)
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
   expect(errors).toEqual([])
   await close()
 })
@@ -43,14 +48,115 @@ test('the trend of days is one choice away, and is there again after a reload', 
   const { page, errors, close } = await stage.open('#/overview')
   const tokens = page.getByRole('slider', { name: /^Tokens charged/ })
   await expect.poll(() => tokens.getAttribute('aria-valuetext'), SOON).toMatch(/: Tokens \d+$/)
-  let actions = 0
-  actions++
-  await page.getByText('7 days', { exact: true }).click()
+  const actions = countActions()
+  await actions.click(page.getByText('7 days', { exact: true }))
   await expect.poll(async () => Number(await tokens.getAttribute('aria-valuemax')), SOON).toBeGreaterThanOrEqual(168)
   await page.reload()
   await expect.poll(async () => Number(await tokens.getAttribute('aria-valuemax')), SOON).toBeGreaterThanOrEqual(168)
   expect(page.url()).toContain('range=7d')
-  expect(actions).toBeLessThanOrEqual(MOST_ACTIONS)
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
   expect(errors).toEqual([])
+  await close()
+})
+
+/** Changes what the page sees of the moment. */
+async function withNow(page: Page, change: (now: NowResponse) => NowResponse): Promise<void> {
+  await page.route('**/api/now', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: change((await response.json()) as NowResponse) })
+  })
+}
+
+test('a shared window has a bar, what is left of its time and a forecast', async () => {
+  const { page, close } = await stage.open('#/overview')
+  const row = page.getByRole('region', { name: 'Global windows' }).getByRole('row').nth(1)
+  // It began less than a minute ago, or the rate of so few tokens does not fill it.
+  const forecast = /read 1h\s+[\d.]+%\s+12 of 900\s+\d+ mins?( \d+ secs?)?\s+(too early to know|not before it ends)/
+  await expect.poll(() => row.innerText(), SOON).toMatch(forecast)
+  expect(await row.getByRole('meter', { name: 'read 1h' }).getAttribute('aria-valuetext')).toContain('12 of 900 used')
+  await close()
+})
+
+test('a shared window that fills says when it will be full, and a full one that all users are refused', async () => {
+  const { page, close } = await stage.open('#/overview')
+  let used = 0
+  await withNow(page, (now) => {
+    const [before] = now.windows?.read ?? []
+    if (before === undefined) return now
+    const startedAt = new Date(Date.parse(now.at) - 10 * 60_000).toISOString()
+    const resetAt = new Date(Date.parse(now.at) + 50 * 60_000).toISOString()
+    return { ...now, windows: { read: [{ ...before, startedAt, resetAt, used, remaining: 900 - used }] } }
+  })
+  const row = page.getByRole('region', { name: 'Global windows' }).getByRole('row').nth(1)
+  // 60 tokens a minute in 10 minutes: the other 300 take 5 minutes more.
+  used = 600
+  await expect.poll(() => row.innerText(), SOON).toMatch(/full at about (\w+ )?\d\d:\d\d at this rate/)
+  used = 900
+  await expect.poll(() => row.innerText(), SOON).toMatch(/Limit reached: all users are refused until \d\d:\d\d:\d\d/)
+  await close()
+})
+
+test('the last change is a sentence with the way to its entry of the audit', async () => {
+  const { page, errors, close } = await stage.open('#/overview')
+  const health = page.locator('dl').first()
+  await expect
+    .poll(() => health.innerText(), SOON)
+    .toMatch(/ops lowered the global read limit of 1 hour from 1,000 \(the file\) to 900\./)
+  await health.getByRole('link', { name: 'In the audit' }).click()
+  await page.getByText('Reason: a trial').waitFor()
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('an alert is named with its state, and its receiver if that does not take it', async () => {
+  await expect
+    .poll(async () => (await stage.api<AlertsResponse>('GET', '/api/alerts')).events[0]?.attempts ?? 0, SOON)
+    .toBeGreaterThan(0)
+  const { page, errors, close } = await stage.open('#/overview')
+  const row = page.getByRole('region', { name: 'Alerts' }).getByRole('row').nth(1)
+  await expect.poll(() => row.innerText(), SOON).toMatch(/much\s+Global read 1h, at 1%\s+raised 1%/)
+  await page.getByText(/^http:\/\/127\.0\.0\.1:9 did not take the last event of much: /).waitFor()
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('which route eats the quota is the first row of the routes', async () => {
+  const { page, errors, close } = await stage.open('#/overview')
+  const actions = countActions()
+  await actions.click(page.getByRole('link', { name: 'Routes', exact: true }))
+  const table = page.getByRole('region', { name: 'What was asked of each route' })
+  const first = table.getByRole('row').nth(1)
+  await expect
+    .poll(() => first.innerText(), SOON)
+    .toMatch(/GET \/items\/\*.*\s+read 4\s+4\s+12\s+100%\s+1\s+25%\s+0\s+0\s+≤ [\d,]+ ms/)
+  expect(await first.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual([
+    '#/refusals?route=GET+%2Fitems%2F*&since=1d',
+  ])
+  await actions.click(table.getByRole('button', { name: 'Refused' }))
+  expect(page.url()).toContain('order=refused')
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('a route is found by a part of it, which the address keeps', async () => {
+  const { page, close } = await stage.open('#/routes?route=%2Fitems')
+  const row = page.getByRole('row').filter({ hasText: 'GET /items/*' })
+  await row.waitFor()
+  await page.getByRole('searchbox', { name: 'Find a route' }).fill('/nothing')
+  await page.getByText('No route matches.').waitFor()
+  await page.reload()
+  await page.getByText('No route matches.').waitFor()
+  await page.getByRole('searchbox', { name: 'Find a route' }).fill('')
+  await row.waitFor()
+  await close()
+})
+
+test('the counts of routes come as CSV', async () => {
+  const { page, context, close } = await stage.open('#/routes?range=7d')
+  const href = await page.getByRole('link', { name: 'As CSV' }).getAttribute('href')
+  const csv = await (await context.request.get(`${stage.app.admin}${href}`)).text()
+  expect(csv.split('\n')[0]).toContain('route')
+  expect(csv).toContain('GET /items/*')
   await close()
 })

@@ -240,10 +240,8 @@ test('under shadow mode, of the user or of the gateway, no full window and no ex
     await page.getByRole('searchbox').fill('zora')
     await line.locator('.bar.warn').waitFor()
     await page.getByRole('link', { name: 'Overview', exact: true }).click()
-    await expect
-      .poll(() => page.locator('.gauge [stroke="var(--warn)"], .gauge [style*="var(--warn)"]').count(), SOON)
-      .toBe(1)
-    expect(await page.locator('.gauge [stroke="var(--bad)"], .gauge [style*="var(--bad)"]').count()).toBe(0)
+    await expect.poll(() => page.locator('.window-bar .bar.warn').count(), SOON).toBe(1)
+    expect(await page.locator('.window-bar .bar.bad').count()).toBe(0)
   } finally {
     await stage.api('PATCH', '/api/quota', { shadow: null, baselines: null })
   }

@@ -35,7 +35,13 @@ test('a half-hour is written in a time zone, with its day once', () => {
 
 test('numbers are grouped, rates and shares are short', () => {
   expect(format.formatNumber('en', 1_234_567)).toBe('1,234,567')
-  expect(format.formatRate('en', 12.3456)).toBe('12.3')
+  expect([0, 0.166, 12.3456, 1234].map((value) => format.formatRate('en', value))).toEqual([
+    '0.0',
+    '0.2',
+    '12.3',
+    '1,234.0',
+  ])
+  expect(format.formatRate('zh', 0.004)).toBe('< 0.1')
   expect([0.5, 1500, 12_500, 3e6].map((value) => format.formatShort('en', value))).toEqual([
     '0.5',
     '1,500',
@@ -76,4 +82,11 @@ test.each([
 ])('%i ms from now is %s', (ms, english, chinese) => {
   expect(format.formatRelative('en', ms)).toBe(english)
   expect(format.formatRelative('zh', ms)).toBe(chinese)
+})
+
+test('a time to the minute has the weekday if it is on another day', () => {
+  const now = new Date(2026, 10, 27, 22, 10)
+  expect(format.formatMinute('en', new Date(2026, 10, 27, 23, 5), now)).toBe('23:05')
+  expect(format.formatMinute('en', new Date(2026, 10, 28, 0, 5), now)).toBe('Sat 00:05')
+  expect(format.formatMinute('zh', new Date(2026, 10, 28, 0, 5), now)).toMatch(/^周六\s?00:05$/)
 })

@@ -19,9 +19,11 @@ export function formatShort(language: Language, value: number): string {
   return new Intl.NumberFormat(language, { notation: 'compact', maximumSignificantDigits: 3 }).format(value)
 }
 
-/** `12.5`, `0.03`, `0`: three figures at most. */
+/** `12.5`, `0.0`, `1,234.5`: always one place behind the point, so that it does not jump with each look. */
 export function formatRate(language: Language, perSecond: number): string {
-  return new Intl.NumberFormat(LOCALES[language], { maximumSignificantDigits: 3 }).format(perSecond)
+  const options = { minimumFractionDigits: 1, maximumFractionDigits: 1 }
+  if (perSecond > 0 && perSecond < 0.05) return `< ${new Intl.NumberFormat(LOCALES[language], options).format(0.1)}`
+  return new Intl.NumberFormat(LOCALES[language], options).format(perSecond)
 }
 
 /** Rounded down: what is not full is not shown as 100 %. @param share 0 to 1 */
@@ -44,6 +46,14 @@ export function wholeSecond(at: string): string {
 /** The time of day in the browser's time zone, to the second. */
 export function formatClock(language: Language, at: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], { timeStyle: 'medium' }).format(at)
+}
+
+/** The time of day to the minute, with the weekday if that is another day than `now`. In the browser's time zone. */
+export function formatMinute(language: Language, at: Date, now: Date): string {
+  const isToday = at.toDateString() === now.toDateString()
+  const day = isToday ? {} : ({ weekday: 'short' } as const)
+  const options = { ...day, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
 /** A half-hour of the chart: the day once, both ends. */

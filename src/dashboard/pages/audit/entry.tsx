@@ -31,7 +31,7 @@ export function EntryItem({ entry, file, action }: EntryProps) {
       </div>
       <div className="audit-what">
         <p>
-          <Filled text={t(`audit.say.${story.sentence}`)} parts={usePartsOf(entry, story)} />
+          <EntrySentence entry={entry} story={story} />
         </p>
         <ChangeLines changes={story.changes} />
         {entry.what === 'overrides' && <Sample of={entry} />}
@@ -49,6 +49,21 @@ export function EntryItem({ entry, file, action }: EntryProps) {
       {action}
     </li>
   )
+}
+
+interface EntrySentenceProps {
+  readonly entry: Entry
+  readonly story: Story
+  /** Its values are not listed below it. Default false. */
+  readonly isAlone?: boolean
+}
+
+/** Who changed what. */
+export function EntrySentence({ entry, story, isAlone = false }: EntrySentenceProps) {
+  const { t } = useTexts()
+  const text = t(`audit.say.${story.sentence}`)
+  const parts = usePartsOf(entry, story)
+  return <Filled text={isAlone ? text.replace(/:$/, '.').replace(/：$/, '。') : text} parts={parts} />
 }
 
 function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }: Story): Record<string, ReactNode> {

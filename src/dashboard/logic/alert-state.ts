@@ -1,0 +1,44 @@
+import type { AlertsResponse } from '../../admin/api.ts'
+
+/** What became of each configured alert, from its newest events. Pure. */
+
+type Alert = AlertsResponse['alerts'][number]
+type AlertEvent = AlertsResponse['events'][number]
+
+export interface AlertState {
+  readonly alert: Alert
+  /** The newest event; `null` if none is known. */
+  readonly latest: AlertEvent | null
+  /** Whether the window or half hour of the newest event goes on still. */
+  readonly raised: boolean
+  /** When the receiver last took one, in ISO 8601; `null` if it took none that is known. */
+  readonly delivered: string | null
+  /** Why the receiver did not take the newest event that it was asked to take; `null` if it took it. */
+  readonly failing: string | null
+}
+
+/** @param now milliseconds since the epoch */
+export function alertStates({ alerts, events }: AlertsResponse, now: number): readonly AlertState[] {
+  return alerts.map((alert) => {
+    const own = events
+      .filter((event) => event.alert === alert.name)
+      .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))
+    const latest = own[0] ?? null
+    return {
+      alert,
+      latest,
+      raised: latest !== null && Date.parse(latest.endsAt) > now,
+      delivered: latestDelivery(own),
+      failing: failureOf(own.find(({ attempts }) => attempts > 0)),
+    }
+  })
+}
+
+function failureOf(tried: AlertEvent | undefined): string | null {
+  return tried === undefined || tried.state === 'delivered' ? null : tried.lastError
+}
+
+function latestDelivery(events: readonly AlertEvent[]): string | null {
+  const times = events.flatMap(({ state, doneAt }) => (state === 'delivered' && doneAt !== null ? [doneAt] : []))
+  return times.sort((a, b) => Date.parse(b) - Date.parse(a))[0] ?? null
+}

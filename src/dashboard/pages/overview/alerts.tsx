@@ -1,0 +1,75 @@
+import type { AlertsResponse } from '../../../admin/api.ts'
+import { serverNow } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { type AlertState, alertStates } from '../../logic/alert-state.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Note } from '../../ui/note.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { Name, Tag } from '../../ui/small.tsx'
+
+const EVERY_MS = 10_000
+/** As many as the API has at once: the latest event of each alert should be among them. */
+const EVENTS = 200
+
+/** The alerts of the configuration, and whether their receivers take them. Nothing if none is configured. */
+export function Alerts() {
+  const { t } = useTexts()
+  const { data, error } = usePoll<AlertsResponse>(`/api/alerts?limit=${EVENTS}`, EVERY_MS)
+  if (data === null || data.alerts.length === 0) return null
+  const states = alertStates(data, serverNow())
+  return (
+    <Panel title={t('alerts.title')}>
+      {error !== null && <p className="muted">{t('failed.stale')}</p>}
+      {states
+        .filter(({ failing }) => failing !== null)
+        .map(({ alert, failing }) => (
+          <Note key={alert.name} tone="warn">
+            {t('alerts.failing', { receiver: alert.receiver, alert: alert.name, error: failing ?? '' })}
+          </Note>
+        ))}
+      <AlertTable states={states} />
+    </Panel>
+  )
+}
+
+function AlertTable({ states }: { readonly states: readonly AlertState[] }) {
+  const { t } = useTexts()
+  const columns: readonly Column<AlertState>[] = [
+    { id: 'name', head: t('alerts.name'), cell: ({ alert }) => <Name of={alert.name} /> },
+    { id: 'watches', head: t('alerts.watches'), cell: (state) => <Watches of={state.alert} /> },
+    { id: 'state', head: t('alerts.state'), cell: (state) => <Latest of={state} /> },
+    { id: 'delivery', head: t('alerts.delivery'), cell: (state) => <Delivery of={state} /> },
+    { id: 'receiver', head: t('alerts.receiver'), cell: ({ alert }) => <code>{alert.receiver}</code> },
+  ]
+  return <DataTable label={t('alerts.title')} columns={columns} rows={states} keyOf={({ alert }) => alert.name} />
+}
+
+function Watches({ of: { scope, category, window, at } }: { readonly of: AlertState['alert'] }) {
+  const { t, share } = useTexts()
+  const what = scope === 'failures' ? t('alerts.failures') : t(`word.${scope}`)
+  const of = [what, category, window].filter((part) => part !== null).join(' ')
+  return t('alerts.at', { of, shares: at.map(share).join(t('word.listComma')) })
+}
+
+function Latest({ of: { raised, latest } }: { readonly of: AlertState }) {
+  const { t, share } = useTexts()
+  if (latest === null) return <Tag tone="good">{t('alerts.never')}</Tag>
+  return (
+    <>
+      <Tag tone={raised ? 'warn' : 'good'}>{t(raised ? 'alerts.raised' : 'alerts.over')}</Tag> {share(latest.threshold)}{' '}
+      {latest.subject !== null && <Name of={latest.subject} />} <Moment at={latest.at} />
+    </>
+  )
+}
+
+function Delivery({ of: { alert, delivered } }: { readonly of: AlertState }) {
+  const { t, number } = useTexts()
+  return (
+    <>
+      {alert.pending > 0 && <Tag tone="warn">{t('alerts.pending', { count: number(alert.pending) })}</Tag>}{' '}
+      {delivered === null ? <span className="muted">{t('alerts.nothingYet')}</span> : <Moment at={delivered} />}
+    </>
+  )
+}

@@ -1,0 +1,99 @@
+import type { AuditResponse, NowResponse, QuotaResponse } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { storyOf } from '../../logic/audit-story.ts'
+import { hashOf } from '../../logic/location.ts'
+import type { Rates } from '../../logic/rates.ts'
+import { Moment } from '../../ui/moment.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { Fact, Facts, Tag } from '../../ui/small.tsx'
+import { EntrySentence } from '../audit/entry.tsx'
+
+const AUDIT_EVERY_MS = 10_000
+
+/** The store, the upstream, the configuration, and the last change of it at run time. */
+export function Health({
+  now: { store, backend, config, shadow, controlVersion },
+  latest,
+}: {
+  readonly now: NowResponse
+  readonly latest: Rates | undefined
+}) {
+  const { t } = useTexts()
+  return (
+    <Panel title={t('now.health')}>
+      <Facts>
+        <Fact name={t('now.store')}>
+          <Tag tone={store.answers ? 'good' : 'bad'}>
+            {t(store.answers ? 'now.storeAnswers' : 'now.storeOut', { kind: store.kind })}
+          </Tag>
+        </Fact>
+        <Fact name={t('now.backend')}>
+          <code>{backend.origin}</code> <Backend {...backend} latest={store.answers ? latest : undefined} />
+        </Fact>
+        <Fact name={t('now.config')}>
+          <code>{config.file}</code>{' '}
+          <span className="muted hash" title={t('now.rulesText')}>
+            {t('now.rulesOf', { rules: config.hash })}
+          </span>
+        </Fact>
+        <Fact name={t('now.shadow')}>{shadow ? <Tag tone="warn">{t('now.shadowOn')}</Tag> : t('word.off')}</Fact>
+        <Fact name={t('now.lastChange')}>
+          <LastChange isKnown={store.answers} version={controlVersion} />
+        </Fact>
+      </Facts>
+    </Panel>
+  )
+}
+
+interface LastChangeProps {
+  readonly isKnown: boolean
+  readonly version: number
+}
+
+/** Who changed what and when, with the way to its entry of the audit. */
+function LastChange({ isKnown, version }: LastChangeProps) {
+  const { t } = useTexts()
+  const hasOne = isKnown && version > 0
+  const audit = usePoll<AuditResponse>(hasOne ? '/api/audit?limit=1' : null, AUDIT_EVERY_MS).data
+  const file = usePoll<QuotaResponse>(hasOne ? '/api/quota' : null, AUDIT_EVERY_MS).data?.file ?? null
+  if (!hasOne) return t(isKnown ? 'word.none' : 'now.unknown')
+  const entry = audit?.entries[0]
+  if (entry === undefined) return `#${version}`
+  return (
+    <>
+      <EntrySentence entry={entry} story={storyOf(entry, file)} isAlone /> <Moment at={entry.at} />{' '}
+      <a href={hashOf('audit', null, { before: String(entry.version + 1) })}>{t('now.toAudit')}</a>
+    </>
+  )
+}
+
+/** A share of errors that is worth alarm: below it one failure in a million would look like an outage. */
+const ALARMING = 0.01
+
+function Backend({
+  requests,
+  status0,
+  status5xx,
+  latest,
+}: NowResponse['backend'] & { readonly latest: Rates | undefined }) {
+  const { t, number, share } = useTexts()
+  if (requests === null || status0 === null || status5xx === null) return <Tag tone="info">{t('now.unknown')}</Tag>
+  if (requests === 0) return <Tag tone="info">{t('now.backendIdle')}</Tag>
+  const failed = status0 + status5xx
+  const words = { requests: number(requests), status0: number(status0), status5xx: number(status5xx) }
+  if (failed === 0) return <Tag tone="good">{t('now.backendGood', words)}</Tag>
+  const current = latest === undefined || latest.requests === 0 ? null : latest.failed / latest.requests
+  return (
+    <>
+      {current !== null && (
+        <Tag tone={current === 0 ? 'good' : current < ALARMING ? 'warn' : 'bad'}>
+          {current === 0 ? t('now.backendNowGood') : t('now.backendNowBad', { share: share(Math.min(1, current)) })}
+        </Tag>
+      )}{' '}
+      <Tag tone={current === 0 || failed / requests < ALARMING ? 'warn' : 'bad'}>
+        {t('now.backendBad', { ...words, share: share(Math.min(1, failed / requests)) })}
+      </Tag>
+    </>
+  )
+}
