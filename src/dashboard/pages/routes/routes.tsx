@@ -1,25 +1,50 @@
-import type { RoutesResponse } from '../../admin/api.ts'
-import { usePoll } from '../api/use-poll.ts'
-import { useTexts } from '../i18n/text.tsx'
-import { Loaded, PageTitle, Panel, Rows } from '../ui/panel.tsx'
-import { Tag } from '../ui/small.tsx'
+import { TextInput } from '@mantine/core'
+import type { RoutesResponse, UsageResponse } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { usageFrom } from '../../logic/range.ts'
+import { type RouteUsage, routeUsages } from '../../logic/route-usage.ts'
+import { useFields } from '../../ui/address.tsx'
+import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
+import { RangeSwitch, useRange } from '../../ui/range.tsx'
+import { RouteTable } from './route-table.tsx'
+import { Unmatched } from './unmatched.tsx'
 
 const EVERY_MS = 5000
-type Route = RoutesResponse['routes'][number]
+/** Half hours are read for it. */
+const USAGE_EVERY_MS = 10_000
 
+/** What was asked of each route in a range: the range, the order and the filter are in the address. */
 export function RoutesPage() {
   const { t } = useTexts()
+  const [{ route = '' }, change] = useFields()
   const poll = usePoll<RoutesResponse>('/api/routes', EVERY_MS)
+  const asked = `/api/usage?by=route&from=${usageFrom(useRange())}`
+  const usage = usePoll<UsageResponse>(`${asked}&limit=1000`, USAGE_EVERY_MS)
   return (
     <>
       <PageTitle>{t('page.routes')}</PageTitle>
       <Loaded poll={poll}>
-        {(response) => (
+        {({ routes, file, unmatched }) => (
           <>
-            <Panel title={t('routes.title')} text={t('routes.file', { file: response.file })}>
-              {response.routes.length === 0 ? <p>{t('routes.none')}</p> : <RouteTable routes={response.routes} />}
+            <Panel title={t('routes.title')} text={t('routes.text', { file })}>
+              <search className="route-search">
+                <RangeSwitch />
+                <TextInput
+                  aria-label={t('routes.find')}
+                  placeholder={t('routes.find')}
+                  type="search"
+                  maxLength={1024}
+                  value={route}
+                  onChange={(event) => change({ route: event.currentTarget.value })}
+                />
+                <a href={`${asked}&format=csv`} download>
+                  {t('routes.csv')}
+                </a>
+              </search>
+              <Loaded poll={usage}>{({ rows }) => <Found usages={routeUsages(routes, rows)} wanted={route} />}</Loaded>
             </Panel>
-            <Unmatched unmatched={response.unmatched} />
+            <Unmatched unmatched={unmatched} />
           </>
         )}
       </Loaded>
@@ -27,73 +52,15 @@ export function RoutesPage() {
   )
 }
 
-function RouteTable({ routes }: { readonly routes: readonly Route[] }) {
-  const { t, number } = useTexts()
-  const head = [
-    t('routes.match'),
-    t('routes.line'),
-    t('word.category'),
-    t('routes.cost'),
-    t('routes.hits'),
-    t('routes.notes'),
-  ]
-  return (
-    <Rows label={t('routes.title')} head={head}>
-      {routes.map((route) => (
-        <tr key={`${route.line} ${route.match}`}>
-          <th scope="row">
-            <code>{route.match}</code>
-          </th>
-          <td className="num">{route.line}</td>
-          <td>{route.category ?? '–'}</td>
-          <td>
-            <Cost route={route} />
-          </td>
-          <td className="num">{number(route.hits)}</td>
-          <td>
-            {route.public && <Tag tone="info">{t('routes.public')}</Tag>}{' '}
-            {route.shadow && <Tag tone="warn">{t('routes.shadow')}</Tag>}{' '}
-            {!route.health && <Tag>{t('routes.noHealth')}</Tag>}
-          </td>
-        </tr>
-      ))}
-    </Rows>
-  )
+interface FoundProps {
+  readonly usages: readonly RouteUsage[]
+  /** Part of a rule; empty for all. */
+  readonly wanted: string
 }
 
-function Cost({ route: { public: isPublic, cost, costs } }: { readonly route: Route }) {
-  const { t, number } = useTexts()
-  if (isPublic) return t('routes.free')
-  if (cost !== null) return number(cost)
-  return (
-    <ul className="plain">
-      {Object.entries(costs ?? {}).map(([value, price]) => (
-        <li key={value}>
-          <code>{value}</code>: {number(price)}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function Unmatched({ unmatched: { kind, hits, latest } }: { readonly unmatched: RoutesResponse['unmatched'] }) {
-  const { t, number } = useTexts()
-  return (
-    <Panel title={t('routes.unmatched')} text={t(`routes.unmatched.${kind}`)}>
-      <p>{t('routes.unmatchedHits', { count: number(hits) })}</p>
-      {latest.length > 0 && (
-        <>
-          <h3>{t('routes.latest')}</h3>
-          <ol className="latest">
-            {latest.map((request, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the same request may be there twice
-              <li key={i}>
-                <code>{request}</code>
-              </li>
-            ))}
-          </ol>
-        </>
-      )}
-    </Panel>
-  )
+function Found({ usages, wanted }: FoundProps) {
+  const { t } = useTexts()
+  const found = usages.filter(({ match }) => match.toLowerCase().includes(wanted.trim().toLowerCase()))
+  if (found.length === 0) return <p role="status">{t(usages.length === 0 ? 'routes.none' : 'routes.noneFound')}</p>
+  return <RouteTable usages={found} allTokens={usages.reduce((sum, { tokens }) => sum + tokens, 0)} />
 }

@@ -1,0 +1,158 @@
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import type { Range } from '../../logic/range.ts'
+import type { Since } from '../../logic/refusal-filter.ts'
+import { OTHER_ROUTES, type RouteUsage, type Rule, shareOf } from '../../logic/route-usage.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { useRange } from '../../ui/range.tsx'
+import { Tag } from '../../ui/small.tsx'
+import './routes.css'
+
+interface RouteTableProps {
+  readonly usages: readonly RouteUsage[]
+  /** Of all routes, of which each has a share. */
+  readonly allTokens: number
+}
+
+/** Each route with its counts, and the ways to its refusals and errors. */
+export function RouteTable({ usages, allTokens }: RouteTableProps) {
+  const texts = useTexts()
+  const range = useRange()
+  return (
+    <DataTable
+      label={texts.t('routes.title')}
+      columns={columnsOf(texts, allTokens, range)}
+      rows={usages}
+      keyOf={({ match, rule }) => `${rule?.line} ${match}`}
+      usual="tokens"
+    />
+  )
+}
+
+function columnsOf(texts: Texts, allTokens: number, range: Range): readonly Column<RouteUsage>[] {
+  const { t, number } = texts
+  const count = (id: 'requests' | 'status4xx', head: string): Column<RouteUsage> => ({
+    ...{ id, head, isNumber: true },
+    sort: (row) => row[id],
+    cell: (row) => number(row[id]),
+  })
+  return [
+    { id: 'route', head: t('routes.match'), sort: ({ match }) => match, cell: (row) => <Match of={row} /> },
+    {
+      ...{ id: 'cost', head: t('routes.cost') },
+      cell: ({ rule }) => (rule === null ? '–' : <Cost rule={rule} />),
+    },
+    count('requests', t('now.requests')),
+    {
+      ...{ id: 'tokens', head: t('history.tokens'), isNumber: true },
+      sort: ({ tokens }) => tokens,
+      cell: ({ tokens }) => <Counted count={tokens} part={shareOf(tokens, allTokens)} />,
+    },
+    {
+      ...{ id: 'refused', head: t('routes.refused'), isNumber: true },
+      sort: ({ refused }) => refused,
+      cell: ({ match, refused, requests }) => (
+        <Counted
+          count={refused}
+          part={shareOf(refused, requests)}
+          link={{
+            href: hashOf('refusals', null, { route: match, since: SINCE[range] }),
+            label: 'routes.toRefusals',
+            route: match,
+          }}
+        />
+      ),
+    },
+    count('status4xx', t('routes.status4xx')),
+    {
+      ...{ id: 'errors', head: t('now.failed'), isNumber: true },
+      sort: (row) => errorsOf(row),
+      cell: (row) => (
+        <Counted
+          count={errorsOf(row)}
+          part={shareOf(errorsOf(row), row.forwarded)}
+          link={{
+            href: hashOf('errors', null, { route: row.match, range }),
+            label: 'routes.toErrors',
+            route: row.match,
+          }}
+        />
+      ),
+    },
+    {
+      ...{ id: 'p95', head: t('routes.p95'), isNumber: true },
+      sort: ({ p95 }) => (p95 === null ? null : p95.ms + Number(p95.isAbove)),
+      cell: ({ p95 }) => (p95 === null ? '–' : t(p95.isAbove ? 'routes.above' : 'routes.upTo', { ms: number(p95.ms) })),
+    },
+  ]
+}
+
+/** Errors of the upstream: 5xx, or no response. */
+function errorsOf({ status5xx, status0 }: RouteUsage): number {
+  return status5xx + status0
+}
+
+/** How far back the refusals are shown: as far as the table, or further. */
+const SINCE = { '1h': '1h', '6h': '1d', '24h': '1d', '7d': '7d' } as const satisfies Record<Range, Since>
+
+interface CountedProps {
+  readonly count: number
+  /** 0 to 1; `null` if there is no whole. */
+  readonly part: number | null
+  /** Where each of them is. */
+  readonly link?: {
+    readonly href: string
+    readonly label: 'routes.toRefusals' | 'routes.toErrors'
+    readonly route: string
+  }
+}
+
+/** A count, and its share. */
+function Counted({ count, part, link }: CountedProps) {
+  const { t, number, share } = useTexts()
+  const text = number(count)
+  return (
+    <>
+      {link === undefined || count === 0 ? (
+        text
+      ) : (
+        <a href={link.href} aria-label={t(link.label, { count: text, route: link.route })}>
+          {text}
+        </a>
+      )}
+      {/* To the thousandth: more figures would come and go with each look. */}
+      {part !== null && count > 0 && <div className="muted">{share(Math.floor(part * 1000) / 1000)}</div>}
+    </>
+  )
+}
+
+function Match({ of: { match, rule } }: { readonly of: RouteUsage }) {
+  const { t } = useTexts()
+  if (match === OTHER_ROUTES && rule === null) return t('routes.others')
+  return (
+    <>
+      <code>{match}</code> {rule !== null && <span className="muted">{t('routes.line', { line: rule.line })}</span>}{' '}
+      {rule === null && <Tag>{t('routes.gone')}</Tag>} {rule?.public && <Tag tone="info">{t('routes.public')}</Tag>}{' '}
+      {rule?.shadow && <Tag tone="warn">{t('routes.shadow')}</Tag>}{' '}
+      {rule?.health === false && <Tag>{t('routes.noHealth')}</Tag>}
+    </>
+  )
+}
+
+function Cost({ rule: { public: isPublic, category, cost, costs } }: { readonly rule: Rule }) {
+  const { t, number } = useTexts()
+  if (isPublic) return t('routes.free')
+  if (cost !== null) return t('routes.costOf', { category: category ?? '–', cost: number(cost) })
+  return (
+    <>
+      {category}
+      <ul className="plain">
+        {Object.entries(costs ?? {}).map(([value, price]) => (
+          <li key={value}>
+            <code>{value}</code>: {number(price)}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
