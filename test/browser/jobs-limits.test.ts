@@ -104,6 +104,76 @@ test('an undo of what somebody has set since puts nothing back, and both values 
   expect((await quota()).global.multiplier).toBe(3)
 })
 
+test('a limit is tightened with a guard in five actions, and the page says what guards it until that is cancelled', async () => {
+  await start()
+  await click(link('Limits'))
+  await fill(open.page.getByRole('group', { name: 'Personal · read' }).getByLabel('1h').first(), '8')
+  actions++
+  await open.page.getByLabel('Guard: take back by itself').selectOption('10m')
+  await click(button('Preview'))
+  await open.page.getByRole('heading', { name: 'What this change does' }).waitFor()
+  await click(button('Apply'))
+  await open.page.getByText(/^Applied as version \d+\./).waitFor()
+  expect(actions).toBeLessThanOrEqual(6)
+  expect(await quota()).toMatchObject({
+    baselines: { personal: { read: { '1h': 8 } } },
+    guard: { who: 'admin', refused: 0.05, patch: { baselines: { personal: { read: { '1h': null } } } } },
+  })
+  const guard = open.page.getByText(/^The change of admin is guarded until .*more than 5% of the requests is refused/)
+  await guard.waitFor()
+  await click(button('End the guard'))
+  await click(dialog().getByRole('button', { name: 'End the guard' }))
+  await expect.poll(() => guard.count(), SOON).toBe(0)
+  const after = await quota()
+  expect([after.guard, after.baselines.personal.read]).toEqual([undefined, { '1h': 8 }])
+  expect(open.errors).toEqual([])
+})
+
+test('a change is scheduled for a while, is listed with who asked for it, and is cancelled', async () => {
+  await start('#/limits')
+  await open.page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
+  await open.page.getByLabel('From (empty: at once)').fill('2026-01-01T00:00')
+  await button('Preview').click()
+  await button('Apply').click()
+  await open.page.getByText('Choose a time to come.').waitFor()
+  const tomorrow = new Date(Date.now() + 86_400_000)
+  await open.page.getByLabel('From (empty: at once)').fill(`${tomorrow.toISOString().slice(0, 10)}T12:00`)
+  await open.page.getByLabel('Until').selectOption('168')
+  await open.page.getByLabel('Reason').fill('the fair')
+  await button('Apply').click()
+  await open.page.getByText(/^Scheduled: it is made at /).waitFor()
+  const told = open.page.getByRole('listitem').filter({ hasText: 'admin has scheduled this for' })
+  await expect
+    .poll(() => told.innerText(), SOON)
+    .toMatch(/taken back at [\s\S]*Global multiplier: 2\s+Reason: the fair/)
+  expect((await quota()).global.multiplier).toBe(1)
+  await button('Cancel the scheduled change').click()
+  await dialog().getByRole('button', { name: 'Cancel the scheduled change' }).click()
+  await expect.poll(() => told.count(), SOON).toBe(0)
+  expect((await quota()).scheduled).toBeUndefined()
+  expect(open.errors).toEqual([])
+})
+
+test('in a narrow window the bar stands at the foot, opens its terms by a key, and covers no field that has the focus', async () => {
+  open = await stage.open('#/limits', { width: 390, height: 844 })
+  await open.page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
+  const bar = open.page.getByRole('region', { name: 'A change that is not applied' })
+  const guard = open.page.getByLabel('Guard: take back by itself')
+  expect(await guard.isVisible()).toBe(false)
+  const more = button('Reason, guard, times')
+  await more.press('Enter')
+  await guard.waitFor()
+  await more.press('Enter')
+  await expect.poll(() => guard.isVisible(), SOON).toBe(false)
+  for (const field of await open.page.locator('.limits-columns input:visible').all()) {
+    await field.focus()
+    const [over, under] = await Promise.all([bar.boundingBox(), field.boundingBox()])
+    expect((under?.y ?? 0) + (under?.height ?? 0)).toBeLessThanOrEqual((over?.y ?? 0) + 1)
+  }
+  expect((await bar.boundingBox())?.height).toBeLessThan(200)
+  expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+})
+
 test('a viewer sees no undo', async () => {
   await numberOf(2)
   await start('#/audit', VIEWER)

@@ -41,6 +41,7 @@ const quota = () => stage.api<QuotaResponse>('GET', '/api/quota')
 const client = (user: string) => ask(stage.app.url, user)
 const button = (name: string) => page.getByRole('button', { name, exact: true })
 const multiplier = () => page.getByRole('textbox', { name: 'Global multiplier' })
+const bar = () => page.getByRole('region', { name: 'A change that is not applied' })
 const preview = () => page.getByRole('region', { name: 'What this change does' })
 
 async function choose(mode: string): Promise<void> {
@@ -61,7 +62,7 @@ test('a mode that is chosen, previewed and applied is that of the next refusal',
   await choose('Loose')
   await expect.poll(() => preview().getByRole('list').first().innerText(), SOON).toMatch(/Mode: Normal\s*→\s*Loose/)
   await expect.poll(() => preview().getByRole('row', { name: 'Personal read 1h' }).innerText()).toMatch(/10\s+15$/)
-  await preview().getByLabel('Reason').fill('the fair')
+  await bar().getByLabel('Reason').fill('the fair')
   await button('Apply').click()
   await page.getByText(/^Applied as version \d+\. /).waitFor()
   await expect.poll(() => client('alice'), SOON).toEqual({ status: 200 })
@@ -391,7 +392,7 @@ test('what is wrong is told at its field, and goes with the edit', async () => {
   await button('Discard edits').press('Enter')
   await expect.poll(() => focused('textContent'), SOON).toBe('Settings')
   expect([await field.inputValue(), await problem.count()]).toEqual(['1', 0])
-  await expect.poll(() => page.getByText('No edits.').count()).toBe(1)
+  expect(await bar().count()).toBe(0)
   expect(open.errors).toEqual([])
 })
 
@@ -402,10 +403,7 @@ test('a viewer previews and cannot apply', async () => {
   await choose('Conservative')
   await expect.poll(() => preview().getByRole('row', { name: 'looked-at' }).count(), SOON).toBe(1)
   expect(await button('Apply').isDisabled()).toBe(true)
-  const [reason, apply] = [preview().getByRole('textbox', { name: 'Reason' }), button('Apply')]
-  const [above, below] = await Promise.all([reason.boundingBox(), apply.boundingBox()])
-  expect((below?.y ?? 0) - (above?.y ?? 0) - (above?.height ?? 0)).toBeGreaterThanOrEqual(8)
-  expect(await preview().getByText('Sign in with a token of the role admin to make changes.').count()).toBe(1)
+  expect(await bar().getByRole('textbox', { name: 'Reason' }).isDisabled()).toBe(true)
   expect(await quota()).toMatchObject({ mode: 'normal' })
   expect(open.errors).toEqual([])
 })

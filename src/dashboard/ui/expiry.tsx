@@ -7,6 +7,7 @@ export function ExpiryField({
   label,
   value,
   keep,
+  never,
   error,
   onChange,
 }: {
@@ -14,13 +15,15 @@ export function ExpiryField({
   readonly value: Expiry
   /** What is set already, in ISO 8601; `null` if nothing is. */
   readonly keep: string | null
+  /** What never is called here. */
+  readonly never?: string
   readonly error: string | undefined
   readonly onChange: (expiry: Expiry) => void
 }) {
   const { t, time } = useTexts()
   const chosen = value.kind === 'hours' ? String(value.hours) : value.kind
   const data = [
-    { value: 'never', label: t('override.expiry.never') },
+    { value: 'never', label: never ?? t('override.expiry.never') },
     ...(keep === null ? [] : [{ value: 'keep', label: t('override.expiry.keep', { time: time(keep) }) }]),
     ...PRESET_HOURS.map((hours) => ({ value: String(hours), label: t(`override.expiry.${hours}`) })),
     { value: 'friday', label: t('override.expiry.friday') },

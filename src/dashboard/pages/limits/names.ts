@@ -9,6 +9,8 @@ export function nameOf(path: string, t: Texts['t']): string {
   if (path === 'global.multiplier') return t('quotas.multiplier')
   if (path === 'shadow') return t('quotas.shadow')
   const [table, scope, category, window] = path.split('.')
+  // A table as a whole.
+  if (window === undefined) return table === 'custom' ? t('quotas.custom') : t('quotas.baselines')
   const scopeName = t(scope === 'global' ? 'word.global' : 'word.personal')
   return `${t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')}: ${scopeName} ${category} ${window}`
 }

@@ -4,6 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle } from '../../ui/panel.tsx'
 import { Adaptive } from './adaptive.tsx'
+import { PendingChanges } from './pending.tsx'
 import { Settings } from './settings.tsx'
 
 const EVERY_MS = 5000
@@ -25,6 +26,7 @@ export function LimitsPage() {
       <Loaded poll={shown} hasBanner>
         {(quota) => (
           <>
+            <PendingChanges quota={quota} reload={poll.reload} />
             <Settings quota={quota} etag={shown.etag} out={out} reload={poll.reload} take={poll.take} />
             {quota.mode === 'adaptive' && (
               <Adaptive quota={quota} counted={poll.data?.adaptive ?? null} isStale={out} />

@@ -1,11 +1,10 @@
 import { Button } from '@mantine/core'
-import { useEffect, useRef } from 'react'
 import type { OverrideBody, QuotaResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { Differences } from '../../ui/differences.tsx'
-import { useFocusBack } from '../../ui/focus-back.ts'
 import { Note } from '../../ui/note.tsx'
+import { Review } from '../../ui/review.tsx'
 
 interface UsedUpProps {
   /** `null` for none. */
@@ -25,27 +24,17 @@ interface ReviewProps extends UsedUpProps {
 /** What an override changes, and which windows it would block at once; then the button that sets it. */
 export function OverrideReview({ body, response, quota, busy, onSave, onBack }: ReviewProps) {
   const { t } = useTexts()
-  const title = useRef<HTMLHeadingElement>(null)
-  useFocusBack(() => title.current?.closest('.panel')?.querySelector('form [type="submit"]'))
-  useEffect(() => title.current?.focus(), [])
+  const save = (
+    <Button loading={busy} onClick={onSave}>
+      {t('override.save')}
+    </Button>
+  )
   return (
-    <section className="preview" aria-label={t('preview.title')}>
-      <h3 ref={title} tabIndex={-1}>
-        {t('preview.title')}
-      </h3>
-      <p className="muted">{t('preview.nothing')}</p>
+    <Review onBack={onBack} action={save}>
       <Differences of={{ what: 'override', ...changeOf(body, response) }} />
       <UsedUpNotes body={body} response={response} quota={quota} />
       <p>{t('override.reviewText')}</p>
-      <div className="actions">
-        <Button loading={busy} onClick={onSave}>
-          {t('override.save')}
-        </Button>
-        <Button variant="default" onClick={onBack}>
-          {t('preview.back')}
-        </Button>
-      </div>
-    </section>
+    </Review>
   )
 }
 

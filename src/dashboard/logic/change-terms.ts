@@ -1,0 +1,62 @@
+import type { QuotaPatch } from '../../admin/api.ts'
+import { type Expiry, expiryOf } from './override.ts'
+
+/** How a change of the settings is made: when, for how long, guarded by what, and why. */
+
+export const GUARD_TIMES = ['10m', '30m', '1h', '6h', '1d'] as const
+export type GuardTime = (typeof GUARD_TIMES)[number]
+
+/** As typed. */
+export interface Terms {
+  readonly reason: string
+  /** How long requests are counted; empty for no guard. */
+  readonly guard: GuardTime | ''
+  /** The share of refused requests above which the change is taken back, in percent. */
+  readonly refused: string
+  /** In the zone of the browser, `2026-11-21T18:00`; empty for now. */
+  readonly from: string
+  readonly until: Expiry
+}
+
+export const NO_TERMS: Terms = { reason: '', guard: '', refused: '5', from: '', until: { kind: 'never' } }
+
+export type TermProblem = 'problem.expiry' | 'problem.refused' | 'problem.untilFrom'
+/** By the path of the API. */
+export type TermProblems = Readonly<Record<string, TermProblem>>
+
+export type TermsBody = Pick<QuotaPatch, 'reason' | 'guard' | 'from' | 'until'>
+
+/** Terms as a part of the body of the change. @param now milliseconds since the epoch */
+export function termsBodyOf(terms: Terms, now: number): { readonly body: TermsBody; readonly problems: TermProblems } {
+  const reason = terms.reason.trim()
+  const from = terms.from === '' ? null : expiryOf({ kind: 'at', local: terms.from }, now)
+  const until = expiryOf(terms.until, now)
+  const problems: Record<string, TermProblem> = {}
+  if (terms.guard !== '' && !isShare(terms.refused)) problems['guard.refused'] = 'problem.refused'
+  if (from === undefined) problems.from = 'problem.expiry'
+  if (until === undefined) problems.until = 'problem.expiry'
+  else if (from && until !== null && until <= from) problems.until = 'problem.untilFrom'
+  return {
+    body: {
+      ...(reason !== '' && { reason }),
+      ...(terms.guard !== '' && { guard: { for: terms.guard, refused: `${terms.refused.trim()}%` } }),
+      ...(from && { from }),
+      ...(until && { until }),
+    },
+    problems,
+  }
+}
+
+function isShare(text: string): boolean {
+  const percent = Number(text.trim())
+  return /^\d+(\.\d+)?$/.test(text.trim()) && percent > 0 && percent < 100
+}
+
+/** The values of a patch by their dotted path, as the fields of the page have them. */
+export function leavesOf(patch: Readonly<Record<string, unknown>>, above = ''): [path: string, value: unknown][] {
+  return Object.entries(patch).flatMap(([key, value]): [string, unknown][] => {
+    const path = above === '' ? key : `${above}.${key}`
+    const isTable = typeof value === 'object' && value !== null
+    return isTable ? leavesOf(value as Record<string, unknown>, path) : [[path, value]]
+  })
+}

@@ -1,0 +1,122 @@
+import { Button } from '@mantine/core'
+import { useRef, useState } from 'react'
+import { ApiError } from '../../api/client.ts'
+import { useMayChange } from '../../api/session.tsx'
+import { useTexts } from '../../i18n/text.tsx'
+import { Conflict } from '../../ui/conflict.tsx'
+import { Discard } from '../../ui/discard.tsx'
+import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { useFocusBack } from '../../ui/focus-back.ts'
+import { Note } from '../../ui/note.tsx'
+import { ChangeTerms } from './change-terms.tsx'
+import type { Applied, SettingsEditing } from './use-settings.ts'
+
+interface BarProps {
+  readonly editing: SettingsEditing
+  /** The store is, and refuses changes. */
+  readonly out: boolean
+}
+
+/** At the foot of the window as soon as something is changed: its preview, how it is made, and what became of it. */
+export function ChangeBar({ editing, out }: BarProps) {
+  const { t } = useTexts()
+  const { draft, error, applied } = editing
+  const isEdited = Object.keys(draft).length > 0
+  if (!isEdited && error === null && applied === null) return null
+  return (
+    <section className="change-bar" aria-label={t('bar.title')}>
+      {applied !== null && <AppliedNote applied={applied} onClose={editing.closeApplied} />}
+      {error !== null && <ErrorNote error={error} />}
+      {isEdited && <Change editing={editing} out={out} />}
+    </section>
+  )
+}
+
+function Change({ editing, out }: BarProps) {
+  const { t } = useTexts()
+  const may = useMayChange()
+  const { draft, work, previewed, error, termProblems, terms } = editing
+  const [isOpen, setOpen] = useState(false)
+  const fields = fieldProblems(error)
+  const problemOf = (path: string) => (termProblems[path] === undefined ? fields[path] : t(termProblems[path]))
+  const isShown = isOpen || TERMS.some((path) => problemOf(path) !== undefined)
+  const count = Object.keys(draft).length
+  const said = () => {
+    if (work === 'preview') return t('preview.counting')
+    if (out) return t('outage.edits')
+    return t('quotas.edits', { count })
+  }
+  return (
+    <>
+      <div className="change-line">
+        <span className="change-said">
+          <span role="status">{said()}</span>{' '}
+          {may && previewed === null && work === null && !out && <span className="muted">{t('bar.previewFirst')}</span>}
+        </span>
+        <Button
+          className="change-more"
+          variant="default"
+          aria-expanded={isShown}
+          aria-controls="change-terms"
+          onClick={() => setOpen(!isShown)}
+        >
+          {t('bar.more')}
+        </Button>
+        <Button type="submit" variant={previewed === null ? 'filled' : 'default'} loading={work === 'preview'}>
+          {t('quotas.preview')}
+        </Button>
+        {work === 'preview' && <Cancel onClick={editing.cancelPreview} />}
+        <Button
+          disabled={previewed === null || !may}
+          loading={work === 'apply'}
+          onClick={() => previewed !== null && editing.apply(previewed)}
+        >
+          {t('preview.apply')}
+        </Button>
+        <Discard disabled={work === 'apply'} onDiscard={editing.discard} />
+      </div>
+      <ChangeTerms
+        terms={terms}
+        isOpen={isShown}
+        mayChange={may}
+        problemOf={problemOf}
+        onChange={editing.changeTerms}
+      />
+    </>
+  )
+}
+
+const TERMS = ['reason', 'guard', 'guard.for', 'guard.refused', 'from', 'until']
+
+/** Stops what is under way. */
+function Cancel({ onClick }: { readonly onClick: () => void }) {
+  const { t } = useTexts()
+  const ref = useRef<HTMLButtonElement>(null)
+  useFocusBack(() => ref.current?.form?.querySelector('[type="submit"]'))
+  return (
+    <Button ref={ref} variant="default" onClick={onClick}>
+      {t('word.cancel')}
+    </Button>
+  )
+}
+
+function AppliedNote({ applied, onClose }: { readonly applied: Applied; readonly onClose: () => void }) {
+  const { t, time } = useTexts()
+  const { message, version, at } = applied
+  return (
+    <div className="change-done">
+      <Note tone="good" live>
+        {t(message, { version, time: at === undefined ? '' : time(at) })}
+      </Note>
+      <Button variant="default" onClick={onClose}>
+        {t('word.close')}
+      </Button>
+    </div>
+  )
+}
+
+function ErrorNote({ error }: { readonly error: Error }) {
+  const { t } = useTexts()
+  if (error instanceof ApiError && error.status === 412) return <Conflict what="settings" subject={null} />
+  return <Note tone="bad">{messageOf(error, t)}</Note>
+}

@@ -1,0 +1,75 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useTexts } from '../../i18n/text.tsx'
+import { GUARD_TIMES, type GuardTime, type Terms } from '../../logic/change-terms.ts'
+import { ExpiryField } from '../../ui/expiry.tsx'
+
+interface TermsProps {
+  readonly terms: Terms
+  /** In a narrow window; in a wide one they are always open. */
+  readonly isOpen: boolean
+  readonly mayChange: boolean
+  /** What is wrong, by the path of the API. */
+  readonly problemOf: (path: string) => string | undefined
+  readonly onChange: (part: Partial<Terms>) => void
+}
+
+/** Why, when, for how long and under which guard a change is made. */
+export function ChangeTerms({ terms, isOpen, mayChange, problemOf, onChange }: TermsProps) {
+  const { t } = useTexts()
+  return (
+    <fieldset id="change-terms" className="change-terms" data-open={isOpen} disabled={!mayChange}>
+      <legend className="hidden">{t('bar.more')}</legend>
+      <TextInput
+        label={t('word.reason')}
+        maxLength={500}
+        value={terms.reason}
+        onChange={(event) => onChange({ reason: event.currentTarget.value })}
+        error={problemOf('reason')}
+      />
+      <GuardFields terms={terms} problemOf={problemOf} onChange={onChange} />
+      <TextInput
+        type="datetime-local"
+        label={t('bar.from')}
+        value={terms.from}
+        onChange={(event) => onChange({ from: event.currentTarget.value })}
+        error={problemOf('from')}
+      />
+      <ExpiryField
+        label={t('bar.until')}
+        never={t('bar.untilNever')}
+        value={terms.until}
+        keep={null}
+        error={problemOf('until')}
+        onChange={(until) => onChange({ until })}
+      />
+    </fieldset>
+  )
+}
+
+function GuardFields({ terms, problemOf, onChange }: Pick<TermsProps, 'terms' | 'problemOf' | 'onChange'>) {
+  const { t } = useTexts()
+  const data = [
+    { value: '', label: t('bar.guard.none') },
+    ...GUARD_TIMES.map((value) => ({ value, label: t(`bar.guard.${value}`) })),
+  ]
+  return (
+    <>
+      <NativeSelect
+        label={t('bar.guard')}
+        data={data}
+        value={terms.guard}
+        onChange={(event) => onChange({ guard: event.currentTarget.value as GuardTime | '' })}
+        error={problemOf('guard') ?? problemOf('guard.for')}
+      />
+      {terms.guard !== '' && (
+        <TextInput
+          label={t('bar.refused')}
+          inputMode="decimal"
+          value={terms.refused}
+          onChange={(event) => onChange({ refused: event.currentTarget.value })}
+          error={problemOf('guard.refused')}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,152 @@
+import type { PreviewResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import { lacksRoom } from '../../../quota/window.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { changesOf, type Draft, noneFits } from '../../logic/settings.ts'
+import { Note } from '../../ui/note.tsx'
+import { Rows } from '../../ui/panel.tsx'
+import { Tag } from '../../ui/small.tsx'
+import { nameOf, SCOPES, shownValue, windowNames } from './names.ts'
+
+/** The values that a change sets. */
+export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceResponse; readonly draft: Draft }) {
+  const texts = useTexts()
+  const { t } = texts
+  return (
+    <>
+      <h4>{t('preview.changes')}</h4>
+      <ul className="differences">
+        {changesOf(quota, draft).map(({ path, from, to, toFile }) => (
+          <li key={path}>
+            {nameOf(path, t)}: <del>{shownValue(from, texts)}</del>
+            <span aria-hidden="true"> → </span>
+            <ins>{shownValue(to, texts)}</ins> {toFile && <Tag tone="info">{t('preview.toFile')}</Tag>}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** The limits in force that it makes different. */
+export function LimitTable({
+  quota,
+  response,
+}: {
+  readonly quota: SettingsInForceResponse
+  readonly response: PreviewResponse
+}) {
+  const { t, number } = useTexts()
+  const rows = SCOPES.flatMap((scope) =>
+    quota.categories.flatMap((category) =>
+      windowNames(quota).flatMap((window) => {
+        const now = quota.effective[scope][category]?.[window]
+        const then = response.effective[scope][category]?.[window]
+        return now === then ? [] : [{ name: `${t(`word.${scope}`)} ${category} ${window}`, now, then }]
+      }),
+    ),
+  )
+  if (rows.length === 0) return <p>{t('preview.sameLimits')}</p>
+  return (
+    <Rows label={t('preview.limits')} head={[t('word.window'), t('preview.now'), t('preview.then')]}>
+      {rows.map(({ name, now, then }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td className="num">{now === undefined ? '–' : number(now)}</td>
+          <td className="num">{then === undefined ? '–' : number(then)}</td>
+        </tr>
+      ))}
+    </Rows>
+  )
+}
+
+/** Who has used nothing yet is in no list of users: limits that no request fits into are shown by themselves. */
+export function TooSmall({
+  quota,
+  response,
+}: {
+  readonly quota: SettingsInForceResponse
+  readonly response: PreviewResponse
+}) {
+  const { t } = useTexts()
+  const windows = noneFits(response.effective, quota.cheapest).map(
+    ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${window}`,
+  )
+  if (windows.length === 0) return null
+  return (
+    <Note tone="warn" live>
+      {t('preview.tooSmall', { windows: windows.join(', ') })}
+    </Note>
+  )
+}
+
+/** Limits that only the dearer requests never fit into: those that none fits into are shown by `TooSmall`. */
+export function TooDear({ response }: { readonly response: PreviewResponse }) {
+  const { t, number } = useTexts()
+  if (response.warnings.length === 0) return null
+  return (
+    <Note tone="warn">
+      {t('preview.tooDear')}
+      <ul>
+        {response.warnings.map(({ plan, scope, category, window, limit, cost, routes, routeCount }) => (
+          <li key={`${plan} ${scope} ${category} ${window}`}>
+            {plan !== undefined && <bdi>{plan}: </bdi>}
+            {t(SCOPE_WORDS[scope])} {category} {window}: {number(limit)} &lt; {number(cost)} (
+            <bdi>{routes.join(', ')}</bdi>
+            {routeCount > routes.length && `, … ${number(routeCount)}`})
+          </li>
+        ))}
+      </ul>
+    </Note>
+  )
+}
+
+interface RoomProps {
+  readonly response: PreviewResponse
+  readonly cheapest: SettingsInForceResponse['cheapest']
+  readonly shadow: boolean
+}
+
+/** What is left in the global windows. */
+export function Room({ response, cheapest, shadow }: RoomProps) {
+  const { t, number } = useTexts()
+  const rows = Object.entries(response.windows).flatMap(([category, list]) =>
+    list.map((each) => ({ category, ...each })),
+  )
+  if (rows.length === 0) return <p>{t('preview.roomOff')}</p>
+  const head = [
+    t('word.window'),
+    t('word.used'),
+    t('preview.limitNow'),
+    t('preview.roomNow'),
+    t('preview.limitThen'),
+    t('preview.roomThen'),
+  ]
+  const usedUp = rows
+    .filter(({ category, ...window }) => lacksRoom(window, cheapest[category]))
+    .map(({ category, window }) => `${category} ${window}`)
+  return (
+    <>
+      {usedUp.length > 0 && (
+        <Note tone={shadow ? 'warn' : 'bad'} live>
+          {t('preview.usedUp', { windows: usedUp.join(', ') })}
+        </Note>
+      )}
+      <Rows label={t('preview.room')} head={head}>
+        {rows.map(({ category, window, used, limitNow, remainingNow, limit, remaining }) => (
+          <tr key={`${category} ${window}`}>
+            <th scope="row">
+              {category} {window}
+            </th>
+            {[used, limitNow, remainingNow, limit, remaining].map((value, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move
+              <td key={i} className="num">
+                {value === null ? '–' : number(value)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </Rows>
+    </>
+  )
+}

@@ -1,0 +1,157 @@
+import { useEffect, useRef, useState } from 'react'
+import type { PreviewResponse, QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
+import type { Polled } from '../../api/use-poll.ts'
+import { NO_TERMS, type TermProblems, type Terms, termsBodyOf } from '../../logic/change-terms.ts'
+import { type Draft, editsSince, type Problems, patchOf, stillEdits } from '../../logic/settings.ts'
+import { useKept } from '../../ui/kept-state.tsx'
+
+/** A preview and what it was made of: the very change that can be applied. */
+export interface Previewed {
+  readonly quota: SettingsInForceResponse
+  readonly etag: string | null
+  readonly draft: Draft
+  readonly response: PreviewResponse
+  /** When it was counted, by the clock of the gateway. */
+  readonly at: Date
+}
+
+export interface SettingsProps extends Pick<Polled<QuotaResponse>, 'etag' | 'reload' | 'take'> {
+  readonly quota: SettingsInForceResponse
+  /** The store is, and refuses changes. */
+  readonly out: boolean
+}
+
+/** A change that was made, or that will be. */
+export interface Applied {
+  readonly message: 'quotas.applied' | 'quotas.made' | 'quotas.scheduled'
+  readonly version: number
+  /** When it will be made, in ISO 8601. */
+  readonly at?: string
+}
+
+const NO_EDITS: Draft = {}
+/** Every user is looked at, and one preview after the other is counted. */
+const PREVIEW_MS = 120_000
+
+interface Work {
+  readonly what: 'preview' | 'apply'
+}
+
+export type SettingsEditing = ReturnType<typeof useSettings>
+
+/** Edits, their preview, and only then the change itself. */
+export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, 'out'>) {
+  // A preview names users, whose pages one looks at before the change is made.
+  const [draft, setDraft] = useKept<Draft>('quotas', NO_EDITS)
+  const [terms, setTerms] = useKept<Terms>('terms of the quotas', NO_TERMS)
+  const [problems, setProblems] = useState<Problems>({})
+  const [termProblems, setTermProblems] = useState<TermProblems>({})
+  const [error, setError] = useState<Error | null>(null)
+  const [previewed, setPreviewed] = useState<Previewed | null>(null)
+  const [applied, setApplied] = useState<Applied | null>(null)
+  /** What was sent to be applied, the last time. */
+  const sent = useRef(NO_EDITS)
+  /** The latest of what is under way. */
+  const [work, setWork] = useState<Work | null>(null)
+  const previewing = useRef<AbortController | null>(null)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is in force makes an edit none
+  useEffect(() => setDraft((now) => stillEdits(now, quota)), [quota])
+
+  // What was sent and never answered. Where it is not in force it may be made yet: that stays said.
+  useEffect(() => {
+    if (!isOutcomeUnknown(error) || Object.keys(stillEdits(sent.current, quota)).length > 0) return
+    setError(null)
+    setApplied({ message: 'quotas.made', version: quota.version })
+  }, [quota, error])
+
+  function change(next: (now: Draft) => Draft): void {
+    // Else a preview of the edits before would come over these, and could be applied.
+    previewing.current?.abort()
+    setDraft(next)
+    setPreviewed(null)
+    setApplied(null)
+    setError(null)
+    setProblems({})
+  }
+
+  function changeTerms(part: Partial<Terms>): void {
+    setTerms((now) => ({ ...now, ...part }))
+    setTermProblems({})
+  }
+
+  async function attempt(mine: Work, todo: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+    setWork(mine)
+    setError(null)
+    try {
+      await todo()
+    } catch (caught) {
+      if (signal?.aborted) return
+      setError(caught as Error)
+      const unknown = isOutcomeUnknown(caught)
+      if (unknown || (caught instanceof ApiError && caught.status !== 401)) setPreviewed(null)
+      if (unknown || (caught instanceof ApiError && caught.status === 412)) reload()
+    } finally {
+      setWork((now) => (now === mine ? null : now))
+    }
+  }
+
+  function preview(): void {
+    const { patch, problems } = patchOf(draft)
+    setProblems(problems)
+    setApplied(null)
+    if (patch === null) return
+    const stop = new AbortController()
+    previewing.current = stop
+    const { signal } = stop
+    void attempt(
+      { what: 'preview' },
+      async () => {
+        const { data } = await call<PreviewResponse>('POST', PREVIEW, { body: patch, signal, patienceMs: PREVIEW_MS })
+        setPreviewed({ quota, etag, draft, response: data, at: new Date(serverNow()) })
+      },
+      signal,
+    )
+  }
+
+  function apply(of: Previewed): void {
+    const { patch } = patchOf(of.draft)
+    const { body, problems } = termsBodyOf(terms, serverNow())
+    setTermProblems(problems)
+    if (Object.keys(problems).length > 0) return
+    sent.current = of.draft
+    void attempt({ what: 'apply' }, async () => {
+      const response = await call<QuotaResponse>('PATCH', '/api/quota', {
+        body: { ...patch, ...body },
+        ifMatch: of.etag,
+      })
+      take(response)
+      change((now) => editsSince(now, of.draft))
+      setTerms(() => NO_TERMS)
+      const { version } = response.data
+      setApplied(body.from ? { message: 'quotas.scheduled', version, at: body.from } : appliedAs(version))
+    })
+  }
+
+  return {
+    ...{ draft, terms, problems, termProblems, error, previewed, applied },
+    work: work?.what ?? null,
+    change,
+    changeTerms,
+    preview,
+    apply,
+    cancelPreview: () => previewing.current?.abort(),
+    leavePreview: () => setPreviewed(null),
+    closeApplied: () => setApplied(null),
+    discard: () => {
+      change(() => NO_EDITS)
+      setTerms(() => NO_TERMS)
+      setTermProblems({})
+    },
+  }
+}
+
+function appliedAs(version: number): Applied {
+  return { message: 'quotas.applied', version }
+}
