@@ -145,7 +145,10 @@ const REFUSED = {
 
 function countRequest(sums: Sums, { httpStatus, outcome, durationMs, clientStatus }: RequestDone): void {
   sums.requests++
-  if (httpStatus === null) return
+  if (httpStatus === null) {
+    if (clientStatus >= 500) sums.gateway5xx++
+    return
+  }
   // A client that left says nothing about the upstream.
   if (outcome !== 'aborted') {
     if (httpStatus === 0) sums.status0++

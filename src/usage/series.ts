@@ -29,6 +29,8 @@ export interface SeriesCounts {
   readonly status5xx: number
   /** Requests whose forwarding failed. */
   readonly status0: number
+  /** Requests that the gateway itself answered with 5xx, so that the upstream has not seen them. */
+  readonly gateway5xx: number
   /**
    * Forwarded requests by how long they took, one number for each of `LATENCY_BOUNDS` and one for the rest. Tunnels are not
    * among them.
@@ -67,7 +69,7 @@ export interface SeriesQuestion {
   readonly step?: number
 }
 
-/** All counts but those of the latency, in the order in which the stores keep them. */
+/** The counts before those of the latency, in the order in which the stores keep them. */
 export const COUNT_FIELDS = [
   'requests',
   'accepted',
@@ -80,6 +82,11 @@ export const COUNT_FIELDS = [
   'status5xx',
   'status0',
 ] as const
+
+/** Those behind the latency: a store that an older version has filled lacks them. */
+export const LATER_FIELDS = ['gateway5xx'] as const
+
+const SINGLE_FIELDS = [...COUNT_FIELDS, ...LATER_FIELDS]
 
 type Mutable = { -readonly [K in Exclude<keyof SeriesCounts, 'latency'>]: SeriesCounts[K] } & { latency: number[] }
 /** Counts that are still added to. */
@@ -97,18 +104,20 @@ export function noCounts(): Sums {
     status4xx: 0,
     status5xx: 0,
     status0: 0,
+    gateway5xx: 0,
     latency: new Array<number>(LATENCY_BOUNDS.length + 1).fill(0),
   }
 }
 
 export function addCounts(sums: Sums, more: SeriesCounts): void {
-  for (const field of COUNT_FIELDS) sums[field] += more[field]
+  for (const field of SINGLE_FIELDS) sums[field] += more[field]
   for (let i = 0; i < sums.latency.length; i++) sums.latency[i] = (sums.latency[i] ?? 0) + (more.latency[i] ?? 0)
 }
 
 /** As the stores keep them: numbers with a space between, without the zeros at the end. A later version may have more. */
 export function packCounts(counts: SeriesCounts): string {
-  const numbers = [...COUNT_FIELDS.map((field) => counts[field]), ...counts.latency]
+  const before = COUNT_FIELDS.map((field) => counts[field])
+  const numbers = [...before, ...counts.latency, ...LATER_FIELDS.map((field) => counts[field])]
   while (numbers.at(-1) === 0) numbers.pop()
   return numbers.join(' ')
 }
@@ -119,7 +128,11 @@ export function unpackCounts(text: string): Sums {
   COUNT_FIELDS.forEach((field, i) => {
     counts[field] = numbers[i] ?? 0
   })
+  const later = COUNT_FIELDS.length + counts.latency.length
   counts.latency = counts.latency.map((_, i) => numbers[COUNT_FIELDS.length + i] ?? 0)
+  LATER_FIELDS.forEach((field, i) => {
+    counts[field] = numbers[later + i] ?? 0
+  })
   return counts
 }
 

@@ -1,5 +1,5 @@
 import { csvRow } from '../lib/csv.ts'
-import { COUNT_FIELDS, type SeriesCounts } from './series.ts'
+import { COUNT_FIELDS, LATER_FIELDS, type SeriesCounts } from './series.ts'
 import { writeUsageCursor } from './usage-cursor.ts'
 import type { UsagePage } from './usage-pages.ts'
 import { isOfRuns, type UsageKind, type UsageQuery, type UsageStep } from './usage-query.ts'
@@ -67,7 +67,7 @@ export function shownPage(query: UsageQuery, { rows, next }: UsagePage): ShownPa
   }
 }
 
-const SHOWN_COUNTS = COUNT_FIELDS.filter((field) => field !== 'tokens')
+const SHOWN_COUNTS = [...COUNT_FIELDS, ...LATER_FIELDS].filter((field) => field !== 'tokens')
 
 function columnsOf({ by }: UsageQuery): readonly (keyof ShownRow)[] {
   const times = ['start', 'end', 'tokens', 'running'] as const

@@ -83,12 +83,13 @@ describe('the series', () => {
     }
     see({ type: 'shadow_refusal', scope: 'global', at: time, ...of }, done({ shadowed: true, durationMs: 1 }))
     for (const scope of ['store', 'key'] as const) see({ type: 'shadow_refusal', scope, at: time, ...of })
+    see(done({ httpStatus: null, outcome: 'denied', clientStatus: 503 }), done({ httpStatus: null, clientStatus: 401 }))
     see(done({ httpStatus: 101, clientStatus: 101, durationMs: 5000 }))
     see({ type: 'stopped' })
     const expected = {
       start: START,
       counts: {
-        requests: 10,
+        requests: 12,
         accepted: 4,
         tokens: 51,
         refusedPersonal: 1,
@@ -98,6 +99,7 @@ describe('the series', () => {
         status4xx: 1,
         status5xx: 1,
         status0: 1,
+        gateway5xx: 1,
         latency: [3, 1, 0, 0, 0, 0, 0, 0, 1],
       },
     }

@@ -80,7 +80,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
     })
 
     it('add up by half hour, kind and name, large numbers and those below 0 too', async () => {
-      const many = { tokens: 2 ** 50, refusedGlobal: 3, shadowed: 1, status0: 7 }
+      const many = { tokens: 2 ** 50, refusedGlobal: 3, shadowed: 1, status0: 7, gateway5xx: 2 }
       await add({
         series: [
           entry({ start: now }),

@@ -49,11 +49,11 @@ describe('usage as CSV', () => {
   test('has the counts of a series, and numbers below 0 as numbers', () => {
     const series = writerOf('csv', { by: 'plan', window: null } as UsageQuery)
     expect(series.head).toBe(
-      '\ufeffplan,start,end,tokens,running,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0\r\n',
+      '\ufeffplan,start,end,tokens,running,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0,gateway5xx\r\n',
     )
-    const counts = { ...noCounts(), requests: 3, status5xx: 1 }
+    const counts = { ...noCounts(), requests: 3, status5xx: 1, gateway5xx: 2 }
     expect(series.line(row('free', { category: null, tokens: -4, counts }))).toMatch(
-      /^free,.*,-4,false,3,0,0,0,0,0,0,1,0\r\n$/,
+      /^free,.*,-4,false,3,0,0,0,0,0,0,1,0,2\r\n$/,
     )
   })
 })

@@ -23,6 +23,7 @@ const row = z.strictObject({
   status4xx: count.optional(),
   status5xx: count.optional(),
   status0: count.optional(),
+  gateway5xx: count.optional(),
   latency: z.array(count).optional(),
 })
 
