@@ -55,7 +55,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   // A wide window has room for all of it, and no bar to scroll by.
   const room = '((frame) => frame.clientWidth - frame.scrollWidth)(document.querySelector(".chart-scroll"))'
   await expect.poll(() => page.evaluate(room), SOON).toBe(0)
-  await page.getByText(/^Since .*: No response 0, 5xx 0, Forwarded 0$/).waitFor()
+  await page.getByText(/^Since .*: No response 0, 5xx 0, Forwarded 0, 4xx 0$/).waitFor()
 
   for (const path of ['/items/1', '/items/2', '/items/3'])
     expect((await ask(stage.app.url, 'a', path)).status).toBe(200)
@@ -63,7 +63,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   await stage.upstream.close()
   for (let i = 0; i < 4; i++) expect((await ask(stage.app.url, 'a')).status).toBe(502)
   await expect.poll(sums, SOON).toEqual([4, 2, 9])
-  await page.getByText(/^Since .*: No response 4, 5xx 2, Forwarded 9$/).waitFor()
+  await page.getByText(/^Since .*: No response 4, 5xx 2, Forwarded 9, 4xx 0$/).waitFor()
 
   const { at, bucket, bars, from } = await failedBucket()
   const numbers = `No response ${bucket.status0}, 5xx ${bucket.status5xx}, Forwarded ${bucket.total}`
@@ -111,7 +111,16 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
     bucket.status0,
     bucket.status5xx,
     bucket.total,
+    0,
   ])
+
+  // The gateway itself gave no 5xx.
+  const verdict = page.getByRole('note').filter({ hasText: 'It is the upstream' })
+  await expect
+    .poll(() => verdict.innerText(), SOON)
+    .toMatch(
+      /6 of 9 requests failed \(66\.6%\)\. Of these 33\.3% were answered by the upstream with 5xx, 66\.6% got no response from the upstream\./,
+    )
 
   await page.getByRole('link', { name: 'Overview' }).click()
   const health = page.locator('dl').first()

@@ -12,9 +12,17 @@ beforeAll(async () => {
   // Nobody listens at the port of the receiver.
   const webhook = `{ url: "http://127.0.0.1:9/hook", secret: "whsec_${Buffer.alloc(32, 'a').toString('base64')}" }`
   const alert = `{ name: much, scope: global, category: read, window: 1h, at: [1%], webhook: ${webhook} }`
-  stage = await startStage({ rest: `${QUOTA}\nalerts: [${alert}]` })
+  const flaky = '{ match: GET /flaky, public: true }, { match: GET /sound, public: true }'
+  stage = await startStage({
+    rest: `${QUOTA.replace('routes: [', `routes: [${flaky}, `)}\nalerts: [${alert}]`,
+    respond: ({ url }, res) => {
+      res.statusCode = url === '/flaky' ? 503 : url === '/sound' ? 404 : 200
+      res.end()
+    },
+  })
   await stage.api('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 900 } } }, reason: 'a trial' })
   for (const user of ['alice', 'alice', 'alice', 'bob']) await ask(stage.app.url, user)
+  for (const path of ['/flaky', '/flaky', '/flaky', '/sound']) await ask(stage.app.url, 'carol', path)
   await vi.waitFor(async () => {
     const used = await stage.api<UsageResponse>('GET', '/api/usage?by=all&step=30m')
     expect(used.rows.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(12)
@@ -102,7 +110,7 @@ test('the last change is a sentence with the way to its entry of the audit', asy
   await expect
     .poll(() => health.innerText(), SOON)
     .toMatch(/ops lowered the global read limit of 1 hour from 1,000 \(the file\) to 900\./)
-  await health.getByRole('link', { name: 'In the audit' }).click()
+  await health.getByRole('link', { name: 'Change #1' }).click()
   await page.getByText('Reason: a trial').waitFor()
   expect(errors).toEqual([])
   await close()
@@ -158,5 +166,55 @@ test('the counts of routes come as CSV', async () => {
   const csv = await (await context.request.get(`${stage.app.admin}${href}`)).text()
   expect(csv.split('\n')[0]).toContain('route')
   expect(csv).toContain('GET /items/*')
+  await close()
+})
+
+test('is it us or the upstream is the first sentence of the errors', async () => {
+  const { page, errors, close } = await stage.open('#/overview')
+  const actions = countActions()
+  await actions.click(page.getByRole('link', { name: 'Errors', exact: true }))
+  const verdict = page.getByRole('note').filter({ hasText: 'It is the upstream' })
+  await expect
+    .poll(() => verdict.innerText(), SOON)
+    .toContain('3 of 8 requests failed (37.5%). Of these 100% were answered by the upstream with 5xx.')
+  await page
+    .getByText('Not counted as failed: 1 refused by the quota (12.5%), 1 answered by the upstream with 4xx.')
+    .waitFor()
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('failures of one route are over time, with the line that finds them in the log', async () => {
+  const { page, errors, close } = await stage.open('#/overview')
+  const actions = countActions()
+  await actions.click(page.getByRole('link', { name: 'Errors', exact: true }))
+  const failing = page.getByRole('region', { name: 'Routes that fail most' })
+  await expect
+    .poll(async () => (await failing.getByRole('row').nth(1).innerText()).split(/\s+/), SOON)
+    .toEqual(['GET', '/flaky', '100%', '3', '0', '0', '0'])
+  await actions.click(failing.getByRole('link', { name: 'GET /flaky' }))
+  await page.getByText(/^Since .*: No response 0, 5xx 3, Forwarded 3, 4xx 0$/).waitFor()
+  await page.getByText('3 of 3 requests failed (100%).').waitFor()
+  await actions.click(page.locator('.part.status5xx').last())
+  const filter = page.getByRole('region', { name: 'Log filter' }).locator('pre')
+  expect(await filter.innerText()).toContain('(.httpStatus == 0 or .httpStatus >= 500) and .route == "GET /flaky"')
+  expect(page.url()).toContain('#/errors?route=GET+%2Fflaky')
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('4xx of a route are drawn where that is asked for, and the address keeps it', async () => {
+  const { page, close } = await stage.open('#/errors?route=GET+%2Fsound')
+  await page.getByText(/^Since .*: No response 0, 5xx 0, Forwarded 1, 4xx 1$/).waitFor()
+  await page.getByText('None of 1 requests failed.').waitFor()
+  expect(await page.locator('.part.status4xx').count()).toBe(0)
+  await page.getByLabel('Draw 4xx too').check()
+  await page.reload()
+  await page.locator('.part.status4xx').waitFor()
+  expect(page.url()).toContain('draw=4xx')
+  await page.getByLabel('Route', { exact: true }).selectOption('All routes')
+  await page.getByText(/^Since .*: No response 0, 5xx 3, Forwarded 7, 4xx 1$/).waitFor()
   await close()
 })

@@ -37,7 +37,8 @@ afterEach(async () => {
   expect(open.errors).toEqual([])
   expect([...open.origins]).toEqual([stage.app.admin])
   expect(await page.evaluate('window.owned')).toBeUndefined()
-  expect(await page.locator('main :is(script, iframe, img, [onload], [onerror], a:not([href^="#/"]))').count()).toBe(0)
+  const active = 'script, iframe, img, [onload], [onerror], a:not([href^="#/"], [href^="/api/usage?"])'
+  expect(await page.locator(`main :is(${active})`).count()).toBe(0)
   await open.close()
 })
 

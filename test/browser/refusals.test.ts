@@ -105,7 +105,7 @@ test('one turns over the pages, and Back comes to the one before', async () => {
     const isSecond = route.request().url().includes('cursor=behind')
     return route.fulfill({ json: { refusals: [isSecond ? second : first], next: isSecond ? null : 'behind' } })
   })
-  await page.getByRole('link', { name: 'Refusals' }).click()
+  await page.getByRole('link', { name: 'Refusals', exact: true }).click()
   await expect.poll(users, SOON).toEqual([first?.user])
   await page.getByRole('button', { name: 'Next page' }).click()
   await expect.poll(users, SOON).toEqual([second?.user])

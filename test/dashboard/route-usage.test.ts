@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { blameOf } from '../../src/dashboard/logic/blame.ts'
 import { boundOf, LATENCY_BOUNDS } from '../../src/dashboard/logic/latency.ts'
-import { OTHER_ROUTES, type Rule, routeUsages, shareOf } from '../../src/dashboard/logic/route-usage.ts'
+import { countedIn, OTHER_ROUTES, type Rule, routeUsages, shareOf } from '../../src/dashboard/logic/route-usage.ts'
 import * as series from '../../src/usage/series.ts'
 
 test('what the page knows of the series is what the series are', () => {
@@ -73,4 +74,28 @@ test('a share of nothing is none, and none is above the whole', () => {
   expect(shareOf(1, 4)).toBe(0.25)
   expect(shareOf(0, 0)).toBeNull()
   expect(shareOf(3, 2)).toBe(1)
+})
+
+describe('a failure is blamed on', () => {
+  const of = (counts: object) => blameOf(countedIn({ ...row, tokens: 0, requests: 1000, ...counts }))
+
+  test('nobody if there is none', () => {
+    expect(of({ status4xx: 5, refusedGlobal: 100 })).toMatchObject({ whose: 'nobody', failed: 0, isAlarming: false })
+  })
+
+  test('the upstream, the gateway or both, by who has nearly all of them', () => {
+    expect(of({ status5xx: 60, status0: 30, gateway5xx: 10 })).toMatchObject({ whose: 'upstream', failed: 100 })
+    expect(of({ status5xx: 60, status0: 29, gateway5xx: 11 }).whose).toBe('both')
+    expect(of({ status0: 11, gateway5xx: 89 }).whose).toBe('both')
+    expect(of({ status0: 10, gateway5xx: 90 }).whose).toBe('gateway')
+  })
+
+  test('somebody with shares of the failures that make a whole, and alarms from one percent of the requests', () => {
+    expect(of({ status5xx: 6, status0: 3, gateway5xx: 1 })).toMatchObject({
+      isAlarming: true,
+      share: 0.01,
+      of: { status5xx: 0.6, status0: 0.3, gateway5xx: 0.1 },
+    })
+    expect(of({ status5xx: 9 }).isAlarming).toBe(false)
+  })
 })

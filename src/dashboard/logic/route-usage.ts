@@ -18,6 +18,8 @@ export interface Counted {
   readonly status5xx: number
   /** Forwarded requests that got no response. */
   readonly status0: number
+  /** Requests that the gateway itself answered with 5xx. */
+  readonly gateway5xx: number
   /** Forwarded requests, without tunnels. */
   readonly forwarded: number
   /** Of those: 95 % took no longer. `null` if there were none. */
@@ -44,7 +46,15 @@ export function routeUsages(rules: readonly Rule[], rows: readonly UsageRow[]): 
 
 /** @param row of a range; `undefined` if nothing was counted */
 export function countedIn(row: UsageRow | undefined): Counted {
-  const { requests = 0, tokens = 0, status4xx = 0, status5xx = 0, status0 = 0, latency = [] } = row ?? {}
+  const {
+    requests = 0,
+    tokens = 0,
+    status4xx = 0,
+    status5xx = 0,
+    status0 = 0,
+    gateway5xx = 0,
+    latency = [],
+  } = row ?? {}
   const { refusedPersonal = 0, refusedOrganisation = 0, refusedGlobal = 0 } = row ?? {}
   return {
     requests,
@@ -53,6 +63,7 @@ export function countedIn(row: UsageRow | undefined): Counted {
     status4xx,
     status5xx,
     status0,
+    gateway5xx,
     forwarded: latency.reduce((sum, count) => sum + count, 0),
     p95: boundOf(latency, 0.95),
   }

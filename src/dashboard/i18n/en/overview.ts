@@ -55,7 +55,7 @@ export const overview = {
   'now.letIn.ambiguous': '{count} with several',
   'now.letIn.unchecked': '{count} with one that could not be checked',
   'now.lastChange': 'Last change at run time',
-  'now.toAudit': 'In the audit',
+  'now.toAudit': 'Change #{version}',
   'now.shadowOn': 'on: nothing is refused',
   'now.replicas': 'Replicas',
   'now.agree': 'All replicas have the same configuration and follow the last change.',

@@ -54,7 +54,7 @@ export const overview: Translated<typeof en> = {
   'now.letIn.ambiguous': '{count} 次有多个凭证',
   'now.letIn.unchecked': '{count} 次凭证无法核对',
   'now.lastChange': '最近一次运行时更改',
-  'now.toAudit': '查看审计',
+  'now.toAudit': '更改 #{version}',
   'now.shadowOn': '开启：不拒绝任何请求',
   'now.replicas': '副本',
   'now.agree': '所有副本配置相同，并已跟上最近一次更改。',

@@ -57,19 +57,19 @@ function Latest({ of: { raised, latest } }: { readonly of: AlertState }) {
   const { t, share } = useTexts()
   if (latest === null) return <Tag tone="good">{t('alerts.never')}</Tag>
   return (
-    <>
+    <div>
       <Tag tone={raised ? 'warn' : 'good'}>{t(raised ? 'alerts.raised' : 'alerts.over')}</Tag> {share(latest.threshold)}{' '}
       {latest.subject !== null && <Name of={latest.subject} />} <Moment at={latest.at} />
-    </>
+    </div>
   )
 }
 
 function Delivery({ of: { alert, delivered } }: { readonly of: AlertState }) {
   const { t, number } = useTexts()
   return (
-    <>
+    <div>
       {alert.pending > 0 && <Tag tone="warn">{t('alerts.pending', { count: number(alert.pending) })}</Tag>}{' '}
       {delivered === null ? <span className="muted">{t('alerts.nothingYet')}</span> : <Moment at={delivered} />}
-    </>
+    </div>
   )
 }

@@ -63,7 +63,9 @@ function LastChange({ isKnown, version }: LastChangeProps) {
   return (
     <>
       <EntrySentence entry={entry} story={storyOf(entry, file)} isAlone /> <Moment at={entry.at} />{' '}
-      <a href={hashOf('audit', null, { before: String(entry.version + 1) })}>{t('now.toAudit')}</a>
+      <a href={hashOf('audit', null, { before: String(entry.version + 1) })}>
+        {t('now.toAudit', { version: entry.version })}
+      </a>
     </>
   )
 }

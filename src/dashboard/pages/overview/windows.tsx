@@ -55,7 +55,7 @@ function WindowTable({ windows, now: { at, shadow } }: WindowTableProps) {
       cell: ({ category, window, used, limit }) => (
         <span className="window-bar">
           <Bar {...{ used, limit, shadow }} label={t('now.gauge', { category, window })} />
-          {share(limit > 0 ? Math.floor((used / limit) * 1000) / 1000 : 1)}
+          <span>{share(limit > 0 ? Math.floor((used / limit) * 1000) / 1000 : 1)}</span>
         </span>
       ),
     },
@@ -81,14 +81,14 @@ function ForecastText({ of: { forecast, resetAt }, shadow }: { readonly of: Shar
   switch (forecast.kind) {
     case 'full':
       return (
-        <>
+        <div>
           <Tag tone={shadow ? 'warn' : 'bad'}>{t(shadow ? 'forecast.fullShadow' : 'forecast.full')}</Tag>{' '}
           {!shadow && resetAt !== null && (
             <>
               {t('forecast.until')} <Until at={resetAt} />
             </>
           )}
-        </>
+        </div>
       )
     case 'at':
       return <Tag tone="warn">{t('forecast.at', { time: minute(new Date(forecast.at)) })}</Tag>

@@ -112,7 +112,7 @@ function Counted({ count, part, link }: CountedProps) {
   const { t, number, share } = useTexts()
   const text = number(count)
   return (
-    <>
+    <div>
       {link === undefined || count === 0 ? (
         text
       ) : (
@@ -122,7 +122,7 @@ function Counted({ count, part, link }: CountedProps) {
       )}
       {/* To the thousandth: more figures would come and go with each look. */}
       {part !== null && count > 0 && <div className="muted">{share(Math.floor(part * 1000) / 1000)}</div>}
-    </>
+    </div>
   )
 }
 
