@@ -34,6 +34,7 @@ export type Check =
   | 'overrides'
 
 const LUA = 'src/store/redis/charge.lua'
+const ONCE_LUA = 'src/store/redis/once.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
 const CONTROL = 'src/store/redis/control.lua'
 const LEDGER = 'src/quota/ledger/ledger.ts'
@@ -433,20 +434,20 @@ export const MUTATIONS: readonly Mutation[] = [
     ['ledger'],
   ),
   // Requests that come again.
-  lua('the script charges a repetition', ["return '2', charged.since", 'return nil, false']),
-  lua('the script lets a repetition with any body through', ["if charged.body ~= body then return '3' end", '']),
-  lua('the script counts no repetitions', ['if charged.replays >= replays then return nil, false end', '']),
-  lua('the script knows a repetition for ever', [' or now >= charged.since + lasts then', ' then']),
-  lua('the script gives back what a repetition still uses', ['if charged.uses > 0 then return 0 end', '']),
-  lua('the script remembers what was given back', [
-    '  known[key] = false\n  return charged.least',
-    '  return charged.least',
+  onceLua('the script charges a repetition', ["return '2', charged.since", 'return nil, false']),
+  onceLua('the script lets a repetition with any body through', ["if charged.body ~= body then return '3' end", '']),
+  onceLua('the script counts no repetitions', ['if charged.replays >= replays then return nil, false end', '']),
+  onceLua('the script knows a repetition for ever', [' or now >= charged.since + lasts then', ' then']),
+  onceLua('the script gives back what a repetition still uses', ['if charged.uses > 0 then return 0 end', '']),
+  onceLua('the script remembers what was given back', [
+    'known[key] = false\n    return charged.least',
+    'return charged.least',
   ]),
-  lua('the script takes any charge of a key for the one that is given back', [
+  onceLua('the script takes any charge of a key for the one that is given back', [
     'if not charged or charged.since ~= since then return first == 1 and amount or 0 end',
     'if not charged then return first == 1 and amount or 0 end',
   ]),
-  lua('the script gives back once for each repetition of a charge that it forgot', [
+  onceLua('the script gives back once for each repetition of a charge that it forgot', [
     'return first == 1 and amount or 0',
     'return amount',
   ]),
@@ -470,7 +471,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['Math.min(known.least, amount)', 'amount'],
     ['sqlite'],
   ),
-  lua('the script gives back what a dearer use of the key cost', [
+  onceLua('the script gives back what a dearer use of the key cost', [
     'charged.least = math.min(charged.least, amount)',
     'charged.least = amount',
   ]),
@@ -785,6 +786,10 @@ export const MUTATIONS: readonly Mutation[] = [
 
 function lua(name: string, change: readonly [string, string]): Mutation {
   return edit(LUA, name, change, ['simulation', 'redis'])
+}
+
+function onceLua(name: string, change: readonly [string, string]): Mutation {
+  return edit(ONCE_LUA, name, change, ['simulation', 'redis'])
 }
 
 function ledger(name: string, change: readonly [string, string]): Mutation {

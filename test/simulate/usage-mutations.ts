@@ -27,7 +27,7 @@ const OVERRIDES = 'src/quota/override-limits.ts'
 export const USAGE_MUTATIONS: readonly Mutation[] = [
   // Histories, in Redis.
   redisHistory(LUA, 'the script archives no run', [
-    'local ended = bytes and ended_runs(bytes, values[key], now, keep, shorter)',
+    'local ended = bytes and archive.ended_runs(bytes, values[key], now, keep, shorter)',
     'local ended = nil',
   ]),
   redisHistory(LUA, 'the script archives the counter as it is, not as it was', [
@@ -36,7 +36,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   ]),
   redisHistory(LUA, 'the script archives each counter twice', [
     'with_runs(history_of(key, place), ended, now), ends[key]',
-    'with_runs(with_runs(history_of(key, place), ended, now), bytes and ended_runs(bytes, values[key], now, keep, shorter) or {}, now), ends[key]',
+    'with_runs(archive.with_runs(history_of(key, place), ended, now), bytes and archive.ended_runs(bytes, values[key], now, keep, shorter) or {}, now), ends[key]',
   ]),
   redisHistory(HISTORY_LUA, 'the script archives a run that goes on', [
     ' and not (starts[name] and starts[name][seconds] == started)',
@@ -45,7 +45,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   redisHistory(HISTORY_LUA, 'the script archives a run that was set to another start', [' and started <= latest', '']),
   redisHistory(HISTORY_LUA, 'the script takes the windows of all categories for one', [
     'local of = starts[name] or {}',
-    'local _, of = next(starts)\n    of = of or {}',
+    'local _, of = next(starts)\n      of = of or {}',
   ]),
   redisHistory(HISTORY_LUA, 'the script puts the windows of a category into one section', [
     "return char(#category) .. category .. pack('>I4', seconds) end",
@@ -81,7 +81,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   ]),
   redisHistory(HISTORY_LUA, 'the script lets an archived run fall below 0', ['math.max(0, tokens)', 'tokens % 2 ^ 47']),
   redisHistory(HISTORY_LUA, 'the script drops the oldest archived run each time', [
-    'if not is_over and not is_too_many then break end\n    first = first + RUN',
+    'if not is_over and not is_too_many then break end\n      first = first + RUN',
     'if not is_over and not is_too_many and not is_added then break end\n    first = first + RUN\n    is_added = false',
   ]),
   redisHistory(HISTORY_LUA, 'the script drops an archived run a window too early', [
@@ -117,11 +117,11 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     '',
   ]),
   redisHistory(HISTORY_LUA, 'the script keeps a history of everybody', [
-    'return nil\nend\n\n-- MGET',
-    "return front .. 'ho:' .. id\nend\n\n-- MGET",
+    'return nil\n  end\n\n  -- MGET',
+    "return front .. 'ho:' .. id\n  end\n\n  -- MGET",
   ]),
   redisHistory(LUA, 'the script keeps callers whose key nobody checked as long as others', [
-    'if anonymous[key] then keep, shorter = history[4], history[4] end',
+    'if anonymous[key] then keep, shorter = kept[4], kept[4] end',
     '',
   ]),
   redisHistory(LUA, 'the script lets a counter end with its last run, before that is archived', [
@@ -133,12 +133,12 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "call('SET', place, bytes, 'PXAT', string.format('%.0f', ended_at[key] - 1000 * history[2]))",
   ]),
   redisHistory(CONTROL_LUA, 'a reset in Redis loses the runs that it ends', [
-    'history = prefix and history_key(KEYS[place], prefix)',
+    'history = prefix and archive.key(KEYS[place], prefix)',
     'history = nil',
   ]),
   redisHistory(CONTROL_LUA, 'a reset in Redis replaces the history', [
-    'ended and with_runs(known, ended, tonumber(now)) or known',
-    "ended and with_runs('', ended, tonumber(now)) or known",
+    'ended and archive.with_runs(known, ended, tonumber(now)) or known',
+    "ended and archive.with_runs('', ended, tonumber(now)) or known",
   ]),
   redisHistory(BATCH, 'a batch does not say whose runs are not kept', ['anonymous.push(first.position)', '{}']),
   redisHistory(READ, 'the runs of a counter in Redis are left out', [

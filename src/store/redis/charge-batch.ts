@@ -221,7 +221,7 @@ export function encodeBatch(
     return [...plan, theirs.position, limitsOf(limits.organisation)]
   })
   const l = lists.map((list) => list.map(({ limit }) => limit))
-  const h = hasHistory && [...historyRule(keys, retention), retention.anonymousSeconds, anonymous]
+  const h = hasHistory && [...historyRule(keys, retention), retention.anonymousSeconds, ...anonymous].join(' ')
   const seldom = { ...periodsOf(shapes, now), ...(h && { h }), ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
   return { keys: names, json: JSON.stringify({ s, l, p, r, ...seldom }), charges, opened, owners }
 }

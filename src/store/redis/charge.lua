@@ -1,7 +1,7 @@
 --[==[
   Settles one batch of refunds and charges. Reads and checks everything before the first write, so that an error
-  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows sections.lua and history.lua,
-  which have the forms of a counter and of a history.
+  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows sections.lua, history.lua and
+  once.lua, which have the forms of a counter, of a history, and of what is remembered of a charge.
 
   KEYS[1]   last reply to the instance that sends the batch
   KEYS[2..] the counters that the batch touches, and what is remembered of charges by a key, each once
@@ -27,11 +27,12 @@
                                                                whether it is that of the charge itself (1) and not of a
                                                                repetition, the time of the charge, and the first and the
                                                                last of the refunds of it. Missing for none
-              h  [prefix, keep, shorter, anonymous, [key, ...]]   histories: how many characters all keys have in common, and for
+              h  'prefix keep shorter anonymous key ...'       histories: how many characters all keys have in common, and for
                                                                how many seconds runs of the longest window of a category are kept,
                                                                of the others, and of all windows of the users of these keys.
                                                                Missing where nothing is kept. The keys of histories follow from
-                                                               those of the counters: few batches touch one
+                                                               those of the counters: few batches touch one. So it is a text, which
+                                                               the others need not read
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
             organisation, if the plan has windows for it
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), a letter for each charge: '1' (accepted) or '0'
@@ -71,21 +72,25 @@ local batch = cjson.decode(ARGV[3])
 
 -- For how many seconds the runs of the counter under a key are kept, those of the longest window of a category and the others, and
 -- where its history is; nothing for a counter without one.
-local history, anonymous, histories = batch.h, {}, {}
-for _, key in ipairs(history and history[5] or {}) do anonymous[key] = true end
+local rule, histories, archive, kept, anonymous = batch.h, {}, nil, nil, nil
 local function keeping(key)
-  if not history then return nil end
-  local keep, shorter = history[2], history[3]
-  if anonymous[key] then keep, shorter = history[4], history[4] end
+  if not rule then return nil end
+  if not archive then
+    archive, kept, anonymous = history_functions(), {}, {}
+    for number in string.gmatch(rule, '%d+') do kept[#kept + 1] = tonumber(number) end
+    for i = 5, #kept do anonymous[kept[i]] = true end
+  end
+  local keep, shorter = kept[2], kept[3]
+  if anonymous[key] then keep, shorter = kept[4], kept[4] end
   if keep == 0 and shorter == 0 then return nil end
-  local name = history_key(KEYS[key], history[1])
+  local name = archive.key(KEYS[key], kept[1])
   if not name then return nil end
   return keep, shorter, name
 end
 
 -- The history under a key as it will be, read when it is asked for.
 local function history_of(key, name)
-  local known = histories[key] or read_history(name)
+  local known = histories[key] or archive.read(name)
   histories[key] = known
   return known
 end
@@ -203,7 +208,7 @@ local function give_back(refund)
   for r = 4, keep and #refund or 0, 2 do
     local before = not given[r] and refund[r + 1] > 0 and history_of(key, place)
     if before then
-      histories[key] = with_less(before, category, refund[r], refund[r + 1], amount)
+      histories[key] = archive.with_less(before, category, refund[r], refund[r + 1], amount)
       rewritten[key] = rewritten[key] or histories[key] ~= before
     end
   end
@@ -316,48 +321,9 @@ local function share(key, shape)
   return section
 end
 
--- What is remembered of a charge by a key: its time (6 bytes), repetitions and uses (1 each), the least tokens that one of the uses
--- gave back, at first the cost (6), the hash of the body. Here as a table, and `false` for nothing; `forgotten` where it is to be written.
-local known = {}
-
-local function remembered(key)
-  local bytes = values[key]
-  if known[key] == nil then
-    known[key] = false
-    if bytes and #bytes > 14 then
-      local since, replays, uses, least = unpack_bytes('>I6BBI6', bytes)
-      known[key] = { since = since, replays = replays, uses = uses, least = least, body = sub(bytes, 15) }
-    end
-  end
-  return known[key]
-end
-
--- The letter of a charge that its key decides; nothing for one that is charged, and remembered with `true` behind it.
-local function judge(once)
-  local key, body, lasts, replays, forgotten = once[2], once[3], once[4], once[5], once[6]
-  local charged = remembered(key)
-  if not charged or now >= charged.since + lasts then return nil, true end
-  if charged.body ~= body then return '3' end
-  if charged.replays >= replays then return nil, false end
-  charged.replays, charged.uses = charged.replays + 1, charged.uses + 1
-  charged.forgotten = charged.since + forgotten
-  return '2', charged.since
-end
-
--- Gives one use back. Returns the tokens of the charge that are given back: none as long as there are other uses.
-local function release(use, amount)
-  local key, first, since, forgotten = use[1], use[2], use[3], use[4]
-  local charged = remembered(key)
-  if not charged or charged.since ~= since then return first == 1 and amount or 0 end
-  charged.least = math.min(charged.least, amount)
-  charged.uses, charged.forgotten = charged.uses - 1, since + forgotten
-  if charged.uses > 0 then return 0 end
-  known[key] = false
-  return charged.least
-end
-
+local keyed = (batch.o or batch.u) and once_functions(values, now)
 for _, use in ipairs(batch.u or {}) do
-  local amount = release(use, batch.r[use[5]][3])
+  local amount = keyed.release(use, batch.r[use[5]][3])
   for n = use[5], use[6] do batch.r[n][3] = amount end
 end
 for _, refund in ipairs(batch.r) do
@@ -401,7 +367,7 @@ while at < #charges do
     fits = fits and cost <= everybody[ROOM]
   end
   local once, letter, since = onces and onces[n], nil, nil
-  if once then letter, since = judge(once) end
+  if once then letter, since = keyed.judge(once) end
   if letter then
     refused = refused or {}
     refused[n] = letter
@@ -409,7 +375,7 @@ while at < #charges do
   elseif fits or plan[2] == 1 then
     if once then
       if since then
-        known[once[2]] = { since = now, replays = 0, uses = 1, least = cost, body = once[3], forgotten = now + once[6] }
+        keyed.remember(once, cost)
       else
         refused = refused or {}
         refused[n] = '4'
@@ -468,9 +434,9 @@ for key in pairs(whole) do
   local keep, shorter, place = keeping(key)
   if keep then
     ends[key] = math.max(ends[key], now) + 1000 * math.max(keep, shorter)
-    local ended = bytes and ended_runs(bytes, values[key], now, keep, shorter)
+    local ended = bytes and archive.ended_runs(bytes, values[key], now, keep, shorter)
     if ended then
-      histories[key], ended_at[key] = with_runs(history_of(key, place), ended, now), ends[key]
+      histories[key], ended_at[key] = archive.with_runs(history_of(key, place), ended, now), ends[key]
     end
   end
 end
@@ -497,15 +463,7 @@ for key, bytes in pairs(histories) do
     call('SET', place, bytes, 'KEEPTTL')
   end
 end
-for key, charged in pairs(known) do
-  if not charged then
-    -- As good as DEL, and whoever may write the rest may do it.
-    if values[key] then call('SET', KEYS[key], '', 'PX', 1) end
-  elseif charged.forgotten then
-    local value = pack('>I6BBI6', charged.since, charged.replays, charged.uses, charged.least) .. charged.body
-    call('SET', KEYS[key], value, 'PXAT', string.format('%.0f', charged.forgotten))
-  end
-end
+if keyed then keyed.write(KEYS) end
 local offsets = {}
 for key = 2, #KEYS do
   local tokens = written[key]

@@ -150,11 +150,12 @@ if what == 'reset' or what == 'quota_reset' then
   if what == 'quota_reset' then from, to = as_json(used, asked.windows) end
   if not counter_runs then counter = '' end
   local prefix, keep, shorter = unpack(asked.history)
-  history = prefix and history_key(KEYS[place], prefix)
+  local archive = prefix and history_functions()
+  history = prefix and archive.key(KEYS[place], prefix)
   if history then
     lasts = math.max(tonumber(now), latest_end(bytes)) + 1000 * math.max(keep, shorter)
-    local known, ended = read_history(history), ended_runs(bytes, counter, huge, keep, shorter)
-    history_bytes = ended and with_runs(known, ended, tonumber(now)) or known
+    local known, ended = archive.read(history), archive.ended_runs(bytes, counter, huge, keep, shorter)
+    history_bytes = ended and archive.with_runs(known, ended, tonumber(now)) or known
   end
 end
 

@@ -7,135 +7,146 @@
     its end (4), number of runs (2), of each run its start in milliseconds (6) and its tokens (6); big-endian.
   What follows the last whole section counts as nothing.
 ]==]
--- Runs of one window. Of more the oldest are forgotten, and where a value has become as long as no value of ours, too.
-local MOST_RUNS = 3000
-local RUN = 12
+-- Made when the first history is touched: most batches touch none, and each function that is made costs every batch 3,000 instructions.
+local function history_functions()
+  -- Runs of one window. Of more the oldest are forgotten, and where a value has become as long as no value of ours, too.
+  local MOST_RUNS = 3000
+  local RUN = 12
 
--- The section at a position: its head (the category and the length of the window), for how long after its end a run is kept, where
--- its runs begin and where the next section does. Nothing if no whole section is.
-local function runs_at(bytes, at)
-  local length = byte(bytes, at)
-  if not length or at + length + 10 > #bytes then return nil end
-  local keep, count = unpack_bytes('>I4I2', bytes, at + length + 5)
-  local first = at + length + 11
-  local next_at = first + RUN * count
-  if next_at > #bytes + 1 then return nil end
-  return sub(bytes, at, at + length + 4), keep, first, next_at
-end
-
-local function head_of_runs(category, seconds) return char(#category) .. category .. pack('>I4', seconds) end
-
--- Where the history of a counter is; nothing for a counter that has none.
--- @param prefix  how many characters all keys have in common
-local function history_key(key, prefix)
-  local front, kind, id = sub(key, 1, prefix), sub(key, prefix + 1, prefix + 2), sub(key, prefix + 3)
-  if kind == 'c:' then return front .. 'h:' .. id end
-  if kind == 'o:' then return front .. 'ho:' .. id end
-  return nil
-end
-
--- MGET gives nothing for a key of another type.
-local function read_history(key)
-  local bytes = call('MGET', key)[1]
-  return bytes and #bytes <= 2 * LONGEST and bytes or ''
-end
-
--- The runs of a counter that it does not hold any more, by the heads of their sections. What started in the future was set to
--- another start, and goes on.
--- @param before, after  the counter
--- @param latest         the last moment at which a run may have started that is over
--- @param keep, shorter  for how many seconds a run of the longest window of a category is kept, and of the others
-local function ended_runs(before, after, latest, keep, shorter)
-  local starts, longest, ended, at = {}, {}, {}, 1
-  while true do
-    local name, windows, numbers, next_at, form = section_at(after, at)
-    if not name then break end
-    local of = starts[name] or {}
-    starts[name] = of
-    for i = 1, windows do
-      local seconds, started = window_at(after, windows, numbers, i, form)
-      of[seconds] = of[seconds] or started
-    end
-    at = next_at
+  -- The section at a position: its head (the category and the length of the window), for how long after its end a run is kept, where
+  -- its runs begin and where the next section does. Nothing if no whole section is.
+  local function runs_at(bytes, at)
+    local length = byte(bytes, at)
+    if not length or at + length + 10 > #bytes then return nil end
+    local keep, count = unpack_bytes('>I4I2', bytes, at + length + 5)
+    local first = at + length + 11
+    local next_at = first + RUN * count
+    if next_at > #bytes + 1 then return nil end
+    return sub(bytes, at, at + length + 4), keep, first, next_at
   end
-  local is_any, runs = false, {}
-  at = 1
-  while true do
-    local name, windows, numbers, next_at, form = section_at(before, at)
-    if not name then break end
-    for i = 1, windows do
-      local seconds, started, tokens = window_at(before, windows, numbers, i, form)
-      if seconds > (longest[name] or 0) then longest[name] = seconds end
-      if tokens > 0 and started <= latest and not (starts[name] and starts[name][seconds] == started) then
-        ended[#ended + 1] = { name, seconds, started, tokens }
+
+  local function head_of_runs(category, seconds) return char(#category) .. category .. pack('>I4', seconds) end
+
+  -- Where the history of a counter is; nothing for a counter that has none.
+  -- @param prefix  how many characters all keys have in common
+  local function history_key(key, prefix)
+    local front, kind, id = sub(key, 1, prefix), sub(key, prefix + 1, prefix + 2), sub(key, prefix + 3)
+    if kind == 'c:' then return front .. 'h:' .. id end
+    if kind == 'o:' then return front .. 'ho:' .. id end
+    return nil
+  end
+
+  -- MGET gives nothing for a key of another type.
+  local function read_history(key)
+    local bytes = call('MGET', key)[1]
+    return bytes and #bytes <= 2 * LONGEST and bytes or ''
+  end
+
+  -- The runs of a counter that it does not hold any more, by the heads of their sections. What started in the future was set to
+  -- another start, and goes on.
+  -- @param before, after  the counter
+  -- @param latest         the last moment at which a run may have started that is over
+  -- @param keep, shorter  for how many seconds a run of the longest window of a category is kept, and of the others
+  local function ended_runs(before, after, latest, keep, shorter)
+    local starts, longest, ended, at = {}, {}, {}, 1
+    while true do
+      local name, windows, numbers, next_at, form = section_at(after, at)
+      if not name then break end
+      local of = starts[name] or {}
+      starts[name] = of
+      for i = 1, windows do
+        local seconds, started = window_at(after, windows, numbers, i, form)
+        of[seconds] = of[seconds] or started
+      end
+      at = next_at
+    end
+    local is_any, runs = false, {}
+    at = 1
+    while true do
+      local name, windows, numbers, next_at, form = section_at(before, at)
+      if not name then break end
+      for i = 1, windows do
+        local seconds, started, tokens = window_at(before, windows, numbers, i, form)
+        if seconds > (longest[name] or 0) then longest[name] = seconds end
+        if tokens > 0 and started <= latest and not (starts[name] and starts[name][seconds] == started) then
+          ended[#ended + 1] = { name, seconds, started, tokens }
+        end
+      end
+      at = next_at
+    end
+    for _, run in ipairs(ended) do
+      local name, seconds, started, tokens = unpack(run)
+      local kept = seconds == longest[name] and keep or shorter
+      if kept > 0 then
+        runs[head_of_runs(name, seconds)] = { keep = kept, seconds = seconds, bytes = pack('>I6I6', started, tokens) }
+        is_any = true
       end
     end
-    at = next_at
+    return is_any and runs or nil
   end
-  for _, run in ipairs(ended) do
-    local name, seconds, started, tokens = unpack(run)
-    local kept = seconds == longest[name] and keep or shorter
-    if kept > 0 then
-      runs[head_of_runs(name, seconds)] = { keep = kept, seconds = seconds, bytes = pack('>I6I6', started, tokens) }
-      is_any = true
+
+  -- The runs of a section, from the first one on that is still to be kept.
+  local function kept_runs(bytes, first, next_at, lasts, now, is_added)
+    while first < next_at do
+      local is_over = unpack_bytes('>I6', bytes, first) + lasts <= now
+      local is_too_many = is_added and ((next_at - first) / RUN >= MOST_RUNS or #bytes > LONGEST)
+      if not is_over and not is_too_many then break end
+      first = first + RUN
     end
+    return sub(bytes, first, next_at - 1)
   end
-  return is_any and runs or nil
-end
 
--- The runs of a section, from the first one on that is still to be kept.
-local function kept_runs(bytes, first, next_at, lasts, now, is_added)
-  while first < next_at do
-    local is_over = unpack_bytes('>I6', bytes, first) + lasts <= now
-    local is_too_many = is_added and ((next_at - first) / RUN >= MOST_RUNS or #bytes > LONGEST)
-    if not is_over and not is_too_many then break end
-    first = first + RUN
+  -- Puts a run behind others. Where the last of them has its start, because that was emptied at once, both are one.
+  local function append(runs, run)
+    if sub(runs, -RUN, -7) ~= sub(run, 1, 6) then return runs .. run end
+    local tokens = unpack_bytes('>I6', runs, #runs - 5) + unpack_bytes('>I6', run, 7)
+    return sub(runs, 1, -7) .. pack('>I6', math.min(2 ^ 48 - 1, tokens))
   end
-  return sub(bytes, first, next_at - 1)
-end
 
--- Puts a run behind others. Where the last of them has its start, because that was emptied at once, both are one.
-local function append(runs, run)
-  if sub(runs, -RUN, -7) ~= sub(run, 1, 6) then return runs .. run end
-  local tokens = unpack_bytes('>I6', runs, #runs - 5) + unpack_bytes('>I6', run, 7)
-  return sub(runs, 1, -7) .. pack('>I6', math.min(2 ^ 48 - 1, tokens))
-end
-
--- The same history with these runs, and without what need not be kept any more.
-local function with_runs(bytes, added, now)
-  local parts, at = {}, 1
-  while true do
-    local head, keep, first, next_at = runs_at(bytes, at)
-    if not head then break end
-    local run = added[head]
-    if run then keep = run.keep end
-    local lasts = (unpack_bytes('>I4', head, #head - 3) + keep) * 1000
-    local runs = kept_runs(bytes, first, next_at, lasts, now, run)
-    if run then runs = append(runs, run.bytes) end
-    if runs ~= '' then parts[#parts + 1] = head .. pack('>I4I2', keep, #runs / RUN) .. runs end
-    added[head] = nil
-    at = next_at
+  -- The same history with these runs, and without what need not be kept any more.
+  local function with_runs(bytes, added, now)
+    local parts, at = {}, 1
+    while true do
+      local head, keep, first, next_at = runs_at(bytes, at)
+      if not head then break end
+      local run = added[head]
+      if run then keep = run.keep end
+      local lasts = (unpack_bytes('>I4', head, #head - 3) + keep) * 1000
+      local runs = kept_runs(bytes, first, next_at, lasts, now, run)
+      if run then runs = append(runs, run.bytes) end
+      if runs ~= '' then parts[#parts + 1] = head .. pack('>I4I2', keep, #runs / RUN) .. runs end
+      added[head] = nil
+      at = next_at
+    end
+    for head, run in pairs(added) do parts[#parts + 1] = head .. pack('>I4I2', run.keep, 1) .. run.bytes end
+    return table.concat(parts)
   end
-  for head, run in pairs(added) do parts[#parts + 1] = head .. pack('>I4I2', run.keep, 1) .. run.bytes end
-  return table.concat(parts)
-end
 
--- The same history with an amount taken from the run that started then, or added to it if it is below 0; the very same bytes if
--- there is no such run.
-local function with_less(bytes, category, seconds, started, amount)
-  local wanted, start, at = head_of_runs(category, seconds), pack('>I6', started), 1
-  while true do
-    local head, _, first, next_at = runs_at(bytes, at)
-    if not head then return bytes end
-    local found = head == wanted and string.find(bytes, start, first, true)
-    while found and found < next_at do
-      if (found - first) % RUN == 0 then
-        local tokens = unpack_bytes('>I6', bytes, found + 6) - amount
-        local left = pack('>I6', math.min(2 ^ 48 - 1, math.max(0, tokens)))
-        return sub(bytes, 1, found + 5) .. left .. sub(bytes, found + RUN)
+  -- The same history with an amount taken from the run that started then, or added to it if it is below 0; the very same bytes if
+  -- there is no such run.
+  local function with_less(bytes, category, seconds, started, amount)
+    local wanted, start, at = head_of_runs(category, seconds), pack('>I6', started), 1
+    while true do
+      local head, _, first, next_at = runs_at(bytes, at)
+      if not head then return bytes end
+      local found = head == wanted and string.find(bytes, start, first, true)
+      while found and found < next_at do
+        if (found - first) % RUN == 0 then
+          local tokens = unpack_bytes('>I6', bytes, found + 6) - amount
+          local left = pack('>I6', math.min(2 ^ 48 - 1, math.max(0, tokens)))
+          return sub(bytes, 1, found + 5) .. left .. sub(bytes, found + RUN)
+        end
+        found = string.find(bytes, start, found + 1, true)
       end
-      found = string.find(bytes, start, found + 1, true)
+      at = next_at
     end
-    at = next_at
   end
+
+  return {
+    key = history_key,
+    read = read_history,
+    ended_runs = ended_runs,
+    with_runs = with_runs,
+    with_less = with_less,
+  }
 end
