@@ -12,6 +12,7 @@ import { OrganisationPage } from './pages/organisations/organisation.tsx'
 import { OrganisationsPage } from './pages/organisations/organisations.tsx'
 import { OverviewPage } from './pages/overview/overview.tsx'
 import { RefusalsPage } from './pages/refusals/refusals.tsx'
+import { ReplicasPage } from './pages/replicas/replicas.tsx'
 import { RoutesPage } from './pages/routes/routes.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { UserPage } from './pages/users/user.tsx'
@@ -88,6 +89,8 @@ function PageAt({ place: { page, rest } }: { readonly place: Place }) {
       return <RoutesPage />
     case 'keys':
       return <KeysPage />
+    case 'replicas':
+      return <ReplicasPage />
     case 'audit':
       return <AuditPage />
   }

@@ -42,7 +42,7 @@ test('with the store out the page claims nothing that it cannot know', async () 
   expect(text).toMatch(/Meanwhile read requests are (refused with 503|admitted up to)/)
   expect(text).not.toContain('switched off')
   expect(text).not.toContain('no requests in the last 30 minutes')
-  expect(text).not.toContain('All replicas have the same configuration')
+  expect(text).not.toContain('All have the same configuration')
   expect(text).toMatch(/\d since the start/)
   unseen = true
   await expect.poll(() => main.innerText(), SOON).not.toMatch(/\d since the start/)
@@ -81,11 +81,15 @@ test('a replica that left is named with the requests that the sums no longer con
     const other = { ...first, instance: 'other', host: 'node-2', pid: 4711, counts: { ...first.counts, requests: 41 } }
     return route.fulfill({ response, json: { ...now, replicas: gone ? [first] : [first, other] } })
   })
-  await expect.poll(() => main.innerText(), SOON).toContain('node-2 4711')
+  await expect.poll(() => main.innerText(), SOON).toContain('Replicas: 2.')
   gone = true
   await expect
     .poll(() => main.innerText(), SOON)
     .toMatch(/node-2 4711 left at \d\d:\d\d:\d\d\. The sums no longer contain its 41 requests\./)
+  // It is still named on another page, and on this one again.
+  await page.getByRole('link', { name: 'Replicas', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Replicas' }).waitFor()
+  expect(await main.innerText()).toMatch(/node-2 4711 left at/)
   await close()
 })
 
@@ -115,7 +119,7 @@ test('the upstream is red while requests fail, and no longer once they succeed a
 })
 
 test('what a replica lacks is told in lines that can be read, also where the window is narrow', async () => {
-  const { page, close } = await stage.open('#/now', { width: 360 })
+  const { page, close } = await stage.open('#/replicas', { width: 360 })
   const lacking =
     'nearly all requests come from this address; if it is a load balancer, name it in edge.trusted_proxies'
   await page.route('**/api/now', async (route) => {

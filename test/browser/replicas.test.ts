@@ -6,6 +6,7 @@ import { startUpstream, type Upstream } from '../e2e/harness.ts'
 import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import type { Browser, OpenPage } from '../setup/browser.ts'
 import { freePort, sharedRedis } from '../setup/redis.ts'
+import { countActions } from './actions.ts'
 import { ask, configOf, openSignedIn, QUOTA, SOON, sharedBrowser } from './stage.ts'
 
 interface Replica {
@@ -67,7 +68,11 @@ test('a change on the page of one replica is in force on the other within 2 seco
 
 test('the page of each shows all of them, and whether they agree', async () => {
   const views: OpenPage[] = await Promise.all([one, two].map(({ admin }) => openSignedIn(browser, admin, '#/now')))
-  const agree = 'All replicas have the same configuration and follow the last change.'
+  const actions = countActions()
+  for (const { page } of views) await actions.click(page.getByRole('link', { name: 'Replicas', exact: true }))
+  // One for each page.
+  expect(actions.count()).toBe(views.length)
+  const agree = 'All have the same configuration and follow the last change.'
   const disagree = 'The replicas do not agree'
   const pids = (of: readonly Replica[]) => of.map(({ process }) => String(process.child.pid)).sort()
   const shown = async ({ page }: OpenPage) => {
@@ -79,7 +84,11 @@ test('the page of each shows all of them, and whether they agree', async () => {
     await view.page.getByText(agree).waitFor()
   }
   const loaded = one.process.lines().find(({ msg }) => msg === 'configuration loaded')
-  await views[0]?.page.getByText(`rules ${loaded?.rules}`, { exact: true }).waitFor()
+  const rules = String(loaded?.rules).slice(0, 12)
+  await expect.poll(() => views[0]?.page.getByRole('cell', { name: rules }).count(), SOON).toBe(2)
+  // What each does in a second, once there are looks enough.
+  const rates = () => views[0]?.page.locator('td[data-head="Requests/s"]').allInnerTexts()
+  await expect.poll(rates, SOON).toEqual([expect.stringMatching(/^\d/), expect.stringMatching(/^\d/)])
 
   const other = await start('other', QUOTA.replace('1h: 1000', '1h: 2000'))
   for (const view of views) {

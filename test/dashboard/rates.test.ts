@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NowResponse } from '../../src/admin/api.ts'
-import { rateHistory, ratesBetween } from '../../src/dashboard/logic/rates.ts'
+import { rateHistory, ratesBetween, replicaRates } from '../../src/dashboard/logic/rates.ts'
 
 const START = Date.parse('2026-11-20T10:00:00Z')
 const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString()
@@ -30,6 +30,15 @@ test('a rate is what was added a second, over all replicas', () => {
     refused: 7.5,
     tokens: 60,
   })
+})
+
+test('each replica has its own rates; one that was late to be seen has none yet', () => {
+  const rates = replicaRates(look(0, { a: 100, b: 10 }), look(2, { a: 120, b: 16, c: 50 }))
+  expect([...(rates ?? [])].map(([instance, { requests }]) => [instance, requests])).toEqual([
+    ['a', 10],
+    ['b', 3],
+    ['c', 0],
+  ])
 })
 
 test('a replica that ended takes nothing away', () => {

@@ -6,6 +6,7 @@ import { limits } from './en/limits.ts'
 import { organisations } from './en/organisations.ts'
 import { overview } from './en/overview.ts'
 import { refusals } from './en/refusals.ts'
+import { replicas } from './en/replicas.ts'
 import { routes } from './en/routes.ts'
 import { series } from './en/series.ts'
 import { status } from './en/status.ts'
@@ -25,6 +26,7 @@ export const areas = [
   organisations,
   refusals,
   keys,
+  replicas,
   routes,
   audit,
 ]
@@ -42,6 +44,7 @@ export const en = {
   ...organisations,
   ...refusals,
   ...keys,
+  ...replicas,
   ...routes,
   ...audit,
 }

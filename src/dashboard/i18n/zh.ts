@@ -7,6 +7,7 @@ import { limits } from './zh/limits.ts'
 import { organisations } from './zh/organisations.ts'
 import { overview } from './zh/overview.ts'
 import { refusals } from './zh/refusals.ts'
+import { replicas } from './zh/replicas.ts'
 import { routes } from './zh/routes.ts'
 import { series } from './zh/series.ts'
 import { status } from './zh/status.ts'
@@ -27,6 +28,7 @@ export const zh: Readonly<Record<TextKey, string>> = {
   ...organisations,
   ...refusals,
   ...keys,
+  ...replicas,
   ...routes,
   ...audit,
 }

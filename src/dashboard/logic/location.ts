@@ -13,6 +13,7 @@ export const PAGES = [
   'refusals',
   'routes',
   'keys',
+  'replicas',
   'audit',
 ] as const
 export type Page = (typeof PAGES)[number]

@@ -11,36 +11,43 @@ export interface Rates {
   readonly failed: number
 }
 
+const FIELDS = ['requests', 'refused', 'shadowed', 'tokens', 'failed'] as const
+
 /**
- * What happened between two looks, a second. Replica by replica, because the counts of one that has ended leave the sums:
- * one that is new counts from its start, one that is gone not at all.
+ * What each replica did between two looks, a second, by instance. One that is new counts from its start, one that is gone not at all:
+ * its counts have left the sums.
+ *
+ * @returns `null` if nobody knows: no time has passed, or the store was out
  */
-export function ratesBetween(before: NowResponse, after: NowResponse): Rates | null {
+export function replicaRates(before: NowResponse, after: NowResponse): ReadonlyMap<string, Rates> | null {
   const at = Date.parse(after.at)
   const seconds = (at - Date.parse(before.at)) / 1000
   if (!(seconds > 0)) return null
   if (before.replicas === null || after.replicas === null) return null
-  const [now, known] = [after.replicas, new Map(before.replicas.map((replica) => [replica.instance, replica.counts]))]
-  const sum = (field: keyof CountsResponse): number => {
-    const grown = now.map(({ instance, startedAt, counts }) => {
-      const old = known.get(instance)?.[field] ?? (startedAt >= before.at ? 0 : counts[field])
-      return Math.max(0, counts[field] - old)
-    })
-    return grown.reduce((a, b) => a + b, 0) / seconds
-  }
-  return {
-    at,
-    requests: sum('requests'),
-    refused: sum('refused'),
-    shadowed: sum('shadowed'),
-    tokens: sum('tokens'),
-    failed: sum('failed'),
-  }
+  const known = new Map(before.replicas.map((replica) => [replica.instance, replica.counts]))
+  const rates = after.replicas.map(({ instance, startedAt, counts }): [string, Rates] => {
+    const old = known.get(instance) ?? (startedAt >= before.at ? null : counts)
+    const rate = (field: keyof CountsResponse): number => Math.max(0, counts[field] - (old?.[field] ?? 0)) / seconds
+    return [instance, ratesBy(at, rate)]
+  })
+  return new Map(rates)
+}
+
+/** What all replicas did together between two looks, a second. */
+export function ratesBetween(before: NowResponse, after: NowResponse): Rates | null {
+  const each = replicaRates(before, after)
+  if (each === null) return null
+  return ratesBy(Date.parse(after.at), (field) => [...each.values()].reduce((sum, rates) => sum + rates[field], 0))
+}
+
+function ratesBy(at: number, rate: (field: (typeof FIELDS)[number]) => number): Rates {
+  const [requests, refused, shadowed, tokens, failed] = FIELDS.map(rate) as [number, number, number, number, number]
+  return { at, requests, refused, shadowed, tokens, failed }
 }
 
 /** Looks that are kept, and over how many of them a rate is taken: replicas report their counts in beats. */
 export const KEPT = 90
-const SPAN = 3
+export const SPAN = 3
 
 /** @param looks oldest first */
 export function rateHistory(looks: readonly NowResponse[]): Rates[] {

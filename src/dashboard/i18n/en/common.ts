@@ -25,6 +25,7 @@ export const common = {
   'page.refusals': 'Refusals',
   'page.routes': 'Routes',
   'page.keys': 'Access keys',
+  'page.replicas': 'Replicas',
   'page.audit': 'Audit',
 
   'lost.title': 'The connection to the gateway is lost',

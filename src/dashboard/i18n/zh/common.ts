@@ -27,6 +27,7 @@ export const common: Translated<typeof en> = {
   'page.refusals': '拒绝记录',
   'page.routes': '路由',
   'page.keys': '访问密钥',
+  'page.replicas': '副本',
   'page.audit': '审计',
 
   'lost.title': '与网关的连接已断开',

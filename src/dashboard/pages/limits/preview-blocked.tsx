@@ -58,7 +58,14 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
       {!isNone && (
         <Rows
           label={title}
-          head={[t(one), t('word.window'), t('word.used'), t('preview.limitThen'), t('word.reset'), t('now.state')]}
+          head={[
+            t(one),
+            t('word.window'),
+            t('word.used'),
+            t('preview.limitThen'),
+            t('word.reset'),
+            t('replicas.state'),
+          ]}
         >
           {rows.map((each) => (
             <tr key={`${each.id} ${each.category} ${each.window}`}>

@@ -1,0 +1,113 @@
+import type { NowResponse } from '../../../admin/api.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import type { Rates } from '../../logic/rates.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Tag } from '../../ui/small.tsx'
+import { SILENT_MS } from './notes.tsx'
+
+type Replica = NonNullable<NowResponse['replicas']>[number]
+
+interface ReplicaTableProps {
+  readonly now: NowResponse
+  /** Of the last seconds, by instance. One that is new has none. */
+  readonly rates: ReadonlyMap<string, Rates>
+}
+
+/** The processes that share the store, with what each does in a second. */
+export function ReplicaTable({ now, rates }: ReplicaTableProps) {
+  const texts = useTexts()
+  return (
+    <DataTable
+      label={texts.t('page.replicas')}
+      columns={columnsOf(texts, now, rates)}
+      rows={now.replicas ?? []}
+      keyOf={({ instance }) => instance}
+    />
+  )
+}
+
+function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Rates>): readonly Column<Replica>[] {
+  const { t, number, rate } = texts
+  const perSecond = (id: 'requests' | 'refused' | 'failed', head: string): Column<Replica> => ({
+    ...{ id, head, isNumber: true },
+    sort: ({ instance }) => rates.get(instance)?.[id] ?? 0,
+    cell: ({ instance }) => {
+      const latest = rates.get(instance)
+      return latest === undefined ? '…' : rate(latest[id])
+    },
+  })
+  return [
+    {
+      ...{ id: 'host', head: t('replicas.host') },
+      sort: ({ host, pid }) => `${host} ${pid}`,
+      cell: ({ host, pid }) => (
+        <>
+          {host} <span className="muted">{pid}</span>
+        </>
+      ),
+    },
+    { id: 'state', head: t('replicas.state'), cell: (replica) => <State of={replica} /> },
+    perSecond('requests', t('replicas.requestsRate')),
+    perSecond('refused', t('replicas.refusedRate')),
+    perSecond('failed', t('replicas.failedRate')),
+    {
+      ...{ id: 'inFlight', head: t('now.inFlight'), isNumber: true },
+      sort: ({ counts }) => counts.inFlight,
+      cell: ({ counts }) => number(counts.inFlight),
+    },
+    {
+      ...{ id: 'sum', head: t('replicas.requests'), isNumber: true },
+      sort: ({ counts }) => counts.requests,
+      cell: ({ counts }) => number(counts.requests),
+    },
+    { id: 'started', head: t('replicas.started'), cell: ({ startedAt }) => <Moment at={startedAt} /> },
+    { id: 'version', head: t('word.version'), cell: ({ version }) => version },
+    { id: 'rules', head: t('replicas.hash'), cell: ({ hash }) => <Rules hash={hash} ours={now.config.hash} /> },
+    {
+      ...{ id: 'control', head: t('replicas.control') },
+      cell: ({ controlVersion }) => <Follows version={controlVersion} latest={now.controlVersion} />,
+    },
+  ]
+}
+
+function State({ of: { ready, silentMs, reasons, configProblems } }: { readonly of: Replica }) {
+  const { t, duration } = useTexts()
+  const notes = [...reasons, ...configProblems]
+  return (
+    <>
+      {silentMs > SILENT_MS ? (
+        <Tag tone="warn">{t('replicas.silent', { time: duration(silentMs) })}</Tag>
+      ) : (
+        <Tag tone={ready ? 'good' : 'bad'}>{t(ready ? 'replicas.ready' : 'replicas.notReady')}</Tag>
+      )}
+      {notes.length > 0 && (
+        <ul className="problems" lang="en">
+          {notes.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}
+
+/** What its configuration decides, beside that of the replica that serves this page. */
+function Rules({ hash, ours }: { readonly hash: string; readonly ours: string }) {
+  const { t } = useTexts()
+  return (
+    <>
+      <code className="hash">{hash.slice(0, 12)}</code>{' '}
+      {hash !== ours && <Tag tone="warn">{t('replicas.otherHash')}</Tag>}
+    </>
+  )
+}
+
+function Follows({ version, latest }: { readonly version: number; readonly latest: number }) {
+  const { t } = useTexts()
+  return (
+    <>
+      {version} {version < latest && <Tag tone="warn">{t('replicas.behind')}</Tag>}
+    </>
+  )
+}
