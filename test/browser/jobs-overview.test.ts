@@ -37,7 +37,7 @@ test('who eats the global quota is a row of the first page, and a link to that u
   const actions = countActions()
   const top = page.getByRole('region', { name: 'Most tokens', exact: true })
   const first = top.getByRole('row').nth(1)
-  await expect.poll(() => first.innerText(), SOON).toMatch(/alice\s+read\s+8/)
+  await expect.poll(() => first.innerText(), SOON).toMatch(/alice\s+read\s+8\s+66\.6%/)
   await actions.click(first.getByRole('link'))
   await page.getByRole('heading', { level: 1, name: 'alice' }).waitFor()
   expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)

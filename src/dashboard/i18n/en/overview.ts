@@ -62,6 +62,7 @@ export const overview = {
   'history.tokens': 'Tokens',
   'top.consumers': 'Most tokens',
   'top.runs': 'Runs of the window {window} that began since',
+  'top.share': 'Of all tokens',
   'top.refused': 'Refused most',
   'top.count': 'Refusals',
   'top.nobody': 'Nobody was refused in this range.',

@@ -61,6 +61,7 @@ export const overview: Translated<typeof en> = {
   'history.tokens': '额度',
   'top.consumers': '额度用量最多',
   'top.runs': '窗口 {window} 中自此时起开始的周期：',
+  'top.share': '占全部额度',
   'top.refused': '被拒绝最多',
   'top.count': '拒绝次数',
   'top.nobody': '此范围内没有用户被拒绝。',

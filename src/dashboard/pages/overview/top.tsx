@@ -3,6 +3,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { usageFrom } from '../../logic/range.ts'
+import { shareOf } from '../../logic/route-usage.ts'
 import { Loaded, Panel, Rows } from '../../ui/panel.tsx'
 import { useRange } from '../../ui/range.tsx'
 import { At, Name } from '../../ui/small.tsx'
@@ -22,9 +23,11 @@ export function Top() {
 }
 
 function Consumers() {
-  const { t, number } = useTexts()
+  const { t, number, share } = useTexts()
   const from = usageFrom(useRange())
   const poll = usePoll<UsageResponse>(`/api/usage?by=user&order=tokens&from=${from}&limit=${SHOWN}`, EVERY_MS)
+  const all = usePoll<UsageResponse>(`/api/usage?by=category&from=${from}&limit=1000`, EVERY_MS).data
+  const allOf = (category: string) => all?.rows.find((row) => row.category === category)?.tokens ?? 0
   return (
     <Panel title={t('top.consumers')}>
       <Loaded poll={poll} hasBanner>
@@ -36,7 +39,10 @@ function Consumers() {
             {rows.length === 0 ? (
               <p className="muted">{t('series.nothing')}</p>
             ) : (
-              <Rows label={t('top.consumers')} head={[t('word.user'), t('word.category'), t('history.tokens')]}>
+              <Rows
+                label={t('top.consumers')}
+                head={[t('word.user'), t('word.category'), t('history.tokens'), t('top.share')]}
+              >
                 {rows.map(({ user = '', category = '', tokens }) => (
                   <tr key={`${category} ${user}`}>
                     <th scope="row">
@@ -46,6 +52,7 @@ function Consumers() {
                     </th>
                     <td>{category}</td>
                     <td className="num">{number(tokens)}</td>
+                    <td className="num">{shareText(shareOf(tokens, allOf(category)), share)}</td>
                   </tr>
                 ))}
               </Rows>
@@ -55,6 +62,10 @@ function Consumers() {
       </Loaded>
     </Panel>
   )
+}
+
+function shareText(part: number | null, share: (part: number) => string): string {
+  return part === null ? '–' : share(Math.floor(part * 1000) / 1000)
 }
 
 function Refused() {
