@@ -39,10 +39,12 @@ export type InForceResponse = Of<typeof schemas.inForce>
 export type GuardResponse = Of<typeof schemas.guard>
 /** What is to be changed by itself. */
 export type ScheduledResponse = Of<typeof schemas.scheduled>
-/** PATCH /api/quota and POST /api/quota/preview */
+/** PATCH /api/quota, POST /api/quota/preview and POST /api/quota/look-back */
 export type QuotaPatch = Of<typeof schemas.quotaPatch>
 /** POST /api/quota/preview */
 export type PreviewResponse = Of<typeof schemas.preview>
+/** POST /api/quota/look-back */
+export type LookBackResponse = Of<typeof schemas.lookBack>
 /** POST /api/quota/reset */
 export type QuotaResetResponse = Of<typeof schemas.quotaReset>
 

@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Change, QuotaReset } from '../../src/control/control-store.ts'
+import { lookBack } from '../../src/control/look-back.ts'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import type { Retention } from '../../src/quota/history.ts'
 import type { HistoryScope, HistoryStore } from '../../src/quota/history-store.ts'
+import { createPolicy, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
 import type { Limit } from '../../src/quota/window.ts'
 import { runs } from '../setup/runs.ts'
 import { STRANGE_IDS } from './usage.suite.ts'
@@ -42,6 +44,17 @@ const ROOMY: Limits = { personal: windows(10 ** 9), organisation: null, global: 
 
 function charge(user: string, cost: number, limits = ROOMY, organisation: string | null = null): Charge {
   return { user, organisation, category: 'read', cost, limits }
+}
+
+/** Settings under which everybody may have so many tokens of `read` in an hour. */
+function hourly(limit: number): QuotaSettings {
+  return {
+    mode: 'normal',
+    windows: [{ name: '1h', seconds: 3600 }],
+    baselines: { personal: new Map([['read', new Map([['1h', limit]])]]), global: new Map() },
+    custom: null,
+    global: { enabled: false, multiplier: 1 },
+  }
 }
 
 interface Read {
@@ -304,6 +317,31 @@ export function historyStoreSuite(open: OpenHistory): void {
           expect([theirs.size, sum]).toEqual([
             new Set(users.map((_, i) => i - (i % 200)).map((i) => i % 7)).size,
             users.length * 4,
+          ])
+          const { scanned, rows } = await lookBack({
+            // Not on the clock of the readings, which is that of a Redis itself.
+            store: {
+              scanHistory: async (scope, cursor) => ({
+                ...(await history.scanHistory(scope, cursor)),
+                at: BEGIN + 2 * HOUR,
+              }),
+            },
+            payersOf: async (some) => some.map((user) => payerOf(user)),
+            next: () => createPolicy(hourly(1)),
+            exempt: new Set(['user-0']),
+            spanMs: DAY,
+          })
+          const [some, twice] = [users.length - 1, 2 * (users.length - 1)]
+          expect([scanned, rows]).toEqual([
+            some,
+            [
+              {
+                category: 'read',
+                window: '1h',
+                of: { users: some, runs: twice, tokens: 2 * twice },
+                above: { users: some, runs: twice, tokens: twice },
+              },
+            ],
           ])
         }),
       60_000,

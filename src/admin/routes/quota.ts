@@ -23,6 +23,7 @@ import * as schemas from '../schemas.ts'
 import { settingsWish, wishedSettings, wishProblems } from '../settings-wish.ts'
 import type { InForce, View } from '../state.ts'
 import { distributionRoute } from './distribution.ts'
+import { lookBackRoute } from './look-back.ts'
 import { quotaResetRoute } from './quota-reset.ts'
 import { quotaScheduledRoute } from './quota-scheduled.ts'
 
@@ -53,6 +54,7 @@ export function quotaRoutes(desk: Desk): Route[] {
       handle: (call) => change(desk, call),
     },
     previewRoute(desk),
+    lookBackRoute(desk, readPatch),
     distributionRoute(desk),
     quotaResetRoute(desk),
     quotaScheduledRoute(desk),

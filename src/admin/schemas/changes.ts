@@ -121,6 +121,31 @@ export const preview = name(
   'Who would be blocked under a change, from even the cheapest request of a category: users by personal windows, organisations by theirs, and everybody by full global ones. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
 )
 
+const over = z.strictObject({ users: count, runs: count, tokens: count })
+
+export const lookBack = name(
+  z.strictObject({
+    from: time,
+    to: time,
+    /** Whether all runs of this time are still kept. */
+    complete: z.boolean(),
+    /** Users with a run. */
+    scanned: count,
+    rows: z.array(
+      z.strictObject({
+        category: z.string(),
+        window: z.string(),
+        /** All users with a run, their runs, and the tokens in them. */
+        of: over,
+        /** Those of them above the limit, and the tokens that lie above it. */
+        above: over,
+      }),
+    ),
+  }),
+  'LookBack',
+  'What users used in the last 24 hours, held against the personal limits of a change. A run counts if it ended in this time or runs still. `above` has the users with a run of more tokens than their limit, these runs, and the tokens above the limit. What was refused then is in no run.',
+)
+
 export const distribution = name(
   z.strictObject({
     category: z.string(),

@@ -1,0 +1,139 @@
+import { inSlices } from '../lib/slices.ts'
+import type { HistoryStore, OwnerHistory } from '../quota/history-store.ts'
+import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
+import { endOf, type Limit } from '../quota/window.ts'
+
+/** Whose runs of the last day had more tokens than limits that somebody is about to set. */
+export interface LookBack {
+  /** Runs that ended after `from` or ran at `to` are looked at, in milliseconds since the epoch, by the store's clock. */
+  readonly from: number
+  readonly to: number
+  /** Users with such a run. */
+  readonly scanned: number
+  /** One for each category and window with a personal limit, in the order of the policy. */
+  readonly rows: readonly LookBackRow[]
+}
+
+export interface LookBackRow {
+  readonly category: string
+  readonly window: string
+  /** Users with a run, and their runs and tokens in them. */
+  readonly of: Over
+  /** Of these users, runs and tokens: those above the limit of the user. */
+  readonly above: Over
+}
+
+export interface Over {
+  readonly users: number
+  readonly runs: number
+  readonly tokens: number
+}
+
+export interface LookBackOptions {
+  readonly store: Pick<HistoryStore, 'scanHistory'>
+  /** Whose limits users have. @throws StoreError */
+  readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
+  /** Makes the limits as they would be: policies remember users with an override, and are made anew in each step. */
+  readonly next: () => Policy
+  /** Users to whom nothing is charged. */
+  readonly exempt: ReadonlySet<string>
+  /** How far back, in milliseconds. */
+  readonly spanMs: number
+  /** Ends it between two steps. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Looks at the kept runs of every user in steps, with the event loop and the store free between them. Users in shadow mode and exempt
+ * ones do not count. Limits are those that each user would have now, by today's plan and override.
+ * @throws StoreError, or the reason of the signal
+ */
+export async function lookBack(options: LookBackOptions): Promise<LookBack> {
+  const { store, payersOf, next, exempt, spanMs, signal } = options
+  const tally = createTally(next())
+  /** A scan may come by one twice. */
+  const seen = new Set<string>()
+  const slices = inSlices()
+  let range: Range | null = null
+  let cursor: string | null = null
+  do {
+    signal?.throwIfAborted()
+    const step = await store.scanHistory('personal', cursor)
+    range ??= { from: step.at - spanMs, to: step.at }
+    const policy = next()
+    const owners = step.owners.filter(({ id }) => !seen.has(id) && !exempt.has(id) && !policy.isShadowed(id))
+    const payers = await payersOf(owners.map(({ id }) => id))
+    for (const [i, owner] of owners.entries()) {
+      if (tally.add(owner, (category) => policy.limitsFor(category, payers[i] ?? payerOf(owner.id)).personal, range)) {
+        seen.add(owner.id)
+      }
+      if (slices.isOver()) await slices.next()
+    }
+    cursor = step.next
+    await slices.next()
+  } while (cursor !== null)
+  return { ...range, scanned: seen.size, rows: tally.rows() }
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+type LimitsOf = (category: string) => readonly Limit[]
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+type Sums = { readonly of: Mutable<Over>; readonly above: Mutable<Over> }
+
+/** Sums by category and length of the window, which is its identity. */
+function createTally(policy: Policy) {
+  const order = policy.categories.flatMap((category) =>
+    policy.limitsOf(category).personal.map(({ window }) => ({ category, window })),
+  )
+  const sums = new Map<string, Sums>(
+    order.map(({ category, window }) => [keyOf(category, window.seconds), { of: none(), above: none() }]),
+  )
+  const longestMs = Math.max(0, ...order.map(({ window }) => window.seconds * 1000))
+
+  /** @returns whether the user has such a run */
+  function add(owner: OwnerHistory, limitsOf: LimitsOf, { from, to }: Range): boolean {
+    const runs = new Set<Sums>()
+    const over = new Set<Sums>()
+    const limits = new Map<string, readonly Limit[]>()
+    owner.eachRun(from - longestMs, to + 1, (category, seconds, startedAt, tokens) => {
+      const sum = sums.get(keyOf(category, seconds))
+      if (sum === undefined) return
+      const own = limits.get(category) ?? limitsOf(category)
+      limits.set(category, own)
+      const limit = own.find(({ window }) => window.seconds === seconds)
+      if (limit === undefined || endOf(limit.window, startedAt) <= from) return
+      runs.add(sum)
+      count(sum.of, tokens)
+      if (tokens <= limit.limit) return
+      over.add(sum)
+      count(sum.above, tokens - limit.limit)
+    })
+    for (const { of } of runs) of.users++
+    for (const { above } of over) above.users++
+    return runs.size > 0
+  }
+
+  const rows = (): LookBackRow[] =>
+    order.map(({ category, window }) => {
+      const { of, above } = sums.get(keyOf(category, window.seconds)) as Sums
+      return { category, window: window.name, of, above }
+    })
+  return { add, rows }
+}
+
+function count(over: Mutable<Over>, tokens: number): void {
+  over.runs++
+  over.tokens += tokens
+}
+
+function none(): Mutable<Over> {
+  return { users: 0, runs: 0, tokens: 0 }
+}
+
+function keyOf(category: string, seconds: number): string {
+  return `${seconds} ${category}`
+}
