@@ -2,7 +2,7 @@ import type { Locator } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { QuotaResponse } from '../../src/admin/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
-import { ADMIN, SOON, type Stage, startStage, VIEWER } from './stage.ts'
+import { ADMIN, ask, SOON, type Stage, startStage, VIEWER } from './stage.ts'
 
 /** What an administrator wants to do with limits and with what was changed, and how many actions it takes from the overview. */
 
@@ -126,6 +126,23 @@ test('a limit is tightened with a guard in five actions, and the page says what 
   await expect.poll(() => guard.count(), SOON).toBe(0)
   const after = await quota()
   expect([after.guard, after.baselines.personal.read]).toEqual([undefined, { '1h': 8 }])
+  expect(open.errors).toEqual([])
+})
+
+test('what 20 % less would have done yesterday is seen in three actions', async () => {
+  await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 9 } } } })
+  for (let i = 0; i < 2; i++) expect(await ask(stage.app.url, 'yesterday')).toEqual({ status: 200 })
+  expect(await ask(stage.app.url, 'less')).toEqual({ status: 200 })
+  await start()
+  await click(link('Limits'))
+  await click(button('All personal limits: −20%'))
+  await click(button('Preview'))
+  await open.page
+    .getByText('read 1h: 1 of 2 users had a window with more tokens than this limit. Tokens above it: 1.')
+    .waitFor()
+  await open.page.getByText(/^This is approximate\. /).waitFor()
+  expect(actions).toBeLessThanOrEqual(6)
+  expect((await quota()).baselines.personal.read).toEqual({ '1h': 9 })
   expect(open.errors).toEqual([])
 })
 

@@ -3,6 +3,7 @@ import {
   changesOf,
   noneFits,
   patchOf,
+  scaledPersonal,
   steppedMultiplier,
   stillEdits,
   valueAt,
@@ -36,6 +37,35 @@ describe('an edit', () => {
 
   test('is undone by itself', () => {
     expect(withoutEdit({ mode: 'normal', shadow: true }, 'mode')).toEqual({ shadow: true })
+  })
+})
+
+describe('all personal limits at once', () => {
+  test('are multiplied and rounded, in the fields that the mode goes by', () => {
+    expect(scaledPersonal(QUOTA, {}, 0.8)).toEqual({
+      'baselines.personal.read.1h': '80',
+      'baselines.personal.read.1d': '960',
+      'baselines.personal.write.1h': '48',
+      'baselines.personal.write.1d': '480',
+    })
+    expect(scaledPersonal(QUOTA, { mode: 'custom' }, 0.5)).toEqual({
+      mode: 'custom',
+      'custom.personal.read.1h': '50',
+      'custom.personal.read.1d': '600',
+      'custom.personal.write.1h': '30',
+      'custom.personal.write.1d': '300',
+    })
+  })
+
+  test('go on from what is typed, leave what is no limit, and never make a limit 0', () => {
+    const typed = { 'baselines.personal.read.1h': '10', 'baselines.personal.read.1d': 'x', shadow: true }
+    expect(scaledPersonal(QUOTA, typed, 0.01)).toMatchObject({
+      'baselines.personal.read.1h': '1',
+      'baselines.personal.read.1d': 'x',
+      shadow: true,
+    })
+    const none = { 'baselines.personal.read.1h': '0' }
+    expect(scaledPersonal(QUOTA, none, 1.2)).toMatchObject(none)
   })
 })
 

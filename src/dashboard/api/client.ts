@@ -60,8 +60,11 @@ export const SESSION = '/api/session'
 /** Who would be refused under a change. */
 export const PREVIEW = '/api/quota/preview'
 
+/** What a change would have met in the last 24 hours. */
+export const LOOK_BACK = '/api/quota/look-back'
+
 function isChange(method: Method, path: string): boolean {
-  return method !== 'GET' && path !== SESSION && path !== PREVIEW
+  return method !== 'GET' && ![SESSION, PREVIEW, LOOK_BACK].includes(path)
 }
 
 const PATIENCE_MS = 15_000

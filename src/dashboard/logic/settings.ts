@@ -64,6 +64,41 @@ export function patchOf(draft: Draft): { readonly patch: QuotaPatch | null; read
   return Object.keys(problems).length === 0 ? { patch: patch as QuotaPatch, problems } : { patch: null, problems }
 }
 
+/**
+ * Edits that multiply all personal limits of the form, by the fields that the mode goes by: in mode Custom its own values. Rounded to
+ * whole tokens, and no field below 1 that has some.
+ * @param draft what is edited already, of which they are made
+ */
+export function scaledPersonal(quota: SettingsInForceResponse, draft: Draft, factor: number): Draft {
+  const mode = draft.mode === null ? quota.file.mode : (draft.mode ?? quota.mode)
+  let next = draft
+  for (const [category, row] of Object.entries(quota.effective.personal)) {
+    for (const window of Object.keys(row)) {
+      const path = fieldOf(String(mode), { scope: 'personal', category, window })
+      const base = fieldOf('normal', { scope: 'personal', category, window })
+      const now = limitIn(quota, draft, path) ?? limitIn(quota, draft, base)
+      if (now === null || now === 0) continue
+      const scaled = Math.min(MAX_LIMIT, Math.max(1, Math.round(now * factor)))
+      next = withEdit(next, quota, path, String(scaled))
+    }
+  }
+  return next
+}
+
+/** The field that makes a limit in a mode. */
+export function fieldOf(mode: string, { scope, category, window }: Place): string {
+  return `${mode === 'custom' ? 'custom' : 'baselines'}.${scope}.${category}.${window}`
+}
+
+/** The limit that a field has, with its edit; `null` if it has none, or something that is no limit. */
+export function limitIn(quota: SettingsInForceResponse, draft: Draft, path: string): number | null {
+  const edit = draft[path]
+  const value = edit === null ? valueAt(quota.file, path) : (edit ?? valueAt(quota, path))
+  if (typeof value === 'number') return value
+  const meant = typeof value === 'string' ? limitOf(value.trim()) : null
+  return meant !== null && 'value' in meant ? meant.value : null
+}
+
 export interface Place {
   readonly scope: 'personal' | 'global'
   readonly category: string

@@ -100,6 +100,23 @@ export const limits = {
   'pending.end.cancel': 'Cancel the end of the change',
   'pending.end.cancelText': 'The change stays then.',
 
+  'quotas.all': 'All personal limits:',
+  'quotas.less': '−20%',
+  'quotas.more': '+20%',
+  'yesterday.title': 'In the last 24 hours',
+  'yesterday.counting': 'Looking through what was used in the last 24 hours.',
+  'yesterday.nobody': 'None of the {users} users who used something had a window with more tokens than these limits.',
+  'yesterday.some':
+    '{category} {window}: {users} of {all} users had a window with more tokens than this limit. Tokens above it: {tokens}.',
+  'yesterday.all': 'All windows',
+  'yesterday.users': 'Users',
+  'yesterday.usersAbove': 'Users above',
+  'yesterday.runsAbove': 'Windows above, of',
+  'yesterday.tokensAbove': 'Tokens above, of',
+  'yesterday.approximate':
+    'This is approximate. What was refused then is not in it. Everybody has the plan and the override of now, each window is taken by itself, and users in shadow mode do not count.',
+  'yesterday.incomplete': 'Not all of this time is still kept.',
+
   'adaptive.title': 'Adaptive factor',
   'adaptive.used': 'in use',
   'adaptive.unused': 'not in use in this mode',

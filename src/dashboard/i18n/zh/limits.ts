@@ -97,6 +97,22 @@ export const limits: Translated<typeof en> = {
   'pending.end.cancel': '取消收回',
   'pending.end.cancelText': '更改将一直保留。',
 
+  'quotas.all': '所有个人上限：',
+  'quotas.less': '−20%',
+  'quotas.more': '+20%',
+  'yesterday.title': '过去 24 小时',
+  'yesterday.counting': '正在查看过去 24 小时的用量。',
+  'yesterday.nobody': '在有用量的 {users} 个用户中，没有人的任何窗口超过这些上限。',
+  'yesterday.some': '{category} {window}：{all} 个用户中有 {users} 个的窗口超过此上限，共超出 {tokens} 额度。',
+  'yesterday.all': '所有窗口',
+  'yesterday.users': '用户',
+  'yesterday.usersAbove': '超出的用户',
+  'yesterday.runsAbove': '超出的窗口 / 全部',
+  'yesterday.tokensAbove': '超出的额度 / 全部',
+  'yesterday.approximate':
+    '此为近似值：当时被拒的请求不计在内；每个用户按现在的套餐与特别设置计算，各窗口单独计算，影子模式的用户不计。',
+  'yesterday.incomplete': '这段时间的记录并未全部保留。',
+
   'adaptive.title': '自适应系数',
   'adaptive.used': '使用中',
   'adaptive.unused': '当前模式不使用',

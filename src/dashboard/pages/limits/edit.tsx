@@ -14,6 +14,8 @@ export interface Editing {
   readonly problemOf: (path: string) => string | undefined
   readonly edit: (path: string, edit: Edit) => void
   readonly undo: (path: string) => void
+  /** Several at once. */
+  readonly change: (next: (now: Draft) => Draft) => void
 }
 
 export const EditContext = createContext<Editing | null>(null)

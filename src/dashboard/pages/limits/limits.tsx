@@ -1,6 +1,6 @@
-import { TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useTexts } from '../../i18n/text.tsx'
-import { valueAt } from '../../logic/settings.ts'
+import { scaledPersonal, valueAt } from '../../logic/settings.ts'
 import { Origin, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
 
@@ -12,6 +12,7 @@ export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
     <fieldset className="limits" aria-label={table === 'custom' ? t('quotas.custom') : undefined}>
       {table === 'baselines' && <legend>{t('quotas.baselines')}</legend>}
       <p className="muted">{t(`quotas.${table}Text`)}</p>
+      {table === 'baselines' && <Scaling />}
       {SCOPES.flatMap((scope) =>
         quota.categories.map((category) => (
           <fieldset key={`${scope} ${category}`} className="row">
@@ -25,6 +26,34 @@ export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
         )),
       )}
     </fieldset>
+  )
+}
+
+/** Makes all personal limits of the form less or more at once. */
+function Scaling() {
+  const { t } = useTexts()
+  const { change, quota } = useEditing()
+  const by = (factor: number) => () => change((draft) => scaledPersonal(quota, draft, factor))
+  return (
+    <p className="scaling">
+      {t('quotas.all')}{' '}
+      <Button
+        size="compact-sm"
+        variant="default"
+        aria-label={`${t('quotas.all')} ${t('quotas.less')}`}
+        onClick={by(0.8)}
+      >
+        {t('quotas.less')}
+      </Button>{' '}
+      <Button
+        size="compact-sm"
+        variant="default"
+        aria-label={`${t('quotas.all')} ${t('quotas.more')}`}
+        onClick={by(1.2)}
+      >
+        {t('quotas.more')}
+      </Button>
+    </p>
   )
 }
 

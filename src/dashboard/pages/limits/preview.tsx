@@ -1,21 +1,24 @@
-import type { PreviewResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { PreviewResponse, QuotaPatch, SettingsInForceResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { changesOf, type Draft } from '../../logic/settings.ts'
 import { Note } from '../../ui/note.tsx'
 import { Review } from '../../ui/review.tsx'
 import { BlockedOrganisations, BlockedUsers } from './preview-blocked.tsx'
 import { ChangeList, LimitTable, Room, TooDear, TooSmall } from './preview-limits.tsx'
+import { Yesterday } from './yesterday.tsx'
 
 interface PreviewProps {
   readonly quota: SettingsInForceResponse
   readonly draft: Draft
+  /** What the draft sends. */
+  readonly patch: QuotaPatch
   readonly response: PreviewResponse
   readonly at: Date
   readonly onBack: () => void
 }
 
 /** What a change would do, from the live counters. */
-export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
+export function Preview({ quota, draft, patch, response, at, onBack }: PreviewProps) {
   const { t, time } = useTexts()
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   return (
@@ -29,6 +32,7 @@ export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <BlockedUsers response={response} />
       <BlockedOrganisations response={response} />
+      <Yesterday patch={patch} />
       <h4>{t('preview.room')}</h4>
       <Room response={response} cheapest={quota.cheapest} shadow={shadow} />
     </Review>

@@ -28,6 +28,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
         value={{
           quota,
           draft,
+          change,
           problemOf: (path) => (problems[path] === undefined ? fields[path] : t(problems[path])),
           edit: (path: string, edit: Edit) => change((now) => withEdit(now, quota, path, edit)),
           undo: (path: string) => change((now) => withoutEdit(now, path)),

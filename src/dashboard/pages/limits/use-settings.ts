@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import type { PreviewResponse, QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { PreviewResponse, QuotaPatch, QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { NO_TERMS, type TermProblems, type Terms, termsBodyOf } from '../../logic/change-terms.ts'
@@ -11,6 +11,7 @@ export interface Previewed {
   readonly quota: SettingsInForceResponse
   readonly etag: string | null
   readonly draft: Draft
+  readonly patch: QuotaPatch
   readonly response: PreviewResponse
   /** When it was counted, by the clock of the gateway. */
   readonly at: Date
@@ -109,21 +110,20 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
       { what: 'preview' },
       async () => {
         const { data } = await call<PreviewResponse>('POST', PREVIEW, { body: patch, signal, patienceMs: PREVIEW_MS })
-        setPreviewed({ quota, etag, draft, response: data, at: new Date(serverNow()) })
+        setPreviewed({ quota, etag, draft, patch, response: data, at: new Date(serverNow()) })
       },
       signal,
     )
   }
 
   function apply(of: Previewed): void {
-    const { patch } = patchOf(of.draft)
     const { body, problems } = termsBodyOf(terms, serverNow())
     setTermProblems(problems)
     if (Object.keys(problems).length > 0) return
     sent.current = of.draft
     void attempt({ what: 'apply' }, async () => {
       const response = await call<QuotaResponse>('PATCH', '/api/quota', {
-        body: { ...patch, ...body },
+        body: { ...of.patch, ...body },
         ifMatch: of.etag,
       })
       take(response)
