@@ -34,6 +34,8 @@ export interface NearestOptions {
   readonly limitsOf: (ids: readonly string[]) => Promise<readonly LimitsOf[]>
   readonly matches: (id: string) => boolean
   readonly categories: readonly string[]
+  /** Those with the greatest share of one of their limits first, or those with the most tokens. Default `share`. */
+  readonly by?: 'share' | 'tokens'
   readonly signal: AbortSignal
 }
 
@@ -47,12 +49,13 @@ export interface Nearest {
 
 interface Found {
   readonly used: Used
-  readonly share: number
+  /** What they are ordered by. */
+  readonly score: number
 }
 
 /**
- * The users or organisations nearest to one of their limits, or beyond it, those first. The scan has no order, so it looks at
- * all of them. It remembers no more than twice as many as are wanted.
+ * The users or organisations nearest to one of their limits, or beyond it, those first; or those who used most. The scan has no order,
+ * so it looks at all of them. It remembers no more than twice as many as are wanted.
  * @throws StoreError, or the reason of the signal
  */
 export async function nearest(options: NearestOptions): Promise<Nearest> {
@@ -65,8 +68,10 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
     limitsOf,
     matches,
     categories,
+    by = 'share',
     signal,
   } = options
+  const scoreOf = by === 'share' ? shareOf : tokensOf
   /** By id: a scan may come by one twice. */
   let found = new Map<string, Found>()
   let next = from
@@ -78,8 +83,8 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
     const wanted = step.some.filter(({ id }) => matches(id))
     const limits = await limitsOf(wanted.map(({ id }) => id))
     for (const [i, used] of wanted.entries()) {
-      const share = shareOf(used, limits[i] ?? NO_LIMITS, categories, step.at)
-      if (share > 0) found.set(used.id, { used, share })
+      const score = scoreOf(used, limits[i] ?? NO_LIMITS, categories, step.at)
+      if (score > 0) found.set(used.id, { used, score })
     }
     if (found.size > 2 * limit) found = first(found, limit)
     lookedAt += step.some.length
@@ -93,7 +98,7 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
 const NO_LIMITS: LimitsOf = () => null
 
 function first(found: ReadonlyMap<string, Found>, limit: number): Map<string, Found> {
-  const sorted = [...found].sort(([id, a], [other, b]) => b.share - a.share || (id < other ? -1 : 1))
+  const sorted = [...found].sort(([id, a], [other, b]) => b.score - a.score || (id < other ? -1 : 1))
   return new Map(sorted.slice(0, limit))
 }
 
@@ -108,4 +113,17 @@ function shareOf({ counters }: Used, limitsOf: LimitsOf, categories: readonly st
     }
   }
   return greatest
+}
+
+/** Tokens in the longest window of each category, together. */
+function tokensOf({ counters }: Used, limitsOf: LimitsOf, categories: readonly string[], at: number): number {
+  let tokens = 0
+  for (const [category, counter] of counters) {
+    const limits = categories.includes(category) ? (limitsOf(category) ?? []) : []
+    const longest = limits.reduce<Limit | null>((one, each) => {
+      return one === null || each.window.seconds > one.window.seconds ? each : one
+    }, null)
+    if (longest !== null) tokens += usageOf(counter, longest.window, at).used
+  }
+  return tokens
 }

@@ -20,9 +20,12 @@ export function pageQuery(who: 'user' | 'organisation') {
         description: `A part of the ${who} id, whatever its letter case; the ${who} whose id it is comes first`,
       }),
     order: z
-      .literal('use', { error: 'must be use; leave it out for those with an override first' })
+      .enum(['use', 'tokens'], { error: 'must be use or tokens; leave it out for those with an override first' })
       .optional()
-      .meta({ description: 'Those nearest to one of their limits first' }),
+      .meta({
+        description:
+          '`use`: those nearest to one of their limits first. `tokens`: those with the most tokens in the longest window of each category',
+      }),
     limit: limit(200, 50),
     cursor: z.string({ error: 'must be given once' }).optional().meta({ description: '`next` of the page before' }),
   })
@@ -106,7 +109,7 @@ export async function readPage(
 async function named({ read, overrides, windows }: Listed, { query, order }: Query): Promise<Used[]> {
   if (!isUserId(query)) return []
   const used = await read(query)
-  const hasOverride = order !== 'use' && overrides.has(query)
+  const hasOverride = order === undefined && overrides.has(query)
   return hasOverride || isInUse(used.counters, windows, used.at) ? [used] : []
 }
 
@@ -125,9 +128,9 @@ interface Page {
   readonly at: number
 }
 
-async function pageOf(listed: Listed, wish: Wish, order: 'use' | undefined): Promise<Page> {
+async function pageOf(listed: Listed, wish: Wish, order: Query['order']): Promise<Page> {
   if (wish.limit === 0) return { found: [], next: wish.start, at: wish.at }
-  return order === 'use' ? byUse(listed, wish) : collect(listed, wish)
+  return order === undefined ? collect(listed, wish) : byUse(listed, wish, order)
 }
 
 async function collect({ overrides, read, windows }: Listed, wish: Wish): Promise<Page> {
@@ -162,8 +165,12 @@ async function collect({ overrides, read, windows }: Listed, wish: Wish): Promis
   return { found, next: place, at }
 }
 
-/** Those nearest to their limits among as many as one request looks at. The next page has those of the others. */
-async function byUse({ limitsOf, categories }: Listed, { start, ...wish }: Wish): Promise<Page> {
+/** The first of as many as one request looks at. The next page has those of the others. */
+async function byUse(
+  { limitsOf, categories }: Listed,
+  { start, ...wish }: Wish,
+  order: 'use' | 'tokens',
+): Promise<Page> {
   const { found, next, at } = await nearest({
     ...wish,
     from: start.step,
@@ -171,6 +178,7 @@ async function byUse({ limitsOf, categories }: Listed, { start, ...wish }: Wish)
     mostSteps: MOST_STEPS,
     limitsOf,
     categories,
+    by: order === 'use' ? 'share' : 'tokens',
   })
   return { found, next: next === null ? null : { phase: 'scan', step: next, after: null }, at }
 }

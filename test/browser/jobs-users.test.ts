@@ -56,6 +56,18 @@ test('who was refused is found by 1 action', async () => {
   expect(actions.count()).toBe(1)
 })
 
+test('who is blocked, how full everybody is and who was refused is one table after 2 actions', async () => {
+  await actions.click(link('Users'))
+  await actions.choose(page.getByLabel('Order'), 'use')
+  const row = (user: string) => page.getByRole('row').filter({ hasText: user })
+  // Of 10 tokens 8 are used, a request costs 4, and 1000 are for everybody.
+  await expect.poll(() => row('bob').innerText(), SOON).toMatch(/limit reached\s+read 1h: 8 of 10\s+8\s+0\.8%\s+1$/)
+  expect(await row('carol').innerText()).not.toContain('limit reached')
+  expect(await page.getByRole('rowheader').first().innerText()).toContain('bob')
+  await row('bob').getByRole('link', { name: '1', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Refusals' }).waitFor()
+})
+
 test('why bob was refused is read on his page after 2 actions, and what there was at a time after 2 more', async () => {
   await actions.click(link('Users'))
   await actions.click(link('bob'))

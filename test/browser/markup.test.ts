@@ -61,9 +61,11 @@ const text = () => page.locator('main').innerText()
 
 test('in ids of users is text, in their list and on their own pages', async () => {
   await show('#/users')
-  await expect.poll(async () => (await page.locator('.users a').allInnerTexts()).sort(), SOON).toEqual(USERS.toSorted())
+  await expect
+    .poll(async () => (await page.locator('[aria-label="Users"] th a').allInnerTexts()).sort(), SOON)
+    .toEqual(USERS.toSorted())
   for (const user of USERS) {
-    await page.locator('.users a').filter({ hasText: user }).click()
+    await page.locator('[aria-label="Users"] th a').filter({ hasText: user }).click()
     await expect.poll(() => page.locator('h1').innerText(), SOON).toBe(user)
     expect(await page.title()).toBe(`${user} · Tollgate`)
     await page.getByRole('row').nth(1).waitFor()

@@ -56,13 +56,19 @@ test('the list has organisations with what their users used together, and is sea
   }
   await stage.api('PUT', '/api/organisations/zoo/override', { read: { '1h': 40 }, reason: 'a big event' })
   await show('#/organisations')
-  const shown = () => page.locator('.users a').allInnerTexts()
+  const shown = () => page.locator('[aria-label="Organisations"] th a').allInnerTexts()
   await expect.poll(async () => (await shown())[0], SOON).toBe('zoo')
   expect((await shown()).toSorted()).toEqual(['far', 'near', 'zoo'])
-  expect(await page.locator('.users li').filter({ hasText: 'no room' }).getByRole('link').allInnerTexts()).toEqual([
-    'near',
-  ])
-  expect(await page.locator('.users li').filter({ hasText: 'near' }).innerText()).toContain('20 of 20')
+  expect(
+    await page
+      .locator('[aria-label="Organisations"] tbody tr')
+      .filter({ hasText: 'limit reached' })
+      .getByRole('link')
+      .allInnerTexts(),
+  ).toEqual(['near'])
+  expect(await page.locator('[aria-label="Organisations"] tbody tr').filter({ hasText: 'near' }).innerText()).toContain(
+    '20 of 20',
+  )
   await page.getByLabel('Order').selectOption('use')
   await expect.poll(shown, SOON).toEqual(['near', 'far'])
   await page.getByRole('searchbox').fill('FA')
@@ -80,7 +86,7 @@ test('an override changes the limits of its organisation, also where no plan lim
   await expect.poll(async () => (await noted('acme')).plan?.name, SOON).toBe('team')
   await show('#/organisations/acme')
   const row = page.getByRole('row', { name: 'Organisation read 1h' })
-  await row.getByText('no room').waitFor()
+  await row.getByText('limit reached').waitFor()
   expect(await row.innerText()).toContain('plan team')
   await page.getByText('Plan: team').waitFor()
   expect(await page.getByLabel('Bypass the global scope').count()).toBe(0)
@@ -136,5 +142,5 @@ test('in Chinese the pages of organisations are Chinese, and the audit leads to 
   await page.getByText(zh['organisations.override.limits'], { exact: true }).waitFor()
   await page.getByRole('link', { name: new RegExp(zh['organisations.back']) }).click()
   await page.getByRole('heading', { level: 1, name: zh['page.organisations'] }).waitFor()
-  await page.locator('.users a').filter({ hasText: '用户' }).waitFor()
+  await page.getByRole('rowheader').getByRole('link').filter({ hasText: '用户' }).waitFor()
 })

@@ -29,9 +29,9 @@ test('the page of a user says which windows have no room for another request, an
   for (let i = 0; i < 2; i++) expect(await client('quinn')).toEqual({ status: 200 })
   await show('quinn')
   const row = page.getByRole('row', { name: 'Personal read 1h' })
-  await row.getByText('no room').waitFor()
+  await row.getByText('limit reached').waitFor()
   expect(await row.innerText()).toMatch(/8\s+10/)
-  expect(await page.getByText('no room').count()).toBe(1)
+  expect(await page.getByText('limit reached').count()).toBe(1)
   expect(await page.getByRole('heading', { name: 'Windows and limits' }).locator('+ p').innerText()).toContain('Tokens')
   await page.getByRole('link', { name: 'Overview', exact: true }).click()
   expect(await page.getByRole('heading', { name: 'Global windows' }).locator('+ p').innerText()).toContain('Tokens')
@@ -60,15 +60,19 @@ test('the list shows first who is nearest to a limit, where that is asked for', 
   expect(await client('near-0')).toEqual({ status: 200 })
   open = await stage.open('#/users')
   page = open.page
-  const shown = () => page.locator('.users a').allInnerTexts()
+  const shown = () => page.locator('[aria-label="Users"] th a').allInnerTexts()
   await page.getByRole('searchbox').fill('near-')
   await expect.poll(async () => (await shown())[0], SOON).toBe('near-0')
   await page.getByLabel('Order').selectOption('use')
   await expect.poll(shown, SOON).toEqual(['near-2', 'near-1', 'near-0'])
   // Of 10 tokens 2 are left, and the cheapest request costs 4.
-  expect(await page.locator('.users li').filter({ hasText: 'no room' }).getByRole('link').allInnerTexts()).toEqual([
-    'near-2',
-  ])
+  expect(
+    await page
+      .locator('[aria-label="Users"] tbody tr')
+      .filter({ hasText: 'limit reached' })
+      .getByRole('link')
+      .allInnerTexts(),
+  ).toEqual(['near-2'])
 })
 
 test('the list shows which window has no room also where nothing was used of it yet', async () => {
@@ -85,17 +89,17 @@ test('the list shows which window has no room also where nothing was used of it 
   open = await stage.open('#/users')
   page = open.page
   await page.getByRole('searchbox').fill('void-')
-  const line = (user: string) => page.locator('.users li').filter({ hasText: user })
+  const line = (user: string) => page.locator('[aria-label="Users"] tbody tr').filter({ hasText: user })
   await line('void-2').waitFor()
-  expect(await line('void-1').innerText()).toMatch(/no room[\s\S]*read 1h: 0 of 0/)
-  expect(await line('void-1').getByText('no room').getAttribute('class')).toBe('tag bad')
+  expect(await line('void-1').innerText()).toMatch(/limit reached[\s\S]*read 1h: 0 of 0/)
+  expect(await line('void-1').getByText('limit reached').getAttribute('class')).toBe('tag bad')
   // In shadow mode nothing is refused.
-  expect(await line('void-2').getByText('no room').getAttribute('class')).toBe('tag warn')
+  expect(await line('void-2').getByText('limit reached').getAttribute('class')).toBe('tag warn')
   await stage.api('PATCH', '/api/quota', { shadow: true })
   try {
     await page.reload()
     await page.getByRole('searchbox').fill('void-')
-    await expect.poll(() => line('void-1').getByText('no room').getAttribute('class'), SOON).toBe('tag warn')
+    await expect.poll(() => line('void-1').getByText('limit reached').getAttribute('class'), SOON).toBe('tag warn')
   } finally {
     await stage.api('PATCH', '/api/quota', { shadow: null })
   }
@@ -228,7 +232,7 @@ test('under shadow mode, of the user or of the gateway, no full window and no ex
 
   await page.getByRole('link', { name: 'Users' }).first().click()
   await page.getByRole('searchbox').fill('zora')
-  const line = page.locator('.users li').filter({ hasText: 'zora' })
+  const line = page.locator('[aria-label="Users"] tbody tr').filter({ hasText: 'zora' })
   await line.locator('.bar.warn').waitFor()
   expect(await line.locator('.bad').count()).toBe(0)
   // Without it the same window refuses.
@@ -317,7 +321,7 @@ test('users are found by a part of their id', async () => {
   await page.getByRole('searchbox').fill('x'.repeat(300))
   await expect.poll(() => page.getByRole('searchbox').inputValue(), SOON).toHaveLength(256)
   await page.getByRole('searchbox').fill('needle')
-  const listed = page.locator('.users a')
+  const listed = page.locator('[aria-label="Users"] th a')
   await expect.poll(() => listed.allInnerTexts(), SOON).toEqual(['needle-1', 'needle-2'])
   await page.getByRole('searchbox').fill('nobody/yet')
   await page.getByText('No known user matches.').waitFor()
@@ -333,7 +337,7 @@ test('who comes back from a user finds the search, its order and its page as the
   const answered = page.waitForResponse((response) => response.url().includes('query=straw'))
   await page.getByRole('searchbox').fill('straw')
   await answered
-  const listed = page.locator('.users a')
+  const listed = page.locator('[aria-label="Users"] th a')
   await expect.poll(() => listed.count(), SOON).toBe(25)
   await button('Next page').click()
   await expect.poll(() => listed.count(), SOON).toBe(5)

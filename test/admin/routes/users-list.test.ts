@@ -127,6 +127,9 @@ describe('the list of users', () => {
     expect((await names('limit=7')).users).toEqual([...first, 'many-0', 'many-1'])
     expect(await names('query=R&limit=9')).toEqual({ users: ['zero', 'writer', 'raised'], next: null })
     expect((await get('/api/users?order=use&limit=2')).json.users[1]).toMatchObject({ user: 'beyond', blocked: true })
+    // Whoever used most, whatever the limits are.
+    const { json } = await get('/api/users?order=tokens&limit=4')
+    expect(json.users.map(({ user }: { user: string }) => user)).toEqual(['beyond', 'raised', 'half', 'writer'])
     clock += 5 * HOUR
     expect(await names('')).toEqual({ users: [], next: null })
   })

@@ -2,12 +2,12 @@ import type { OrganisationResponse, QuotaResponse } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { hashOf } from '../../logic/location.ts'
 import type { Overridable, OverridableWindow } from '../../logic/override.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { Name } from '../../ui/small.tsx'
+import { BackToList } from '../users/back-to-list.tsx'
 import { LimitRows } from '../users/limit-rows.tsx'
 import { OverrideEditor } from '../users/override.tsx'
 import { QuickActions } from '../users/quick-actions.tsx'
@@ -23,7 +23,7 @@ export function OrganisationPage({ organisation }: { readonly organisation: stri
   return (
     <>
       <p>
-        <a href={hashOf('organisations')}>← {t('organisations.back')}</a>
+        <BackToList kind="organisations" />
       </p>
       <PageTitle>
         <Name of={organisation} />

@@ -1,5 +1,6 @@
 import type { OrganisationOverridesInForceResponse, OrganisationsResponse } from '../../../admin/api.ts'
-import { type Line, ListPage } from '../users/list.tsx'
+import { ListPage } from '../users/list.tsx'
+import type { Line } from '../users/used-table.tsx'
 
 export function OrganisationsPage() {
   return <ListPage kind="organisations" linesOf={linesOf} overridesOf={overridesOf} />
@@ -14,8 +15,11 @@ function linesOf({ organisations }: OrganisationsResponse): readonly Line[] {
   }))
 }
 
-function overridesOf({
-  organisations,
-}: OrganisationOverridesInForceResponse): readonly Pick<Line, 'id' | 'override'>[] {
-  return organisations.map(({ organisation, override }) => ({ id: organisation, override }))
+function overridesOf({ organisations }: OrganisationOverridesInForceResponse): readonly Line[] {
+  return organisations.map(({ organisation, override }) => ({
+    id: organisation,
+    windows: null,
+    override,
+    blocked: false,
+  }))
 }

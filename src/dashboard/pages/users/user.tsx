@@ -10,6 +10,7 @@ import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { Name } from '../../ui/small.tsx'
+import { BackToList } from './back-to-list.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
@@ -26,7 +27,7 @@ export function UserPage({ user }: { readonly user: string }) {
   return (
     <>
       <p>
-        <a href={hashOf('users')}>← {t('users.back')}</a>
+        <BackToList kind="users" />
       </p>
       <PageTitle>
         <Name of={user} />

@@ -1,14 +1,21 @@
 import type { OverridesInForceResponse, UsersResponse } from '../../../admin/api.ts'
-import { type Line, ListPage } from './list.tsx'
+import { ListPage } from './list.tsx'
+import type { Line } from './used-table.tsx'
 
 export function UsersPage() {
   return <ListPage kind="users" linesOf={linesOf} overridesOf={overridesOf} />
 }
 
 function linesOf({ users }: UsersResponse): readonly Line[] {
-  return users.map(({ user, windows, override, blocked }) => ({ id: user, windows, override, blocked }))
+  return users.map(({ user, plan, windows, override, blocked }) => ({
+    id: user,
+    plan: plan?.name ?? undefined,
+    windows,
+    override,
+    blocked,
+  }))
 }
 
-function overridesOf({ users }: OverridesInForceResponse): readonly Pick<Line, 'id' | 'override'>[] {
-  return users.map(({ user, override }) => ({ id: user, override }))
+function overridesOf({ users }: OverridesInForceResponse): readonly Line[] {
+  return users.map(({ user, override }) => ({ id: user, windows: null, override, blocked: false }))
 }

@@ -1,0 +1,193 @@
+import type {
+  OrganisationOverrideResponse,
+  OverrideResponse,
+  QuotaResponse,
+  RefusedUsersResponse,
+} from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { hashOf } from '../../logic/location.ts'
+import {
+  type FullestWindow,
+  fullestWindows,
+  fullGlobals,
+  globalShare,
+  longestTokens,
+} from '../../logic/used-windows.ts'
+import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Bar, Name, Tag } from '../../ui/small.tsx'
+import './users.css'
+
+export type Kind = 'users' | 'organisations'
+
+/** A user or an organisation. */
+export interface Line {
+  readonly id: string
+  /** By category; `null` while the store is out. */
+  readonly windows: Readonly<Record<string, readonly LineWindow[]>> | null
+  readonly override: AnyOverride | null
+  readonly blocked: boolean
+  /** The plan whose limits the user has. */
+  readonly plan?: string | undefined
+}
+
+interface LineWindow {
+  readonly window: string
+  readonly used: number
+  /** `null` for none. */
+  readonly limit: number | null
+}
+
+type AnyOverride = OverrideResponse | OrganisationOverrideResponse
+
+/** The store looks through all refusals for it. */
+const REFUSALS_EVERY_MS = 60_000
+const MOST_REFUSED = 100
+
+interface UsedTableProps {
+  readonly kind: Kind
+  readonly lines: readonly Line[]
+  /** Has the global windows; `null` as long as nobody knows them. */
+  readonly quota: QuotaResponse | null
+  /** Of the gateway, which lets everybody through. */
+  readonly shadow: boolean
+}
+
+/** What each has used, in the order of the page. */
+export function UsedTable({ kind, lines, quota, shadow }: UsedTableProps) {
+  const texts = useTexts()
+  const refused = usePoll<RefusedUsersResponse>(
+    `/api/refusals/users?from=24h&limit=${MOST_REFUSED}`,
+    REFUSALS_EVERY_MS,
+  ).data
+  const isKnown = lines.some(({ windows }) => windows !== null)
+  const columns = [
+    nameColumn(texts, kind, shadow),
+    stateColumn(texts, kind, quota, shadow),
+    ...(isKnown ? usageColumns(texts, kind, quota, shadow) : []),
+    ...(isKnown && kind === 'users' ? [refusalsColumn(texts, refused)] : []),
+  ]
+  return <DataTable label={texts.t(`page.${kind}`)} columns={columns} rows={lines} keyOf={({ id }) => id} />
+}
+
+function nameColumn({ t }: Texts, kind: Kind, shadow: boolean): Column<Line> {
+  return {
+    ...{ id: 'name', head: t(kind === 'users' ? 'word.user' : 'word.organisation') },
+    cell: (line) => (
+      <>
+        <a href={hashOf(kind, line.id)}>
+          <Name of={line.id} />
+        </a>{' '}
+        <Marks of={line} shadow={shadow} />
+      </>
+    ),
+  }
+}
+
+/** What was set for it. */
+function Marks({ of: { override, plan }, shadow }: { readonly of: Line; readonly shadow: boolean }) {
+  const { t, time } = useTexts()
+  const ofUser = ofUserIn(override)
+  const planName = ofUser?.plan ?? plan
+  return (
+    <span className="marks">
+      {override && <Tag tone="info">{t('users.override')}</Tag>}
+      {planName !== undefined && <Tag>{planName}</Tag>}
+      {ofUser?.bypassGlobal && <Tag>{t('users.bypass')}</Tag>}
+      {ofUser?.shadow && !shadow && <Tag tone="warn">{t('users.shadow')}</Tag>}
+      {override?.expiresAt && <span className="muted">{t('users.until', { time: time(override.expiresAt) })}</span>}
+    </span>
+  )
+}
+
+/** Whether its requests are refused, also because everybody's are. */
+function stateColumn({ t }: Texts, kind: Kind, quota: QuotaResponse | null, shadow: boolean): Column<Line> {
+  const full = fullGlobals(quota)
+  return {
+    ...{ id: 'state', head: t('users.state') },
+    cell: (line) => {
+      const tone = isLetThrough(line, shadow) ? 'warn' : 'bad'
+      const shared = kind === 'users' && ofUserIn(line.override)?.bypassGlobal !== true ? full : []
+      return (
+        <>
+          {line.blocked && <Tag tone={tone}>{t('users.blocked')}</Tag>}{' '}
+          {shared.length > 0 && (
+            <Tag tone={tone}>{t('users.globalFull', { categories: shared.join(t('word.listComma')) })}</Tag>
+          )}
+        </>
+      )
+    },
+  }
+}
+
+function usageColumns(texts: Texts, kind: Kind, quota: QuotaResponse | null, shadow: boolean): readonly Column<Line>[] {
+  const { t, number, share } = texts
+  const shareOf = (line: Line) => globalShare(line.windows ?? {}, quota)
+  return [
+    {
+      ...{ id: 'windows', head: t('users.fullest') },
+      cell: (line) => (
+        <Fullest windows={fullestWindows(line.windows ?? {}, line.blocked)} shadow={isLetThrough(line, shadow)} />
+      ),
+    },
+    {
+      ...{ id: 'tokens', head: t('users.tokens'), isNumber: true },
+      cell: ({ windows }) => number(longestTokens(windows ?? {})),
+    },
+    ...(kind === 'users'
+      ? [
+          {
+            ...{ id: 'share', head: t('users.globalShare'), isNumber: true },
+            cell: (line: Line) => {
+              const part = shareOf(line)
+              return part === null ? '–' : share(part)
+            },
+          },
+        ]
+      : []),
+  ]
+}
+
+function refusalsColumn({ t, number }: Texts, refused: RefusedUsersResponse | null): Column<Line> {
+  const counts = new Map((refused?.users ?? []).map(({ user, count }) => [user, count]))
+  return {
+    ...{ id: 'refused', head: t('users.refused'), isNumber: true },
+    cell: ({ id }) => {
+      const count = counts.get(id)
+      if (count === undefined) return refused === null ? '…' : refused.users.length < MOST_REFUSED ? number(0) : '–'
+      return <a href={hashOf('refusals', null, { user: id })}>{number(count)}</a>
+    },
+  }
+}
+
+interface FullestProps {
+  readonly windows: readonly FullestWindow[]
+  readonly shadow: boolean
+}
+
+function Fullest({ windows, shadow }: FullestProps) {
+  const { t, number } = useTexts()
+  if (windows.length === 0) return <span className="muted">{t('users.noUsage')}</span>
+  return (
+    <div className="window-bars">
+      {windows.map(({ category, window, used, limit }) => (
+        <div key={category}>
+          <span className="muted">
+            {category} {window}:{' '}
+            {limit === null ? number(used) : t('now.gaugeText', { used: number(used), limit: number(limit) })}
+          </span>
+          {limit !== null && <Bar used={used} limit={limit} label={`${category} ${window}`} shadow={shadow} />}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** What only overrides of users have; `null` for none of a user. */
+function ofUserIn(override: AnyOverride | null): OverrideResponse | null {
+  return override !== null && 'bypassGlobal' in override ? override : null
+}
+
+function isLetThrough({ override }: Line, shadow: boolean): boolean {
+  return shadow || ofUserIn(override)?.shadow === true
+}
