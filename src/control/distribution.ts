@@ -101,5 +101,5 @@ function partOf(tokens: number, limit: number): number {
 function percentilesOf(values: readonly number[]): number[] {
   const sorted = Float64Array.from(values).sort()
   if (sorted.length === 0) return []
-  return Array.from({ length: 101 }, (_, p) => sorted[Math.max(0, Math.ceil((p / 100) * sorted.length) - 1)] as number)
+  return Array.from({ length: 101 }, (_, p) => sorted[Math.max(0, Math.ceil((p * sorted.length) / 100) - 1)] as number)
 }

@@ -9,16 +9,3 @@ export function windowWords(language: Language, name: string): string {
   if (count === undefined || unit === undefined) return name
   return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(Number(count))
 }
-
-const STEPS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-] as const
-
-/** How long ago something was: `5 minutes ago`, `now`. */
-export function agoWords(language: Language, ms: number): string {
-  const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' })
-  const [unit, size] = STEPS.find(([, size]) => ms >= size) ?? ['second', Number.POSITIVE_INFINITY]
-  return relative.format(-Math.floor(ms / size), unit)
-}

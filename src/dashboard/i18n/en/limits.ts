@@ -117,6 +117,25 @@ export const limits = {
     'This is approximate. What was refused then is not in it. Everybody has the plan and the override of now, each window is taken by itself, and users in shadow mode do not count.',
   'yesterday.incomplete': 'Not all of this time is still kept.',
 
+  'distribution.title': 'Users below the limit',
+  'distribution.none': 'No personal limit is in force there.',
+  'distribution.line': 'Personal {category} limit of {window}',
+  'distribution.value': '{limit}, {above} of {counted} users above',
+  'distribution.above':
+    'With a limit of {limit}, {above} of the {counted} users with tokens in this window now would be above it.',
+  'distribution.nobody': 'Nobody has used anything in this window now. The line stands at {limit}.',
+  'distribution.text':
+    'Drag the line, or move it by the arrow keys: it sets the field. Bars are users, by the share of their own limit of now.',
+  'distribution.share': 'Share of the limit',
+  'distribution.users': 'Users',
+  'plans.title': 'Plans and organisations',
+  'plans.text':
+    'The file makes them, and the mode multiplies them. Limits in force; bold is what differs from everybody else.',
+  'plans.plan': 'Plan',
+  'plans.whose': 'Scope',
+  'plans.default': 'default',
+  'plans.own': 'Organisations with limits of their own ({count}):',
+
   'adaptive.title': 'Adaptive factor',
   'adaptive.used': 'in use',
   'adaptive.unused': 'not in use in this mode',

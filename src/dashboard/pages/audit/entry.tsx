@@ -1,12 +1,11 @@
 import type { ReactNode } from 'react'
 import type { SettingsResponse } from '../../../admin/api.ts'
-import { serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Entry, emptiedIn, type Note, type Story, storyOf } from '../../logic/audit-story.ts'
-import { agoWords } from '../../logic/audit-words.ts'
 import { hashOf } from '../../logic/location.ts'
 import { Filled } from '../../ui/filled.tsx'
-import { At, Name } from '../../ui/small.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Name } from '../../ui/small.tsx'
 import { ChangeLines, changedName, changedValue } from './values.tsx'
 
 interface EntryProps {
@@ -19,15 +18,13 @@ interface EntryProps {
 
 /** One change as a sentence, with what it changed and why. */
 export function EntryItem({ entry, file, action }: EntryProps) {
-  const { t, language } = useTexts()
+  const { t } = useTexts()
   const story = storyOf(entry, file)
   return (
     <li className="audit-entry">
       <div className="audit-when">
-        <At at={entry.at} />
-        <span className="muted">
-          {agoWords(language, Math.max(0, serverNow() - Date.parse(entry.at)))} · #{entry.version}
-        </span>
+        <Moment at={entry.at} />
+        <span className="muted">#{entry.version}</span>
       </div>
       <div className="audit-what">
         <p>
@@ -79,7 +76,7 @@ function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }
     who: <Name of={entry.who} />,
     by: <Name of={by ?? ''} />,
     undone: undone === undefined ? '' : String(undone),
-    ...(at !== undefined && { at: <At at={at} /> }),
+    ...(at !== undefined && { at: <Moment at={at} /> }),
     ...Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, number(count)])),
     ...(share !== undefined && { share: texts.share(share) }),
     ...(change && { name: <bdi>{changedName(change.path, texts)}</bdi>, from: before(), to: shown(change.to) }),
@@ -142,6 +139,6 @@ function usersIn(side: unknown): string[] {
 function NoteText({ note }: { readonly note: Note }) {
   const { t, share } = useTexts()
   if (note.kind === 'guardEnded') return t('audit.note.guardEnded')
-  const parts = { at: <At at={note.at} />, share: note.kind === 'guarded' ? share(note.share) : '' }
+  const parts = { at: <Moment at={note.at} />, share: note.kind === 'guarded' ? share(note.share) : '' }
   return <Filled text={t(`audit.note.${note.kind}`)} parts={parts} />
 }

@@ -6,6 +6,7 @@ import { fieldProblems } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Panel } from '../../ui/panel.tsx'
 import { ChangeBar } from './change-bar.tsx'
+import { Distribution } from './distribution.tsx'
 import { EditContext } from './edit.tsx'
 import { CustomLimits, Limits } from './limits.tsx'
 import './limits.css'
@@ -49,9 +50,10 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
               <CustomLimits />
               {quota.changed.length > 0 && <AllToFile quota={quota} change={change} />}
             </div>
-            {previewed !== null && (
+            {(previewed !== null || !out) && (
               <div className="beside">
-                <Preview {...previewed} onBack={editing.leavePreview} />
+                {previewed !== null && <Preview {...previewed} onBack={editing.leavePreview} />}
+                {!out && <Distribution />}
               </div>
             )}
           </div>

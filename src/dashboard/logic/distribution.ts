@@ -1,0 +1,81 @@
+import type { DistributionResponse, SettingsInForceResponse } from '../../admin/api.ts'
+import { type Draft, fieldOf, limitIn, MAX_LIMIT, MODES, type Place } from './settings.ts'
+
+/** A limit that is dragged over the users below it. */
+
+/** So far the axis goes, in shares of the limit in force. */
+export const AXIS = 1.5
+
+/** What the modes make of a limit. */
+export const FACTORS = { conservative: 0.75, normal: 1, loose: 1.5, custom: 1 } as const
+
+/** A limit of the form as a line over the users. */
+export interface LimitLine {
+  /** The field that the line sets, by its path, and its value in tokens. */
+  readonly path: string
+  readonly field: number
+  /** What the field makes of it under the mode of the form. */
+  readonly limit: number
+  /** The limit in force now. */
+  readonly inForce: number
+  /** The greatest value of the field within the axis. */
+  readonly max: number
+  /** A step by a key: about one in a hundred of the limit. */
+  readonly step: number
+}
+
+/** `null` if nothing limits the place, or its field has no limit yet. */
+export function limitLine(quota: SettingsInForceResponse, draft: Draft, place: Place): LimitLine | null {
+  const mode = draft.mode === null ? quota.file.mode : (draft.mode ?? quota.mode)
+  const known = MODES.find((each) => each === mode) ?? quota.mode
+  const factor = known === 'adaptive' ? quota.adaptive.factor : FACTORS[known]
+  const inForce = quota.effective.personal[place.category]?.[place.window]
+  const path = fieldOf(known, place)
+  const field = limitIn(quota, draft, path) ?? limitIn(quota, draft, fieldOf('normal', place))
+  if (inForce === undefined || inForce === 0 || field === null || factor <= 0) return null
+  const max = Math.min(MAX_LIMIT, Math.max(1, Math.round((AXIS * inForce) / factor)))
+  return { path, field, limit: madeOf(field, factor), inForce, max, step: Math.max(1, Math.round(max / 150)) }
+}
+
+/** As the gateway makes it: whole tokens, and at least 1 of at least 1. */
+function madeOf(field: number, factor: number): number {
+  return field === 0 ? 0 : Math.max(1, Math.floor(field * factor + 1e-9))
+}
+
+/** Where the line stands on the axis, 0 to 1. */
+export function positionOf({ limit, inForce }: Pick<LimitLine, 'limit' | 'inForce'>): number {
+  return Math.min(1, limit / (AXIS * inForce))
+}
+
+/** The value of the field at a place on the axis, 0 to 1. */
+export function fieldAt({ max }: Pick<LimitLine, 'max'>, position: number): number {
+  return Math.round(max * Math.min(1, Math.max(0, position)))
+}
+
+/** The value that a key makes of the field; `null` for a key that is none of a slider's. */
+export function steppedField({ field, max, step }: LimitLine, key: string): number | null {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowRight: field + step,
+    ArrowUp: field + step,
+    ArrowLeft: field - step,
+    ArrowDown: field - step,
+    PageUp: field + 10 * step,
+    PageDown: field - 10 * step,
+    Home: 0,
+    End: max,
+  }
+  const next = steps[key]
+  return next === undefined ? null : Math.min(max, Math.max(0, next))
+}
+
+/**
+ * How many have used more than a limit: exact up to 100 users, else to one in a hundred of them.
+ * @param found what is used now, of which percentile P is what P of 100 users have used at most
+ */
+export function usersAbove(
+  { counted, percentiles }: Pick<DistributionResponse, 'counted' | 'percentiles'>,
+  limit: number,
+) {
+  const below = percentiles.findLastIndex((tokens) => tokens <= limit)
+  return below < 0 ? counted : counted - Math.max(1, Math.ceil((below * counted) / 100))
+}

@@ -1,0 +1,90 @@
+import { NativeSelect } from '@mantine/core'
+import type { DistributionResponse } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { limitLine, usersAbove } from '../../logic/distribution.ts'
+import { useFields } from '../../ui/address.tsx'
+import { Loaded, Rows } from '../../ui/panel.tsx'
+import { DistributionChart } from './distribution-chart.tsx'
+import { useEditing } from './edit.tsx'
+import { windowNames } from './names.ts'
+
+/** Every user is looked at for it. */
+const EVERY_MS = 60_000
+
+/** Where users lie below a personal limit, which is set by a line over them. */
+export function Distribution() {
+  const { t } = useTexts()
+  const { quota } = useEditing()
+  const [fields, change] = useFields()
+  const windows = windowNames(quota)
+  const category = quota.categories.find((each) => each === fields.category) ?? quota.categories[0] ?? ''
+  const window = windows.find((each) => each === fields.window) ?? windows[0] ?? ''
+  const path = `/api/quota/distribution?${new URLSearchParams({ category, window })}`
+  const poll = usePoll<DistributionResponse>(category === '' ? null : path, EVERY_MS)
+  if (category === '') return null
+  return (
+    <section className="distribution" aria-label={t('distribution.title')}>
+      <h3>{t('distribution.title')}</h3>
+      <div className="distribution-choice">
+        <NativeSelect
+          label={t('word.category')}
+          data={[...quota.categories]}
+          value={category}
+          onChange={(event) => change({ category: event.currentTarget.value })}
+        />
+        <NativeSelect
+          label={t('word.window')}
+          data={windows}
+          value={window}
+          onChange={(event) => change({ window: event.currentTarget.value })}
+        />
+      </div>
+      <Loaded poll={poll} hasBanner>
+        {(found) => <Found found={found} category={category} window={window} />}
+      </Loaded>
+    </section>
+  )
+}
+
+interface FoundProps {
+  readonly found: DistributionResponse
+  readonly category: string
+  readonly window: string
+}
+
+function Found({ found, category, window }: FoundProps) {
+  const { t, number } = useTexts()
+  const { quota, draft, edit } = useEditing()
+  const line = limitLine(quota, draft, { scope: 'personal', category, window })
+  if (line === null) return <p className="muted">{t('distribution.none')}</p>
+  const words = {
+    limit: number(line.limit),
+    above: number(usersAbove(found, line.limit)),
+    counted: number(found.counted),
+  }
+  return (
+    <>
+      <DistributionChart
+        shares={found.shares}
+        line={line}
+        label={t('distribution.line', { category, window })}
+        valueText={t('distribution.value', words)}
+        onChange={(field) => edit(line.path, String(field))}
+      />
+      <p>{t(found.counted === 0 ? 'distribution.nobody' : 'distribution.above', words)}</p>
+      <p className="muted">{t('distribution.text')}</p>
+      <details>
+        <summary>{t('series.table')}</summary>
+        <Rows label={t('distribution.title')} head={[t('distribution.share'), t('distribution.users')]}>
+          {found.shares.map(({ from, count }) => (
+            <tr key={from}>
+              <th scope="row">{from < 100 ? `${from}–${from + 10}%` : '≥ 100%'}</th>
+              <td className="num">{number(count)}</td>
+            </tr>
+          ))}
+        </Rows>
+      </details>
+    </>
+  )
+}
