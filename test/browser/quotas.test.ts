@@ -126,6 +126,17 @@ test('a preview names who would be blocked, and nothing is changed before the cl
   expect(open.errors).toEqual([])
 })
 
+test('in a wide window a preview stands beside the form, in a narrow one below it', async () => {
+  await show({ own: true })
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    await choose(width === 1440 ? 'Loose' : 'Conservative')
+    const [form, beside] = await Promise.all([page.getByRole('radiogroup').boundingBox(), preview().boundingBox()])
+    const isBeside = (beside?.x ?? 0) >= (form?.x ?? 0) + (form?.width ?? 0)
+    expect([width, isBeside]).toEqual([width, width === 1440])
+  }
+})
+
 test('a preview says of how many blocked users it names the first, and that only where there are more', async () => {
   for (const user of ['many-1', 'many-2']) expect(await client(user)).toEqual({ status: 200 })
   await show()
