@@ -13,6 +13,10 @@ export function countActions() {
       count++
       await target.selectOption(value)
     },
+    async press(target: Locator, key: string): Promise<void> {
+      count++
+      await target.press(key)
+    },
     async fill(target: Locator, text: string): Promise<void> {
       count++
       await target.fill(text)

@@ -1,6 +1,7 @@
 import { audit } from './en/audit.ts'
 import { common } from './en/common.ts'
 import { errors } from './en/errors.ts'
+import { jump } from './en/jump.ts'
 import { keys } from './en/keys.ts'
 import { limits } from './en/limits.ts'
 import { organisations } from './en/organisations.ts'
@@ -25,6 +26,7 @@ export const areas = [
   users,
   organisations,
   refusals,
+  jump,
   keys,
   replicas,
   routes,
@@ -43,6 +45,7 @@ export const en = {
   ...users,
   ...organisations,
   ...refusals,
+  ...jump,
   ...keys,
   ...replicas,
   ...routes,

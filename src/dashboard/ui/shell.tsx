@@ -5,6 +5,7 @@ import { useSession } from '../api/session.tsx'
 import { LANGUAGES, useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
 import { hashOf, PAGES, type Page } from '../logic/location.ts'
+import { Jump } from './jump.tsx'
 import { Note } from './note.tsx'
 import { StatusLine } from './status-line.tsx'
 
@@ -24,6 +25,7 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
           <img src={icon} alt="" width="26" height="26" />
           Tollgate
         </a>
+        <Jump />
         <div className="top-end">
           <span className="muted">{t('app.zone', { zone: zoneNow() })}</span>
           <Preferences />

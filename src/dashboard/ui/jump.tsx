@@ -1,0 +1,140 @@
+import { Button, Modal, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { type KeyboardEvent, useEffect, useState } from 'react'
+import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../../admin/api.ts'
+import { usePoll } from '../api/use-poll.ts'
+import { useTexts } from '../i18n/text.tsx'
+import { type Goal, goalsOf } from '../logic/jump.ts'
+import { PAGES } from '../logic/location.ts'
+import { DIALOGS } from './confirm.tsx'
+import './jump.css'
+import { Name } from './small.tsx'
+
+/** Of users, and of organisations. */
+const MOST = 5
+/** What is shown may be this old. */
+const EVERY_MS = 30_000
+const PAUSE_MS = 200
+const LIST = 'jump-list'
+
+/** The button that opens the search over all pages, and its keys: Ctrl-K, or Cmd-K on a Mac. */
+export function Jump() {
+  const { t } = useTexts()
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const listen = (event: globalThis.KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== 'k') return
+      event.preventDefault()
+      // A question that waits for its answer is not covered by another one.
+      setOpen((was) => was || document.querySelector('[role="dialog"]') === null)
+    }
+    window.addEventListener('keydown', listen)
+    return () => window.removeEventListener('keydown', listen)
+  }, [])
+  return (
+    <>
+      <Button size="xs" variant="default" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
+        {t('jump.open')}&nbsp;<kbd>Ctrl K</kbd>
+      </Button>
+      <Modal
+        opened={isOpen}
+        title={t('jump.title')}
+        onClose={() => setOpen(false)}
+        portalProps={{ target: `#${DIALOGS}` }}
+        lockScroll={false}
+        // One that is fading away would pass for a question that waits.
+        transitionProps={{ duration: 0 }}
+        closeButtonProps={{ 'aria-label': t('word.close') }}
+      >
+        <Search onLeave={() => setOpen(false)} />
+      </Modal>
+    </>
+  )
+}
+
+function Search({ onLeave }: { readonly onLeave: () => void }) {
+  const { t } = useTexts()
+  const [typed, setTyped] = useState('')
+  const [at, setAt] = useState(0)
+  const goals = useGoals(typed)
+  const chosen = Math.min(at, goals.length - 1)
+
+  function go({ href }: Goal): void {
+    onLeave()
+    location.hash = href
+  }
+
+  function press(event: KeyboardEvent): void {
+    const goal = goals[chosen]
+    if (event.key === 'ArrowDown') setAt(goals.length === 0 ? 0 : (chosen + 1) % goals.length)
+    else if (event.key === 'ArrowUp') setAt(goals.length === 0 ? 0 : (chosen + goals.length - 1) % goals.length)
+    else if (event.key === 'Enter' && goal !== undefined) go(goal)
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <>
+      <TextInput
+        role="combobox"
+        aria-label={t('jump.title')}
+        aria-expanded={goals.length > 0}
+        aria-controls={LIST}
+        aria-activedescendant={goals.length > 0 ? optionId(chosen) : undefined}
+        description={t('jump.help')}
+        maxLength={256}
+        autoComplete="off"
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.currentTarget.value)
+          setAt(0)
+        }}
+        onKeyDown={press}
+        data-autofocus
+      />
+      <div role="listbox" id={LIST} aria-label={t('jump.results')} className="jump-list">
+        {goals.map((goal, i) => (
+          <Option key={`${goal.kind} ${goal.name}`} goal={goal} id={optionId(i)} isChosen={i === chosen} onGo={go} />
+        ))}
+      </div>
+    </>
+  )
+}
+
+interface OptionProps {
+  readonly goal: Goal
+  readonly id: string
+  readonly isChosen: boolean
+  readonly onGo: (goal: Goal) => void
+}
+
+function Option({ goal, id, isChosen, onGo }: OptionProps) {
+  const { t } = useTexts()
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the field above keeps the focus and names the option that is chosen
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above
+    <div role="option" id={id} aria-selected={isChosen} onClick={() => onGo(goal)}>
+      <Name of={goal.name} /> <span className="muted">{t(`jump.${goal.kind}`)}</span>
+    </div>
+  )
+}
+
+function optionId(i: number): string {
+  return `${LIST}-${i}`
+}
+
+/** The API is asked once one has stopped typing. */
+function useGoals(typed: string): readonly Goal[] {
+  const { t } = useTexts()
+  const [asked] = useDebouncedValue(typed.trim(), PAUSE_MS)
+  const query = asked === '' ? null : `?query=${encodeURIComponent(asked)}&limit=${MOST}`
+  const users = usePoll<UsersResponse>(query === null ? null : `/api/users${query}`, EVERY_MS).data
+  const organisations = usePoll<OrganisationsResponse>(query === null ? null : `/api/organisations${query}`, EVERY_MS)
+  const routes = usePoll<RoutesResponse>('/api/routes', EVERY_MS).data
+  return goalsOf(typed, {
+    pages: PAGES.map((page) => [page, t(`page.${page}`)] as const),
+    users: (users?.users ?? []).map(({ user }) => user),
+    organisations: (organisations.data?.organisations ?? []).map(({ organisation }) => organisation),
+    routes: (routes?.routes ?? []).map(({ match }) => match),
+  })
+}

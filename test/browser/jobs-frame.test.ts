@@ -1,0 +1,68 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { OpenPage } from '../setup/browser.ts'
+import { countActions } from './actions.ts'
+import { ask, SOON, type Stage, startStage } from './stage.ts'
+
+/** Jobs that begin on any page, with the number of what is to be done for them. */
+
+const MOST_ACTIONS = 6
+let stage: Stage
+let open: OpenPage
+let page: Page
+let actions: ReturnType<typeof countActions>
+beforeAll(async () => {
+  stage = await startStage()
+  for (const user of ['bob', 'bobby']) await ask(stage.app.url, user)
+})
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  open = await stage.open('#/audit')
+  page = open.page
+  actions = countActions()
+})
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
+  await open.close()
+})
+
+const field = () => page.getByRole('combobox', { name: 'Go to a page, user, organisation or route' })
+const options = () => page.getByRole('listbox', { name: 'Found' }).getByRole('option').allInnerTexts()
+const heading = () => page.locator('h1').innerText()
+
+test('a user is found from any page by the keyboard alone: Ctrl-K, a part of the name, an arrow, Enter', async () => {
+  await actions.press(page.locator('body'), 'Control+k')
+  await actions.fill(field(), 'bob')
+  await expect.poll(options, SOON).toEqual(['bob\nuser', 'bobby\nuser'])
+  await actions.press(field(), 'ArrowDown')
+  await actions.press(field(), 'Enter')
+  await expect.poll(heading, SOON).toBe('bobby')
+  expect(await page.evaluate('document.activeElement.tagName')).toBe('H1')
+})
+
+test('a page and a route are found by a part of their names, with the pointer', async () => {
+  await actions.click(page.getByRole('button', { name: 'Go to' }))
+  await actions.fill(field(), 'repl')
+  await actions.click(page.getByRole('option', { name: 'Replicas' }))
+  await expect.poll(heading, SOON).toBe('Replicas')
+  await actions.press(page.locator('body'), 'Control+k')
+  await actions.fill(field(), '/items/*')
+  await actions.click(page.getByRole('option', { name: 'GET /items/*' }))
+  await expect.poll(heading, SOON).toBe('Routes')
+  expect(await page.getByRole('searchbox').inputValue()).toBe('GET /items/*')
+})
+
+test('Escape leaves the page as it was, and a question that waits for its answer is not covered', async () => {
+  await page.locator('body').press('Control+k')
+  await field().waitFor()
+  await field().press('Escape')
+  await field().waitFor({ state: 'detached' })
+  expect(await heading()).toBe('Audit')
+  await page.evaluate(`location.hash = '#/users/bob'`)
+  await page.getByRole('button', { name: 'Reset windows' }).click()
+  await page.getByRole('dialog').waitFor()
+  await page.getByRole('dialog').getByLabel('Reason').press('Control+k')
+  await page.getByRole('dialog').getByLabel('Reason').press('Tab')
+  expect(await field().count()).toBe(0)
+})

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { goalsOf, type JumpSources } from '../../src/dashboard/logic/jump.ts'
+
+const SOURCES: JumpSources = {
+  pages: [
+    ['overview', 'Overview'],
+    ['users', 'Users'],
+    ['refusals', 'Refusals'],
+  ],
+  users: ['bob', 'bobby'],
+  organisations: ['bob & sons'],
+  routes: ['GET /a/bob', 'GET /b', 'GET /c/bob', ...Array.from({ length: 9 }, (_, i) => `GET /many/${i}`)],
+}
+const namesOf = (typed: string, sources = SOURCES) => goalsOf(typed, sources).map(({ kind, name }) => `${kind} ${name}`)
+
+test('before anything is typed every page is offered', () => {
+  expect(namesOf(' ')).toEqual(['page Overview', 'page Users', 'page Refusals'])
+})
+
+test('names that begin with what was typed come before those that only have it', () => {
+  expect(namesOf('us').slice(0, 2)).toEqual(['page Users', 'page Refusals'])
+})
+
+test('users, organisations and routes follow the pages, each with its address', () => {
+  expect(goalsOf('bob', SOURCES).map(({ href }) => href)).toEqual([
+    '#/users/bob',
+    '#/users/bobby',
+    '#/organisations/bob%20%26%20sons',
+    '#/routes?route=GET+%2Fa%2Fbob',
+    '#/routes?route=GET+%2Fc%2Fbob',
+  ])
+})
+
+test('a user of that very name is offered also if nobody knows one', () => {
+  expect(namesOf('new one', { ...SOURCES, users: [], organisations: [] })).toEqual(['user new one'])
+})
+
+test('of many routes the first five are offered', () => {
+  expect(namesOf('many').filter((name) => name.startsWith('route'))).toHaveLength(5)
+})
