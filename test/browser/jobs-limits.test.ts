@@ -199,17 +199,23 @@ test('in a narrow window the bar stands at the foot, opens its terms by a key, a
   open = await stage.open('#/limits', { width: 390, height: 844 })
   await open.page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
   const bar = open.page.getByRole('region', { name: 'A change that is not applied' })
+  const coversNot = async (field: Locator): Promise<void> => {
+    const [over, under] = await Promise.all([bar.boundingBox(), field.boundingBox()])
+    expect((under?.y ?? 0) + (under?.height ?? 0)).toBeLessThanOrEqual((over?.y ?? 0) + 1)
+  }
   const guard = open.page.getByLabel('Guard: take back by itself')
   expect(await guard.isVisible()).toBe(false)
   const more = button('Reason, guard, times')
   await more.press('Enter')
   await guard.waitFor()
+  // Open it covers more.
+  await open.page.locator('.limits-columns input:visible').last().focus()
+  await coversNot(open.page.locator('.limits-columns input:visible').last())
   await more.press('Enter')
   await expect.poll(() => guard.isVisible(), SOON).toBe(false)
   for (const field of await open.page.locator('.limits-columns input:visible').all()) {
     await field.focus()
-    const [over, under] = await Promise.all([bar.boundingBox(), field.boundingBox()])
-    expect((under?.y ?? 0) + (under?.height ?? 0)).toBeLessThanOrEqual((over?.y ?? 0) + 1)
+    await coversNot(field)
   }
   expect((await bar.boundingBox())?.height).toBeLessThan(200)
   expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
