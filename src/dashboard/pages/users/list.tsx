@@ -104,7 +104,7 @@ function SearchForm({ kind, order, change }: SearchFormProps) {
   }, [wanted])
   const names = { '': `${kind}.order.override`, use: 'users.order.use', tokens: 'users.order.tokens' } as const
   return (
-    <search>
+    <search className="user-search">
       <TextInput
         aria-label={t(`${kind}.search`)}
         type="search"
