@@ -196,11 +196,13 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   expect(await page.getByRole('dialog').count()).toBe(0)
 
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User on whose quota it draws').fill('lena')
+  await page.getByLabel('User of the key').fill('lena')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
   await loseResponse(page, 'POST', '**/api/tokens')
-  await button('Make the token').click()
-  await told.filter({ hasText: 'A token that is in the list now and that you do not have is of no use' }).waitFor()
+  await button('Make the key').click()
+  await told
+    .filter({ hasText: 'An access key that is in the list now and that you do not have is of no use' })
+    .waitFor()
   await loseResponse(page, 'DELETE', '**/api/tokens/*')
   await button('Revoke robot of lena').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()

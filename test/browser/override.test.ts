@@ -485,8 +485,8 @@ test('what is wrong in an override, a question or a new token has the focus, at 
     await expect.poll(field, SOON).toBe('Path')
   }
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User on whose quota it draws').fill('nina')
-  await button('Make the token').click()
+  await page.getByLabel('User of the key').fill('nina')
+  await button('Make the key').click()
   await expect.poll(field, SOON).toMatch(/^Name/)
 })
 
@@ -497,9 +497,9 @@ test('who gives up what was typed is at the heading of the panel', async () => {
   await button('Discard edits').press('Enter')
   await expect.poll(focused, SOON).toBe('Override')
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User on whose quota it draws').fill('olga')
+  await page.getByLabel('User of the key').fill('olga')
   await button('Discard edits').press('Enter')
-  await expect.poll(focused, SOON).toBe('New token')
+  await expect.poll(focused, SOON).toBe('New access key')
 })
 
 test('under the shadow mode of the gateway a review says that nobody is blocked', async () => {

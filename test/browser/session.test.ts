@@ -118,15 +118,15 @@ test('one whose way out failed is told to be signed in still, and no more once i
 test('a session that ends keeps what was being typed, and goes on where it was', async () => {
   await visit('#/tokens')
   await signIn(open, ADMIN)
-  await page.getByLabel('User on whose quota it draws').fill('bob')
+  await page.getByLabel('User of the key').fill('bob')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
   await open.context.clearCookies()
-  await page.getByRole('button', { name: 'Make the token' }).click()
+  await page.getByRole('button', { name: 'Make the key' }).click()
   await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
   await signIn(open, ADMIN)
-  await expect.poll(focused, SOON).toBe('Make the token')
+  await expect.poll(focused, SOON).toBe('Make the key')
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot')
-  await page.getByRole('button', { name: 'Make the token' }).click()
+  await page.getByRole('button', { name: 'Make the key' }).click()
   await page.getByText('Copy it now: it is shown this once').waitFor()
   await expect.poll(() => page.getByRole('row', { name: 'bob' }).count(), SOON).toBe(1)
   expect(but401()).toEqual([])
@@ -193,7 +193,7 @@ test('a viewer sees everything, and every control that changes something disable
   const reason = 'You are signed in as a viewer: you can look at everything and change nothing.'
   const disabled = async (name: string, role: 'button' | 'textbox' = 'button') =>
     expect(await page.getByRole(role, { name }).first().isDisabled(), name).toBe(true)
-  await disabled('Make the token')
+  await disabled('Make the key')
   await disabled('Revoke phone of alice')
   expect(await page.getByText(reason).count()).toBe(2)
   await page.getByRole('link', { name: 'alice' }).click()

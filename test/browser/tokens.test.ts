@@ -24,10 +24,10 @@ test('a token is copied, or at least selected, also where the browser has no cli
   // As at http:// and an address that is not this machine's.
   await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)
   await page.reload()
-  await page.getByLabel('User on whose quota it draws').fill('clara')
+  await page.getByLabel('User of the key').fill('clara')
   const name = page.getByRole('textbox', { name: 'Name' })
   await name.fill('robot')
-  await button('Make the token').click()
+  await button('Make the key').click()
   const secret = await page.locator('.copyable pre').innerText()
   await button('Copy').click()
   await button('Copied').waitFor()
@@ -47,13 +47,13 @@ test('tokens that are not shown are told, and found by the filter', async () => 
   open = await stage.open('#/tokens')
   page = open.page
   const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens')
-  await page.getByText(`The first 200 of ${tokens.length} tokens: filter to find the others.`).waitFor()
+  await page.getByText(`The first 200 of ${tokens.length} access keys: filter to find the others.`).waitFor()
   await page.getByRole('searchbox').fill('token-20')
   const rows = page.getByRole('row', { name: 'many' })
   await expect.poll(() => rows.count(), SOON).toBe(numbers.filter((i) => `token-${i}`.includes('token-20')).length)
   expect(await page.getByText('The first 200').count()).toBe(0)
   await page.getByRole('searchbox').fill('token-999')
-  await page.getByText('No token matches.').waitFor()
+  await page.getByText('No access key matches.').waitFor()
 })
 
 test('of two tokens of one name and user the question says which one is revoked', async () => {
@@ -78,7 +78,7 @@ test('of two tokens of one name and user the question says which one is revoked'
 test('a draft of a token waits while one looks elsewhere, until it is made or given up; the secret never does', async () => {
   open = await stage.open('#/tokens')
   page = open.page
-  const owner = page.getByLabel('User on whose quota it draws')
+  const owner = page.getByLabel('User of the key')
   const name = page.getByRole('textbox', { name: 'Name' })
   const elsewhereAndBack = async () => {
     await page.getByRole('link', { name: 'Overview', exact: true }).click()
@@ -97,7 +97,7 @@ test('a draft of a token waits while one looks elsewhere, until it is made or gi
   await page.getByLabel('Expires', { exact: true }).selectOption('24')
   await elsewhereAndBack()
   expect(await draft()).toEqual(['kate', 'robot', '24'])
-  await button('Make the token').click()
+  await button('Make the key').click()
   const secret = await page.locator('.copyable pre').innerText()
   expect(await draft()).toEqual(['', '', 'never'])
   await elsewhereAndBack()
@@ -106,7 +106,7 @@ test('a draft of a token waits while one looks elsewhere, until it is made or gi
   expect(await page.content()).not.toContain(secret)
 
   await owner.fill('nobody')
-  await button('Make the token').click()
+  await button('Make the key').click()
   await page.getByText('This is needed.').waitFor()
   await button('Discard edits').click()
   expect(await page.getByText('This is needed.').count()).toBe(0)
@@ -118,9 +118,9 @@ test('a draft of a token that is changed while it is being made stays a draft', 
   open = await stage.open('#/tokens')
   page = open.page
   const held = await hold(page, 'POST', '**/api/tokens')
-  await page.getByLabel('User on whose quota it draws').fill('liam')
+  await page.getByLabel('User of the key').fill('liam')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
-  await button('Make the token').click()
+  await button('Make the key').click()
   await held.asked
   await page.getByRole('textbox', { name: 'Name' }).fill('robot two')
   held.release()

@@ -182,7 +182,7 @@ test('what a dialog or a review leaves behind has the focus: what opened it, or 
     .waitFor()
   await expect
     .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'), SOON)
-    .toBe('Gateway tokens')
+    .toBe('All access keys')
 })
 
 test('a button that was pressed by the keyboard has the focus again after what it waited for', async () => {
@@ -211,9 +211,9 @@ test('a button that was pressed by the keyboard has the focus again after what i
   await press('Empty the windows', '**/reset', json)
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User on whose quota it draws').fill('rosa')
+  await page.getByLabel('User of the key').fill('rosa')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
-  await press('Make the token', '**/api/tokens', json)
+  await press('Make the key', '**/api/tokens', json)
   open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('503')))
 })
 

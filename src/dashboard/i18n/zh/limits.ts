@@ -3,7 +3,7 @@ import type { Translated } from '../translated.ts'
 
 export const limits: Translated<typeof en> = {
   'quotas.settings': '设置',
-  'quotas.viewer': '您以只读身份登录：可以编辑并预览，但只有 admin 角色的令牌才能应用。',
+  'quotas.viewer': '您以只读身份登录：可以编辑并预览，但只有 admin 角色的密钥才能应用。',
   'quotas.mode': '模式',
   'quotas.globalEnabled': '全局范围',
   'quotas.globalEnabledText': '检查并扣除全局窗口',
@@ -12,7 +12,7 @@ export const limits: Translated<typeof en> = {
   'quotas.shadow': '影子模式',
   'quotas.shadowText': '不拒绝任何请求：只统计并报告本应拒绝的',
   'quotas.baselines': '基线',
-  'quotas.baselinesText': '每个窗口的令牌数，未计模式与倍数。',
+  'quotas.baselinesText': '每个窗口的额度，未计模式与倍数。',
   'quotas.custom': '自定义值',
   'quotas.customText': '自定义模式的上限。留空则用基线。',
   'quotas.effective': '生效：{limit}',

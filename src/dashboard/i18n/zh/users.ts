@@ -78,7 +78,7 @@ export const users: Translated<typeof en> = {
   'override.none': '没有特别设置：此用户使用默认值。',
   'override.now': '生效中：{reason}',
   'override.limits': '个人上限',
-  'override.limitsText': '每个窗口的令牌数，在任何模式下直接替换上限。留空则用默认值。',
+  'override.limitsText': '每个窗口的额度，在任何模式下直接替换上限。留空则用默认值。',
   'override.default': '默认',
   'override.plan': '套餐',
   'override.planText': '代替凭据中的套餐；上面设置的上限优先于套餐的上限',
@@ -122,7 +122,7 @@ export const users: Translated<typeof en> = {
 
   'explain.title': '解释一个请求',
   'explain.until': '即 {duration}后，按本页时钟为 {time}。',
-  'explain.text': '此用户现在发出的请求会怎样。不扣除任何令牌。',
+  'explain.text': '此用户现在发出的请求会怎样。不扣除任何额度。',
   'explain.method': '方法',
   'explain.path': '路径',
   'explain.cost': '价格取决于请求体时，该字段的值',
