@@ -47,6 +47,8 @@ export type EpisodeChange = Episode
 
 export interface RefusalFilter {
   readonly user?: string | undefined
+  /** Refusals of all its users. */
+  readonly organisation?: string | undefined
   readonly scope?: Scope | undefined
   readonly category?: string | undefined
   readonly route?: string | undefined
@@ -74,9 +76,11 @@ export function withChange(known: Episode | null, change: EpisodeChange): Episod
   }
 }
 
-export function fits(episode: Episode, { user, scope, category, route, since, until }: RefusalFilter): boolean {
+export function fits(episode: Episode, filter: RefusalFilter): boolean {
+  const { user, organisation, scope, category, route, since, until } = filter
   return (
     (user === undefined || episode.user === user) &&
+    (organisation === undefined || episode.organisation === organisation) &&
     (scope === undefined || episode.scope === scope) &&
     (category === undefined || episode.category === category) &&
     (route === undefined || episode.routes.includes(route)) &&

@@ -99,6 +99,18 @@ test('bob has half as much again for a day after 4 actions, and other things of 
   expect(actions.count()).toBe(4)
 })
 
+test('how the use of a user goes over days is seen after 3 actions', async () => {
+  await actions.click(link('Users'))
+  await actions.click(link('bob'))
+  const chart = page.getByRole('slider', { name: 'Tokens over time' })
+  await expect.poll(() => page.locator('.readout').innerText(), SOON).toMatch(/Tokens: \d+\s+read: [1-9]/)
+  await expect.poll(() => chart.getAttribute('aria-valuemax'), SOON).toMatch(/^2\d$/)
+  await actions.click(page.getByText('7 days', { exact: true }))
+  await expect.poll(() => chart.getAttribute('aria-valuemax'), SOON).toBe('8')
+  expect(await page.evaluate('location.hash')).toBe('#/users/bob?range=7d')
+  expect(actions.count()).toBe(3)
+})
+
 test('an abuser is stopped for a day by 4 actions, and loses all access keys by 2 more', async () => {
   await actions.click(link('Users'))
   await actions.click(link('mallory'))
@@ -117,6 +129,8 @@ test('an abuser is stopped for a day by 4 actions, and loses all access keys by 
 test('the team of carol has twice as much until Friday after 5 actions', async () => {
   await actions.click(link('Organisations'))
   await actions.click(link('arcade'))
+  await page.getByRole('slider', { name: 'Tokens over time' }).waitFor()
+  await page.getByText('No user of this organisation was refused in the last 7 days.').waitFor()
   await actions.click(button('Twice as much until…'))
   await actions.choose(page.getByRole('dialog').getByLabel('Ends'), 'friday')
   await actions.click(button('Raise the limits'))

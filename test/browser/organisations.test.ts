@@ -85,7 +85,7 @@ test('an override changes the limits of its organisation, also where no plan lim
   expect(await ask('acme')).toEqual({ status: 429, limit: 20 })
   await expect.poll(async () => (await noted('acme')).plan?.name, SOON).toBe('team')
   await show('#/organisations/acme')
-  const row = page.getByRole('row', { name: 'Organisation read 1h' })
+  const row = page.getByRole('row', { name: /^Organisation read 1h/ })
   await row.getByText('limit reached').waitFor()
   expect(await row.innerText()).toContain('plan team')
   await page.getByText('Plan: team').waitFor()

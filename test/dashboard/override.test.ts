@@ -3,7 +3,14 @@ import type { OverrideResponse, UserResponse } from '../../src/admin/api.ts'
 import { bodyOf, editsSince, expiryOf, formOf, isSet, usedUpUnder } from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
-const FORM = { ...formOf(null), reason: 'a big event' }
+const FORM = { ...formOf(null), expiry: { kind: 'never' } as const, reason: 'a big event' }
+
+test('a new override ends after a day if nothing else is chosen, and one that is set keeps its end', () => {
+  expect(formOf(null).expiry).toEqual({ kind: 'hours', hours: 24 })
+  const set = { limits: {}, bypassGlobal: true, shadow: false, reason: 'a trial', expiresAt: null, version: 1 }
+  expect(formOf(set).expiry).toEqual({ kind: 'never' })
+  expect(formOf({ ...set, expiresAt: '2026-11-21T10:00:00Z' }).expiry).toMatchObject({ kind: 'keep' })
+})
 
 describe('the body of an override', () => {
   test('has the limits that were filled in, by category', () => {

@@ -237,17 +237,32 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect((await refusals())[0]?.routes).toEqual([...named(0), 'GET /6', 'GET /7'])
     })
 
-    it('are found by user, scope, category, route and time', async () => {
+    it('are found by user, organisation, scope, category, route and time', async () => {
       await add({
         episodes: [
-          episode({ user: 'alice', first: now - 60, last: now - 30, category: 'read', routes: ['x', 'y'] }),
+          episode({
+            user: 'alice',
+            organisation: 'a',
+            first: now - 60,
+            last: now - 30,
+            category: 'read',
+            routes: ['x', 'y'],
+          }),
           episode({ user: 'bob', first: now - 20, last: now - 20, scope: 'Global' }),
-          episode({ user: 'carol', first: now - 10, last: now - 10, scope: 'Organisation', routes: ['y'] }),
+          episode({
+            user: 'carol',
+            first: now - 10,
+            last: now - 10,
+            scope: 'Organisation',
+            organisation: 'b',
+            routes: ['y'],
+          }),
         ],
       })
       const users = async (filter: Parameters<typeof refusals>[0]) => (await refusals(filter)).map(({ user }) => user)
       expect(await users({})).toEqual(['carol', 'bob', 'alice'])
       expect(await users({ user: 'bob' })).toEqual(['bob'])
+      expect(await users({ organisation: 'a' })).toEqual(['alice'])
       expect(await users({ scope: 'Organisation' })).toEqual(['carol'])
       expect(await users({ category: 'read' })).toEqual(['alice'])
       expect(await users({ route: 'y' })).toEqual(['carol', 'alice'])

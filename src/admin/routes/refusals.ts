@@ -22,6 +22,7 @@ const moment = z.iso
 
 const Asked = z.strictObject({
   user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
+  organisation: text.max(512, { error: SHORT }).optional().meta({ description: 'Refusals of all its users' }),
   scope: z.enum(['Personal', 'Organisation', 'Global'], { error: SCOPES }).optional(),
   category: text.max(512, { error: SHORT }).optional(),
   route: text

@@ -57,9 +57,17 @@ export type OverrideProblem = 'problem.limit' | 'problem.reason' | 'problem.expi
 /** By the path of the API; the whole has the empty one. */
 export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
 
+/** A new one ends after a day, if nobody chooses otherwise: one without an end is forgotten. */
 export function formOf(override: OverrideResponse | null): OverrideForm {
   if (override === null)
-    return { limits: {}, plan: '', bypassGlobal: false, shadow: false, reason: '', expiry: { kind: 'never' } }
+    return {
+      limits: {},
+      plan: '',
+      bypassGlobal: false,
+      shadow: false,
+      reason: '',
+      expiry: { kind: 'hours', hours: 24 },
+    }
   const { limits, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
   const flat = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => [`${category}.${window}`, String(limit)] as const),

@@ -11,6 +11,7 @@ export const SCOPES = ['Personal', 'Organisation', 'Global'] as const satisfies 
 
 export interface RefusalWish {
   readonly user: string
+  readonly organisation: string
   readonly scope: Scope | ''
   readonly category: string
   readonly route: string
@@ -22,6 +23,7 @@ export interface RefusalWish {
 
 export function refusalWishOf({
   user = '',
+  organisation = '',
   scope,
   category = '',
   route = '',
@@ -32,6 +34,7 @@ export function refusalWishOf({
 }: Fields) {
   const wish: RefusalWish = {
     user,
+    organisation,
     scope: SCOPES.find((each) => each === scope) ?? '',
     category,
     route,
@@ -50,8 +53,8 @@ function isMoment(text: string | undefined): text is string {
   return text !== undefined && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) && !Number.isNaN(Date.parse(text))
 }
 
-export function isFiltered({ user, scope, category, route }: RefusalWish): boolean {
-  return [user, scope, category, route].some((each) => each.trim() !== '')
+export function isFiltered({ user, organisation, scope, category, route }: RefusalWish): boolean {
+  return [user, organisation, scope, category, route].some((each) => each.trim() !== '')
 }
 
 /** To the minute, so that two looks in one minute ask the same. */
@@ -59,9 +62,18 @@ const STEP_MS = 60_000
 
 /** The question to the API. @param now milliseconds since the epoch, when one began to look */
 export function refusalQuery(wish: RefusalWish, now: number, limit: number): string {
-  const { user, scope, category, route, since, range, cursor } = wish
+  const { user, organisation, scope, category, route, since, range, cursor } = wish
   const begun = Math.floor((now - SINCE_MS[since]) / STEP_MS) * STEP_MS
   const time = range === null ? { since: new Date(begun).toISOString() } : { since: range.from, until: range.until }
-  const parts = { user: user.trim(), scope, category, route, ...time, cursor, limit: String(limit) }
+  const parts = {
+    user: user.trim(),
+    organisation: organisation.trim(),
+    scope,
+    category,
+    route,
+    ...time,
+    cursor,
+    limit: String(limit),
+  }
   return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== '')).toString()
 }

@@ -23,6 +23,7 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
   const rest = await get(`?limit=2&cursor=${json.next}`)
   expect(rest.json).toMatchObject({ refusals: [{ user: null, startedAt: null }], next: null })
   expect((await get('?user=bob&scope=Personal&category=write&route=POST%20/v1/x')).json.refusals).toHaveLength(1)
+  expect((await get('?organisation=acme')).json.refusals).toEqual([])
   expect((await get('?since=2026-11-20T10:10:00Z')).json.refusals).toHaveLength(1)
   const between = (until: string) => get(`?since=2026-11-20T10:09:50Z&until=${until}`)
   expect((await between('2026-11-20T10:09:59.000Z')).json.refusals).toHaveLength(3)
@@ -33,6 +34,7 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
     ['?since=yesterday', 'since'],
     ['?until=tomorrow', 'until'],
     ['?scope=all', 'scope'],
+    ['?organisation=', 'organisation'],
     ['?usr=bob', 'usr'],
   ]) {
     expect(await get(query ?? '')).toMatchObject({ status: 400, json: { problems: [{ path }] } })

@@ -11,6 +11,9 @@ export const organisations = {
   'organisations.back': 'All organisations',
   'organisations.dots': '“.” and “..” are no organisations.',
   'organisations.noLimits': 'No plan and no override limits this organisation.',
+  'organisations.refusals.none': 'No user of this organisation was refused in the last 7 days.',
+  'organisations.refusals.all': 'All refusals of this organisation',
+  'organisations.refusals.at': 'Why were its users refused at',
   'organisations.reset':
     'Empties the windows of this organisation: what was used counts no more. Windows of its users and global ones keep their counts.',
   'organisations.override.none': 'No override: the plans of its users limit this organisation.',

@@ -38,6 +38,10 @@ export const users = {
   'users.organisation': 'Organisation',
   'problem.time': 'Choose a time.',
   'users.none.windows': 'No windows.',
+  'users.history': 'Tokens over time',
+  'users.history.none': 'Nothing was used in this time.',
+  'users.history.runs': 'A run of the window {window} is counted where it begins.',
+  'users.history.short': 'Part of this time is not kept any more.',
 
   'quick.title': 'Quick actions',
   'quick.half': '+50 % for a day…',

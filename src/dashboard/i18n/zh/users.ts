@@ -40,6 +40,10 @@ export const users: Translated<typeof en> = {
   'users.organisation': '组织',
   'problem.time': '请选择时间。',
   'users.none.windows': '没有窗口。',
+  'users.history': '额度用量走势',
+  'users.history.none': '这段时间没有用量。',
+  'users.history.runs': '窗口 {window} 的每次运行计入其开始的时刻。',
+  'users.history.short': '这段时间的部分数据已不再保留。',
 
   'quick.title': '快捷操作',
   'quick.half': '一天内 +50 %…',

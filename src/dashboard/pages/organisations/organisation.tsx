@@ -10,7 +10,9 @@ import { Name } from '../../ui/small.tsx'
 import { BackToList } from '../users/back-to-list.tsx'
 import { LimitRows } from '../users/limit-rows.tsx'
 import { OverrideEditor } from '../users/override.tsx'
+import { OwnUsage } from '../users/own-usage.tsx'
 import { QuickActions } from '../users/quick-actions.tsx'
+import { RecentRefusals } from '../users/recent-refusals.tsx'
 import { Reset } from '../users/reset.tsx'
 import { type FullWindow, Status } from '../users/status.tsx'
 import { isStep, PlanInForce } from '../users/user.tsx'
@@ -53,6 +55,8 @@ function Organisation({ path }: { readonly path: string }) {
             <Status full={fullOf(response, quota)} shadow={quota?.shadow === true} />
             <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
             <Windows response={response} quota={quota} />
+            <OwnUsage kind="organisation" id={response.organisation} />
+            <RecentRefusals of={{ organisation: response.organisation }} />
             <OverrideEditor
               quota={quota}
               response={overridable(response, quota)}

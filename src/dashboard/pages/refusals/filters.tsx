@@ -16,7 +16,7 @@ interface RefusalFiltersProps {
 /** Who, by which limit, where and when. */
 export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   const { t } = useTexts()
-  const { user, scope, category, route } = wish
+  const { user, organisation, scope, category, route } = wish
   const quota = usePoll<QuotaResponse>('/api/quota', EVERY_MS).data
   const routes = usePoll<RoutesResponse>('/api/routes', EVERY_MS).data
   const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
@@ -29,6 +29,12 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
         maxLength={256}
         value={user}
         onChange={(event) => change({ user: event.currentTarget.value })}
+      />
+      <TextInput
+        label={t('users.organisation')}
+        maxLength={256}
+        value={organisation}
+        onChange={(event) => change({ organisation: event.currentTarget.value })}
       />
       <NativeSelect
         label={t('refusals.scope')}
@@ -58,7 +64,7 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   )
 }
 
-const NOTHING = { user: null, scope: null, category: null, route: null, from: null, until: null }
+const NOTHING = { user: null, organisation: null, scope: null, category: null, route: null, from: null, until: null }
 
 /** The choices, and what the address has chosen, though it may be gone from the configuration. */
 function withChosen(choices: readonly string[], chosen: string): readonly string[] {

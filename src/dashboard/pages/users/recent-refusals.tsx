@@ -12,31 +12,43 @@ const LATEST = 5
 /** What is shown of a moment: half an hour before it and behind it. */
 const NEAR_MS = 30 * 60_000
 
-/** The latest refusals of a user with their reasons, and the way to those around a moment. */
-export function RecentRefusals({ user }: { readonly user: string }) {
+type Whose = { readonly user: string } | { readonly organisation: string }
+
+const WORDS = {
+  user: { none: 'users.refusals.none', all: 'users.refusals.all', at: 'users.refusals.at' },
+  organisation: {
+    none: 'organisations.refusals.none',
+    all: 'organisations.refusals.all',
+    at: 'organisations.refusals.at',
+  },
+} as const
+
+/** The latest refusals of a user, or of all users of an organisation, with their reasons, and the way to those around a moment. */
+export function RecentRefusals({ of }: { readonly of: Whose }) {
   const { t } = useTexts()
-  const query = new URLSearchParams({ user, limit: String(LATEST) })
+  const query = new URLSearchParams({ ...of, limit: String(LATEST) })
+  const words = WORDS['user' in of ? 'user' : 'organisation']
   const poll = usePoll<RefusalsResponse>(`/api/refusals?${query}`, EVERY_MS)
   return (
     <Panel title={t('page.refusals')} text={t('users.refusals.text')}>
       <Loaded poll={poll} hasBanner>
         {({ refusals }) =>
           refusals.length === 0 ? (
-            <p>{t('users.refusals.none')}</p>
+            <p>{t(words.none)}</p>
           ) : (
-            <RefusalTable label={t('page.refusals')} refusals={refusals} isOfOne />
+            <RefusalTable label={t('page.refusals')} refusals={refusals} isOfOne={'user' in of} />
           )
         }
       </Loaded>
       <p>
-        <a href={hashOf('refusals', null, { user })}>{t('users.refusals.all')}</a>
+        <a href={hashOf('refusals', null, { ...of })}>{t(words.all)}</a>
       </p>
-      <AtATime user={user} />
+      <AtATime of={of} label={t(words.at)} />
     </Panel>
   )
 }
 
-function AtATime({ user }: { readonly user: string }) {
+function AtATime({ of, label }: { readonly of: Whose; readonly label: string }) {
   const { t } = useTexts()
   const [local, setLocal] = useState('')
   const [isWrong, setIsWrong] = useState(false)
@@ -46,13 +58,13 @@ function AtATime({ user }: { readonly user: string }) {
     setIsWrong(Number.isNaN(at))
     if (Number.isNaN(at)) return
     const [from, until] = [at - NEAR_MS, at + NEAR_MS].map((time) => new Date(time).toISOString())
-    location.hash = hashOf('refusals', null, { user, from: from ?? '', until: until ?? '' })
+    location.hash = hashOf('refusals', null, { ...of, from: from ?? '', until: until ?? '' })
   }
   return (
     <form className="at-a-time" onSubmit={look} noValidate>
       <TextInput
         type="datetime-local"
-        label={t('users.refusals.at')}
+        label={label}
         value={local}
         onChange={(event) => setLocal(event.currentTarget.value)}
         error={isWrong ? t('problem.time') : undefined}

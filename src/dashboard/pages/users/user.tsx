@@ -14,6 +14,7 @@ import { BackToList } from './back-to-list.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
+import { OwnUsage } from './own-usage.tsx'
 import { QuickActions } from './quick-actions.tsx'
 import { RecentRefusals } from './recent-refusals.tsx'
 import { Reset } from './reset.tsx'
@@ -68,7 +69,8 @@ function User({ user }: { readonly user: string }) {
               read={poll.read}
             />
             <Windows response={response} quota={quota} />
-            <RecentRefusals user={user} />
+            <OwnUsage kind="user" id={user} />
+            <RecentRefusals of={{ user }} />
             <OverrideEditor
               quota={quota}
               response={{ kind: 'user', id: user, ...response }}

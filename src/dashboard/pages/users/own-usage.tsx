@@ -1,0 +1,49 @@
+import type { UsageResponse } from '../../../admin/api.ts'
+import { usePoll } from '../../api/use-poll.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { ownUsageOf, ownUsagePath } from '../../logic/own-usage.ts'
+import type { ChartSeries } from '../../logic/series.ts'
+import { Loaded, Panel } from '../../ui/panel.tsx'
+import { RangeSwitch, useRange } from '../../ui/range.tsx'
+import { SeriesChart } from '../../ui/series-chart.tsx'
+
+const EVERY_MS = 30_000
+
+interface OwnUsageProps {
+  readonly kind: 'user' | 'organisation'
+  readonly id: string
+}
+
+/** The tokens that one user, or one organisation, used over the chosen range. */
+export function OwnUsage({ kind, id }: OwnUsageProps) {
+  const { t } = useTexts()
+  const poll = usePoll<UsageResponse>(ownUsagePath(kind, id, useRange()), EVERY_MS)
+  return (
+    <Panel title={t('users.history')}>
+      <RangeSwitch />
+      <Loaded poll={poll} hasBanner>
+        {(response) => <Drawn response={response} />}
+      </Loaded>
+    </Panel>
+  )
+}
+
+function Drawn({ response }: { readonly response: UsageResponse }) {
+  const { t } = useTexts()
+  const { categories, points } = ownUsageOf(response)
+  const total: ChartSeries = { label: t('history.tokens'), tone: 'tokens' }
+  const parts = categories.map((label): ChartSeries => ({ label, tone: null }))
+  return (
+    <>
+      {categories.length === 0 ? (
+        <p role="status">{t('users.history.none')}</p>
+      ) : (
+        <SeriesChart title={t('users.history')} series={[total, ...parts]} points={points} />
+      )}
+      <p className="muted">
+        {response.window !== null && t('users.history.runs', { window: response.window })}{' '}
+        {!response.complete && t('users.history.short')}
+      </p>
+    </>
+  )
+}
