@@ -239,7 +239,7 @@ test('an override that somebody else changes during an edit is told before the r
  * @returns its end, in the middle of a second: an answer that comes at once has a `Date` before it
  */
 async function setBriefly(user: string): Promise<number> {
-  const end = Math.floor(Date.now() / 1000) * 1000 + 8500
+  const end = Math.floor(Date.now() / 1000) * 1000 + 12_500
   const expiresAt = new Date(end).toISOString()
   await stage.api('PUT', `/api/users/${user}/override`, { read: { '1h': 20 }, reason: 'a trial', expiresAt })
   return end
