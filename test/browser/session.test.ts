@@ -81,6 +81,27 @@ test('one who signs out is out, also after a reload and with the old cookie gone
   expect(open.errors).toEqual([])
 })
 
+test('while one signs out nothing is read: what is under way is given up, and what is due waits', async () => {
+  await visit()
+  await signIn(open, ADMIN)
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  const reading = await hold(page, 'GET', '**/api/now')
+  await reading.asked
+  const givenUp = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/now'))
+  const leaving = await hold(page, 'DELETE', '**/api/session')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await leaving.asked
+  await givenUp
+  const read: string[] = []
+  page.on('request', (request) => read.push(new URL(request.url()).pathname))
+  // At both everything that is shown would be read again.
+  await page.evaluate(`window.dispatchEvent(new Event('online')); window.dispatchEvent(new Event('visibilitychange'))`)
+  leaving.release()
+  await page.getByLabel('Admin token').waitFor()
+  expect(read.filter((path) => path.startsWith('/api/') && path !== '/api/session')).toEqual([])
+  expect(open.errors).toEqual([])
+})
+
 test('of one who signs out nothing is shown to whoever signs in next', async () => {
   await visit('#/tokens')
   await signIn(open, ADMIN)

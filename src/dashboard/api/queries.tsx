@@ -40,9 +40,30 @@ export function Queries({ children }: { readonly children: ReactNode }) {
   return <QueryClientProvider client={queries}>{children}</QueryClientProvider>
 }
 
+/** Over when reading may go on; `null` if it may now. */
+let held: Promise<void> | null = null
+
+/**
+ * Does something while nothing is read: what is under way is given up, and what is due waits. So a session that ends has no reading that
+ * it would be refused to.
+ */
+export async function withoutReading(work: () => Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  held = promise
+  try {
+    await queries.cancelQueries()
+    await work()
+  } finally {
+    held = null
+    resolve()
+  }
+}
+
 /** Reads a path. A failure is part of the result, beside the last values. @throws what the signal throws if nobody wants to know any more */
 export async function look<T>(path: string, signal: AbortSignal): Promise<Seen<T>> {
   try {
+    await held
+    signal.throwIfAborted()
     return { ...(await call<T>('GET', path, { signal })), error: null, failures: 0 }
   } catch (error) {
     signal.throwIfAborted()

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import type { Role, SessionResponse } from '../../admin/api.ts'
 import { ApiError, bell, call, ring, SESSION } from './client.ts'
-import { forget } from './queries.tsx'
+import { forget, withoutReading } from './queries.tsx'
 import { usePoll } from './use-poll.ts'
 
 export interface Somebody {
@@ -50,10 +50,12 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     ring('again')
   }
   async function signOut(): Promise<void> {
-    await call('DELETE', SESSION)
-    setLeft(true)
-    setLast(null)
-    forget()
+    await withoutReading(async () => {
+      await call('DELETE', SESSION)
+      setLeft(true)
+      setLast(null)
+      forget()
+    })
     reload()
   }
   return <Context value={{ who: left ? null : (now ?? last), state, signIn, signOut }}>{children}</Context>
