@@ -95,7 +95,7 @@ async function readiness(): Promise<unknown> {
 
 const failures = (): number => app.requests().filter(({ httpStatus }) => httpStatus === 0).length
 const seen = (path: string): number => backend.seen.filter(({ url }) => url.includes(path)).length
-const poll = <T>(read: () => T) => expect.poll(read, { interval: 20, timeout: 20_000 })
+const poll = <T>(read: () => T) => expect.poll(read, { interval: 20, timeout: 60_000 })
 
 async function expectOthersServed(): Promise<void> {
   expect(await others()).toEqual([200])
