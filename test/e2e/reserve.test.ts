@@ -29,7 +29,7 @@ afterAll(async () => {
 let places = 0
 const STORES = {
   SQLite: () => ({ store: `sqlite:${join(folder, `${++places}.db`)}`, more: '' }),
-  Redis: () => ({ store: redis.url, more: `store_options: { prefix: "${redis.prefix}-${++places}" }` }),
+  Redis: () => ({ store: redis.url, more: `store_options: { prefix: "${redis.prefix}-${++places}", deadline: 5s }` }),
 }
 
 describe.each(Object.keys(STORES) as (keyof typeof STORES)[])('a reserve in %s', (kind) => {
