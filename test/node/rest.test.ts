@@ -48,7 +48,8 @@ async function pipe(rest: (source: net.Socket, reader: net.Socket) => void) {
 }
 
 it('a connection by TLS that brings hundreds of short records rests between them, and all of them arrive', async () => {
-  expect((await pipe(() => {})).most).toBeGreaterThan(256)
+  // How many come in one turn is up to the machine.
+  await expect.poll(async () => (await pipe(() => {})).most, { timeout: 20_000 }).toBeGreaterThan(256)
   const { isWhole, most } = await pipe(restBehindShortPieces)
   expect(isWhole).toBe(true)
   expect(most).toBeLessThanOrEqual(256)
