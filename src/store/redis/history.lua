@@ -7,7 +7,7 @@
     its end (4), number of runs (2), of each run its start in milliseconds (6) and its tokens (6); big-endian.
   What follows the last whole section counts as nothing.
 ]==]
--- Made when the first history is touched: most batches touch none, and each function that is made costs every batch 3,000 instructions.
+-- Made when the first history is touched: most batches touch none, and would pay for making these functions.
 local function history_functions()
   -- Runs of one window. Of more the oldest are forgotten, and where a value has become as long as no value of ours, too.
   local MOST_RUNS = 3000
