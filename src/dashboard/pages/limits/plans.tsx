@@ -34,7 +34,7 @@ export function Plans({ quota }: { readonly quota: SettingsInForceResponse }) {
           {(data?.total ?? 0) > own.length && (
             <>
               {t('word.listComma')}
-              <a href={hashOf('organisations', '')}>…</a>
+              <a href={hashOf('organisations')}>{t('organisations.back')}</a>
             </>
           )}
         </p>

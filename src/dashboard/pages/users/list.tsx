@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import type { QuotaResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -16,6 +16,7 @@ const EVERY_MS = 5000
 /** For an order by use the store is asked for everybody. */
 const ORDERED_EVERY_MS = 60_000
 const QUOTA_EVERY_MS = 10_000
+const PAUSE_MS = 300
 const A_PAGE = 25
 
 /** Without one, those with an override come first. */
@@ -84,7 +85,9 @@ function useSearch(kind: Kind) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
   useEffect(() => keep(() => fields), [JSON.stringify(fields)])
   const order = ORDERS.find((known) => known === fields.order) ?? ''
-  return { query: (fields.query ?? '').trim(), order, cursor: fields.cursor ?? null, change }
+  // The API is asked once one has stopped typing.
+  const [query] = useDebouncedValue((fields.query ?? '').trim(), PAUSE_MS)
+  return { query, order, cursor: fields.cursor ?? null, change }
 }
 
 interface SearchFormProps {
@@ -96,12 +99,6 @@ interface SearchFormProps {
 function SearchForm({ kind, order, change }: SearchFormProps) {
   const { t } = useTexts()
   const [{ query = '' }] = useFields()
-  const [typed, setTyped] = useState(query)
-  const [wanted] = useDebouncedValue(typed, 300)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only what was typed moves the address
-  useEffect(() => {
-    if (wanted !== query) change({ query: wanted, cursor: null })
-  }, [wanted])
   const names = { '': `${kind}.order.override`, use: 'users.order.use', tokens: 'users.order.tokens' } as const
   return (
     <search className="user-search">
@@ -109,8 +106,8 @@ function SearchForm({ kind, order, change }: SearchFormProps) {
         aria-label={t(`${kind}.search`)}
         type="search"
         maxLength={256}
-        value={typed}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        value={query}
+        onChange={(event) => change({ query: event.currentTarget.value, cursor: null })}
       />
       <NativeSelect
         label={t('users.order')}

@@ -56,10 +56,8 @@ interface UsedTableProps {
 /** What each has used, in the order of the page. */
 export function UsedTable({ kind, lines, quota, shadow }: UsedTableProps) {
   const texts = useTexts()
-  const refused = usePoll<RefusedUsersResponse>(
-    `/api/refusals/users?from=24h&limit=${MOST_REFUSED}`,
-    REFUSALS_EVERY_MS,
-  ).data
+  const path = kind === 'users' ? `/api/refusals/users?from=24h&limit=${MOST_REFUSED}` : null
+  const refused = usePoll<RefusedUsersResponse>(path, REFUSALS_EVERY_MS).data
   const isKnown = lines.some(({ windows }) => windows !== null)
   const columns = [
     nameColumn(texts, kind, shadow),
