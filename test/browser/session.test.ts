@@ -98,8 +98,25 @@ test('while one signs out nothing is read: what is under way is given up, and wh
   await page.evaluate(`window.dispatchEvent(new Event('online')); window.dispatchEvent(new Event('visibilitychange'))`)
   leaving.release()
   await page.getByLabel('Admin token').waitFor()
+  await page.evaluate(`window.dispatchEvent(new Event('online')); window.dispatchEvent(new Event('visibilitychange'))`)
+  await page.getByLabel('Admin token').waitFor()
   expect(read.filter((path) => path.startsWith('/api/') && path !== '/api/session')).toEqual([])
   expect(open.errors).toEqual([])
+  await signIn(open, ADMIN)
+  await expect.poll(() => read.includes('/api/now'), SOON).toBe(true)
+})
+
+test('one who could not sign out reads on', async () => {
+  await visit()
+  await signIn(open, ADMIN)
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.route('**/api/session', (route) =>
+    route.request().method() === 'DELETE' ? route.abort() : route.continue(),
+  )
+  const refused = page.waitForEvent('requestfailed', (request) => request.method() === 'DELETE')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await refused
+  await page.waitForResponse((response) => response.url().endsWith('/api/now') && response.ok())
 })
 
 test('of one who signs out nothing is shown to whoever signs in next', async () => {

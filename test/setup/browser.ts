@@ -91,7 +91,7 @@ async function openNew(browser: ChromiumBrowser, language: string): Promise<Open
   const page = await context.newPage()
   const errors: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text())
+    if (message.type() === 'error') errors.push(`${message.text()} at ${message.location().url}`)
   })
   page.on('pageerror', (error) => errors.push(String(error)))
   page.on('dialog', (dialog) => {

@@ -1,4 +1,4 @@
-import { notifyManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { notifyManager, type Query, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { backoffMs } from '../logic/backoff.ts'
 import { type Answered, ApiError, bell, call, SESSION } from './client.ts'
@@ -41,28 +41,31 @@ export function Queries({ children }: { readonly children: ReactNode }) {
 }
 
 /** Over when reading may go on; `null` if it may now. */
-let held: Promise<void> | null = null
+let held: PromiseWithResolvers<void> | null = null
 
 /**
- * Does something while nothing is read: what is under way is given up, and what is due waits. So a session that ends has no reading that
- * it would be refused to.
+ * Until somebody signs in nothing is read but who is signed in: what is under way is given up, and what is due waits. So a session that
+ * ends has no reading that it would be refused to, also in the moment before its pages are gone.
  */
-export async function withoutReading(work: () => Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  held = promise
-  try {
-    await queries.cancelQueries()
-    await work()
-  } finally {
-    held = null
-    resolve()
-  }
+export async function stopReading(): Promise<void> {
+  held ??= Promise.withResolvers()
+  await queries.cancelQueries({ predicate: isOfSession })
+}
+
+/** Reading goes on: somebody signed in, or could not sign out. */
+export function readOn(): void {
+  held?.resolve()
+  held = null
+}
+
+function isOfSession({ queryKey }: Query): boolean {
+  return queryKey[0] !== SESSION
 }
 
 /** Reads a path. A failure is part of the result, beside the last values. @throws what the signal throws if nobody wants to know any more */
 export async function look<T>(path: string, signal: AbortSignal): Promise<Seen<T>> {
   try {
-    await held
+    if (path !== SESSION) await held?.promise
     signal.throwIfAborted()
     return { ...(await call<T>('GET', path, { signal })), error: null, failures: 0 }
   } catch (error) {
@@ -94,7 +97,7 @@ export function putSeen<T>(path: string, { data, etag }: Answered<T>): void {
 
 /** Of one who signs out nothing stays, nor comes later. */
 export function forget(): void {
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION })
+  queries.removeQueries({ predicate: isOfSession })
 }
 
 bell.addEventListener('again', hurry)

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import type { Role, SessionResponse } from '../../admin/api.ts'
 import { ApiError, bell, call, ring, SESSION } from './client.ts'
-import { forget, withoutReading } from './queries.tsx'
+import { forget, readOn, stopReading } from './queries.tsx'
 import { usePoll } from './use-poll.ts'
 
 export interface Somebody {
@@ -45,17 +45,22 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
 
   async function signIn(token: string): Promise<void> {
     await call('POST', SESSION, { body: { token } })
+    readOn()
     setLeft(false)
     reload()
     ring('again')
   }
   async function signOut(): Promise<void> {
-    await withoutReading(async () => {
+    await stopReading()
+    try {
       await call('DELETE', SESSION)
-      setLeft(true)
-      setLast(null)
-      forget()
-    })
+    } catch (error) {
+      readOn()
+      throw error
+    }
+    setLeft(true)
+    setLast(null)
+    forget()
     reload()
   }
   return <Context value={{ who: left ? null : (now ?? last), state, signIn, signOut }}>{children}</Context>
