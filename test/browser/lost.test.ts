@@ -196,20 +196,15 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   expect(await page.getByRole('dialog').count()).toBe(0)
 
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User of the key').fill('lena')
+  await page.getByRole('textbox', { name: 'User', exact: true }).fill('lena')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
   await loseResponse(page, 'POST', '**/api/tokens')
-  await button('Make the key').click()
-  await told
-    .filter({ hasText: 'An access key that is in the list now and that you do not have is of no use' })
-    .waitFor()
+  await button('Create key').click()
+  await told.filter({ hasText: 'If the list has a new access key that you do not hold, revoke it' }).waitFor()
   await loseResponse(page, 'DELETE', '**/api/tokens/*')
   await button('Revoke robot of lena').click()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-  await page
-    .getByRole('row', { name: 'lena' })
-    .getByText(/^revoked/)
-    .waitFor()
+  await page.getByRole('row', { name: 'lena' }).getByText('revoked', { exact: true }).waitFor()
   // Of the token that was made.
   expect(await told.count()).toBe(1)
   expect(await page.getByRole('dialog').count()).toBe(0)

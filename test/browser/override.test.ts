@@ -485,8 +485,8 @@ test('what is wrong in an override, a question or a new token has the focus, at 
     await expect.poll(field, SOON).toBe('Path')
   }
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User of the key').fill('nina')
-  await button('Make the key').click()
+  await page.getByRole('textbox', { name: 'User', exact: true }).fill('nina')
+  await button('Create key').click()
   await expect.poll(field, SOON).toMatch(/^Name/)
 })
 
@@ -497,7 +497,7 @@ test('who gives up what was typed is at the heading of the panel', async () => {
   await button('Discard edits').press('Enter')
   await expect.poll(focused, SOON).toBe('Override')
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User of the key').fill('olga')
+  await page.getByRole('textbox', { name: 'User', exact: true }).fill('olga')
   await button('Discard edits').press('Enter')
   await expect.poll(focused, SOON).toBe('New access key')
 })

@@ -211,9 +211,9 @@ test('a button that was pressed by the keyboard has the focus again after what i
   await press('Empty the windows', '**/reset', json)
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'Access keys' }).click()
-  await page.getByLabel('User of the key').fill('rosa')
+  await page.getByRole('textbox', { name: 'User', exact: true }).fill('rosa')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
-  await press('Make the key', '**/api/tokens', json)
+  await press('Create key', '**/api/tokens', json)
   open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('503')))
 })
 

@@ -5,13 +5,30 @@ import { At } from './small.tsx'
 
 const EVERY_MS = 10_000
 
+type Listener = (now: number) => void
+
+/** One timer for all that is shown: a table has hundreds of moments. */
+const listeners = new Set<Listener>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+function listen(listener: Listener): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    const now = serverNow()
+    for (const each of listeners) each(now)
+  }, EVERY_MS)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
 /** The clock of the gateway, every few seconds anew. In milliseconds since the epoch. */
 function useServerNow(): number {
   const [now, setNow] = useState(serverNow)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(serverNow()), EVERY_MS)
-    return () => clearInterval(timer)
-  }, [])
+  useEffect(() => listen(setNow), [])
   return now
 }
 

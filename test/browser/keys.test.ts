@@ -18,16 +18,16 @@ afterEach(async () => {
 
 const button = (name: string) => page.getByRole('button', { name, exact: true })
 
-test('a token is copied, or at least selected, also where the browser has no clipboard for the page', async () => {
-  open = await stage.open('#/tokens', { own: true })
+test('a key is copied, or at least selected, also where the browser has no clipboard for the page', async () => {
+  open = await stage.open('#/keys', { own: true })
   page = open.page
   // As at http:// and an address that is not this machine's.
   await page.addInitScript(`Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`)
   await page.reload()
-  await page.getByLabel('User of the key').fill('clara')
+  await page.getByRole('textbox', { name: 'User', exact: true }).fill('clara')
   const name = page.getByRole('textbox', { name: 'Name' })
   await name.fill('robot')
-  await button('Make the key').click()
+  await button('Create key').click()
   const secret = await page.locator('.copyable pre').innerText()
   await button('Copy').click()
   await button('Copied').waitFor()
@@ -41,26 +41,28 @@ test('a token is copied, or at least selected, also where the browser has no cli
   expect(await page.evaluate('getSelection().toString().trim()')).toBe(secret)
 })
 
-test('tokens that are not shown are told, and found by the filter', async () => {
-  const numbers = Array.from({ length: 201 }, (_, i) => i)
+test('keys that are not shown are counted, and found by the search, which the address has', async () => {
+  const numbers = Array.from({ length: 101 }, (_, i) => i)
   for (const i of numbers) await stage.api('POST', '/api/tokens', { user: 'many', name: `token-${i}` })
-  open = await stage.open('#/tokens')
+  open = await stage.open('#/keys')
   page = open.page
   const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens')
-  await page.getByText(`The first 200 of ${tokens.length} access keys: filter to find the others.`).waitFor()
-  await page.getByRole('searchbox').fill('token-20')
+  await page.getByText(`Access keys: the first 100 of ${tokens.length}. Search to find the others.`).waitFor()
+  await page.getByRole('searchbox').fill('token-10')
   const rows = page.getByRole('row', { name: 'many' })
-  await expect.poll(() => rows.count(), SOON).toBe(numbers.filter((i) => `token-${i}`.includes('token-20')).length)
-  expect(await page.getByText('The first 200').count()).toBe(0)
+  await expect.poll(() => rows.count(), SOON).toBe(numbers.filter((i) => `token-${i}`.includes('token-10')).length)
+  await page.getByText(`Access keys: 2 of ${tokens.length}`).waitFor()
+  await page.reload()
+  await expect.poll(() => rows.count(), SOON).toBe(2)
   await page.getByRole('searchbox').fill('token-999')
   await page.getByText('No access key matches.').waitFor()
 })
 
-test('of two tokens of one name and user the question says which one is revoked', async () => {
+test('of two keys of one name and user the question says which one is revoked', async () => {
   const made = []
   for (let i = 0; i < 2; i++)
     made.push(await stage.api<TokenResponse>('POST', '/api/tokens', { user: 'vera', name: 'twin' }))
-  open = await stage.open('#/tokens')
+  open = await stage.open('#/keys')
   page = open.page
   await page.getByRole('searchbox').fill('twin')
   await button('Revoke twin of vera').first().click()
@@ -69,16 +71,16 @@ test('of two tokens of one name and user the question says which one is revoked'
   const [chosen] = made.filter(({ id }) => asked.includes(id))
   for (const part of ['vera', 'twin']) expect(asked).toContain(part)
   await dialog.getByRole('button', { name: 'Revoke' }).click()
-  await page.getByText(/^revoked/).waitFor()
+  await page.getByRole('table').getByText('revoked', { exact: true }).waitFor()
   const { tokens } = await stage.api<TokensResponse>('GET', '/api/tokens')
   const revoked = tokens.filter(({ user, revokedAt }) => user === 'vera' && revokedAt !== null)
   expect(revoked.map(({ id }) => id)).toEqual([chosen?.id])
 })
 
-test('a draft of a token waits while one looks elsewhere, until it is made or given up; the secret never does', async () => {
-  open = await stage.open('#/tokens')
+test('a draft of a key waits while one looks elsewhere, until it is made or given up; the secret never does', async () => {
+  open = await stage.open('#/keys')
   page = open.page
-  const owner = page.getByLabel('User of the key')
+  const owner = page.getByRole('textbox', { name: 'User', exact: true })
   const name = page.getByRole('textbox', { name: 'Name' })
   const elsewhereAndBack = async () => {
     await page.getByRole('link', { name: 'Overview', exact: true }).click()
@@ -97,7 +99,7 @@ test('a draft of a token waits while one looks elsewhere, until it is made or gi
   await page.getByLabel('Expires', { exact: true }).selectOption('24')
   await elsewhereAndBack()
   expect(await draft()).toEqual(['kate', 'robot', '24'])
-  await button('Make the key').click()
+  await button('Create key').click()
   const secret = await page.locator('.copyable pre').innerText()
   expect(await draft()).toEqual(['', '', 'never'])
   await elsewhereAndBack()
@@ -106,7 +108,7 @@ test('a draft of a token waits while one looks elsewhere, until it is made or gi
   expect(await page.content()).not.toContain(secret)
 
   await owner.fill('nobody')
-  await button('Make the key').click()
+  await button('Create key').click()
   await page.getByText('This is needed.').waitFor()
   await button('Discard edits').click()
   expect(await page.getByText('This is needed.').count()).toBe(0)
@@ -114,16 +116,29 @@ test('a draft of a token waits while one looks elsewhere, until it is made or gi
   expect(await draft()).toEqual(['', '', 'never'])
 })
 
-test('a draft of a token that is changed while it is being made stays a draft', async () => {
-  open = await stage.open('#/tokens')
+test('a draft of a key that is changed while it is being made stays a draft', async () => {
+  open = await stage.open('#/keys')
   page = open.page
   const held = await hold(page, 'POST', '**/api/tokens')
-  await page.getByLabel('User of the key').fill('liam')
+  await page.getByRole('textbox', { name: 'User', exact: true }).fill('liam')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
-  await button('Make the key').click()
+  await button('Create key').click()
   await held.asked
   await page.getByRole('textbox', { name: 'Name' }).fill('robot two')
   held.release()
-  await page.getByText('Copy it now: it is shown this once').waitFor()
+  await page.getByText('Copy the key now: it is not shown again').waitFor()
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('robot two')
+})
+
+test('keys are ordered by the heads of their table, by the first of all and not of those that are shown', async () => {
+  await stage.api('POST', '/api/tokens', { user: 'aaron', name: 'oldest of all', expiresAt: '2099-01-01T00:00:00Z' })
+  open = await stage.open('#/keys?order=-user')
+  page = open.page
+  const first = page.getByRole('row').nth(1)
+  await expect.poll(() => first.innerText(), SOON).toContain('vera')
+  await button('User').click()
+  await expect.poll(() => first.innerText(), SOON).toContain('aaron')
+  await button('Expires').click()
+  await expect.poll(() => first.innerText(), SOON).toMatch(/kate|aaron/)
+  expect(new URL(page.url()).hash).toBe('#/keys?order=expires')
 })

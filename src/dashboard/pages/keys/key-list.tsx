@@ -1,0 +1,95 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { TokenResponse } from '../../../admin/api.ts'
+import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
+import { useTexts } from '../../i18n/text.tsx'
+import { foundKeys, KEY_STATES, type KeyWish, keyWishOf } from '../../logic/access-keys.ts'
+import { useFields } from '../../ui/address.tsx'
+import { messageOf } from '../../ui/failure.tsx'
+import { Note } from '../../ui/note.tsx'
+import { KeyTable } from './key-table.tsx'
+import { Revoke } from './revoke.tsx'
+import type { Reading } from './use-new-key.ts'
+
+/** More rows than anybody reads; the search finds the others. */
+const SHOWN = 100
+
+interface KeyListProps extends Reading {
+  readonly keys: readonly TokenResponse[]
+}
+
+/** The keys that are looked for; the address has what that is. */
+export function KeyList({ keys, read, reload }: KeyListProps) {
+  const { t } = useTexts()
+  const [fields, change] = useFields()
+  const [chosen, setChosen] = useState<TokenResponse | null>(null)
+  /** Of the last one that was to be revoked. */
+  const [unknown, setUnknown] = useState<{ readonly id: string; readonly error: Error } | null>(null)
+  const isUnknown = unknown !== null && keys.some(({ id, revokedAt }) => id === unknown.id && revokedAt === null)
+  const wish = keyWishOf(fields)
+  const found = foundKeys(keys, wish, serverNow())
+
+  async function revoke({ id }: TokenResponse, reason: string): Promise<void> {
+    setUnknown(null)
+    try {
+      await call('DELETE', `/api/tokens/${encodeURIComponent(id)}`, { body: reason === '' ? {} : { reason } })
+      await read()
+    } catch (caught) {
+      if (!isOutcomeUnknown(caught)) throw caught
+      setUnknown({ id, error: caught as Error })
+      reload()
+    }
+  }
+
+  if (keys.length === 0) return <p className="muted">{t('keys.none')}</p>
+  return (
+    <>
+      <KeySearch wish={wish} change={change} />
+      <Count all={keys.length} found={found.length} />
+      {isUnknown && <Note tone="bad">{messageOf(unknown.error, t)}</Note>}
+      {found.length > 0 && <KeyTable keys={found} most={SHOWN} onRevoke={setChosen} />}
+      {chosen && (
+        <Revoke accessKey={chosen} onConfirm={(reason) => revoke(chosen, reason)} onClose={() => setChosen(null)} />
+      )}
+    </>
+  )
+}
+
+interface KeySearchProps {
+  readonly wish: KeyWish
+  readonly change: (changes: Readonly<Record<string, string | null>>) => void
+}
+
+function KeySearch({ wish: { query, state }, change }: KeySearchProps) {
+  const { t } = useTexts()
+  return (
+    <search className="filters" aria-label={t('refusals.filters')}>
+      <TextInput
+        type="search"
+        label={t('keys.search')}
+        maxLength={256}
+        value={query}
+        onChange={(event) => change({ query: event.currentTarget.value })}
+      />
+      <NativeSelect
+        label={t('keys.state')}
+        data={[
+          { value: '', label: t('refusals.any') },
+          ...KEY_STATES.map((value) => ({ value, label: t(`keys.state.${value}`) })),
+        ]}
+        value={state}
+        onChange={(event) => change({ state: event.currentTarget.value })}
+      />
+    </search>
+  )
+}
+
+function Count({ all, found }: { readonly all: number; readonly found: number }) {
+  const { t, number } = useTexts()
+  const counts = { shown: number(SHOWN), found: number(found), all: number(all) }
+  return (
+    <p role="status" className="muted">
+      {found === 0 ? t('keys.noMatch') : t(found > SHOWN ? 'keys.first' : 'keys.count', counts)}
+    </p>
+  )
+}

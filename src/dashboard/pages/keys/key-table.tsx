@@ -1,0 +1,109 @@
+import { Button } from '@mantine/core'
+import type { TokenResponse } from '../../../admin/api.ts'
+import { serverNow } from '../../api/client.ts'
+import { useMayChange } from '../../api/session.tsx'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { type KeyState, stateOfKey } from '../../logic/access-keys.ts'
+import { hashOf } from '../../logic/location.ts'
+import { sortedRows } from '../../logic/table-order.ts'
+import { visible } from '../../logic/visible.ts'
+import { type Column, DataTable, useTableOrder } from '../../ui/data-table.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import type { Tone } from '../../ui/note.tsx'
+import { Name, Tag } from '../../ui/small.tsx'
+
+interface KeyTableProps {
+  /** Newest first, as the API has them. */
+  readonly keys: readonly TokenResponse[]
+  /** How many rows there are at most. */
+  readonly most: number
+  readonly onRevoke: (key: TokenResponse) => void
+}
+
+/** The first keys of the order that the address has. */
+export function KeyTable({ keys, most, onRevoke }: KeyTableProps) {
+  const texts = useTexts()
+  const may = useMayChange()
+  const columns = [...columnsOf(texts), actionOf(texts, may, onRevoke)]
+  const { order } = useTableOrder(columns, null)
+  const rows = sortedRows(keys, columns, order).slice(0, most)
+  return <DataTable label={texts.t('keys.title')} columns={columns} rows={rows} keyOf={({ id }) => id} />
+}
+
+const TONES: Readonly<Record<KeyState, Tone>> = { valid: 'good', expired: 'warn', revoked: 'bad' }
+
+function columnsOf({ t }: Texts): readonly Column<TokenResponse>[] {
+  return [
+    { id: 'user', head: t('word.user'), sort: ({ user }) => user, cell: ({ user }) => <Whose user={user} /> },
+    { id: 'name', head: t('keys.name'), sort: ({ name }) => name, cell: (key) => <NameOfKey accessKey={key} /> },
+    {
+      id: 'created',
+      head: t('keys.created'),
+      sort: ({ createdAt }) => createdAt,
+      cell: ({ createdAt }) => <Moment at={createdAt} />,
+    },
+    {
+      id: 'expires',
+      head: t('keys.expiry'),
+      sort: ({ expiresAt }) => expiresAt,
+      cell: ({ expiresAt }) => (expiresAt === null ? t('word.never') : <Moment at={expiresAt} />),
+    },
+    {
+      id: 'state',
+      head: t('keys.state'),
+      sort: (key) => t(`keys.state.${stateOfKey(key, serverNow())}`),
+      cell: (key) => <State accessKey={key} />,
+    },
+  ]
+}
+
+function actionOf({ t }: Texts, may: boolean, onRevoke: KeyTableProps['onRevoke']): Column<TokenResponse> {
+  return {
+    id: 'action',
+    head: t('word.action'),
+    cell: (key) =>
+      key.revokedAt === null && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={!may}
+          aria-label={t('keys.revokeOf', { name: visible(key.name), user: visible(key.user) })}
+          onClick={() => onRevoke(key)}
+        >
+          {t('keys.revoke')}
+        </Button>
+      ),
+  }
+}
+
+function Whose({ user }: { readonly user: string }) {
+  return (
+    <a href={hashOf('users', user)}>
+      <Name of={user} />
+    </a>
+  )
+}
+
+interface OfKey {
+  readonly accessKey: TokenResponse
+}
+
+function NameOfKey({ accessKey: { name, plan, organisation } }: OfKey) {
+  return (
+    <div>
+      <Name of={name} /> {plan !== undefined && <Tag>{visible(plan)}</Tag>}{' '}
+      {organisation !== undefined && <Tag>{visible(organisation)}</Tag>}
+    </div>
+  )
+}
+
+function State({ accessKey }: OfKey) {
+  const { t } = useTexts()
+  const state = stateOfKey(accessKey, serverNow())
+  return (
+    <div>
+      <Tag tone={TONES[state]}>{t(`keys.state.${state}`)}</Tag>{' '}
+      {accessKey.revokedAt !== null && <Moment at={accessKey.revokedAt} />}
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { TokenResponse, TokensResponse } from '../../src/admin/api.ts'
+import type { OpenPage } from '../setup/browser.ts'
+import { countActions } from './actions.ts'
+import { SOON, type Stage, startStage } from './stage.ts'
+
+/** Jobs with access keys, with the number of what is to be done for them, from the overview on. */
+
+const MOST_ACTIONS = 6
+const A_DAY_MS = 86_400_000
+let stage: Stage
+let open: OpenPage
+let page: Page
+let actions: ReturnType<typeof countActions>
+beforeAll(async () => {
+  stage = await startStage()
+})
+afterAll(() => stage.stop())
+beforeEach(async () => {
+  open = await stage.open('#/overview')
+  page = open.page
+  actions = countActions()
+  await actions.click(page.getByRole('link', { name: 'Access keys' }))
+})
+afterEach(async () => {
+  expect(open.errors).toEqual([])
+  expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
+  await open.close()
+})
+
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const keyOf = async (user: string): Promise<TokenResponse | undefined> =>
+  (await stage.api<TokensResponse>('GET', '/api/tokens')).tokens.find((key) => key.user === user)
+
+test('an access key for a user that ends in 30 days is made, and its secret is there to copy', async () => {
+  await actions.fill(page.getByRole('textbox', { name: 'User', exact: true }), 'bob')
+  await actions.fill(page.getByRole('textbox', { name: 'Name' }), 'phone')
+  await actions.choose(page.getByLabel('Expires', { exact: true }), '720')
+  await actions.click(button('Create key'))
+  await page.getByText('Copy the key now: it is not shown again.').waitFor()
+  const days = (Date.parse((await keyOf('bob'))?.expiresAt ?? '') - Date.now()) / A_DAY_MS
+  expect(Math.round(days)).toBe(30)
+})
+
+test('a key is found by its user among the valid ones and revoked', async () => {
+  for (const user of ['bob', 'carol']) await stage.api('POST', '/api/tokens', { user, name: 'tablet' })
+  await actions.fill(page.getByRole('searchbox', { name: 'User or name' }), 'carol')
+  await actions.choose(page.getByLabel('State', { exact: true }), 'valid')
+  await actions.click(button('Revoke tablet of carol'))
+  await actions.click(page.getByRole('dialog').getByRole('button', { name: 'Revoke' }))
+  await page.getByText('No access key matches.').waitFor()
+  expect((await keyOf('carol'))?.revokedAt).not.toBeNull()
+  expect((await keyOf('bob'))?.revokedAt).toBeNull()
+  expect(new URL(page.url()).hash).toBe('#/keys?query=carol&state=valid')
+  await page.getByLabel('State', { exact: true }).selectOption('revoked')
+  await expect.poll(() => page.getByRole('row', { name: 'carol' }).count(), SOON).toBe(1)
+})
