@@ -27,16 +27,28 @@ const OVERRIDES = 'src/quota/override-limits.ts'
 export const USAGE_MUTATIONS: readonly Mutation[] = [
   // Histories, in Redis.
   redisHistory(LUA, 'the script archives no run', [
-    'local ended = bytes and archive.ended_runs(bytes, values[key], now, keep, shorter)',
+    'local ended = former and archive().ended_runs(former, values[key], now, keep, shorter)',
     'local ended = nil',
   ]),
   redisHistory(LUA, 'the script archives the counter as it is, not as it was', [
-    'local bytes = found[key] or values[key]\n',
-    'local bytes = values[key]\n',
+    'local former = found[key] or ',
+    'local former = found[key] and bytes or ',
+  ]),
+  redisHistory(LUA, 'the script does not look for ended runs where a start was replaced', [
+    'if replaced then found[key]',
+    'if false then found[key]',
+  ]),
+  redisHistory(LUA, 'the script does not look for ended runs where a section was left out', [
+    ' or #values[key] < #bytes and bytes\n',
+    '\n',
+  ]),
+  redisHistory(LUA, 'the script does not look for ended runs where a section was built anew', [
+    'if replaced then found[key]',
+    "if replaced and find(values[key] or '', shape) then found[key]",
   ]),
   redisHistory(LUA, 'the script archives each counter twice', [
-    'with_runs(history_of(key, place), ended, now), ends[key]',
-    'with_runs(archive.with_runs(history_of(key, place), ended, now), bytes and archive.ended_runs(bytes, values[key], now, keep, shorter) or {}, now), ends[key]',
+    'with_runs(history_of(key), ended, now), ends[key]',
+    'with_runs(archive().with_runs(history_of(key), ended, now), archive().ended_runs(former, values[key], now, keep, shorter) or {}, now), ends[key]',
   ]),
   redisHistory(HISTORY_LUA, 'the script archives a run that goes on', [
     ' and not (starts[name] and starts[name][seconds] == started)',
@@ -109,16 +121,13 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'unpack_bytes',
   ]),
   redisHistory(HISTORY_LUA, 'the script archives runs of organisations with users of their name', [
-    "if kind == 'o:' then return front .. 'ho:' .. id end",
-    "if kind == 'o:' then return front .. 'h:' .. id end",
+    "['o:'] = 'ho:'",
+    "['o:'] = 'h:'",
   ]),
-  redisHistory(HISTORY_LUA, 'the script archives no runs of organisations', [
-    "if kind == 'o:' then return front .. 'ho:' .. id end",
-    '',
-  ]),
+  redisHistory(HISTORY_LUA, 'the script archives no runs of organisations', [", ['o:'] = 'ho:'", '']),
   redisHistory(HISTORY_LUA, 'the script keeps a history of everybody', [
-    'return nil\n  end\n\n  -- MGET',
-    "return front .. 'ho:' .. id\n  end\n\n  -- MGET",
+    "['o:'] = 'ho:' }",
+    "['o:'] = 'ho:', ['al'] = 'ho:' }",
   ]),
   redisHistory(LUA, 'the script keeps callers whose key nobody checked as long as others', [
     'if anonymous[key] then keep, shorter = kept[4], kept[4] end',
@@ -130,7 +139,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   ]),
   redisHistory(LUA, 'the script lets a history end with the last run of its counter', [
     "call('SET', place, bytes, 'PXAT', string.format('%.0f', ended_at[key]))",
-    "call('SET', place, bytes, 'PXAT', string.format('%.0f', ended_at[key] - 1000 * history[2]))",
+    "call('SET', place, bytes, 'PXAT', string.format('%.0f', ended_at[key] - 1000 * kept[2]))",
   ]),
   redisHistory(CONTROL_LUA, 'a reset in Redis loses the runs that it ends', [
     'history = prefix and archive.key(KEYS[place], prefix)',

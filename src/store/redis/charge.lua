@@ -70,27 +70,35 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local batch = cjson.decode(ARGV[3])
 
--- For how many seconds the runs of the counter under a key are kept, those of the longest window of a category and the others, and
--- where its history is; nothing for a counter without one.
-local rule, histories, archive, kept, anonymous = batch.h, {}, nil, nil, nil
+-- For how many seconds the runs of the counter under a key are kept, those of the longest window of a category and the others;
+-- nothing for a counter without a history.
+local rule, kept, anonymous = batch.h, nil, nil
 local function keeping(key)
   if not rule then return nil end
-  if not archive then
-    archive, kept, anonymous = history_functions(), {}, {}
+  if not kept then
+    kept, anonymous = {}, {}
     for number in string.gmatch(rule, '%d+') do kept[#kept + 1] = tonumber(number) end
     for i = 5, #kept do anonymous[kept[i]] = true end
   end
-  local keep, shorter = kept[2], kept[3]
+  local prefix, keep, shorter = kept[1], kept[2], kept[3]
   if anonymous[key] then keep, shorter = kept[4], kept[4] end
-  if keep == 0 and shorter == 0 then return nil end
-  local name = archive.key(KEYS[key], kept[1])
-  if not name then return nil end
-  return keep, shorter, name
+  if keep == 0 and shorter == 0 or not HISTORIES[sub(KEYS[key], prefix + 1, prefix + 2)] then return nil end
+  return keep, shorter
 end
 
--- The history under a key as it will be, read when it is asked for.
-local function history_of(key, name)
-  local known = histories[key] or archive.read(name)
+-- The functions of histories, made when the first is needed.
+local functions
+local function archive()
+  functions = functions or history_functions()
+  return functions
+end
+
+local function place_of(key) return archive().key(KEYS[key], kept[1]) end
+
+-- The histories of counters as they will be, read when they are asked for.
+local histories = {}
+local function history_of(key)
+  local known = histories[key] or archive().read(place_of(key))
   histories[key] = known
   return known
 end
@@ -178,7 +186,7 @@ local function zeros(n) return { byte(rep('\0', n), 1, n) } end
 local whole, written, before = {}, zeros(#KEYS), zeros(#KEYS)
 local records, recorded = zeros(#KEYS), 1
 
--- Counters before their runs were replaced, and histories that changed.
+-- Counters as they were before the first start in them was replaced, and histories that changed.
 local found, rewritten = {}, {}
 
 -- Gives an amount back to the very runs of the windows that were charged, or charges it there if it is below 0. A run that is over
@@ -186,7 +194,7 @@ local found, rewritten = {}, {}
 local function give_back(refund)
   local key, category, amount, at = refund[1], refund[2], refund[3], 1
   local bytes, given = values[key] or '', {}
-  local keep, _, place = keeping(key)
+  local keep = keeping(key)
   while true do
     local name, windows, numbers, next_at, form = section_at(bytes, at)
     if not name then break end
@@ -206,9 +214,9 @@ local function give_back(refund)
     at = next_at
   end
   for r = 4, keep and #refund or 0, 2 do
-    local before = not given[r] and refund[r + 1] > 0 and history_of(key, place)
+    local before = not given[r] and refund[r + 1] > 0 and history_of(key)
     if before then
-      histories[key] = archive.with_less(before, category, refund[r], refund[r + 1], amount)
+      histories[key] = archive().with_less(before, category, refund[r], refund[r + 1], amount)
       rewritten[key] = rewritten[key] or histories[key] ~= before
     end
   end
@@ -288,16 +296,16 @@ end
 local function put(section, key, added)
   local shape, bytes = section[SHAPE], section[BYTES]
   local n = shape.windows
-  local behind, moved = section[2 * n + 1], whole[key] or bytes ~= values[key]
+  local behind, replaced = section[2 * n + 1], bytes ~= values[key]
   for i = 1, n do
     if section[i] == 0 then
-      section[i], moved = now, true
+      section[i], replaced = now, true
     end
     local used = section[n + i] + added
     section[n + i] = used < shape.most and used or shape.most
   end
-  if moved or (before[key] ~= 0 and before[key] ~= behind) then
-    found[key] = found[key] or values[key]
+  if replaced then found[key] = found[key] or values[key] end
+  if replaced or whole[key] or (before[key] ~= 0 and before[key] ~= behind) then
     values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section, now) .. sub(bytes, behind)
     whole[key], written[key] = true, 0
   else
@@ -429,15 +437,15 @@ end
 -- A counter is kept as long as its last run is: until then that is nowhere else.
 local ends, ended_at = {}, {}
 for key in pairs(whole) do
-  local bytes = found[key] or values[key]
-  values[key], ends[key] = tidy(values[key])
-  local keep, shorter, place = keeping(key)
+  local bytes = values[key]
+  values[key], ends[key] = tidy(bytes)
+  local keep, shorter = keeping(key)
   if keep then
     ends[key] = math.max(ends[key], now) + 1000 * math.max(keep, shorter)
-    local ended = bytes and archive.ended_runs(bytes, values[key], now, keep, shorter)
-    if ended then
-      histories[key], ended_at[key] = archive.with_runs(history_of(key, place), ended, now), ends[key]
-    end
+    -- Nothing has ended where no start was replaced and no section left out.
+    local former = found[key] or #values[key] < #bytes and bytes
+    local ended = former and archive().ended_runs(former, values[key], now, keep, shorter)
+    if ended then histories[key], ended_at[key] = archive().with_runs(history_of(key), ended, now), ends[key] end
   end
 end
 
@@ -456,7 +464,7 @@ for key in pairs(whole) do
   call('SET', KEYS[key], values[key], 'PXAT', string.format('%.0f', ends[key]))
 end
 for key, bytes in pairs(histories) do
-  local _, _, place = keeping(key)
+  local place = place_of(key)
   if ended_at[key] then
     call('SET', place, bytes, 'PXAT', string.format('%.0f', ended_at[key]))
   elseif rewritten[key] then

@@ -7,6 +7,9 @@
     its end (4), number of runs (2), of each run its start in milliseconds (6) and its tokens (6); big-endian.
   What follows the last whole section counts as nothing.
 ]==]
+-- Behind the prefix of all keys: the counters that have a history, and where that is.
+local HISTORIES = { ['c:'] = 'h:', ['o:'] = 'ho:' }
+
 -- Made when the first history is touched: most batches touch none, and would pay for making these functions.
 local function history_functions()
   -- Runs of one window. Of more the oldest are forgotten, and where a value has become as long as no value of ours, too.
@@ -30,10 +33,8 @@ local function history_functions()
   -- Where the history of a counter is; nothing for a counter that has none.
   -- @param prefix  how many characters all keys have in common
   local function history_key(key, prefix)
-    local front, kind, id = sub(key, 1, prefix), sub(key, prefix + 1, prefix + 2), sub(key, prefix + 3)
-    if kind == 'c:' then return front .. 'h:' .. id end
-    if kind == 'o:' then return front .. 'ho:' .. id end
-    return nil
+    local kind = HISTORIES[sub(key, prefix + 1, prefix + 2)]
+    return kind and sub(key, 1, prefix) .. kind .. sub(key, prefix + 3)
   end
 
   -- MGET gives nothing for a key of another type.
