@@ -19,6 +19,13 @@ export interface UsedStep {
 /** The limits of one of them in a category; `null` for none. */
 export type LimitsOf = (category: string) => readonly Limit[] | null
 
+/** What one of them is held to. */
+export interface Standing {
+  readonly limitsOf: LimitsOf
+  /** The plan in force; `null` for none. */
+  readonly plan: string | null
+}
+
 export interface NearestOptions {
   /** A step of the store's scan. */
   readonly scan: (cursor: string | null) => Promise<UsedStep>
@@ -31,8 +38,10 @@ export interface NearestOptions {
   /** Those that are wanted, at most. */
   readonly limit: number
   /** Whose limits they have, in the order of the ids. */
-  readonly limitsOf: (ids: readonly string[]) => Promise<readonly LimitsOf[]>
+  readonly standingsOf: (ids: readonly string[]) => Promise<readonly Standing[]>
   readonly matches: (id: string) => boolean
+  /** Which of these are wanted; `null` for all. Default all. */
+  readonly fits?: ((used: Used, standing: Standing, at: number) => boolean) | null
   readonly categories: readonly string[]
   /** Those with the greatest share of one of their limits first, or those with the most tokens. Default `share`. */
   readonly by?: 'share' | 'tokens'
@@ -65,8 +74,9 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
     most,
     mostSteps = Number.POSITIVE_INFINITY,
     limit,
-    limitsOf,
+    standingsOf,
     matches,
+    fits = null,
     categories,
     by = 'share',
     signal,
@@ -81,9 +91,11 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
     signal.throwIfAborted()
     const step = await scan(next)
     const wanted = step.some.filter(({ id }) => matches(id))
-    const limits = await limitsOf(wanted.map(({ id }) => id))
+    const standings = await standingsOf(wanted.map(({ id }) => id))
     for (const [i, used] of wanted.entries()) {
-      const score = scoreOf(used, limits[i] ?? NO_LIMITS, categories, step.at)
+      const standing = standings[i] ?? NO_STANDING
+      if (fits !== null && !fits(used, standing, step.at)) continue
+      const score = scoreOf(used, standing.limitsOf, categories, step.at)
       if (score > 0) found.set(used.id, { used, score })
     }
     if (found.size > 2 * limit) found = first(found, limit)
@@ -95,7 +107,8 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
   return { found: [...first(found, limit).values()].map(({ used }) => used), next, at }
 }
 
-const NO_LIMITS: LimitsOf = () => null
+/** Of whom nothing is known. */
+export const NO_STANDING: Standing = { limitsOf: () => null, plan: null }
 
 function first(found: ReadonlyMap<string, Found>, limit: number): Map<string, Found> {
   const sorted = [...found].sort(([id, a], [other, b]) => b.score - a.score || (id < other ? -1 : 1))

@@ -5,7 +5,8 @@ import { isInUse } from '../quota/counter.ts'
 import type { Window } from '../quota/window.ts'
 import { limit } from './fields.ts'
 import type { FieldProblem } from './http.ts'
-import { type LimitsOf, nearest, type Used, type UsedStep } from './near-limit.ts'
+import { NO_STANDING, nearest, type Standing, type Used, type UsedStep } from './near-limit.ts'
+import { type Filtered, type FilterWish, filterFields, filterOf, type UsedFilter } from './used-filter.ts'
 
 /** Pages of a list of users, or of organisations, who have used something or have an override. */
 
@@ -26,22 +27,22 @@ export function pageQuery(who: 'user' | 'organisation') {
         description:
           '`use`: those nearest to one of their limits first. `tokens`: those with the most tokens in the longest window of each category',
       }),
+    ...filterFields,
     limit: limit(200, 50),
     cursor: z.string({ error: 'must be given once' }).optional().meta({ description: '`next` of the page before' }),
   })
 }
 
-type Query = z.infer<ReturnType<typeof pageQuery>>
+type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterWish, 'shadow'>
 
 /** Whose list it is. */
-export interface Listed {
+export interface Listed extends Filtered {
   /** One step through all who have used something. @throws StoreError */
   readonly scan: (cursor: string | null) => Promise<UsedStep>
   /** What one of them has used, and the store's time. @throws StoreError */
   readonly read: (id: string) => Promise<Used & { readonly at: number }>
-  readonly limitsOf: (ids: readonly string[]) => Promise<readonly LimitsOf[]>
-  readonly overrides: ReadonlyMap<string, unknown>
-  readonly categories: readonly string[]
+  /** @throws StoreError */
+  readonly standingsOf: (ids: readonly string[]) => Promise<readonly Standing[]>
   readonly windows: readonly Window[]
 }
 
@@ -69,8 +70,13 @@ interface Place {
 const START: Place = { phase: 'overrides', step: null, after: null }
 /** Users or organisations that one request looks at, at most: a search without a hit ends with an empty page and a cursor. */
 const LOOKED_AT = 200_000
+/** The same if usage or plan decides who fits. */
+const FILTERED_AT = 50_000
 /** A step of Redis looks at keys of all kinds, and may find nobody. */
 const MOST_STEPS = 2000
+/** Those with an override whose usage one request reads to filter them. They are read one by one, some at a time. */
+const MOST_READ = 1000
+const READ_AT_ONCE = 50
 
 export interface PageOptions {
   readonly at: number
@@ -88,12 +94,14 @@ export async function readPage(
   const start = query.cursor === undefined ? START : readPlace(query.cursor)
   if (start === null)
     return { problems: [{ path: 'cursor', msg: 'must be the `next` of a page: leave it out to begin' }] }
+  const filter = filterOf(query, listed)
+  if ('problems' in filter) return filter
   const wanted = query.query.toLowerCase()
   // Who is named exactly is on the first page, so no page meets that one again.
-  const matches = (id: string) => id !== query.query && id.toLowerCase().includes(wanted)
-  const first = query.cursor === undefined ? await named(listed, query) : []
-  const scan = (cursor: string | null) => inTurn(() => scanStep(listed, cursor))
-  const wish = { start, matches, limit: query.limit - first.length, scan, at, signal }
+  const matches = (id: string) => id !== query.query && filter.hasId(id) && id.toLowerCase().includes(wanted)
+  const inTurnStep: InTurn = (task) => inTurn(() => withRest(task))
+  const first = query.cursor === undefined ? await named(listed, query, filter) : []
+  const wish = { start, matches, filter, limit: query.limit - first.length, step: inTurnStep, at, signal }
   const page = await pageOf(listed, wish, query.order)
   return {
     found: [...first, ...page.found],
@@ -106,18 +114,34 @@ export async function readPage(
  * The one whose id is what is searched for, if the list has it. Among a million others a scan may meet that one last.
  * @throws StoreError
  */
-async function named({ read, overrides, windows }: Listed, { query, order }: Query): Promise<Used[]> {
-  if (!isUserId(query)) return []
+async function named(listed: Listed, { query, order }: Query, filter: UsedFilter): Promise<readonly Used[]> {
+  const { read, overrides, windows } = listed
+  if (!isUserId(query) || !filter.hasId(query)) return []
   const used = await read(query)
   const hasOverride = order === undefined && overrides.has(query)
-  return hasOverride || isInUse(used.counters, windows, used.at) ? [used] : []
+  if (!hasOverride && !isInUse(used.counters, windows, used.at)) return []
+  return fitting(listed, filter, [used], used.at)
+}
+
+/** Those that the filter lets stand. @throws StoreError */
+async function fitting(
+  { standingsOf }: Listed,
+  { fits }: UsedFilter,
+  some: readonly Used[],
+  at: number,
+): Promise<readonly Used[]> {
+  if (fits === null || some.length === 0) return some
+  const standings = await standingsOf(some.map(({ id }) => id))
+  return some.filter((used, i) => fits(used, standings[i] ?? NO_STANDING, at))
 }
 
 interface Wish {
   readonly start: Place
   readonly matches: (id: string) => boolean
+  readonly filter: UsedFilter
   readonly limit: number
-  readonly scan: Listed['scan']
+  /** In turn with other searches, and with the event loop free behind it. */
+  readonly step: InTurn
   readonly at: number
   readonly signal: AbortSignal
 }
@@ -133,64 +157,106 @@ async function pageOf(listed: Listed, wish: Wish, order: Query['order']): Promis
   return order === undefined ? collect(listed, wish) : byUse(listed, wish, order)
 }
 
-async function collect({ overrides, read, windows }: Listed, wish: Wish): Promise<Page> {
-  const { start, matches, limit, scan, signal } = wish
+async function collect(listed: Listed, wish: Wish): Promise<Page> {
+  const { start } = wish
+  if (start.phase === 'scan') return collectUsed(listed, wish, [])
+  const { found, after } = await collectOverridden(listed, wish)
+  if (after !== null) return { found, next: { ...start, after }, at: wish.at }
+  if (wish.filter.needsOverride) return { found, next: null, at: wish.at }
+  const scan: Place = { phase: 'scan', step: null, after: null }
+  if (found.length === wish.limit) return { found, next: scan, at: wish.at }
+  return collectUsed(listed, { ...wish, start: scan }, found)
+}
+
+/**
+ * Those with an override, in the order of their ids.
+ * @returns `after`: behind whom the next page goes on; `null` if nobody is left
+ */
+async function collectOverridden(
+  listed: Listed,
+  { start, matches, filter, limit, step, signal }: Wish,
+): Promise<{ readonly found: Used[]; readonly after: string | null }> {
+  const { overrides, read } = listed
+  const isLeft = (id: string) => matches(id) && (start.after === null || id > start.after)
+  const ids = [...overrides.keys()].filter(isLeft).sort()
   const found: Used[] = []
+  let i = 0
+  while (i < ids.length && found.length < limit && i < MOST_READ) {
+    signal.throwIfAborted()
+    const some = ids.slice(i, i + Math.min(READ_AT_ONCE, filter.fits === null ? limit - found.length : READ_AT_ONCE))
+    const used = await step(() => Promise.all(some.map(read)))
+    const fit = await fitting(listed, filter, used, used[0]?.at ?? 0)
+    const shown = fit.slice(0, limit - found.length)
+    found.push(...shown)
+    i = shown.length < fit.length ? ids.indexOf(shown.at(-1)?.id ?? '', i) + 1 : i + some.length
+  }
+  return { found, after: i < ids.length ? (ids[i - 1] ?? null) : null }
+}
+
+/** Those who have used something and have no override, in the order of the scan. @param found those before them */
+async function collectUsed(listed: Listed, wish: Wish, found: readonly Used[]): Promise<Page> {
+  const { overrides, windows } = listed
+  const { start, matches, filter, limit, step, signal } = wish
+  const all = [...found]
   let place: Place | null = start
+  const most = filter.fits === null ? LOOKED_AT : FILTERED_AT
   let [lookedAt, steps] = [0, 0]
   let { at } = wish
-
-  /** As many as there is room for, in the order of their ids. If some are left, the next page goes on behind the last. */
-  function take(here: Place, some: readonly Used[], next: Place | null): void {
-    const rest = some.filter(({ id }) => here.after === null || id > here.after).sort(byId)
-    const shown = rest.slice(0, limit - found.length)
-    found.push(...shown)
-    place = shown.length < rest.length ? { ...here, after: shown.at(-1)?.id ?? here.after } : next
-  }
-
-  if (place.phase === 'overrides') {
-    const some = [...overrides.keys()].filter(matches).map((id) => ({ id, counters: NO_COUNTERS }))
-    take(place, some, { phase: 'scan', step: null, after: null })
-    found.splice(0, found.length, ...(await Promise.all(found.map(({ id }) => read(id)))))
-  }
-  while (place !== null && found.length < limit && lookedAt < LOOKED_AT && steps++ < MOST_STEPS) {
+  while (place !== null && all.length < limit && lookedAt < most && steps++ < MOST_STEPS) {
     signal.throwIfAborted()
-    const step = await scan(place.step)
-    at = step.at
-    lookedAt += step.some.length
-    const some = step.some.filter(({ id }) => matches(id) && !overrides.has(id))
-    const inUse = some.filter(({ counters }) => isInUse(counters, windows, at))
-    take(place, inUse, step.next === null ? null : { phase: 'scan', step: step.next, after: null })
+    const here: Place = place
+    const scanned = await step(() => listed.scan(here.step))
+    at = scanned.at
+    lookedAt += scanned.some.length
+    const isLeft = ({ id, counters }: Used) =>
+      matches(id) && !overrides.has(id) && (here.after === null || id > here.after) && isInUse(counters, windows, at)
+    const rest = (await fitting(listed, filter, scanned.some.filter(isLeft), at)).toSorted(byId)
+    // If some are left, the next page goes on behind the last.
+    const shown = rest.slice(0, limit - all.length)
+    all.push(...shown)
+    if (shown.length < rest.length) place = { ...here, after: shown.at(-1)?.id ?? here.after }
+    else place = scanned.next === null ? null : { phase: 'scan', step: scanned.next, after: null }
   }
-  return { found, next: place, at }
+  return { found: all, next: place, at }
 }
 
 /** The first of as many as one request looks at. The next page has those of the others. */
-async function byUse(
-  { limitsOf, categories }: Listed,
-  { start, ...wish }: Wish,
-  order: 'use' | 'tokens',
-): Promise<Page> {
+async function byUse(listed: Listed, { start, filter, step, ...wish }: Wish, order: 'use' | 'tokens'): Promise<Page> {
+  const { standingsOf, categories, overrides, scan } = listed
+  const isOfFew = filter.needsOverride && overrides.size <= MOST_READ
   const { found, next, at } = await nearest({
     ...wish,
+    scan: isOfFew ? () => readOverridden(listed, wish.matches, step) : (cursor) => step(() => scan(cursor)),
+    fits: filter.fits,
     from: start.step,
     most: LOOKED_AT,
     mostSteps: MOST_STEPS,
-    limitsOf,
+    standingsOf,
     categories,
     by: order === 'use' ? 'share' : 'tokens',
   })
   return { found, next: next === null ? null : { phase: 'scan', step: next, after: null }, at }
 }
 
-/** With the event loop free between two of them. */
-async function scanStep({ scan }: Listed, from: string | null): Promise<UsedStep> {
-  const step = await scan(from)
-  await new Promise((resolve) => setImmediate(resolve))
-  return step
+/** Instead of a scan of everybody, if only those with an override are wanted and they are few. @throws StoreError */
+async function readOverridden(
+  { overrides, read }: Listed,
+  matches: Wish['matches'],
+  step: Wish['step'],
+): Promise<UsedStep> {
+  const ids = [...overrides.keys()].filter(matches)
+  const some: Awaited<ReturnType<typeof read>>[] = []
+  for (let i = 0; i < ids.length; i += READ_AT_ONCE) {
+    some.push(...(await step(() => Promise.all(ids.slice(i, i + READ_AT_ONCE).map(read)))))
+  }
+  return { at: some[0]?.at ?? 0, some, next: null }
 }
 
-const NO_COUNTERS: Used['counters'] = new Map()
+async function withRest<T>(task: () => Promise<T>): Promise<T> {
+  const result = await task()
+  await new Promise((resolve) => setImmediate(resolve))
+  return result
+}
 
 function byId(a: Used, b: Used): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0

@@ -19,14 +19,17 @@ function scanOf(steps: readonly (readonly Used[])[]) {
   }
 }
 
-const limitsOf = async (ids: readonly string[]) =>
-  ids.map((id) => (category: string) => policy.limitsFor(category, payerOf(id)).personal)
+const standingsOf = async (ids: readonly string[]) =>
+  ids.map((id) => ({
+    limitsOf: (category: string) => policy.limitsFor(category, payerOf(id)).personal,
+    plan: null,
+  }))
 
 function ask(steps: readonly (readonly Used[])[], most = 1000, limit = 2, from: string | null = null, mostSteps = 100) {
   const { signal } = new AbortController()
   const { categories } = policy
   return nearest({
-    ...{ scan: scanOf(steps), from, most, mostSteps, limit, limitsOf, categories, signal },
+    ...{ scan: scanOf(steps), from, most, mostSteps, limit, standingsOf, categories, signal },
     matches: () => true,
   })
 }

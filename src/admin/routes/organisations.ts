@@ -94,15 +94,24 @@ function listedOrganisations(desk: Desk, { policy, state, setup }: View): Listed
       return { at, some: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })), next }
     },
     read: (id) => read(desk, policy, id),
-    async limitsOf(organisations) {
+    async standingsOf(organisations) {
       const members = await desk.membersOf(organisations)
-      return members.map((member) => (category) => policy.limitsFor(category, member).organisation)
+      return members.map((member) => ({
+        limitsOf: (category) => policy.limitsFor(category, member).organisation,
+        plan: policy.planOf(member)?.name ?? null,
+      }))
     },
     overrides: state.organisationOverrides,
+    isShadowed: () => false,
     categories: policy.categories,
+    plans: policy.plans,
+    cheapest: setup.cheapest,
+    exempt: NOBODY,
     windows: setup.quota.windows,
   }
 }
+
+const NOBODY: ReadonlySet<string> = new Set()
 
 /** Whose own usage is not looked at. */
 const ANYBODY = 'anybody'

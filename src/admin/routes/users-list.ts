@@ -10,10 +10,13 @@ import type { Used } from '../near-limit.ts'
 import { overrideOf } from '../override.ts'
 import { planShown } from '../plan.ts'
 import type { View } from '../state.ts'
+import { only } from '../used-filter.ts'
 import { type Listed, pageQuery, readPage } from '../used-list.ts'
 
 /** The query of the list. */
-export const PageQuery = pageQuery('user')
+export const PageQuery = pageQuery('user').extend({
+  shadow: only('Only those to whom nothing is refused by their override'),
+})
 
 /** One page of the list. @throws StoreError, or the reason of the signal */
 export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promise<AdminResponse> {
@@ -40,12 +43,19 @@ function listedUsers(desk: Desk, { policy, state, setup }: View): Listed {
       const { at, personal } = await desk.store.readUsage(user, policy.categories)
       return { id: user, at, counters: new Map(policy.categories.map((name, i) => [name, personal[i] ?? []])) }
     },
-    async limitsOf(users) {
+    async standingsOf(users) {
       const payers = await desk.payersOf(users)
-      return payers.map((payer) => (category) => policy.limitsFor(category, payer).personal)
+      return payers.map((payer) => ({
+        limitsOf: (category) => policy.limitsFor(category, payer).personal,
+        plan: policy.planOf(payer)?.name ?? null,
+      }))
     },
     overrides: state.overrides,
+    isShadowed: policy.isShadowed,
     categories: policy.categories,
+    plans: policy.plans,
+    cheapest: setup.cheapest,
+    exempt: setup.exempt,
     windows: setup.quota.windows,
   }
 }

@@ -176,6 +176,23 @@ test('the list has those with an override first, and says which are blocked', as
   ])
 })
 
+test('the list is filtered by what is blocked, has an override, or has a plan, and knows no shadow', async () => {
+  await spend(['full', 'full', 'full', 'full', 'full', 'calm', 'raised'])
+  await running.call('PUT', '/api/organisations/raised/override', { body: { read: { '1h': 90 }, reason: 'a friend' } })
+  const found = async (query: string) =>
+    (await get(`/api/organisations?${query}`)).json.organisations.map((each: { organisation: string }) => {
+      return each.organisation
+    })
+  expect(await found('blocked=true')).toEqual(['full'])
+  expect(await found('override=true')).toEqual(['raised'])
+  expect((await found('plan=team')).sort()).toEqual(['calm', 'full', 'raised'])
+  expect(await found('plan=pro')).toEqual([])
+  expect(await found('plan=team&order=tokens&query=l')).toEqual(['full', 'calm'])
+  const wrong = { path: 'plan', msg: 'must be one of team, pro' }
+  expect(await get('/api/organisations?plan=gold')).toMatchObject({ status: 400, json: { problems: [wrong] } })
+  expect((await get('/api/organisations?shadow=true')).json.problems).toMatchObject([{ path: 'shadow' }])
+})
+
 test('those nearest to one of their limits come first if that is asked for', async () => {
   await spend(['acme'], 20)
   await spend(['busy'], 45)

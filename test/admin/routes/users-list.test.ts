@@ -4,7 +4,7 @@ import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 import { whenReady } from '../../store/redis/ready.ts'
-import { NOW, type Reply, type Running, startAdmin, TOKEN } from '../running.ts'
+import { NOW, type Reply, type Running, startAdmin, TOKEN, YAML } from '../running.ts'
 
 const HOUR = 3_600_000
 let running: Running
@@ -167,10 +167,127 @@ describe('the list of users', () => {
     [`cursor=${Buffer.from('["nowhere",null,null]').toString('base64url')}`, 'cursor'],
     [`query=${'x'.repeat(257)}`, 'query'],
     ['order=name', 'order'],
+    ['blocked=false', 'blocked'],
+    ['override=true&override=true', 'override'],
+    ['shadow=', 'shadow'],
+    ['plan=gold', 'plan'],
     ['qurey=a', 'qurey'],
   ])('refuses %s and names the field', async (query, path) => {
     expect(await get(`/api/users?${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
   })
+})
+
+describe.each(['embedded', 'Redis'])('the filters of the list of users, in the store %s', (kind) => {
+  const PLANS = YAML.replace('quota:\n', 'quota:\n  plans: { gold: { personal: { read: { 1h: 200 } } }, free: {} }\n')
+  let redis: Awaited<ReturnType<typeof sharedRedis>> | undefined
+  let store: Store | undefined
+  afterEach(async () => {
+    await store?.close()
+    await redis?.stop()
+    redis = store = undefined
+  })
+
+  /** Of 120 tokens of read; a request costs 2. */
+  async function fill(): Promise<void> {
+    await running.stop()
+    if (kind === 'Redis') {
+      redis = await sharedRedis()
+      store = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
+      await whenReady(store)
+      running = await startAdmin({ store, yaml: PLANS, now: Date.now })
+    } else running = await startAdmin({ yaml: PLANS, now: () => clock })
+    const spent = { full: 119, 'full-gold': 199, gold: 119, raised: 119, 'shadow-full': 4, calm: 5 }
+    for (const [user, cost] of Object.entries(spent)) await running.spend(user, 'read', cost)
+    const payer = (user: string) => ({ user, organisation: null, plan: 'gold' })
+    await running.store.noteMemberships([payer('full-gold'), payer('gold')], HOUR)
+    await put('raised', override)
+    await put('shadow-full', { read: { '1h': 4 }, shadow: true, reason: 'a trial' })
+    await put('idle-gold', { plan: 'gold', reason: 'a friend' })
+    await put('void', { read: { '1h': 0 }, reason: 'abuse' })
+  }
+
+  const found = async (query: string): Promise<string[]> => {
+    const { json } = await get(`/api/users?${query}`)
+    return json.users.map(({ user }: { user: string }) => user)
+  }
+
+  test('find whoever is blocked, has an override, a plan or shadow, also together, with a search and an order', async () => {
+    await fill()
+    const blocked = ['full', 'full-gold', 'shadow-full', 'void']
+    expect((await found('blocked=true')).sort()).toEqual(blocked)
+    expect(await found('override=true')).toEqual(['idle-gold', 'raised', 'shadow-full', 'void'])
+    expect(await found('shadow=true')).toEqual(['shadow-full'])
+    expect((await found('plan=gold')).sort()).toEqual(['full-gold', 'gold', 'idle-gold'])
+    expect(await found('plan=free')).toEqual([])
+    expect(await found('plan=gold&blocked=true')).toEqual(['full-gold'])
+    expect(await found('plan=gold&override=true')).toEqual(['idle-gold'])
+    expect((await found('blocked=true&query=FULL')).sort()).toEqual(['full', 'full-gold', 'shadow-full'])
+    expect(await found('blocked=true&query=full&limit=1')).toEqual(['full'])
+    // Whoever is named exactly is no exception.
+    expect(await found('blocked=true&query=calm')).toEqual([])
+    expect(await found('shadow=true&query=raised')).toEqual([])
+    expect(await found('blocked=true&order=tokens')).toEqual(['full-gold', 'full', 'shadow-full'])
+    expect(await found('plan=gold&order=use')).toEqual(['full-gold', 'gold'])
+    expect(await found('override=true&order=tokens')).toEqual(['raised', 'shadow-full'])
+  })
+
+  test('have each once, page by page', async () => {
+    await fill()
+    const users: string[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const { json }: Reply = await get(`/api/users?blocked=true&limit=1${next && `&cursor=${next}`}`)
+      expect(json.users.length).toBeLessThanOrEqual(1)
+      users.push(...json.users.map(({ user }: { user: string }) => user))
+      next = json.next
+    }
+    expect(users.toSorted()).toEqual(['full', 'full-gold', 'shadow-full', 'void'])
+  })
+})
+
+test('whoever is to have an override is found without a look at everybody', async () => {
+  for (const user of ['a', 'b', 'c']) await put(user, override)
+  await running.spend('a', 'read', 2)
+  let scans = 0
+  const { store } = running
+  const seen = await startAdmin({
+    store,
+    broken: {
+      scanUsers(cursor) {
+        scans++
+        return store.scanUsers(cursor)
+      },
+    },
+  })
+  for (const query of ['override=true', 'override=true&order=use', 'shadow=true&order=tokens']) {
+    expect(await seen.call('GET', `/api/users?${query}`)).toMatchObject({ status: 200, json: { next: null } })
+  }
+  expect(scans).toBe(0)
+  await seen.stop()
+})
+
+test('a filter reads the use of so many with an override and no more, and the next page goes on', async () => {
+  const lines = Array.from({ length: 1500 }, (_, i) =>
+    JSON.stringify({ user: `u${i}`, read: { '1h': 500 }, reason: 'many' }),
+  )
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const file = await running.call('PUT', '/api/overrides', { headers, body: lines.join('\n') })
+  expect(file).toMatchObject({ status: 200, json: { added: 1500 } })
+  let reads = 0
+  const { store } = running
+  const counted = await startAdmin({
+    store,
+    broken: {
+      readUsage(...wish: Parameters<Store['readUsage']>) {
+        reads++
+        return store.readUsage(...wish)
+      },
+    },
+  })
+  const first = await counted.call('GET', '/api/users?blocked=true')
+  expect([first.json.users, reads]).toEqual([[], 1000])
+  const second = await counted.call('GET', `/api/users?blocked=true&cursor=${first.json.next}`)
+  expect([second.json, reads]).toEqual([{ users: [], next: null }, 1500])
+  await counted.stop()
 })
 
 test('searches take the steps of the store in turn, however many look at once', async () => {
@@ -199,28 +316,29 @@ test('searches take the steps of the store in turn, however many look at once', 
   }
 })
 
-test.each(['', '&order=use'])(
-  'a search looks at so many users and no more, and the next page goes on: %j',
-  async (order) => {
-    const { store } = running
-    const from: (string | null)[] = []
-    const crowd = Array(100_000).fill({ user: 'somebody', counters: new Map() })
-    const large = await startAdmin({
-      store,
-      broken: {
-        async scanUsers(step) {
-          from.push(step)
-          return { at: clock, users: crowd, next: String(from.length) }
-        },
+test.each([
+  ['', 100_000],
+  ['&order=use', 100_000],
+  ['&blocked=true', 25_000],
+])('a search looks at so many users and no more, and the next page goes on: %j', async (order, size) => {
+  const { store } = running
+  const from: (string | null)[] = []
+  const crowd = Array(size).fill({ user: 'somebody', counters: new Map() })
+  const large = await startAdmin({
+    store,
+    broken: {
+      async scanUsers(step) {
+        from.push(step)
+        return { at: clock, users: crowd, next: String(from.length) }
       },
-    })
-    const { json } = await large.call('GET', `/api/users?query=nobody${order}`)
-    expect([json.users, from]).toEqual([[], [null, '1']])
-    await large.call('GET', `/api/users?query=nobody${order}&cursor=${json.next}`)
-    expect(from.slice(2)).toEqual(['2', '3'])
-    await large.stop()
-  },
-)
+    },
+  })
+  const { json } = await large.call('GET', `/api/users?query=nobody${order}`)
+  expect([json.users, from]).toEqual([[], [null, '1']])
+  await large.call('GET', `/api/users?query=nobody${order}&cursor=${json.next}`)
+  expect(from.slice(2)).toEqual(['2', '3'])
+  await large.stop()
+})
 
 test('a search leaves the process to others between two steps, also of a store that responds at once', async () => {
   const { store } = running
