@@ -8,8 +8,8 @@ import { freePort } from '../setup/redis.ts'
 import { type Shell, startShell } from '../setup/shell.ts'
 import { commandsIn, withoutTheAccidental } from '../setup/tour.ts'
 
-/** The five-minute tour of the README, run as written there, in a folder that is as new as a fresh clone. */
-const commands = commandsIn(readFileSync('README.md', 'utf8'))
+/** The five-minute tour, run as written there, in a folder that is as new as a fresh clone. */
+const commands = commandsIn(readFileSync('docs/tour.md', 'utf8'))
 const CLONE = ['src', 'services', 'config', 'build', 'node_modules', 'package.json']
 
 let folder: string
@@ -55,7 +55,7 @@ async function stopDemo(): Promise<void> {
 
 const run = (command: string): Promise<string> => shell.run(command)
 
-describe('the tour of the README', () => {
+describe('the five-minute tour', () => {
   it('has commands to follow', () => {
     expect(commands.length).toBeGreaterThan(12)
   })
