@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ExplainResponse } from '../../src/admin/api.ts'
 import { asText } from '../../src/cli/explain.ts'
+import { enReasons } from '../../src/dashboard/i18n/en.ts'
 import { zhReasons } from '../../src/dashboard/i18n/zh.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { type Running, startAdmin, YAML } from './running.ts'
@@ -383,7 +384,9 @@ describe('the sentence of an explanation', () => {
     const response: ExplainResponse = await explain(...args)
     for (const { code, values } of response.reasons) {
       seen.add(code)
-      expect(holes(zhReasons[code]), code).toEqual(Object.keys(values).sort())
+      for (const words of [enReasons, zhReasons]) {
+        expect(holes(words[code]), code).toEqual(Object.keys(values).sort())
+      }
     }
     return [response.why, ...response.reasons.map(({ code, values }) => [code, values])]
   }

@@ -108,7 +108,7 @@ test('an override changes the limits of its organisation, also where no plan lim
   expect(await ask('acme')).toEqual({ status: 200 })
   expect(await ask('acme')).toEqual({ status: 429, limit: 24 })
   await page.getByText('In force: a trial').waitFor()
-  await expect.poll(() => row.innerText(), SOON).toContain('override of organisation')
+  await expect.poll(() => row.innerText(), SOON).toContain('organisation override')
   expect((await noted('acme')).override).toMatchObject({ limits: { read: { '1h': 24 }, write: { '1h': 0 } } })
 
   await button('Take the override away').click()

@@ -31,6 +31,8 @@ test('a half-hour is written in a time zone, with its day once', () => {
   const to = new Date('2026-11-21T00:00:00Z')
   expect(format.formatSpan('en', from, to, 'UTC')).toBe('Fri 20 Nov 23:30–00:00')
   expect(format.formatSpan('en', from, to, 'Asia/Shanghai')).toBe('Sat 21 Nov 07:30–08:00')
+  const dayLater = new Date(from.getTime() + 86_400_000)
+  expect(format.formatSpan('en', from, dayLater, 'UTC')).toBe('Fri 20 Nov')
 })
 
 test('numbers are grouped, rates and shares are short', () => {

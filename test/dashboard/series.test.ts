@@ -74,6 +74,16 @@ describe('the axis of time', () => {
     expect(ticksOf(week).every(({ isDay }) => isDay)).toBe(true)
   })
 
+  test('names each step that is a day, also one of 23 hours', () => {
+    const from = (day: number) => new Date(2026, 10, day)
+    const days = [1, 2, 3].map((day) => ({
+      from: from(day),
+      to: new Date(from(day + 1).getTime() - 3_600_000),
+      values: [],
+    }))
+    expect(ticksOf(days)).toEqual([0, 1, 2].map((index) => ({ index, isDay: true })))
+  })
+
   test('is empty where nothing is drawn', () => {
     expect(ticksOf([])).toEqual([])
   })

@@ -14,6 +14,8 @@ import { status } from './en/status.ts'
 import { tables } from './en/tables.ts'
 import { users } from './en/users.ts'
 
+export { reasons as enReasons } from './en/reasons.ts'
+
 /** Texts by area of the page. A key stands in one of them. */
 export const areas = [
   common,

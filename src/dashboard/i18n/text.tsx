@@ -1,12 +1,12 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
 import type { ReasonCode } from '../../admin/api.ts'
 import * as format from '../logic/format.ts'
-import { en, type TextKey } from './en.ts'
+import { en, enReasons, type TextKey } from './en.ts'
 import { zh, zhReasons } from './zh.ts'
 
 type Language = format.Language
 const WORDS: Readonly<Record<Language, Readonly<Record<TextKey, string>>>> = { en, zh }
-const REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>> | null>> = { en: null, zh: zhReasons }
+const REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>>>> = { en: enReasons, zh: zhReasons }
 type Values = Readonly<Record<string, string | number>>
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const
 const KEPT = 'tollgate.language'
@@ -16,8 +16,8 @@ export interface Texts {
   readonly setLanguage: (language: Language) => void
   /** The words of a key, with `{name}` filled in. */
   readonly t: (key: TextKey, values?: Values) => string
-  /** The sentence of a reason, likewise; `null` in English, in which the API says it itself. */
-  readonly reason: ((code: ReasonCode, values: Values) => string) | null
+  /** The sentence of a reason, with its `{name}` still to fill in. */
+  readonly reason: (code: ReasonCode) => string
   readonly number: (value: number) => string
   readonly exact: (value: number) => string
   readonly short: (value: number) => string
@@ -61,7 +61,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     language,
     setLanguage,
     t: (key, values = {}) => filled(words[key], values),
-    reason: reasons && ((code, values) => filled(reasons[code], values)),
+    reason: (code) => reasons[code],
     number: (value) => format.formatNumber(language, value),
     exact: (value) => format.formatExact(language, value),
     short: (value) => format.formatShort(language, value),

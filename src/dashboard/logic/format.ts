@@ -56,10 +56,11 @@ export function formatMinute(language: Language, at: Date, now: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
-/** A half-hour of the chart: the day once, both ends. */
+/** A step of a chart: the day once, both ends; of a whole day, which may have 23 hours, the day alone. */
 export function formatSpan(language: Language, from: Date, to: Date, timeZone?: string): string {
   const zone = timeZone === undefined ? {} : { timeZone }
   const day = new Intl.DateTimeFormat(LOCALES[language], { weekday: 'short', month: 'short', day: 'numeric', ...zone })
+  if (to.getTime() - from.getTime() >= 23 * 3_600_000) return day.format(from)
   const time = new Intl.DateTimeFormat(LOCALES[language], {
     hour: '2-digit',
     minute: '2-digit',

@@ -1,5 +1,5 @@
 import { RANGE_MINUTES, type Range } from './range.ts'
-import { pointsOf, type SeriesPoint, type UsageRow } from './series.ts'
+import { daysOf, pointsOf, type SeriesPoint, type UsageRow } from './series.ts'
 
 /** What one user, or one organisation, used over time. Pure. */
 
@@ -21,12 +21,16 @@ export function ownUsagePath(kind: 'user' | 'organisation', id: string, range: R
   return `/api/usage?${new URLSearchParams({ by: kind, [kind]: id, step: ownStep(range), from, limit: '1000' })}`
 }
 
-/** Of a week only the runs of a long window may be kept: an hour has none of its own. */
-function ownStep(range: Range): '30m' | '1h' | '1d' {
-  return range === '7d' ? '1d' : range === '24h' ? '1h' : '30m'
+/** Of a week hours are asked for, which the page adds up to days of its own clock: the days of the API are those of UTC. */
+function ownStep(range: Range): '30m' | '1h' {
+  return range === '7d' || range === '24h' ? '1h' : '30m'
 }
 
-export function ownUsageOf(response: Response): OwnUsage {
+/**
+ * @param range of a week each point is a day by the clock of the browser: only the runs of a long window may be kept of it, and an hour
+ *   has none of its own
+ */
+export function ownUsageOf(response: Response, range: Range): OwnUsage {
   const categories = [...new Set(response.rows.map(({ category = '' }) => category))].sort()
   const each = categories.map((name) => {
     const rows = response.rows.filter(({ category = '' }) => category === name)
@@ -36,7 +40,7 @@ export function ownUsageOf(response: Response): OwnUsage {
     const values = each.map((of) => of[i]?.values[0] ?? 0)
     return { ...point, values: [values.reduce((sum, value) => sum + value, 0), ...values] }
   })
-  return { categories, points }
+  return { categories, points: range === '7d' ? daysOf(points) : points }
 }
 
 const tokensOf = ({ tokens }: UsageRow) => [tokens]

@@ -91,6 +91,7 @@ export function ticksOf(points: readonly SeriesPoint[]): Tick[] {
   if (first === undefined || last === undefined) return []
   const hours = (last.to.getTime() - first.from.getTime()) / 3_600_000
   if (hours <= 3) return points.map((_, index) => ({ index, isDay: false }))
+  if (points.every(isOfDay)) return points.map((_, index) => ({ index, isDay: true }))
   const every = hours <= 8 ? 1 : hours <= 48 ? 6 : 24
   return points.flatMap(({ from }, index) => {
     const before = points[index - 1]
@@ -99,6 +100,26 @@ export function ticksOf(points: readonly SeriesPoint[]): Tick[] {
     const isNew = before === undefined ? from.getMinutes() === 0 : before.from.getHours() !== hour
     return isNew && hour % every === 0 ? [{ index, isDay: every === 24 }] : []
   })
+}
+
+/** Whether a step is a day or longer. A day in which the clock goes forward has 23 hours. */
+function isOfDay({ from, to }: SeriesPoint): boolean {
+  return to.getTime() - from.getTime() >= 23 * 3_600_000
+}
+
+/** The days of some shorter steps, from midnight to midnight by the clock of this browser: the values of each are added up. */
+export function daysOf(points: readonly SeriesPoint[]): SeriesPoint[] {
+  const days = Map.groupBy(points, ({ from }) => dayOf(from).getTime())
+  return [...days].map(([start, parts]) => ({
+    from: new Date(start),
+    to: dayOf(new Date(start), 1),
+    values: sumsOf(parts),
+  }))
+}
+
+/** The midnight that a moment lies behind, or one some days later. */
+function dayOf(at: Date, later = 0): Date {
+  return new Date(at.getFullYear(), at.getMonth(), at.getDate() + later)
 }
 
 /** Where a key of the keyboard leads from a bar: one bar, one day, or an end. `null` for other keys. */

@@ -128,7 +128,6 @@ export const users = {
   'reset.done': 'The windows were emptied.',
 
   'explain.title': 'Explain a request',
-  'explain.until': 'That is in {duration}, at {time} on this page’s clock.',
   'explain.text': 'What would become of a request of this user now. Nothing is charged.',
   'explain.method': 'Method',
   'explain.path': 'Path',

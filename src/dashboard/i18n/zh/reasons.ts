@@ -1,6 +1,6 @@
 import type { ReasonCode } from '../../../admin/api.ts'
 
-/** Why a request would be answered as it would; in English the API says it itself. */
+/** What would become of a request, and why. */
 export const reasons: Readonly<Record<ReasonCode, string>> = {
   method_not_accepted: '网关不接受此方法的请求。',
   target_too_long: '414：请求目标最多 {max} 字节。',
@@ -34,8 +34,8 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   room: '所有窗口都还容得下 {cost}。',
   room_global_off: '所有窗口都还容得下 {cost}；全局上限不适用：已关闭。',
   room_bypass: '所有窗口都还容得下 {cost}；全局上限不适用：已绕过（{reason}）。',
-  refused: '429：{scope} {category} {window} 配额已用完。{resetAt} 之后可以继续请求。',
-  would_be_refused: '{scope} {category} {window} 配额已用完。{resetAt} 之后可以继续请求。',
+  refused: '429：{scope} {category} {window} 窗口的额度已用完，到 {resetAt} 为止。',
+  would_be_refused: '{scope} {category} {window} 窗口的额度已用完，到 {resetAt} 为止。',
   never_fits: '429：此请求的价格 {cost} 高于 {scope} {category} {window} 上限 {limit}，等待无济于事。',
   would_never_fit: '此请求的价格 {cost} 高于 {scope} {category} {window} 上限 {limit}，等待无济于事。',
   new_user: '{whole} 额度中有 {kept} 个保留给已知用户：即首次扣除距今至少 {after} 的用户。此用户是新用户。',

@@ -125,7 +125,6 @@ export const users: Translated<typeof en> = {
   'reset.done': '窗口已清空。',
 
   'explain.title': '解释一个请求',
-  'explain.until': '即 {duration}后，按本页时钟为 {time}。',
   'explain.text': '此用户现在发出的请求会怎样。不扣除任何额度。',
   'explain.method': '方法',
   'explain.path': '路径',

@@ -1,10 +1,11 @@
 import type { RefusalsResponse } from '../../../admin/api.ts'
-import { serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { sourceWords } from '../../logic/source-words.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
+import { Filled } from '../../ui/filled.tsx'
+import { Moment } from '../../ui/moment.tsx'
 import { At, Name } from '../../ui/small.tsx'
 
 export type Refusal = RefusalsResponse['refusals'][number]
@@ -32,8 +33,7 @@ function columnsOf({ t, number }: Texts): readonly Column<Refusal>[] {
   return [
     { id: 'user', head: t('word.user'), cell: ({ user }) => <Whom user={user} /> },
     { id: 'limit', head: t('refusals.limit'), cell: (refusal) => <LimitThatRefused refusal={refusal} /> },
-    { id: 'last', head: t('refusals.last'), cell: ({ last }) => <Moment at={last} /> },
-    { id: 'first', head: t('refusals.first'), isWideOnly: true, cell: ({ first }) => <Moment at={first} /> },
+    { id: 'last', head: t('refusals.last'), cell: (refusal) => <When refusal={refusal} /> },
     { id: 'count', head: t('refusals.count'), isNumber: true, cell: ({ count }) => number(count) },
     { id: 'use', head: t('refusals.use'), isNumber: true, cell: (refusal) => <Use refusal={refusal} /> },
     { id: 'source', head: t('refusals.source'), cell: ({ source }) => sourceWords(source, t) },
@@ -68,16 +68,16 @@ export function placeOfLimit({ scope, category, window, source, user, organisati
   return hashOf('limits', null, { scope, category, window })
 }
 
-/** A moment, and how long ago it was. */
-function Moment({ at }: { readonly at: string }) {
-  const { t, duration } = useTexts()
-  const ago = Math.max(0, serverNow() - Date.parse(at))
+function When({ refusal: { first, last, count } }: { readonly refusal: Refusal }) {
+  const { t } = useTexts()
   return (
     <div>
-      {t('refusals.ago', { duration: duration(ago) })}
-      <div className="muted">
-        <At at={at} />
-      </div>
+      <Moment at={last} />
+      {count > 1 && (
+        <div className="muted">
+          <Filled text={t('refusals.first')} parts={{ at: <At at={first} /> }} />
+        </div>
+      )}
     </div>
   )
 }
@@ -94,7 +94,7 @@ function Use({ refusal: { used, limit, startedAt } }: { readonly refusal: Refusa
 
 function RouteLinks({ routes }: Pick<Refusal, 'routes'>) {
   return (
-    <ul className="plain">
+    <ul className="plain route-list">
       {routes.map((route) => (
         <li key={route}>
           <a href={hashOf('routes', null, { route })}>

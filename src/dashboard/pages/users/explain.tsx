@@ -1,13 +1,15 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, Fragment, type ReactNode, useState } from 'react'
 import type { ExplainResponse, Scope } from '../../../admin/api.ts'
 import { call, serverNow } from '../../api/client.ts'
-import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { Filled } from '../../ui/filled.tsx'
 import { useFocusKept } from '../../ui/focus-back.ts'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { Moment } from '../../ui/moment.tsx'
 import { Note, type Tone } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Fact, Facts } from '../../ui/small.tsx'
@@ -102,24 +104,18 @@ export function ExplainForm({ user }: { readonly user: string }) {
 }
 
 function Explanation({ response, at }: Explained) {
-  const texts = useTexts()
-  const { t, number, time, duration } = texts
-  const resetAt = resetOf(response)
-  const { decision, route, category, cost, costs, settle, limits } = response
+  const { t, number, time } = useTexts()
+  const { decision, reasons, route, category, cost, costs, settle, limits } = response
   const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
   return (
     <div aria-live="polite">
       <Note tone={TONES[decision]} title={t(`explain.${decision}`)} live={false}>
-        {why(response, texts)}
+        {reasons.map(({ code, values }) => (
+          <Fragment key={code}>
+            <Reason code={code} values={values} />{' '}
+          </Fragment>
+        ))}
       </Note>
-      {resetAt !== null && (
-        <p>
-          {t('explain.until', {
-            time: time(wholeSecond(resetAt)),
-            duration: duration(Math.max(0, Date.parse(resetAt) - at.getTime())),
-          })}
-        </p>
-      )}
       <p className="muted">{t('explain.at', { time: time(at) })}</p>
       <Facts>
         <Fact name={t('explain.route')}>
@@ -143,21 +139,14 @@ function Explanation({ response, at }: Explained) {
   )
 }
 
-/** When a request that is refused now may be repeated: the API's sentence has it in the zone of the configuration. */
-function resetOf({ reasons }: ExplainResponse): string | null {
-  const found = reasons.map(({ values }) => values.resetAt).find((value) => value !== undefined)
-  return found === undefined ? null : String(found)
-}
-
-/** The API's own sentences in English, and what they say in the other languages. */
-function why({ why, reasons }: ExplainResponse, { reason, t, number, time }: Texts): string {
-  if (reason === null) return why
-  function shown([name, value]: readonly [string, string | number]): readonly [string, string] {
-    if (typeof value === 'number') return [name, number(value)]
-    if (name === 'scope') return [name, t(SCOPE_WORDS[value as Scope])]
-    return [name, name === 'resetAt' ? time(wholeSecond(value)) : value]
+/** One sentence of why, with the clock and the numbers of the page. */
+function Reason({ code, values }: ExplainResponse['reasons'][number]) {
+  const { t, reason, number } = useTexts()
+  function shown(name: string, value: string | number): ReactNode {
+    if (typeof value === 'number') return number(value)
+    if (name === 'scope') return t(SCOPE_WORDS[value as Scope])
+    return name === 'resetAt' ? <Moment at={wholeSecond(value)} /> : value
   }
-  return reasons
-    .map(({ code, values }) => reason(code, Object.fromEntries(Object.entries(values).map(shown))))
-    .join(' ')
+  const parts = Object.entries(values).map(([name, value]) => [name, shown(name, value)])
+  return <Filled text={reason(code)} parts={Object.fromEntries(parts)} />
 }

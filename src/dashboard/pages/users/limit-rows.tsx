@@ -2,8 +2,11 @@ import type { LimitInForceResponse, LimitResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { sourceWords } from '../../logic/source-words.ts'
+import { stepWords } from '../../logic/step-words.ts'
+import { Moment } from '../../ui/moment.tsx'
 import { Rows } from '../../ui/panel.tsx'
-import { At, Bar, Tag } from '../../ui/small.tsx'
+import { Bar, Tag } from '../../ui/small.tsx'
 
 interface Row extends LimitInForceResponse {
   /** `null` if it is not known. */
@@ -50,15 +53,8 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
             </td>
             <td className="num">{number(row.limit)}</td>
             <td>{row.usage === null ? t('users.unknown') : <Ends at={row.usage.resetAt} />}</td>
-            <td lang="en">
-              <details>
-                <summary>{row.source}</summary>
-                <ol>
-                  {row.steps.map((step) => (
-                    <li key={step}>{step}</li>
-                  ))}
-                </ol>
-              </details>
+            <td>
+              <Source source={row.source} steps={row.steps} />
             </td>
           </tr>
         )
@@ -67,7 +63,22 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
   )
 }
 
+/** The layers that made a limit, and each of them with its value. */
+function Source({ source, steps }: Pick<Row, 'source' | 'steps'>) {
+  const texts = useTexts()
+  return (
+    <details>
+      <summary>{sourceWords(source, texts.t)}</summary>
+      <ol>
+        {steps.map((step) => (
+          <li key={step}>{stepWords(step, texts)}</li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
 function Ends({ at }: { readonly at: string | null }) {
   const { t } = useTexts()
-  return at === null ? <span className="muted">{t('now.notRunning')}</span> : <At at={wholeSecond(at)} />
+  return at === null ? <span className="muted">{t('now.notRunning')}</span> : <Moment at={wholeSecond(at)} />
 }

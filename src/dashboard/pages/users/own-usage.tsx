@@ -2,6 +2,7 @@ import type { UsageResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { ownUsageOf, ownUsagePath } from '../../logic/own-usage.ts'
+import type { Range } from '../../logic/range.ts'
 import type { ChartSeries } from '../../logic/series.ts'
 import { Loaded, Panel } from '../../ui/panel.tsx'
 import { RangeSwitch, useRange } from '../../ui/range.tsx'
@@ -17,20 +18,21 @@ interface OwnUsageProps {
 /** The tokens that one user, or one organisation, used over the chosen range. */
 export function OwnUsage({ kind, id }: OwnUsageProps) {
   const { t } = useTexts()
-  const poll = usePoll<UsageResponse>(ownUsagePath(kind, id, useRange()), EVERY_MS)
+  const range = useRange()
+  const poll = usePoll<UsageResponse>(ownUsagePath(kind, id, range), EVERY_MS)
   return (
     <Panel title={t('users.history')}>
       <RangeSwitch />
       <Loaded poll={poll} hasBanner>
-        {(response) => <Drawn response={response} />}
+        {(response) => <Drawn response={response} range={range} />}
       </Loaded>
     </Panel>
   )
 }
 
-function Drawn({ response }: { readonly response: UsageResponse }) {
+function Drawn({ response, range }: { readonly response: UsageResponse; readonly range: Range }) {
   const { t } = useTexts()
-  const { categories, points } = ownUsageOf(response)
+  const { categories, points } = ownUsageOf(response, range)
   const total: ChartSeries = { label: t('history.tokens'), tone: 'tokens' }
   const parts = categories.map((label): ChartSeries => ({ label, tone: null }))
   return (
@@ -42,7 +44,7 @@ function Drawn({ response }: { readonly response: UsageResponse }) {
       )}
       <p className="muted">
         {response.window !== null && t('users.history.runs', { window: response.window })}{' '}
-        {!response.complete && t('users.history.short')}
+        {(!response.complete || response.next !== null) && t('users.history.short')}
       </p>
     </>
   )

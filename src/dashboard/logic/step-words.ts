@@ -1,0 +1,48 @@
+import type { TextKey } from '../i18n/en.ts'
+import type { Texts } from '../i18n/text.tsx'
+
+/** A step of a limit as the API has it, the text that says it, and the names of what the brackets find. */
+type Form = readonly [pattern: RegExp, key: TextKey]
+
+const PLACE = String.raw`(?: \((?<place>[^()]*)\))?`
+const WHY = String.raw`(?: \((?<why>.*)\))?`
+const PLAN = String.raw`^plan (?<plan>.+?)${PLACE}: (?<value>\d+)`
+
+const FORMS: readonly Form[] = [
+  [new RegExp(`^baseline (?<value>\\d+)${PLACE}$`), 'step.baseline'],
+  [new RegExp(`^custom (?<value>\\d+)${PLACE}$`), 'step.custom'],
+  [new RegExp(`${PLAN}$`), 'step.plan'],
+  [new RegExp(`${PLAN}, by default$`), 'step.planDefault'],
+  [new RegExp(`${PLAN}, by override${WHY}$`, 's'), 'step.planOverride'],
+  [/^mode (?<mode>\w+) x (?<factor>\S+)$/, 'step.mode'],
+  [/^multiplier x (?<factor>\S+)$/, 'step.multiplier'],
+  [/^rounded to (?<value>\d+)$/, 'step.rounded'],
+  [new RegExp(`^override (?<value>\\d+)${WHY}$`, 's'), 'step.override'],
+  [new RegExp(`^override of the organisation: (?<value>\\d+)${WHY}$`, 's'), 'step.organisation'],
+  [/^reserve: (?<value>\d+) of (?<whole>\d+) are kept for known users$/, 'step.reserve'],
+]
+
+const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
+
+/** One layer of a limit in words: of `mode loose x 1.5` "Mode Loose: × 1.5". A step that is not known stays as it is. */
+export function stepWords(step: string, { t, number }: Pick<Texts, 't' | 'number'>): string {
+  for (const [pattern, key] of FORMS) {
+    const groups = pattern.exec(step)?.groups
+    if (groups === undefined) continue
+    const behind = groups.place ?? groups.why
+    const words = t(key, {
+      plan: groups.plan ?? '',
+      value: number(Number(groups.value)),
+      whole: number(Number(groups.whole)),
+      factor: groups.factor ?? '',
+      mode: modeWords(groups.mode, t),
+    })
+    return behind === undefined ? words : t('step.behind', { words, behind })
+  }
+  return step
+}
+
+function modeWords(mode: string | undefined, t: Texts['t']): string {
+  const known = MODES.find((each) => each === mode)
+  return known === undefined ? (mode ?? '') : t(`mode.${known}`)
+}
