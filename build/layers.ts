@@ -87,8 +87,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   'replay/': {
     files: [...DOMAIN, 'config/', 'routing/', 'auth/', 'gateway/', 'app/'],
   },
+  'suggest/': {
+    files: [...DOMAIN, 'config/', 'routing/', 'app/', 'replay/'],
+  },
   'workers/': { files: APP },
-  'cli/': { files: [...APP, 'workers/', 'replay/'] },
+  'cli/': { files: [...APP, 'workers/', 'replay/', 'suggest/'] },
   'main.ts': { files: [...APP, 'workers/', 'cli/'] },
   'services/common/': { files: [...LIB, 'lib/openapi-schemas.ts'], libraries: SERVER },
   'services/music/': { files: SERVICE, libraries: SERVER },

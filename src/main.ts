@@ -16,6 +16,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['token', async () => (await import('./cli/token.ts')).token],
   ['explain', async () => (await import('./cli/explain.ts')).explainRequest],
   ['replay', async () => (await import('./cli/replay.ts')).replayLogs],
+  ['suggest', async () => (await import('./cli/suggest.ts')).suggest],
   ['overrides', async () => (await import('./cli/overrides.ts')).overrides],
   ['usage', async () => (await import('./cli/usage.ts')).usage],
   ['store', async () => (await import('./cli/store.ts')).store],

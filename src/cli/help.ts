@@ -8,6 +8,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   token        create, list and revoke gateway tokens
   explain      tell what would become of a request now, and why
   replay       decide the requests of access logs again, under another configuration
+  suggest      write a configuration that fits what users did, from access logs
   overrides    write the overrides of users to a file, or put those of a file in force
   usage        print what was used
   store        copy a store into another one
@@ -85,6 +86,21 @@ often and when first. Nothing is charged, and no store is opened. The counters b
   --json, --csv   all of it as JSON, or the users as CSV
 Lines that cannot be read are counted, and the first ten are printed with file, line and reason.
 Exit code: 0 done, 1 with problems in the configuration or a file that cannot be read, 2 wrongly called.`,
+  ],
+  [
+    'suggest',
+    `Usage: tollgate suggest --log FILE... [--format FORMAT] [--from TIME] [--to TIME] [--upstream URL]
+                        [--percentile N] [--headroom N] [--names N] [--out FILE]
+
+Prints a commented tollgate.yaml: a route map of the paths of access logs, limits from what users did, and how many requests and users
+each limit would have refused, as replay decides. No configuration is read, and no store is opened.
+  --log, --format, --from, --to   as for replay; the first 3000000 requests count
+  --upstream     address of the service (default: a placeholder)
+  --percentile   of users whose busiest run a limit covers, 0.01 to 100 (default: 99)
+  --headroom     factor on what they used, 1 to 100 (default: 1.5)
+  --names        where more names than this stand in one place of a path, they become :name, 1 to 200 (default: 32)
+  --out          writes a new file instead
+Exit code: 0 done; 1 not done, with the reason; 2 wrongly called.`,
   ],
   [
     'overrides',

@@ -11,6 +11,8 @@ export interface Logs {
   /** The first of them. */
   readonly examples: readonly UnreadableLine[]
   readonly others: ReadonlyMap<OtherReason, number>
+  /** Requests behind the `most` that were asked for, which are not in the journal. */
+  readonly beyond: number
 }
 
 export interface UnreadableLine {
@@ -27,29 +29,38 @@ export interface LogOptions {
   /** Of the requests that count, in milliseconds since the epoch: at `from` or later, before `to`. */
   readonly from: number
   readonly to: number
+  /** Requests at most. Default any number */
+  readonly most?: number
 }
 
 const EXAMPLES = 10
 
 /** Reads logs of any number of gateways, in any order. @throws Error that names a file which cannot be read */
-export async function readLogs(files: readonly string[], { format, from, to }: LogOptions): Promise<Logs> {
+export async function readLogs(
+  files: readonly string[],
+  { format, from, to, most = Number.POSITIVE_INFINITY }: LogOptions,
+): Promise<Logs> {
   const builder = new JournalBuilder()
   const others = new Map<OtherReason, number>()
   const examples: UnreadableLine[] = []
-  let [lines, unreadable] = [0, 0]
+  let [lines, unreadable, requests] = [0, 0, 0]
 
   const kept = createKeeper()
   const add = (reading: Reading, file: string, line: number): void => {
     lines++
     if (reading.kind === 'request') {
-      if (reading.entry.at >= from && reading.entry.at < to) builder.add(reading.entry)
+      const { entry } = reading
+      if (entry.at >= from && entry.at < to && ++requests <= most) builder.add(entry)
     } else if (reading.kind === 'other') others.set(reading.why, (others.get(reading.why) ?? 0) + 1)
     else if (++unreadable <= EXAMPLES) examples.push({ file, line, problem: reading.problem })
   }
   for (const file of files) {
     const reader = readerOf(format)
     await readLines(file, {
-      text: (line, number) => add(kept(reader.text(line)), file, number),
+      text(line, number) {
+        const reading = reader.text(line)
+        add(requests < most ? kept(reading) : reading, file, number)
+      },
       bytes(piece, start, end, number) {
         const reading = reader.bytes(piece, start, end)
         if (reading !== null) add(reading, file, number)
@@ -57,7 +68,8 @@ export async function readLogs(files: readonly string[], { format, from, to }: L
       },
     })
   }
-  return { journal: builder.finish(), lines, unreadable, examples, others }
+  const journal = builder.finish()
+  return { journal, lines, unreadable, examples, others, beyond: requests - journal.size }
 }
 
 /**

@@ -1,0 +1,128 @@
+import type { Logs } from '../replay/read-logs.ts'
+import { UNCHARGED } from '../replay/tariffs.ts'
+import type { Callers, Draft, SuggestedLimit, SuggestedRoute } from './draft.ts'
+import type { Margin } from './limits.ts'
+import { WINDOWS } from './peaks.ts'
+import { LEFT_OUT, type LeftOut } from './survey.ts'
+import type { Share, Verdict } from './verdict.ts'
+
+/** A draft as the text of a configuration. What is in it of a log is plain: names of routes that any YAML has. */
+
+/** What the comments say. */
+export interface Facts {
+  readonly logs: Logs
+  readonly span: Span
+  readonly margin: Margin
+  readonly leftOut: ReadonlyMap<LeftOut, number>
+  readonly verdict: Verdict
+}
+
+/** First and last request, in milliseconds since the epoch. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** @param facts for the comments. Default without any */
+export function textOf(draft: Draft, facts: Facts | null = null): string {
+  return [
+    ...(facts === null ? [] : [...headOf(facts), '']),
+    ...upstreamOf(draft),
+    '',
+    ...CALLERS[draft.callers],
+    '',
+    '# Each spelling of a path costs the same. Where the service tells them apart, write exact.',
+    'edge: { match: { case: fold, trailing_slash: ignore, trailing_dots: exact } }',
+    '',
+    'quota:',
+    '  baselines:',
+    ...limitsOf(draft.limits, facts?.verdict ?? null),
+    '',
+    '# The most specific rule wins, whatever the order.',
+    'routes:',
+    ...draft.routes.map((route) => routeOf(route, draft.callers)),
+    '',
+  ].join('\n')
+}
+
+function headOf({ logs, span, margin, leftOut, verdict }: Facts): string[] {
+  const { refused, charged } = verdict.total
+  const { percentile, headroom } = margin
+  return [
+    `Suggested from ${logs.journal.size} requests, ${moment(span.from)} to ${moment(span.to)}.`,
+    `A limit is what ${percentile} % of users stayed within, each in the busiest run of the window, times ${headroom}, rounded up to two digits.`,
+    `Together the limits would have refused ${sharesOf(refused, charged)}.`,
+    '"tollgate replay" with this file and the same logs refuses the same. Counters were empty when the logs began.',
+    ...(span.to - span.from < WINDOWS[0].ms
+      ? ['The logs cover less than an hour, so limits are low: take longer ones.']
+      : []),
+    ...(logs.unreadable > 0 ? [`${logs.unreadable} lines cannot be read: "tollgate replay" shows some.`] : []),
+    ...[...leftOut].map(([why, count]) => `${count} requests are in no route: ${LEFT_OUT[why]}.`),
+    ...[...verdict.notCharged].map(([why, count]) => `${count} requests are not charged: ${UNCHARGED[why]}.`),
+    ...(logs.beyond > 0 ? [`${logs.beyond} later requests do not count: choose a part with --from and --to.`] : []),
+  ].map((line) => `# ${line}`)
+}
+
+const PLACEHOLDER = 'http://127.0.0.1:9000'
+
+function upstreamOf({ upstream }: Draft): string[] {
+  const url = `  url: ${JSON.stringify(upstream ?? PLACEHOLDER)}`
+  return upstream === null ? ['upstream:', `${url} # a placeholder: write where the service is`] : ['upstream:', url]
+}
+
+const CALLERS: Readonly<Record<Callers, readonly string[]>> = {
+  users: [
+    '# The logs name users. Say who vouches for them: access keys of this gateway, as here, or auth.jwt, or another entry of auth.',
+    'auth: { gateway_tokens: true }',
+  ],
+  addresses: [
+    '# The logs name no users: each address is one. Whoever shows an access key of this gateway is its user.',
+    'auth: { gateway_tokens: true, anonymous: { by: address } }',
+  ],
+  both: [
+    '# The logs name users. Say who vouches for them: access keys of this gateway, as here, or auth.jwt, or another entry of auth.',
+    '# Rules with anonymous: true also had callers without a user. Each of their addresses is one.',
+    'auth: { gateway_tokens: true }',
+  ],
+}
+
+function limitsOf(limits: readonly SuggestedLimit[], verdict: Verdict | null): string[] {
+  const lines: string[] = []
+  let [scope, category] = ['', '']
+  for (const limit of limits) {
+    if (limit.scope !== scope) lines.push(`    ${limit.scope}:`)
+    if (limit.scope !== scope || limit.category !== category) lines.push(`      ${limit.category}:`)
+    ;[scope, category] = [limit.scope, limit.category]
+    lines.push(`        ${limit.window}: ${limit.limit}${verdict === null ? '' : ` # ${reasonOf(limit, verdict)}`}`)
+  }
+  return lines
+}
+
+function reasonOf({ scope, category, window, why }: SuggestedLimit, verdict: Verdict): string {
+  const { refused, charged } = verdict.of(scope, category, window)
+  return `${why}; would have refused ${sharesOf(refused, charged)}`
+}
+
+function routeOf({ match, category, cost, isAnonymous, requests, medianMs }: SuggestedRoute, callers: Callers): string {
+  const anonymous = isAnonymous && callers === 'both' ? ', anonymous: true' : ''
+  const time = medianMs === null ? '' : `, about ${shortMs(medianMs)}`
+  return `  - { match: ${match}, category: ${category}, cost: ${cost}${anonymous} } # ${requests} requests${time}`
+}
+
+function sharesOf(part: Share, whole: Share): string {
+  const of = (name: keyof Share, what: string) =>
+    `${part[name]} of ${whole[name]} ${what} (${percent(part[name], whole[name])})`
+  return `${of('requests', 'requests')}, ${of('users', 'users')}`
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '0 %' : `${((part / whole) * 100).toFixed(2)} %`
+}
+
+function shortMs(ms: number): string {
+  return ms < 1 ? '1 ms' : `${Number(ms.toPrecision(2))} ms`
+}
+
+function moment(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,110 @@
+import { planRulesOf } from '../app/plan-rules.ts'
+import type { Config } from '../config/config.ts'
+import { type LoadResult, parseConfig } from '../config/load.ts'
+import { formatProblems } from '../config/problems.ts'
+import { MAX_LIMIT } from '../quota/policy.ts'
+import type { Journal } from '../replay/journal.ts'
+import type { Logs } from '../replay/read-logs.ts'
+import { replayTo } from '../replay/replay.ts'
+import { createTariffs } from '../replay/tariffs.ts'
+import type { Callers, Draft, SuggestedRoute } from './draft.ts'
+import { drawnLimits, sameLimits } from './drawn-limits.ts'
+import { RouteDurations } from './durations.ts'
+import { type Span, textOf } from './file.ts'
+import type { Margin } from './limits.ts'
+import { Peaks } from './peaks.ts'
+import { rulesOf, type SuggestedRule } from './route-map.ts'
+import { type Survey, surveyOf } from './survey.ts'
+import { Verdict } from './verdict.ts'
+
+export interface SuggestOptions extends Margin {
+  /** URL of the service; `null` leaves a placeholder. */
+  readonly upstream: string | null
+  /** Where more names than this stand in one place of a path, they become values. */
+  readonly names: number
+}
+
+/** Requests that count: they bound the memory, since each may have a user and a path of its own. */
+export const MOST_REQUESTS = 3_000_000
+
+/**
+ * A commented configuration that fits the requests of logs. It has no problem and no warning, and a replay of the logs under it refuses
+ * what its comments say.
+ * @throws Error if the logs have no request that the gateway would charge
+ */
+export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: SuggestOptions): Promise<string> {
+  const { journal } = logs
+  const survey = surveyOf(journal)
+  if (survey.requests === 0) throw new Error('the logs have no request for a route map: name others, or their --format')
+  const base = { upstream, callers: callersOf(survey) }
+  const routes = await pricedRoutes(journal, rulesOf(survey.tree, names), base)
+
+  const peaks = new Peaks()
+  const unlimited: Draft = { ...base, routes, limits: sameLimits(routes, MAX_LIMIT) }
+  await replayTo(understood(textOf(unlimited)), journal, peaks)
+  if (peaks.isEmpty) throw new Error('the logs name no callers, neither users nor addresses: name others')
+  const span = spanOf(journal)
+  const draft: Draft = { ...base, routes, limits: drawnLimits({ routes, peaks, spanMs: span.to - span.from, margin }) }
+  const verdict = new Verdict()
+  await replayTo(understood(textOf(draft)), journal, verdict)
+  const text = textOf(draft, { logs, span, margin, leftOut: survey.leftOut, verdict })
+  insistOnGood(parseConfig(text, 'tollgate.yaml', {}))
+  return text
+}
+
+function callersOf({ requests, named }: Survey): Callers {
+  if (named === 0) return 'addresses'
+  return named === requests ? 'users' : 'both'
+}
+
+/** Rules with what their requests take, by the route that each request would have. */
+async function pricedRoutes(
+  journal: Journal,
+  rules: readonly SuggestedRule[],
+  base: Pick<Draft, 'upstream' | 'callers'>,
+): Promise<SuggestedRoute[]> {
+  const bare = rules.map((rule) => ({ ...rule, cost: 1, requests: 0, medianMs: null }))
+  const config = understood(textOf({ ...base, routes: bare, limits: sameLimits(bare, MAX_LIMIT) }))
+  const tariffOf = createTariffs(config, await planRulesOf(config))
+  const durations = new RouteDurations()
+  const requests = new Map<string, number>()
+  journal.forEach(
+    (entry) => {
+      const tariff = tariffOf(entry)
+      if (tariff.kind === 'uncharged') return
+      durations.add(tariff.route, entry)
+      requests.set(tariff.route, (requests.get(tariff.route) ?? 0) + 1)
+    },
+    () => {},
+  )
+  return rules.map((rule) => ({
+    ...rule,
+    cost: durations.costOf(rule.match),
+    requests: requests.get(rule.match) ?? 0,
+    medianMs: durations.medianOf(rule.match),
+  }))
+}
+
+function spanOf(journal: Journal): Span {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  journal.forEach(
+    ({ at }) => {
+      from = Math.min(from, at)
+      to = Math.max(to, at)
+    },
+    () => {},
+  )
+  return { from, to }
+}
+
+function understood(text: string): Config {
+  const loaded = parseConfig(text, 'tollgate.yaml', {})
+  if (!loaded.ok) throw new Error(`the suggestion is not good:\n${formatProblems(loaded.problems)}`)
+  return loaded.config
+}
+
+/** Has neither problems nor warnings. @throws Error with what it has */
+function insistOnGood(loaded: LoadResult): void {
+  const problems = [...(loaded.ok ? [] : loaded.problems), ...loaded.warnings]
+  if (problems.length > 0) throw new Error(`the suggestion is not good:\n${formatProblems(problems)}`)
+}

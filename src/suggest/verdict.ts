@@ -1,0 +1,70 @@
+import type { Listener, Refusing } from '../replay/decide.ts'
+import type { Entry } from '../replay/entry.ts'
+import type { Tariff, UnchargedReason } from '../replay/tariffs.ts'
+
+/** Requests and whose they are. */
+export interface Share {
+  readonly requests: number
+  readonly users: number
+}
+
+/** What the suggested file would have refused, as a replay under it decides. */
+export class Verdict implements Listener {
+  readonly #charged = new Map<string, Count>()
+  readonly #refused = new Map<string, Count>()
+  readonly #uncharged = new Map<UnchargedReason, number>()
+
+  charged(_entry: Entry, { category, payer }: Tariff): void {
+    this.#see(category, payer.user)
+  }
+
+  refused(_entry: Entry, { category, payer }: Tariff, { scope, window }: Refusing): void {
+    this.#see(category, payer.user)
+    countIn(this.#refused, '', payer.user)
+    countIn(this.#refused, limitName(scope, category, window), payer.user)
+  }
+
+  uncharged(_entry: Entry, why: UnchargedReason): void {
+    this.#uncharged.set(why, (this.#uncharged.get(why) ?? 0) + 1)
+  }
+
+  get total(): { readonly refused: Share; readonly charged: Share } {
+    return { refused: shareIn(this.#refused, ''), charged: shareIn(this.#charged, '') }
+  }
+
+  get notCharged(): ReadonlyMap<UnchargedReason, number> {
+    return this.#uncharged
+  }
+
+  /** What one limit refused, and of how many. A request that several limits refuse counts for the one that it waits for longest. */
+  of(scope: Refusing['scope'], category: string, window: string): { readonly refused: Share; readonly charged: Share } {
+    const name = limitName(scope, category, window)
+    return { refused: shareIn(this.#refused, name), charged: shareIn(this.#charged, category) }
+  }
+
+  #see(category: string, user: string): void {
+    countIn(this.#charged, '', user)
+    countIn(this.#charged, category, user)
+  }
+}
+
+interface Count {
+  requests: number
+  readonly users: Set<string>
+}
+
+function limitName(scope: string, category: string, window: string): string {
+  return `${scope} ${category} ${window}`
+}
+
+function countIn(counts: Map<string, Count>, name: string, user: string): void {
+  const count = counts.get(name) ?? { requests: 0, users: new Set<string>() }
+  counts.set(name, count)
+  count.requests++
+  count.users.add(user)
+}
+
+function shareIn(counts: ReadonlyMap<string, Count>, name: string): Share {
+  const count = counts.get(name)
+  return { requests: count?.requests ?? 0, users: count?.users.size ?? 0 }
+}

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, describe, expect, test } from 'vitest'
+import { parseConfig } from '../../src/config/load.ts'
+import { readLogs } from '../../src/replay/read-logs.ts'
+import { replay } from '../../src/replay/replay.ts'
+import { suggestFrom } from '../../src/suggest/suggest.ts'
+import { combinedLine, envoyLine, hourOf, ownLine, type Request } from './traffic.ts'
+
+/** An hour of 300 users, by the commands as a reader runs them. */
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-suggest-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const HOUR = hourOf(300, 6000)
+
+/** @returns what a command printed that had nothing to complain about */
+async function tollgate(...args: string[]): Promise<string> {
+  const child = spawn(process.execPath, ['src/main.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<number | null>((done) => child.once('close', done))
+  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  return out
+}
+
+/** What the comments say: in the head of all requests, and beside each limit of those of its category. */
+function foretold(yaml: string) {
+  const [, refused, requests, users] =
+    /would have refused (\d+) of (\d+) requests \([\d.]+ %\), (\d+) of \d+ users/.exec(yaml) ?? []
+  const limits: Record<string, number> = {}
+  let [scope, category] = ['', '']
+  for (const line of yaml.split('\n')) {
+    scope = /^ {4}(\w+):$/.exec(line)?.[1] ?? scope
+    category = /^ {6}(\w+):$/.exec(line)?.[1] ?? category
+    const [, window, count] = /^ {8}(\w+): \d+ # .*would have refused (\d+) of/.exec(line) ?? []
+    if (window !== undefined && count !== '0') limits[`${scope} ${category} ${window}`] = Number(count)
+  }
+  return { refused: Number(refused), requests: Number(requests), users: Number(users), limits }
+}
+
+const MARGIN = { percentile: 97, headroom: 1.2 }
+
+test('the file for an hour of 300 users passes check without a warning, and replay refuses under it what it says', async () => {
+  const log = join(folder, 'access.log')
+  const file = join(folder, 'tollgate.yaml')
+  writeFileSync(log, HOUR.map(combinedLine).join('\n'))
+  const margin = ['--percentile', `${MARGIN.percentile}`, '--headroom', `${MARGIN.headroom}`]
+  const yaml = await tollgate('suggest', '--log', log, '--upstream', 'http://127.0.0.1:3000', ...margin)
+  writeFileSync(file, yaml)
+  const [checked, report] = await Promise.all([
+    tollgate('check', '-c', file),
+    tollgate('replay', '-c', file, '--log', log, '--json'),
+  ])
+  expect(checked).toContain(': ok (')
+  const said = foretold(yaml)
+  const { total, users, limits, uncharged } = JSON.parse(report)
+  expect(said.refused).toBeGreaterThan(20)
+  expect(said).toEqual({
+    refused: total.refused,
+    requests: total.requests,
+    users: users.length,
+    limits: Object.fromEntries(limits.map((each: { limit: string; refused: number }) => [each.limit, each.refused])),
+  })
+  expect({ requests: total.requests, uncharged }).toEqual({ requests: HOUR.length, uncharged: {} })
+})
+
+describe('the file for the same hour', () => {
+  const suggested = async (lineOf: (request: Request) => string) => {
+    const log = join(folder, `${Math.random()}.log`)
+    writeFileSync(log, HOUR.map(lineOf).join('\n'))
+    const logs = await readLogs([log], { format: 'auto', from: 0, to: Number.POSITIVE_INFINITY })
+    const yaml = await suggestFrom(logs, { ...MARGIN, upstream: null, names: 32 })
+    const loaded = parseConfig(yaml, 'tollgate.yaml', {})
+    if (!loaded.ok) throw new Error(yaml)
+    const report = await replay(loaded.config, logs.journal)
+    return { yaml, config: loaded.config, report }
+  }
+
+  test.each([
+    ['Envoy', envoyLine],
+    ['a gateway', ownLine],
+  ])('by the log of %s agrees with the replay, and a slow route costs more', async (_name, lineOf) => {
+    const { yaml, config, report } = await suggested(lineOf)
+    const said = foretold(yaml)
+    expect(said.refused).toBeGreaterThan(20)
+    expect(said).toMatchObject({ refused: report.total.refused, requests: report.total.requests })
+    expect(said.limits).toEqual(Object.fromEntries(report.windows))
+    const costs = Object.fromEntries(
+      config.routes.map((route) => [route.match, !route.public && route.cost.kind === 'fixed' && route.cost.cost]),
+    )
+    expect(costs).toMatchObject({ 'GET /search': 9, 'GET /users/:id': 1, 'POST /users/:id/orders': 2 })
+  })
+
+  test('lets callers in as the log names them', async () => {
+    expect((await suggested(envoyLine)).config.auth.anonymous).toMatchObject({ ipv4: 32 })
+    const { config } = await suggested(combinedLine)
+    expect(config.auth.anonymous).toBeNull()
+    expect(config.routes.every((route) => !route.public && route.anonymous === true)).toBe(true)
+    const ofUsers = (await suggested(ownLine)).config
+    expect(ofUsers.routes.some((route) => !route.public && route.anonymous === true)).toBe(false)
+  })
+})
