@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { openStore } from '../../src/app/stores.ts'
 import { loadOrReport, orReportWhere, reachable } from '../../src/cli/config.ts'
 import { serveFile } from '../../src/cli/serve.ts'
+import { linkFor } from '../../src/cli/sign-in-link.ts'
 import { makeToken } from '../../src/cli/token.ts'
 import { hashAccessKey } from '../../src/control/access-key-record.ts'
 import { addressIn, originsOf } from './addresses.ts'
@@ -34,7 +35,10 @@ async function demo(): Promise<number> {
     Object.assign(process.env, variables)
     const token = await credential(home, file)
     if (token === null) return 1
-    return await serveFile(file, (urls) => welcome(home, { ...urls, services, token, variables }))
+    return await serveFile(file, (started) => {
+      const link = linkFor(process.stdout, started)
+      welcome(home, { ...started, link, services, token, variables })
+    })
   } finally {
     await services.close()
   }
@@ -80,13 +84,15 @@ async function credential(home: Home, file: string): Promise<string | null> {
 interface Running {
   readonly gateway: string
   readonly admin: string
+  /** The dashboard's sign-in link; `null` where there is none. */
+  readonly link: string | null
   readonly services: Services
   readonly token: string
   readonly variables: Readonly<Record<string, string>>
 }
 
 /** What a second terminal needs for curl and for the `tollgate` command is in a file that it can read. */
-function welcome(home: Home, { gateway, admin, services, token, variables }: Running): void {
+function welcome(home: Home, { gateway, admin, link, services, token, variables }: Running): void {
   const { score, sync, chart } = services
   const exported = {
     TOLLGATE_URL: gateway,
@@ -105,11 +111,12 @@ function welcome(home: Home, { gateway, admin, services, token, variables }: Run
       .map(([name, value]) => `export ${name}='${value}'`)
       .join('\n'),
   )
+  const signInLine = link === null ? '' : `\n  sign-in link   ${link}   (good once, for 10 minutes)`
   console.log(`
 Tollgate is in front of the score service, with the quota in ${variables.TOLLGATE_STORE?.replace(/\/\/.*@/, '//***@')}
 
   gateway        ${gateway}
-  dashboard      ${admin}   (sign in with the admin token, which is in ${adminTokenPlace(home)}; also /livez, /readyz, /metrics)
+  dashboard      ${admin}   (sign in with the admin token, which is in ${adminTokenPlace(home)}; also /livez, /readyz, /metrics)${signInLine}
   reference      ${gateway}/reference   (every endpoint of the three services, to read and to try)
   score service  ${score.url}   (takes requests from the gateway only)
   score-sync     ${sync.url}   (its Bot-Token is in ${home.path('bot-token')})

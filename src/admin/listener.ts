@@ -59,6 +59,11 @@ export interface Admin {
   listen(): Promise<{ url: string }>
   /** Closes idle connections at once, and lets requests under way finish, for 2 seconds at most. */
   close(): Promise<void>
+  /**
+   * A code for a sign-in link: good once, for 10 minutes, at this listener. The one before is good no more.
+   * @param token whose session it gives; one of the credentials
+   */
+  issueCode(token: AdminToken): string
 }
 
 type Check = ReturnType<typeof createGuard>
@@ -75,6 +80,7 @@ export function createAdmin(options: AdminOptions): Admin {
   return {
     listen: async () => ({ url: await app.listen({ host: listen.host, port: listen.port }) }),
     close: patientClose(app.server, () => app.close()),
+    issueCode: (token) => login.issueCode(token),
   }
 }
 

@@ -1,7 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { peerOf } from '../lib/peers.ts'
 import { type AdminResponse, type Identity, refusal } from './http.ts'
 import type { AdminToken } from './session-cookie.ts'
+import { createSignInCode, digest, type SignInCode } from './sign-in-code.ts'
 
 export interface LoginOptions {
   /** The admin tokens; none closes the API. */
@@ -10,21 +11,23 @@ export interface LoginOptions {
   readonly now: () => number
 }
 
-/** Wrong tokens from one address within WINDOW_MS, above which it has to wait. */
+/** Wrong tokens and codes from one address within WINDOW_MS, above which it has to wait. */
 const ATTEMPTS = 10
 const WINDOW_MS = 60_000
 /** Addresses remembered at once; the oldest are forgotten first. */
 const MAX_ADDRESSES = 10_000
 
-/** Checks admin tokens, and remembers the addresses that guess. */
+/** Checks admin tokens and codes of sign-in links, and remembers the addresses that guess. */
 export class Login {
   readonly #now: () => number
   readonly #known: readonly { readonly credential: AdminToken; readonly digest: Buffer }[]
   readonly #wrong = new Map<string, { count: number; until: number }>()
+  readonly #code: SignInCode
 
   constructor({ credentials, now }: LoginOptions) {
     this.#now = now
     this.#known = credentials.map((credential) => ({ credential, digest: digest(credential.token) }))
+    this.#code = createSignInCode(now)
   }
 
   /** Whose token came from an address, or the refusal. @param given `null` if none was sent, which is no guess */
@@ -33,14 +36,18 @@ export class Login {
     if (given === null) return UNAUTHORIZED
     // Also for an address whose wrong tokens are refused: administrators share it with others behind a proxy, or in a
     // pod.
-    const credential = this.#find(digest(given))
-    if (credential !== null) return credential
-    const peer = peerOf(address)
-    const past = this.#wrong.get(peer)
-    const left = past === undefined ? 0 : this.#leftOf(past)
-    if (past !== undefined && past.count >= ATTEMPTS && left > 0) return tooMany(left)
-    this.#remember(peer)
-    return UNAUTHORIZED
+    return this.#find(digest(given)) ?? this.#refuse(address, UNAUTHORIZED)
+  }
+
+  /** The same for the code of a sign-in link, which is good no more from then on. */
+  checkCode(given: string, address: string): AdminToken | AdminResponse {
+    if (this.#known.length === 0) return NO_TOKEN
+    return this.#code.take(given) ?? this.#refuse(address, WRONG_CODE)
+  }
+
+  /** A code for a sign-in link. @param token whose session it gives */
+  issueCode(token: AdminToken): string {
+    return this.#code.issue(token)
   }
 
   /** The same for an Authorization header. */
@@ -52,6 +59,16 @@ export class Login {
   /** Compares with all of them, so that the time says nothing of the place. */
   #find(given: Buffer): AdminToken | null {
     return this.#known.filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
+  }
+
+  /** What a wrong token or code gets. */
+  #refuse(address: string, usual: AdminResponse): AdminResponse {
+    const peer = peerOf(address)
+    const past = this.#wrong.get(peer)
+    const left = past === undefined ? 0 : this.#leftOf(past)
+    if (past !== undefined && past.count >= ATTEMPTS && left > 0) return tooMany(left)
+    this.#remember(peer)
+    return usual
   }
 
   #remember(peer: string): void {
@@ -80,15 +97,16 @@ export const UNAUTHORIZED = refusal(
   'Send an admin token as "Authorization: Bearer <token>", or sign in on the page.',
   { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
 )
+/** Of no use to whoever guesses: it is the same for a code that never was. */
+const WRONG_CODE = refusal(
+  'unauthorized',
+  'This sign-in link is no longer valid: it was used, is older than 10 minutes, or the gateway was started again. Sign in with an admin token, or start the gateway in a terminal for a new link.',
+  { 'www-authenticate': 'Bearer realm="tollgate-admin"' },
+)
 
 function tooMany(waitMs: number): AdminResponse {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   return refusal('too_many_attempts', `Too many wrong admin tokens: try again in ${seconds} seconds.`, {
     'retry-after': String(seconds),
   })
-}
-
-/** Of equal length whatever is given, as timingSafeEqual wants it. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -9,13 +9,23 @@ import { endedCookie, SESSION_MS, sessionCookie } from './session-cookie.ts'
 /** Of the body of a sign-in, in bytes: anybody may send one. */
 const MAX_LOGIN = 4096
 const TOKEN = 'must be an admin token'
-const Credential = z.strictObject({
-  token: z
-    .string({ error: TOKEN })
-    .min(1, { error: TOKEN })
-    .max(1024, { error: TOKEN })
-    .meta({ description: 'An admin token of the configuration' }),
-})
+const CODE = 'must be the code of a sign-in link'
+const secret = (error: string, description: string) =>
+  z.string({ error }).min(1, { error }).max(1024, { error }).meta({ description }).optional()
+const Credential = z
+  .strictObject({
+    token: secret(TOKEN, 'An admin token of the configuration'),
+    code: secret(CODE, 'The code of a sign-in link instead: good once, for 10 minutes'),
+  })
+  .refine(({ token, code }) => token !== undefined || code !== undefined, {
+    error: `${TOKEN}; or send the code of a sign-in link`,
+    path: ['token'],
+  })
+  .refine(({ token, code }) => token === undefined || code === undefined, {
+    error: 'must not come with a token: send one of the two',
+    path: ['code'],
+  })
+  .meta({ oneOf: [{ required: ['token'] }, { required: ['code'] }] })
 
 /** Signing in and out of the page. @param encrypted whether requests come to us by TLS */
 export function sessionRoutes(login: Login, now: () => number, encrypted: boolean): Route[] {
@@ -43,7 +53,8 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       guard: 'login',
       maxBody: MAX_LOGIN,
       doc: {
-        summary: 'Signs in for 12 hours: the answer sets the cookie of the session',
+        summary:
+          'Signs in for 12 hours, by an admin token or by the code of a sign-in link: the answer sets the cookie of the session',
         body: Credential,
         responses: { 200: schemas.session },
         errors: ['unauthorized', 'no_admin_token', 'too_many_attempts'],
@@ -63,7 +74,8 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
 function signIn(login: Login, { body, address }: Call, now: number, isSecure: boolean): AdminResponse {
   const fields = readFields(Credential, body)
   if ('problems' in fields) return badFields(fields.problems)
-  const found = login.check(fields.data.token, address)
+  const { token = null, code } = fields.data
+  const found = code === undefined ? login.check(token, address) : login.checkCode(code, address)
   if ('status' in found) return found
   const expiresAt = now + SESSION_MS
   const response: SessionResponse = { name: found.name, role: found.role, expiresAt: iso(expiresAt) }

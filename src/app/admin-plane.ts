@@ -6,6 +6,7 @@ import { globalWindows } from '../admin/routes/quota.ts'
 import { inForceOf, type Setup } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
+import { ADMIN_NAME } from '../config/schema/listen.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import type { Priced } from '../control/too-dear.ts'
@@ -26,7 +27,9 @@ export interface AdminPlaneOptions
   readonly observe: Observer
 }
 
-export interface AdminPlane extends Admin {
+export interface AdminPlane extends Omit<Admin, 'issueCode'> {
+  /** A code for a sign-in link, which gives a session of `admin.token`; `null` if the configuration has none. */
+  signInCode(): string | null
   /** The windows of all users together, as the administrators see them. @throws StoreError */
   globalWindows(): Promise<WindowStatuses>
 }
@@ -49,8 +52,11 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
     now: Date.now,
     ...parts,
   })
+  // A named token is of a person or a script: whoever starts the gateway does not act in that name.
+  const own = tokens.find(({ name, role }) => name === ADMIN_NAME && role === 'admin')
   return {
-    ...admin,
+    listen: admin.listen,
+    signInCode: () => (own === undefined ? null : admin.issueCode(own)),
     close: async () => {
       stopReporting()
       certificate?.close()

@@ -16,6 +16,11 @@ export interface App {
   /** Opens both listeners. @returns their URLs */
   start(): Promise<{ gateway: string; admin: string }>
   /**
+   * A code for the dashboard's sign-in link, which gives a session of `admin.token`: good once, for 10 minutes, in this process. The
+   * one before is good no more. `null` without `admin.token`.
+   */
+  signInCode(): string | null
+  /**
    * Puts another configuration in force: whole, from one request to the next. Counters stay. What cannot change in a
    * running process is reported as a warning and waits for a restart.
    * @param warnings of the file, reported with those
@@ -92,6 +97,7 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
 
   return {
     start,
+    signInCode: admin.signInCode,
     reload,
     stop,
     reject: (file, problems) => observe({ type: 'config_rejected', file, problems }),

@@ -28,6 +28,7 @@ const HELP_OF: ReadonlyMap<string, string> = new Map([
 
 Runs the gateway until SIGTERM or SIGINT, then lets requests finish (drain.timeout); a second signal ends it at once.
 The file is read again when it changes and on SIGHUP; with problems in it the old configuration stays in force.
+With admin.token, and a terminal as its standard error, it prints a link that signs in to the dashboard once, for 10 minutes.
 Exit code: 0 after a clean stop, 1 when it could not start.`,
   ],
   [

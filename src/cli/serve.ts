@@ -8,17 +8,18 @@ import { createPrimary } from '../workers/primary.ts'
 import { workerCount } from '../workers/share.ts'
 import { loadOrReport, orReportWhere, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { linkFor, type Started } from './sign-in-link.ts'
 
 export async function serve(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
-  return serveFile(configFile(values.config), () => {})
+  return serveFile(configFile(values.config), (running) => {
+    const link = linkFor(process.stderr, running)
+    if (link !== null) console.error(`Dashboard: ${link}   (sign-in link: good once, for 10 minutes)`)
+  })
 }
 
 /** Runs the gateway of a configuration file until a signal ends it. */
-export async function serveFile(
-  file: string,
-  started: (urls: { gateway: string; admin: string }) => void | Promise<void>,
-): Promise<number> {
+export async function serveFile(file: string, started: (running: Started) => void | Promise<void>): Promise<number> {
   // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
   let app: App | null = null
   const ended = hearEnds((signal) => endAtOnce(app, signal))
@@ -36,7 +37,7 @@ export async function serveFile(
   const watch = watchConfig(file, reread, { loadedHash: loaded.textHash })
   onHangup(reread)
   try {
-    await started(urls)
+    await started({ ...urls, signInCode: made.signInCode })
     await ended
   } finally {
     watch.close()

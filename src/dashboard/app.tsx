@@ -121,7 +121,8 @@ function useFocusAfterSignIn(state: Session['state']): RefObject<HTMLElement | n
       used.current?.focus()
       if (document.activeElement === document.body) focusHeading()
     }
-    wasOut.current = state === 'out'
+    // While a link signs somebody in, nobody is in yet.
+    if (state !== 'asking') wasOut.current = state === 'out'
   }, [state])
   return used
 }

@@ -68,6 +68,7 @@ export async function createPrimary(options: AppOptions): Promise<App> {
   const primary = await assemble(options)
   return {
     start: () => start(primary),
+    signInCode: primary.admin.signInCode,
     reload: (config, hash, warnings) => reload(primary, config, hash, warnings),
     stop: () => stop(primary),
     reject: (file, problems) => reject(primary, file, problems),

@@ -14,6 +14,7 @@ const NEEDED = {
   curl: ['curl'],
   openssl: ['openssl'],
   python3: ['python3'],
+  script: ['bsdutils'],
   cc: ['gcc', 'libc6-dev'],
   slowhttptest: ['slowhttptest'],
   wrk: ['wrk'],

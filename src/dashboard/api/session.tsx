@@ -3,6 +3,7 @@ import type { Role, SessionResponse } from '../../admin/api.ts'
 import { ApiError, bell, call, ring, SESSION } from './client.ts'
 import { forget, readOn, stopReading } from './queries.tsx'
 import { usePoll } from './use-poll.ts'
+import { useSignInLink } from './use-sign-in-link.ts'
 
 export interface Somebody {
   readonly name: string
@@ -21,34 +22,50 @@ export interface Session {
   readonly state: 'asking' | 'in' | 'out'
   /** @throws ApiError where the token is not good */
   signIn(token: string): Promise<void>
+  /** Why the sign-in link that the page was opened by signed nobody in; `null` if it did, or there was none. */
+  readonly linkError: Error | null
   signOut(): Promise<void>
 }
 
 const Context = createContext<Session | null>(null)
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
-  const { data, error, reload } = usePoll<SessionResponse>(SESSION, 60_000)
+  const { data, error, reload, read } = usePoll<SessionResponse>(SESSION, 60_000)
   const [left, setLeft] = useState(false)
   const [last, setLast] = useState<Somebody | null>(null)
+  const link = useSignInLink((code) => enter({ code }))
   const now = somebody(data)
   const asking = data === null && !(error instanceof ApiError)
-  const state = left ? 'out' : asking ? 'asking' : now === null ? 'out' : 'in'
+  // While somebody signs in again the page waits behind: it is not to be lost for a link.
+  const entering = link.isOpening && now === null && last === null
+  const state = left ? 'out' : asking || entering ? 'asking' : now === null ? 'out' : 'in'
 
   useEffect(() => {
     const now = somebody(data)
     if (now !== null) setLast(now)
   }, [data])
+  const { error: linkError, dismiss } = link
+  useEffect(() => {
+    // Whoever is signed in all the same need not know, nor whoever signs in later.
+    if (state === 'in' && linkError !== null) dismiss()
+  }, [state, linkError, dismiss])
   useEffect(() => {
     bell.addEventListener('unauthorized', reload)
     return () => bell.removeEventListener('unauthorized', reload)
   }, [reload])
 
-  async function signIn(token: string): Promise<void> {
-    await call('POST', SESSION, { body: { token } })
+  /** Over when it is known who is signed in. */
+  async function enter(body: { readonly token: string } | { readonly code: string }): Promise<void> {
+    await call('POST', SESSION, { body })
     readOn()
     setLeft(false)
-    reload()
+    const known = read()
     ring('again')
+    await known
+  }
+  async function signIn(token: string): Promise<void> {
+    dismiss()
+    await enter({ token })
   }
   async function signOut(): Promise<void> {
     await stopReading()
@@ -63,7 +80,8 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     forget()
     reload()
   }
-  return <Context value={{ who: left ? null : (now ?? last), state, signIn, signOut }}>{children}</Context>
+  const who = left ? null : (now ?? last)
+  return <Context value={{ who, state, signIn, linkError, signOut }}>{children}</Context>
 }
 
 export function useSession(): Session {

@@ -5,11 +5,12 @@ import { useSession } from '../api/session.tsx'
 import { useTexts } from '../i18n/text.tsx'
 import icon from '../icon.svg'
 import { messageOf } from '../ui/failure.tsx'
+import { Note } from '../ui/note.tsx'
 import { LostBanner, Preferences } from '../ui/shell.tsx'
 
 export function SignIn({ again }: { readonly again: boolean }) {
   const { t } = useTexts()
-  const { signIn } = useSession()
+  const { signIn, linkError } = useSession()
   const [token, setToken] = useState('')
   const [error, setError] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
@@ -24,8 +25,7 @@ export function SignIn({ again }: { readonly again: boolean }) {
       await signIn(token.trim())
       setToken('')
     } catch (caught) {
-      const isWrong = caught instanceof ApiError && caught.status === 401
-      setError(isWrong ? t('signIn.wrong') : messageOf(caught as Error, t))
+      setError(isWrong(caught) ? t('signIn.wrong') : messageOf(caught as Error, t))
       // The button that was pressed has lost it while it could not be pressed again.
       field.current?.focus()
     } finally {
@@ -46,6 +46,9 @@ export function SignIn({ again }: { readonly again: boolean }) {
           </h1>
           <h2>{t('signIn.title')}</h2>
           <p className="muted">{again ? t('signIn.again') : t('signIn.text')}</p>
+          {linkError !== null && (
+            <Note tone="bad">{isWrong(linkError) ? t('signIn.linkWrong') : messageOf(linkError, t)}</Note>
+          )}
           <PasswordInput
             ref={field}
             label={t('signIn.token')}
@@ -65,4 +68,8 @@ export function SignIn({ again }: { readonly again: boolean }) {
       </main>
     </div>
   )
+}
+
+function isWrong(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 401
 }

@@ -61,6 +61,8 @@ export const common = {
   'signIn.wrong':
     'This is none of the admin tokens of the gateway. Copy it whole, without quotes, from admin.token or admin.tokens of its configuration, and try again.',
   'signIn.empty': 'Enter the token.',
+  'signIn.linkWrong':
+    'This sign-in link is no longer valid: it was used, is older than 10 minutes, or the gateway was started again. Sign in with an admin token, or start the gateway in a terminal for a new link.',
 
   'word.action': 'Action',
   'word.yes': 'yes',

@@ -61,6 +61,8 @@ export const common: Translated<typeof en> = {
   'signIn.show': '显示密钥',
   'signIn.wrong': '这不是网关的管理密钥。请从其配置的 admin.token 或 admin.tokens 中完整复制（不带引号），然后重试。',
   'signIn.empty': '请输入密钥。',
+  'signIn.linkWrong':
+    '此登录链接已失效：它已被使用、超过 10 分钟，或网关已重新启动。请使用管理密钥登录，或在终端中重新启动网关以获取新的链接。',
 
   'word.action': '操作',
   'word.yes': '是',

@@ -1,0 +1,116 @@
+import { afterEach, expect, test } from 'vitest'
+import type { AdminToken } from '../../src/admin/session-cookie.ts'
+import { NOW, type Running, startAdmin, TOKEN, YAML } from './running.ts'
+
+const OWN: AdminToken = { name: 'admin', role: 'admin', token: TOKEN }
+const MINUTES = 60_000
+const noToken = { authorization: '' }
+
+let running: Running
+let clock = NOW
+async function start(yaml = YAML): Promise<void> {
+  clock = NOW
+  running = await startAdmin({ yaml, now: () => clock })
+}
+afterEach(() => running.stop())
+
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  running.call('POST', '/api/session', { headers: { ...noToken, ...headers }, body })
+const whose = async (cookie: string) =>
+  (await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })).json.name
+
+const NO_MORE = {
+  status: 401,
+  json: { error: 'unauthorized', msg: expect.stringMatching(/older than 10 minutes.*admin token.*new link/) },
+}
+
+test('the code of a sign-in link gives a session of the admin token once, and then says how to go on', async () => {
+  await start()
+  const code = running.admin.issueCode(OWN)
+  expect(code).toMatch(/^[\w-]{43}$/)
+  const { status, json, headers } = await post({ code })
+  expect(status).toBe(200)
+  expect(json).toEqual({ name: 'admin', role: 'admin', expiresAt: '2026-11-20T22:10:00.000Z' })
+  const [line = ''] = headers['set-cookie'] ?? []
+  expect(line).toMatch(/^tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/)
+  const reply = await post({ code })
+  expect(reply).toMatchObject(NO_MORE)
+  expect(reply.headers['set-cookie']).toBeUndefined()
+})
+
+test('of two requests with one code at the same time one signs in', async () => {
+  await start()
+  const code = running.admin.issueCode(OWN)
+  const replies = await Promise.all([post({ code }), post({ code })])
+  expect(replies.map(({ status }) => status).sort()).toEqual([200, 401])
+})
+
+test.each([
+  ['signs in until ten minutes are over', 10 * MINUTES - 1, 200],
+  ['is good no more when ten minutes are over', 10 * MINUTES, 401],
+  ['is good no more if the clock was set back', -1, 401],
+])('a code %s', async (_, later, status) => {
+  await start()
+  const code = running.admin.issueCode(OWN)
+  clock += later
+  expect((await post({ code })).status).toBe(status)
+})
+
+test('a new code ends the one before', async () => {
+  await start()
+  const [before, code] = [running.admin.issueCode(OWN), running.admin.issueCode(OWN)]
+  expect(await post({ code: before })).toMatchObject(NO_MORE)
+  expect((await post({ code })).status).toBe(200)
+})
+
+test('a listener that printed no link takes no code', async () => {
+  await start()
+  expect(await post({ code: 'A'.repeat(43) })).toMatchObject(NO_MORE)
+})
+
+test('a session by a code is good on another replica and after a restart, and ends when the admin token is replaced', async () => {
+  await start()
+  const reply = await post({ code: running.admin.issueCode(OWN) })
+  const [cookie = ''] = reply.headers['set-cookie']?.[0]?.split(';') ?? []
+  await running.stop()
+  await start()
+  expect(await whose(cookie)).toBe('admin')
+  await running.stop()
+  await start(YAML.replace(TOKEN, `${TOKEN}-2`))
+  expect(await whose(cookie)).toBeNull()
+})
+
+test('wrong codes are guesses like wrong tokens, and the right code signs in after any number of them', async () => {
+  await start()
+  const code = running.admin.issueCode(OWN)
+  for (let i = 0; i < 5; i++) expect((await post({ code: `wrong-${i}` })).status).toBe(401)
+  for (let i = 0; i < 5; i++) expect((await post({ token: 'wrong' })).status).toBe(401)
+  expect(await post({ code: 'wrong' })).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } })
+  expect((await post({ token: 'wrong' })).status).toBe(429)
+  expect((await post({ code })).status).toBe(200)
+})
+
+test('a page of another site does not use up a code', async () => {
+  await start()
+  const code = running.admin.issueCode(OWN)
+  expect(await post({ code }, { 'sec-fetch-site': 'cross-site' })).toMatchObject({
+    status: 403,
+    json: { error: 'not_from_our_page' },
+  })
+  expect((await post({ code })).status).toBe(200)
+})
+
+test.each([
+  ['a token beside it', { code: 'x', token: TOKEN }, 'code'],
+  ['a number', { code: 7 }, 'code'],
+  ['nothing in it', { code: '' }, 'code'],
+  ['more than 1024 characters', { code: 'x'.repeat(1025) }, 'code'],
+])('a code with %s is refused with the field', async (_what, body, path) => {
+  await start()
+  expect(await post(body)).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
+})
+
+test('a code is refused if no token is configured', async () => {
+  await start(YAML.replace(/^admin:.*\n/m, ''))
+  expect(await post({ code: 'x' })).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
+})
