@@ -8,7 +8,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   token        create, list and revoke gateway tokens
   explain      tell what would become of a request now, and why
   replay       decide the requests of access logs again, under another configuration
-  suggest      write a configuration that fits what users did, from access logs
+  suggest      write a configuration that fits what users did, from access logs or the store
   overrides    write the overrides of users to a file, or put those of a file in force
   usage        print what was used
   store        copy a store into another one
@@ -92,10 +92,13 @@ Exit code: 0 done, 1 with problems in the configuration or a file that cannot be
     'suggest',
     `Usage: tollgate suggest --log FILE... [--format FORMAT] [--from TIME] [--to TIME] [--upstream URL]
                         [--percentile N] [--headroom N] [--names N] [--out FILE]
+       tollgate suggest --history [--from TIME] [--to TIME] [--percentile N] [--headroom N] [--out FILE] [-c FILE]
 
 Prints a commented tollgate.yaml: a route map of the paths of access logs, limits from what users did, and how many requests and users
-each limit would have refused, as replay decides. No configuration is read, and no store is opened.
+each limit would have refused, as replay decides. No configuration is read, and no store is opened. With --history it prints the
+configuration with other baselines, from what users of its store used in each run of a window. Nothing is changed.
   --log, --format, --from, --to   as for replay; the first 3000000 requests count
+  --history      --from is a time or a span, such as 30d (default: 7d)
   --upstream     address of the service (default: a placeholder)
   --percentile   of users whose busiest run a limit covers, 0.01 to 100 (default: 99)
   --headroom     factor on what they used, 1 to 100 (default: 1.5)

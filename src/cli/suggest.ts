@@ -1,20 +1,28 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { openStoreToLook } from '../app/stores.ts'
 import { parseUpstream } from '../config/addresses.ts'
 import { messageOf } from '../errors.ts'
 import { print } from '../lib/print.ts'
 import { readLogs } from '../replay/read-logs.ts'
+import { suggestFromHistory } from '../suggest/history.ts'
+import type { Margin } from '../suggest/limits.ts'
 import { MOST_REQUESTS, suggestFrom } from '../suggest/suggest.ts'
+import { spanMs, timeOf } from '../usage/usage-query.ts'
+import { insistOnStore, loadOrReport, orReportWhere, reachable } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
 
-/** Writes a configuration that fits the requests of access logs. None is read, and no store is opened. */
+/** Writes a configuration that fits what users did, by access logs or by the history of a store. Neither is changed. */
 export async function suggest(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
     options: {
+      ...CONFIG_OPTION,
       ...LOG_OPTIONS,
+      history: { type: 'boolean', default: false },
       upstream: { type: 'string' },
       percentile: { type: 'string', default: '99' },
       headroom: { type: 'string', default: '1.5' },
@@ -24,18 +32,55 @@ export async function suggest(args: readonly string[]): Promise<number> {
   })
   // A pattern of the shell puts the files behind the first one.
   const files = [...(values.log ?? []), ...positionals]
-  if (files.length === 0) throw new UsageError('suggest needs --log FILE')
-  const options = {
-    upstream: upstreamOf(values.upstream),
+  if (values.history === files.length > 0) throw new UsageError('suggest needs --log FILE, or --history')
+  const margin = {
     percentile: numberOf('percentile', values.percentile, 0.01, 100),
     headroom: numberOf('headroom', values.headroom, 1, 100),
-    names: Math.floor(numberOf('names', values.names, 1, 200)),
   }
-  const logs = await readLogs(files, { ...logOptionsOf(values), most: MOST_REQUESTS })
-  const text = await suggestFrom(logs, options)
+  const text = values.history ? await fromHistory(values, margin) : await fromLogs(files, values, margin)
+  if (text === null) return 1
   if (values.out === undefined) await print(text)
   else await writeNew(values.out, text)
   return 0
+}
+
+type Written = { readonly [K in 'config' | 'format' | 'from' | 'to' | 'upstream']?: string | undefined } & {
+  readonly names: string
+}
+
+async function fromLogs(files: readonly string[], written: Written, margin: Margin): Promise<string> {
+  const upstream = upstreamOf(written.upstream)
+  const names = Math.floor(numberOf('names', written.names, 1, 200))
+  const logs = await readLogs(files, { ...logOptionsOf(written), most: MOST_REQUESTS })
+  return suggestFrom(logs, { ...margin, upstream, names })
+}
+
+const DEFAULT_SPAN = '7d'
+
+/** `null` for a configuration with problems, which are printed. */
+async function fromHistory({ config: file, from, to }: Written, margin: Margin): Promise<string | null> {
+  const end = to === undefined ? Date.now() : momentOf('to', to)
+  const span = spanMs(from ?? DEFAULT_SPAN)
+  const begin = span === null ? momentOf('from', from ?? '') : end - span
+  const loaded = await loadOrReport(configFile(file))
+  if (loaded === null) return null
+  insistOnStore(loaded)
+  const { config } = loaded
+  const store = await orReportWhere(loaded, openStoreToLook(config.store))
+  try {
+    await reachable(store)
+    const text = await readFile(config.file, 'utf8')
+    return await suggestFromHistory(store, { text, config }, { margin, from: begin, to: end, env: process.env })
+  } finally {
+    await store.close()
+  }
+}
+
+function momentOf(name: string, text: string): number {
+  const at = timeOf(text)
+  if (at === null)
+    throw new UsageError(`--${name} takes a time such as 2026-10-10T12:00:00Z, or --from a span such as 7d`)
+  return at
 }
 
 function upstreamOf(url: string | undefined): string | null {

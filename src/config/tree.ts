@@ -2,7 +2,7 @@ import { isAlias, isMap, isScalar, LineCounter, type Node, parseDocument, type S
 import { type Finding, type Path, type Position, quote } from './problems.ts'
 import { cureOf } from './yaml-cures.ts'
 
-/** A YAML document with the place of everything in it. The only file that knows the yaml library. */
+/** A YAML document with the place of everything in it. The only file that reads by the yaml library; `baselines-text.ts` writes by it. */
 export type Tree = MapTree | ListTree | ScalarTree
 
 export interface MapTree extends Position {

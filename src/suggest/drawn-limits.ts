@@ -1,11 +1,9 @@
 import type { SuggestedLimit, SuggestedRoute } from './draft.ts'
-import { type Margin, percentileOf, roundedUp } from './limits.ts'
+import { FEW, type Margin, percentileOf, roundedUp } from './limits.ts'
 import { type Peaks, WINDOWS } from './peaks.ts'
 
 /** Of the hour, where the logs are too short for a day. */
 const HOURS_OF_A_DAY = 10
-/** Users who may use up all of a limit of everybody: `check` warns of fewer. */
-const FEW = 10
 const SCOPES = ['personal', 'global'] as const
 
 export interface Basis {

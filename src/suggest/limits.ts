@@ -8,6 +8,9 @@ export interface Margin {
   readonly headroom: number
 }
 
+/** Users who may use up all of a limit of everybody: `check` warns of fewer. */
+export const FEW = 10
+
 /** The value that so many percent of the numbers do not exceed. @param sorted the least first, at least one */
 export function percentileOf(sorted: readonly number[], percentile: number): number {
   const rank = Math.max(1, Math.ceil((percentile / 100) * sorted.length))

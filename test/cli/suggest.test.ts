@@ -51,7 +51,9 @@ describe('tollgate suggest', () => {
   })
 
   test.each([
-    [[], 'suggest needs --log FILE'],
+    [[], 'suggest needs --log FILE, or --history'],
+    [['--history', '--log', 'x'], 'suggest needs --log FILE, or --history'],
+    [['--history', '--from', 'x'], '--from takes a time such as 2026-10-10T12:00:00Z, or --from a span such as 7d'],
     [['--log', 'x', '--percentile', '0'], '--percentile takes a number from 0.01 to 100'],
     [['--log', 'x', '--headroom', '0.5'], '--headroom takes a number from 1 to 100'],
     [['--log', 'x', '--names', 'many'], '--names takes a number from 1 to 200'],

@@ -1,0 +1,31 @@
+import { isScalar, parseDocument } from 'yaml'
+
+/** A limit with the reason for it. */
+export interface WrittenLimit {
+  readonly scope: 'personal' | 'global'
+  readonly category: string
+  readonly window: string
+  readonly limit: number
+  /** Becomes a comment: one line. */
+  readonly why: string
+}
+
+/**
+ * The text of a configuration with other baselines. Its comments stay, also those at its beginning, and so do variables of the environment.
+ * Blanks may be others.
+ * @param text without problems
+ * @param head lines of a comment at its beginning
+ */
+export function withBaselines(text: string, limits: readonly WrittenLimit[], head: readonly string[]): string {
+  const document = parseDocument(text)
+  const path = ['quota', 'baselines']
+  document.setIn(path, document.createNode({ personal: {}, global: {} }))
+  for (const { scope, category, window, limit, why } of limits) {
+    const place = [...path, scope, category]
+    if (!document.hasIn(place)) document.setIn(place, document.createNode({}))
+    const value = document.createNode(limit)
+    if (isScalar(value)) value.comment = ` ${why}`
+    document.setIn([...place, window], value)
+  }
+  return `${head.map((line) => `# ${line}\n`).join('')}\n${document.toString({ lineWidth: 0 })}`
+}

@@ -1,0 +1,156 @@
+import { withBaselines } from '../config/baselines-text.ts'
+import type { Config } from '../config/config.ts'
+import { parseConfig } from '../config/load.ts'
+import { formatProblems } from '../config/problems.ts'
+import type { Environment } from '../config/substitute.ts'
+import type { HistoryStore } from '../quota/history-store.ts'
+import type { Window } from '../quota/window.ts'
+import type { SeriesRow } from '../usage/series.ts'
+import type { UsageLogStore } from '../usage/usage-log-store.ts'
+import type { SuggestedLimit } from './draft.ts'
+import { FEW, type Margin, percentileOf, roundedUp } from './limits.ts'
+
+export interface HistoryOptions {
+  readonly margin: Margin
+  /** Milliseconds since the epoch: runs that started in [from, to). */
+  readonly from: number
+  readonly to: number
+  readonly env: Environment
+}
+
+export type HistorySource = Pick<HistoryStore, 'scanHistory'> & Pick<UsageLogStore, 'readSeries'>
+
+/** The most tokens of any run, by category and seconds of its window: a number for each user, the least first. */
+type PeaksOfUsers = ReadonlyMap<string, readonly number[]>
+
+/**
+ * The text of a configuration with baselines from what users of its store did.
+ * @throws Error if nobody used anything in that time, and of a store that cannot be read
+ */
+export async function suggestFromHistory(
+  store: HistorySource,
+  file: { readonly text: string; readonly config: Config },
+  options: HistoryOptions,
+): Promise<string> {
+  const { from, to, margin, env } = options
+  const peaks = await peaksOf(store, from, to)
+  if (peaks.size === 0) throw new Error('nobody used anything in this time: choose a longer one with --from')
+  const { rows } = await store.readSeries({ by: 'category', from, to })
+  const { categories } = file.config.quota
+  const all = categories.flatMap((category) => limitsOf(category, { peaks, rows, ...options, config: file.config }))
+  const limits = (['personal', 'global'] as const).flatMap((scope) => all.filter((limit) => limit.scope === scope))
+  const text = withBaselines(file.text, limits, [
+    `Baselines suggested from what users did, ${moment(from)} to ${moment(to)}.`,
+    `A limit is what ${margin.percentile} % of users stayed within, each in the busiest run of the window, times ${margin.headroom}, rounded up to two digits.`,
+    'The history has runs and no requests: "tollgate replay" with a log has the share of requests.',
+  ])
+  const loaded = parseConfig(text, file.config.file, env)
+  if (!loaded.ok) throw new Error(`the suggestion is not good:\n${formatProblems(loaded.problems)}`)
+  return text
+}
+
+async function peaksOf(store: HistorySource, from: number, to: number): Promise<PeaksOfUsers> {
+  const peaks = new Map<string, number[]>()
+  for (let cursor: string | null = null; ; ) {
+    const { owners, next } = await store.scanHistory('personal', cursor)
+    for (const owner of owners) {
+      const own = new Map<string, number>()
+      owner.eachRun(from, to, (category, seconds, _startedAt, tokens) => {
+        const key = keyOf(category, seconds)
+        own.set(key, Math.max(own.get(key) ?? 0, tokens))
+      })
+      for (const [key, tokens] of own) {
+        const list = peaks.get(key) ?? []
+        list.push(tokens)
+        peaks.set(key, list)
+      }
+    }
+    if (next === null) break
+    cursor = next
+  }
+  for (const list of peaks.values()) list.sort((a, b) => a - b)
+  return peaks
+}
+
+function keyOf(category: string, seconds: number): string {
+  return `${seconds} ${category}`
+}
+
+interface Basis extends Omit<HistoryOptions, 'env'> {
+  readonly peaks: PeaksOfUsers
+  /** By half hours. */
+  readonly rows: readonly SeriesRow[]
+  readonly config: Config
+}
+
+function limitsOf(category: string, basis: Basis): SuggestedLimit[] {
+  const { config, peaks, margin } = basis
+  const dearest = dearestOf(category, config)
+  let shorter = { personal: dearest, global: dearest }
+  return config.quota.windows.flatMap((window): SuggestedLimit[] => {
+    const users = peaks.get(keyOf(category, window.seconds)) ?? []
+    const before = limitsBefore(category, window, config)
+    const isLong = window.seconds * 1000 > basis.to - basis.from
+    const isKnown = users.length > 0 && !isLong
+    const whyKept = (limit: number, before: number) =>
+      `${isLong ? 'longer than this time' : 'not used in this time'}: ${limit === before ? 'as before' : 'by the other limits'}`
+    const covered = isKnown ? percentileOf(users, margin.percentile) : 0
+    const personal = Math.max(shorter.personal, isKnown ? roundedUp(covered * margin.headroom) : before.personal)
+    const most = isKnown ? mostOfAll(category, window, basis.rows) : 0
+    const wanted = isKnown ? roundedUp(most * margin.headroom) : before.global
+    const global = Math.max(shorter.global, FEW * personal, wanted)
+    shorter = { personal, global }
+    const place = { category, window: window.name }
+    return [
+      {
+        ...place,
+        scope: 'personal',
+        limit: personal,
+        why: isKnown ? whyOf(users, covered, personal, margin) : whyKept(personal, before.personal),
+      },
+      {
+        ...place,
+        scope: 'global',
+        limit: global,
+        why: isKnown ? `all together used ${most} at most` : whyKept(global, before.global),
+      },
+    ]
+  })
+}
+
+function limitsBefore(category: string, { name }: Window, { quota }: Config) {
+  const { personal, global } = quota.baselines
+  return { personal: personal.get(category)?.get(name) ?? 0, global: global.get(category)?.get(name) ?? 0 }
+}
+
+function whyOf(users: readonly number[], covered: number, limit: number, { percentile }: Margin): string {
+  const above = users.filter((tokens) => tokens > limit).length
+  const share = ((above / users.length) * 100).toFixed(2)
+  return `${percentile} % of ${users.length} users stayed within ${covered}, the busiest used ${users.at(-1)}; would have stopped ${above} of ${users.length} users (${share} %)`
+}
+
+/** A request must fit into its limits. */
+function dearestOf(category: string, { routes, unmatched }: Config): number {
+  const charged = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
+  const costs = charged.flatMap((rule) => {
+    if (!('category' in rule) || rule.category !== category) return []
+    return rule.cost.kind === 'fixed' ? [rule.cost.cost] : [...rule.cost.values.values()]
+  })
+  return Math.max(1, ...costs)
+}
+
+/** The most tokens of as many half hours as a run may touch. */
+function mostOfAll(category: string, { seconds }: Window, rows: readonly SeriesRow[]): number {
+  const own = rows.filter(({ name }) => name === category)
+  let [most, sum, first] = [0, 0, 0]
+  for (const { start, counts } of own) {
+    sum += counts.tokens
+    for (; (own[first]?.start ?? start) <= start - seconds * 1000; first++) sum -= own[first]?.counts.tokens ?? 0
+    most = Math.max(most, sum)
+  }
+  return most
+}
+
+function moment(at: number): string {
+  return new Date(at).toISOString()
+}
