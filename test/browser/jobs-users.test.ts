@@ -68,6 +68,74 @@ test('who is blocked, how full everybody is and who was refused is one table aft
   await page.getByRole('heading', { level: 1, name: 'Refusals' }).waitFor()
 })
 
+test('who is blocked, has an override, is let through by it or has a plan is listed after 2 actions each, and the address says so', async () => {
+  await stage.api('PUT', '/api/users/dave/override', { read: { '1h': 50 }, reason: 'a friend' })
+  await stage.api('PUT', '/api/users/erin/override', { shadow: true, reason: 'a trial' })
+  const shown = async () => (await page.locator('[aria-label="Users"] th a').allInnerTexts()).sort()
+  const totals = page.getByText('Users shown:')
+  await actions.click(link('Users'))
+  await actions.click(page.getByLabel('Limit reached'))
+  await expect.poll(shown, SOON).toEqual(['bob'])
+  // Of 10 tokens 8 are used, and one request was refused.
+  expect(await totals.innerText()).toContain(
+    'Users shown: 1. They used 8 tokens in the longest window of each category.',
+  )
+  await expect.poll(() => totals.innerText(), SOON).toContain('Refused in 24 h: 1.')
+  expect(await page.evaluate('location.hash')).toBe('#/users?blocked=true')
+  expect(actions.count()).toBe(2)
+  await page.getByLabel('Limit reached').uncheck()
+  await page.getByLabel('Has an override').check()
+  await expect.poll(shown, SOON).toEqual(['dave', 'erin'])
+  await page.getByLabel('Shadow by an override').check()
+  await expect.poll(shown, SOON).toEqual(['erin'])
+  await page.reload()
+  await expect.poll(shown, SOON).toEqual(['erin'])
+  await button('Clear filters').click()
+  await page.getByLabel('Plan', { exact: true }).selectOption('team')
+  await expect.poll(shown, SOON).toEqual(['carol'])
+  await page.getByLabel('Limit reached').check()
+  await page.getByText('No known user matches.').waitFor()
+  expect(await page.evaluate('location.hash')).toBe('#/users?plan=team&blocked=true')
+  for (const user of ['dave', 'erin']) await stage.api('DELETE', `/api/users/${user}/override`)
+})
+
+test('organisations have the filters that they can have', async () => {
+  await actions.click(link('Organisations'))
+  await actions.choose(page.getByLabel('Plan', { exact: true }), 'team')
+  await link('arcade').waitFor()
+  await page.getByText('Organisations shown: 1. They used 4 tokens').waitFor()
+  await page.getByLabel('Limit reached').check()
+  await page.getByText('No known organisation matches.').waitFor()
+  expect(await page.getByLabel('Shadow by an override').count()).toBe(0)
+})
+
+test('a page without anybody is passed over, if more may follow', async () => {
+  const line = { user: 'far-away', windows: { read: [] }, override: null, blocked: true }
+  await page.route('**/api/users?**', (route) => {
+    const step = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0)
+    return route.fulfill({ json: { users: step === 3 ? [line] : [], next: step === 3 ? null : String(step + 1) } })
+  })
+  await actions.click(link('Users'))
+  await link('far-away').waitFor()
+})
+
+test('the only one who matches, and whoever has the very id, is open after 3 actions', async () => {
+  const search = page.getByRole('searchbox')
+  await actions.click(link('Users'))
+  await actions.fill(search, 'allor')
+  await actions.press(search, 'Enter')
+  await page.getByRole('heading', { level: 1, name: 'mallory' }).waitFor()
+  expect(actions.count()).toBe(3)
+  await page.goBack()
+  // Carol and mallory.
+  await search.fill('o')
+  await search.press('Enter')
+  await link('carol').waitFor()
+  await search.fill('bob')
+  await search.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'bob' }).waitFor()
+})
+
 test('why bob was refused is read on his page after 2 actions, and what there was at a time after 2 more', async () => {
   await actions.click(link('Users'))
   await actions.click(link('bob'))

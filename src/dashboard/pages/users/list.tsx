@@ -1,15 +1,18 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { filterOf, isDear, isFiltered } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { ListFilters } from './list-filters.tsx'
+import { useFirstFound } from './use-first-found.ts'
 import { type Kind, type Line, UsedTable } from './used-table.tsx'
 
 const EVERY_MS = 5000
@@ -38,23 +41,34 @@ export function ListPage<P extends { readonly next: string | null }, F extends {
 ) {
   const { kind, linesOf } = props
   const { t } = useTexts()
-  const { query, order, cursor, change } = useSearch(kind)
-  const wish = new URLSearchParams({ query, limit: String(A_PAGE), ...(order !== '' && { order }) }).toString()
-  const path = `/api/${kind}?${wish}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
-  const poll = usePoll<P>(path, order === '' ? EVERY_MS : ORDERED_EVERY_MS)
   const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
+  const plans = quota === null ? null : Object.keys(quota.plans ?? {})
+  const { query, order, cursor, filter, change } = useSearch(kind, plans)
+  const wish = { query, limit: String(A_PAGE), ...(order !== '' && { order }), ...filter }
+  const poll = useFirstFound<P>({
+    pathOf: (from) => `/api/${kind}?${new URLSearchParams({ ...wish, ...(from !== null && { cursor: from }) })}`,
+    cursor,
+    isEmpty: (page) => linesOf(page).length === 0,
+    everyMs: order === '' && !isDear(filter) ? EVERY_MS : ORDERED_EVERY_MS,
+  })
+  const enter = useOpenOnly(kind, query, poll.data === null ? null : { ...poll.data, lines: linesOf(poll.data) })
   const out = isStoreOut(poll.error)
   const inForce = useInForce(out).data
   const shadow = (inForce ?? quota)?.shadow === true
-  const nobody = t(query === '' && cursor === null ? `${kind}.nobody` : `${kind}.none`)
+  const isSearch = query !== '' || cursor !== null || isFiltered(filter)
+  const nobody = t(isSearch ? `${kind}.none` : `${kind}.nobody`)
   return (
     <>
       <PageTitle>{t(`page.${kind}`)}</PageTitle>
       {out && <OutageBanner inForce={inForce} />}
       <Panel title={t(`${kind}.search`)} text={t(`${kind}.searchHelp`)}>
-        <SearchForm kind={kind} order={order} change={change} />
+        <SearchForm kind={kind} order={order} change={change} onEnter={enter} />
+        <ListFilters kind={kind} filter={filter} plans={plans ?? []} change={change} />
         {out && poll.data === null ? (
-          <WithOverride {...props} query={query} shadow={shadow} />
+          <>
+            {isFiltered(filter) && <p role="status">{t('users.filtersOut')}</p>}
+            <WithOverride {...props} query={query} shadow={shadow} />
+          </>
         ) : (
           <Loaded poll={poll} hasBanner>
             {(page) => (
@@ -79,7 +93,7 @@ export function ListPage<P extends { readonly next: string | null }, F extends {
 }
 
 /** What the address asks for. The latest is kept for the way back from a user. */
-function useSearch(kind: Kind) {
+function useSearch(kind: Kind, plans: readonly string[] | null) {
   const [fields, change] = useFields()
   const [, keep] = useKept<Fields>(`${kind} search`, NO_FIELDS)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another address is kept
@@ -87,16 +101,42 @@ function useSearch(kind: Kind) {
   const order = ORDERS.find((known) => known === fields.order) ?? ''
   // The API is asked once one has stopped typing.
   const [query] = useDebouncedValue((fields.query ?? '').trim(), PAUSE_MS)
-  return { query, order, cursor: fields.cursor ?? null, change }
+  return { query, order, cursor: fields.cursor ?? null, filter: filterOf(fields, kind, plans), change }
+}
+
+interface Shown {
+  readonly lines: readonly Line[]
+  readonly next: string | null
+}
+
+/**
+ * Opens the only one who was found, or whoever has the very id, once the search is over.
+ * @param page `null` until it is there
+ * @returns what is to be called with the text that is typed, when Enter is pressed
+ */
+function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: string | null) => void {
+  const [wanted, setWanted] = useState<string | null>(null)
+  const lines = page?.lines ?? []
+  const only =
+    lines.find(({ id }) => id === query) ?? (lines.length === 1 && page?.next === null ? lines[0] : undefined)
+  const isOver = wanted !== null && wanted === query && page !== null
+  useEffect(() => {
+    if (!isOver) return
+    setWanted(null)
+    if (only !== undefined) location.hash = hashOf(kind, only.id)
+  }, [isOver, only, kind])
+  return setWanted
 }
 
 interface SearchFormProps {
   readonly kind: Kind
   readonly order: (typeof ORDERS)[number]
   readonly change: (changes: Readonly<Record<string, string | null>>) => void
+  /** `null` when more is typed. */
+  readonly onEnter: (typed: string | null) => void
 }
 
-function SearchForm({ kind, order, change }: SearchFormProps) {
+function SearchForm({ kind, order, change, onEnter }: SearchFormProps) {
   const { t } = useTexts()
   const [{ query = '' }] = useFields()
   const names = { '': `${kind}.order.override`, use: 'users.order.use', tokens: 'users.order.tokens' } as const
@@ -107,7 +147,15 @@ function SearchForm({ kind, order, change }: SearchFormProps) {
         type="search"
         maxLength={256}
         value={query}
-        onChange={(event) => change({ query: event.currentTarget.value, cursor: null })}
+        onChange={(event) => {
+          onEnter(null)
+          change({ query: event.currentTarget.value, cursor: null })
+        }}
+        onKeyDown={(event) => {
+          const typed = event.currentTarget.value.trim()
+          // Enter also ends a word of an input method.
+          if (event.key === 'Enter' && !event.nativeEvent.isComposing && typed !== '') onEnter(typed)
+        }}
       />
       <NativeSelect
         label={t('users.order')}

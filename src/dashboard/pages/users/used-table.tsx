@@ -43,6 +43,7 @@ type AnyOverride = OverrideResponse | OrganisationOverrideResponse
 /** The store looks through all refusals for it. */
 const REFUSALS_EVERY_MS = 60_000
 const MOST_REFUSED = 100
+const NO_COUNTS: ReadonlyMap<string | null, number> = new Map()
 
 interface UsedTableProps {
   readonly kind: Kind
@@ -65,7 +66,33 @@ export function UsedTable({ kind, lines, quota, shadow }: UsedTableProps) {
     ...(isKnown ? usageColumns(texts, kind, quota, shadow) : []),
     ...(isKnown && kind === 'users' ? [refusalsColumn(texts, refused)] : []),
   ]
-  return <DataTable label={texts.t(`page.${kind}`)} columns={columns} rows={lines} keyOf={({ id }) => id} />
+  return (
+    <>
+      <DataTable label={texts.t(`page.${kind}`)} columns={columns} rows={lines} keyOf={({ id }) => id} />
+      {isKnown && <p className="muted">{totalsOf(texts, kind, lines, refused)}</p>}
+    </>
+  )
+}
+
+/** What the rows that are shown make together. */
+function totalsOf(
+  { t, number }: Texts,
+  kind: Kind,
+  lines: readonly Line[],
+  refused: RefusedUsersResponse | null,
+): string {
+  const tokens = lines.reduce((sum, { windows }) => sum + longestTokens(windows ?? {}), 0)
+  const shown = t(`${kind}.totals`, { count: number(lines.length), tokens: number(tokens) })
+  if (kind !== 'users' || refused === null) return shown
+  const counts = countsOf(refused)
+  const count = lines.reduce((sum, { id }) => sum + (counts.get(id) ?? 0), 0)
+  // Of all others nothing is known if there are more than were asked for.
+  const isAll = refused.users.length < MOST_REFUSED || lines.every(({ id }) => counts.has(id))
+  return `${shown} ${t(isAll ? 'users.totals.refused' : 'users.totals.refusedLeast', { count: number(count) })}`
+}
+
+function countsOf({ users }: RefusedUsersResponse): ReadonlyMap<string | null, number> {
+  return new Map(users.map(({ user, count }) => [user, count]))
 }
 
 function nameColumn({ t }: Texts, kind: Kind, shadow: boolean): Column<Line> {
@@ -106,6 +133,7 @@ function stateColumn({ t }: Texts, kind: Kind, quota: QuotaResponse | null, shad
     cell: (line) => {
       const tone = isLetThrough(line, shadow) ? 'warn' : 'bad'
       const shared = kind === 'users' && ofUserIn(line.override)?.bypassGlobal !== true ? full : []
+      if (!line.blocked && shared.length === 0) return null
       return (
         <>
           {line.blocked && <Tag tone={tone}>{t('users.blocked')}</Tag>}{' '}
@@ -147,7 +175,7 @@ function usageColumns(texts: Texts, kind: Kind, quota: QuotaResponse | null, sha
 }
 
 function refusalsColumn({ t, number }: Texts, refused: RefusedUsersResponse | null): Column<Line> {
-  const counts = new Map((refused?.users ?? []).map(({ user, count }) => [user, count]))
+  const counts = refused === null ? NO_COUNTS : countsOf(refused)
   return {
     ...{ id: 'refused', head: t('users.refused'), isNumber: true },
     cell: ({ id }) => {
