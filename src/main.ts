@@ -12,6 +12,7 @@ type Command = (args: readonly string[]) => Promise<number>
 /** Each is loaded when it is called: a health check runs every few seconds, in the memory that the gateway was given. */
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['serve', async () => (await import('./cli/serve.ts')).serve],
+  ['try', async () => (await import('./cli/try.ts')).tryOut],
   ['check', async () => (await import('./cli/check.ts')).check],
   ['token', async () => (await import('./cli/token.ts')).token],
   ['explain', async () => (await import('./cli/explain.ts')).explainRequest],

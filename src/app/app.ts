@@ -40,7 +40,7 @@ export interface AppOptions {
   /** Of the configuration and the files that it names: replicas that disagree show different ones. */
   readonly hash: string
   readonly version: string
-  /** One more reader of the observations, for tests. */
+  /** One more reader of the observations. */
   readonly observe?: Observer
 }
 

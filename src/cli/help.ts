@@ -4,6 +4,7 @@ export class UsageError extends Error {}
 export const HELP = `Usage: tollgate COMMAND [options]
 
   serve        run the gateway
+  try          put a gateway in front of a service without a file, which refuses nothing
   check        read the configuration and tell every problem in it
   token        create, list and revoke gateway tokens
   explain      tell what would become of a request now, and why
@@ -30,6 +31,19 @@ Runs the gateway until SIGTERM or SIGINT, then lets requests finish (drain.timeo
 The file is read again when it changes and on SIGHUP; with problems in it the old configuration stays in force.
 With admin.token, and a terminal as its standard error, it prints a link that signs in to the dashboard once, for 10 minutes.
 Exit code: 0 after a clean stop, 1 when it could not start.`,
+  ],
+  [
+    'try',
+    `Usage: tollgate try URL [--listen HOST:PORT] [--admin HOST:PORT] [--key FIELD]
+
+Puts a gateway in front of the service at URL, without a configuration. It refuses nothing, and shows on the dashboard who asks for
+what. Quota, requests and the admin token are in a temporary folder. SIGTERM or SIGINT ends it.
+  --listen   where clients connect (default: 127.0.0.1:8080, or any free port)
+  --admin    the dashboard (default: 127.0.0.1:9090, or any free port)
+  --key      the header field that callers are told apart by (default: Authorization). Nobody checks it, the service sees it, and each
+             value is a user; who sends none is the user of an address
+At its end it offers a configuration made from the requests, as suggest does. Without a terminal it prints the command for that.
+Exit code: 0 after a clean stop, 1 when it could not start, 2 called wrongly.`,
   ],
   [
     'check',

@@ -4,9 +4,10 @@ import { loadConfig } from '../config/load.ts'
 import { formatProblems, type Problem } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'
 import { version } from '../lib/version.ts'
+import type { Observer } from '../observe/observation.ts'
 import { createPrimary } from '../workers/primary.ts'
 import { workerCount } from '../workers/share.ts'
-import { loadOrReport, orReportWhere, setupProblem } from './config.ts'
+import { type Loaded, loadOrReport, orReportWhere, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { linkFor, type Started } from './sign-in-link.ts'
 
@@ -18,16 +19,30 @@ export async function serve(args: readonly string[]): Promise<number> {
   })
 }
 
+export interface ServeOptions {
+  /** Reads the file at the start, and prints what is to be said about it; `null` if it cannot be used. Default `loadOrReport`. */
+  readonly load?: (file: string) => Promise<Loaded | null>
+  /** One more reader of what is reported. */
+  readonly observe?: Observer
+}
+
 /** Runs the gateway of a configuration file until a signal ends it. */
-export async function serveFile(file: string, started: (running: Started) => void | Promise<void>): Promise<number> {
+export async function serveFile(
+  file: string,
+  started: (running: Started) => void | Promise<void>,
+  { load = loadOrReport, observe }: ServeOptions = {},
+): Promise<number> {
   // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
   let app: App | null = null
   const ended = hearEnds((signal) => endAtOnce(app, signal))
   const onHangup = hearHangups()
-  const loaded = await loadOrReport(file)
+  const loaded = await load(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
-  const made = await orReportWhere(loaded, create({ config: loaded.config, hash: loaded.hash, version }))
+  const made = await orReportWhere(
+    loaded,
+    create({ config: loaded.config, hash: loaded.hash, version, ...(observe && { observe }) }),
+  )
   app = made
   const urls = await orReportWhere(loaded, made.start()).catch(async (error: unknown) => {
     await made.stop()

@@ -69,6 +69,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     kind: caller === null || USUAL_KINDS.has(caller.kind) ? null : caller.kind,
     letIn: letIn === null ? null : (letIn.reason ?? letIn.code),
     method: req.method ?? '',
+    target: req.url ?? '',
     route: route?.match ?? null,
     category: route?.tariff?.category ?? null,
     cost,

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import { parseHostPort, parseUpstream } from '../config/addresses.ts'
+import { loadConfig } from '../config/load.ts'
+import { formatProblems } from '../config/problems.ts'
+import { openLineSink } from '../observe/line-sink.ts'
+import type { Observer } from '../observe/observation.ts'
+import { accessLine } from './access-line.ts'
+import type { Loaded } from './config.ts'
+import { UsageError } from './help.ts'
+import { serveFile } from './serve.ts'
+import { linkFor, type Started } from './sign-in-link.ts'
+import { suggest } from './suggest.ts'
+import { trialConfig } from './trial-config.ts'
+
+/** Of listeners for which nobody named an address, unless somebody else has their ports. */
+const PORT = 8080
+const ADMIN_PORT = 9090
+
+interface Wish {
+  /** The URL of the service. */
+  readonly upstream: string
+  /** HOST:PORT of both listeners. */
+  readonly listen: string
+  readonly admin: string
+  /** The header field with the callers' credentials. */
+  readonly key: string
+}
+
+/** Runs a gateway that refuses nothing in front of a service, without a file, until a signal ends it. */
+export async function tryOut(args: readonly string[]): Promise<number> {
+  const wish = await wishOf(args)
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-try-'))
+  let isKept = false
+  try {
+    const requests = join(folder, 'requests.log')
+    const seen = await run(wish, folder, requests)
+    if (seen === null) return 1
+    isKept = await offer(wish.upstream, requests, seen)
+    return 0
+  } finally {
+    if (!isKept) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function wishOf(args: readonly string[]): Promise<Wish> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      listen: { type: 'string' },
+      admin: { type: 'string' },
+      key: { type: 'string', default: 'Authorization' },
+    },
+  })
+  const [url, ...more] = positionals
+  if (url === undefined || more.length > 0) {
+    throw new UsageError('try needs the URL of one service: tollgate try http://localhost:3000')
+  }
+  const reading = parseUpstream(url)
+  if ('problem' in reading) throw new UsageError(`${url} ${reading.problem}`)
+  return {
+    upstream: reading.value,
+    listen: await addressOf('--listen', values.listen, PORT),
+    admin: await addressOf('--admin', values.admin, ADMIN_PORT),
+    key: values.key,
+  }
+}
+
+async function addressOf(option: string, given: string | undefined, usual: number): Promise<string> {
+  if (given === undefined) return `127.0.0.1:${(await isFree(usual)) ? usual : 0}`
+  const reading = parseHostPort(given)
+  if ('problem' in reading) throw new UsageError(`${option} ${reading.problem}`)
+  return given
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+/** @returns how many requests came; `null` if the gateway could not start */
+async function run(wish: Wish, folder: string, requests: string): Promise<number | null> {
+  const gateway = join(folder, 'gateway')
+  await mkdir(gateway)
+  const file = join(gateway, 'tollgate.yaml')
+  const token = randomBytes(32).toString('hex')
+  await writeFile(file, trialConfig({ ...wish, token, store: join(gateway, 'tollgate.db') }), { mode: 0o600 })
+  const log = openLineSink(requests)
+  let seen = 0
+  const observe: Observer = (observation) => {
+    const line = observation.type === 'request' ? accessLine(observation, Date.now()) : null
+    if (line === null) return
+    seen++
+    log.write(line)
+  }
+  try {
+    const code = await serveFile(file, (started) => welcome(wish, folder, started), { observe, load: loadQuietly })
+    return code === 0 ? seen : null
+  } finally {
+    await log.close()
+    await rm(gateway, { recursive: true })
+  }
+}
+
+/** Without the warnings: that callers are not checked, and nobody is refused, is what is wanted here. */
+async function loadQuietly(file: string): Promise<Loaded> {
+  const loaded = await loadConfig(file, process.env)
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems))
+  return loaded
+}
+
+function welcome({ upstream, key }: Wish, folder: string, started: Started): void {
+  console.log(`
+Tollgate is in front of ${upstream} and refuses nothing.
+
+  send requests to   ${started.gateway}
+  dashboard          ${linkFor({ isTTY: true }, started)}   (signs in once, within 10 minutes)
+  callers            by the field ${key}, which nobody checks; without it by address
+  all is kept in     ${folder}
+
+Press Ctrl-C to end it. It then offers a configuration made from the requests.`)
+}
+
+/**
+ * Writes the configuration that fits the requests, if somebody at the terminal wants it. Elsewhere it says how to.
+ * @returns whether the requests are still needed
+ */
+async function offer(upstream: string, requests: string, seen: number): Promise<boolean> {
+  if (seen === 0) {
+    console.log('No request came, so no configuration is suggested.')
+    return false
+  }
+  const out = existsSync('tollgate.yaml') ? 'tollgate.suggested.yaml' : 'tollgate.yaml'
+  const options = ['--log', requests, '--upstream', upstream, '--out', out]
+  if (!process.stdin.isTTY || !process.stdout.isTTY) {
+    console.log(`${seen} requests are in ${requests}. For a configuration: tollgate suggest ${options.join(' ')}`)
+    return true
+  }
+  if (!(await isWanted(`Write ${out} from ${seen} requests? [Y/n] `))) return false
+  await suggest(options)
+  console.log(`Next: tollgate check -c ${out}, then tollgate serve -c ${out}`)
+  return false
+}
+
+async function isWanted(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return !/^n/i.test((await terminal.question(question)).trim())
+  } finally {
+    terminal.close()
+  }
+}

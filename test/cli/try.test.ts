@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { tryOut } from '../../src/cli/try.ts'
+import { wrongCall } from './wrong-call.ts'
+
+/** `tollgate try` in front of a service, as somebody runs it who has just met it. */
+
+const SOON = { timeout: 60_000, interval: 25 }
+const MAIN = resolve('src/main.ts')
+
+let service: Server
+let upstream: string
+beforeAll(async () => {
+  service = createServer(({ method, url, headers }, response) => {
+    response.end(`${method} ${url} ${headers.authorization ?? 'nobody'}`)
+  }).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  upstream = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+})
+afterAll(() => service.close())
+
+let folder: string
+let children: ChildProcess[]
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-try-test-'))
+  children = []
+})
+afterEach(async () => {
+  for (const child of children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Trial {
+  readonly child: ChildProcess
+  output(): string
+  /** The address of the gateway, once it has told it. */
+  readonly gateway: string
+  readonly link: URL
+  /** Its exit code. */
+  readonly ended: Promise<number | null>
+}
+
+/** @param terminal whether it runs at a terminal of its own */
+async function startTrial({ terminal = false } = {}): Promise<Trial> {
+  const args = [MAIN, 'try', upstream, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
+  const [program, programArgs]: [string, string[]] = terminal
+    ? ['script', ['-qec', [process.execPath, ...args].join(' '), '/dev/null']]
+    : [process.execPath, args]
+  const child = spawn(program, programArgs, { cwd: folder, env: { ...process.env, TMPDIR: folder } })
+  children.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  }
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  await vi.waitUntil(() => output.includes('Press Ctrl-C') || child.exitCode !== null, SOON)
+  const [gateway, link] = output.match(/http:\/\/127\.0\.0\.1:\d+\S*/g)?.slice(1) ?? []
+  if (gateway === undefined || link === undefined) throw new Error(output)
+  return { child, output: () => output, gateway, link: new URL(link), ended }
+}
+
+async function get(url: string, authorization?: string, method = 'GET'): Promise<string> {
+  const response = await fetch(url, { method, headers: { ...(authorization && { authorization }) } })
+  return `${response.status} ${await response.text()}`
+}
+
+const signIn = ({ origin, hash }: URL): Promise<Response> =>
+  fetch(`${origin}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: new URLSearchParams(hash.slice(hash.indexOf('?'))).get('code') }),
+  })
+
+describe('tollgate try', () => {
+  test('refuses nothing, shows who asked, and prints the command for a configuration when it ends', async () => {
+    const trial = await startTrial()
+    expect(await get(`${trial.gateway}//a%2Fb;c?x=1`)).toBe('200 GET //a%2Fb;c?x=1 nobody')
+    // The default limit is 60 in an hour.
+    for (let n = 0; n < 61; n++) {
+      expect(await get(`${trial.gateway}/items/${n}`, 'Bearer somebody', 'POST')).toBe(
+        `200 POST /items/${n} Bearer somebody`,
+      )
+    }
+    const session = await signIn(trial.link)
+    expect(session.status).toBe(200)
+    const headers = { cookie: session.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
+    const users = await (await fetch(`${trial.link.origin}/api/users`, { headers })).json()
+    expect((users as { users: { user: string }[] }).users.map(({ user }) => user.split(':')[0]).sort()).toEqual([
+      'address',
+      'key',
+    ])
+    expect((await signIn(trial.link)).status).toBe(401)
+
+    trial.child.kill('SIGINT')
+    expect(await trial.ended).toBe(0)
+    const command = /tollgate (suggest .*)$/m.exec(trial.output())?.[1]?.trim().split(' ') ?? []
+    expect(command.slice(0, 2)).toEqual(['suggest', '--log'])
+    const suggested = spawn(process.execPath, [MAIN, ...command], { cwd: folder, stdio: 'inherit' })
+    expect(await once(suggested, 'close')).toEqual([0, null])
+    const text = readFileSync(join(folder, 'tollgate.yaml'), 'utf8')
+    expect(text).toContain(upstream)
+    expect(text).toContain('match: POST /items/:id')
+    const checked = spawn(process.execPath, [MAIN, 'check'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+    let problems = ''
+    checked.stderr.on('data', (chunk: Buffer) => {
+      problems += chunk.toString()
+    })
+    expect([await once(checked, 'close'), problems]).toEqual([[0, null], ''])
+  })
+
+  test('writes the configuration if somebody at the terminal wants it, and leaves nothing else behind', async () => {
+    const trial = await startTrial({ terminal: true })
+    await get(`${trial.gateway}/items/1`)
+    trial.child.stdin?.write('\x03')
+    await vi.waitUntil(() => trial.output().includes('Write tollgate.yaml from 1 requests? [Y/n]'), SOON)
+    trial.child.stdin?.write('y\n')
+    expect(await trial.ended).toBe(0)
+    expect(trial.output()).toContain('Next: tollgate check -c tollgate.yaml')
+    expect(readdirSync(folder)).toEqual(['tollgate.yaml'])
+  })
+
+  test('leaves nothing behind where no request came', async () => {
+    const trial = await startTrial()
+    trial.child.kill('SIGTERM')
+    expect(await trial.ended).toBe(0)
+    expect(trial.output()).toContain('No request came, so no configuration is suggested.')
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('says what is wrong with a call', async () => {
+    expect(await wrongCall(tryOut([]))).toBe('try needs the URL of one service: tollgate try http://localhost:3000')
+    expect(await wrongCall(tryOut(['localhost']))).toMatch(/^localhost /)
+    expect(await wrongCall(tryOut([upstream, '--listen', 'nowhere']))).toMatch(/^--listen /)
+  })
+})
