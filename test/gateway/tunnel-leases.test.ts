@@ -34,7 +34,8 @@ const text = (edge = '', route = '', quota = ''): string =>
 edge: { ${edge} }
 quota: { baselines: { personal: { read: { 1h: 10, 1d: 100 } }, global: { read: { 1h: 99, 1d: 999 } } }, ${quota} }
 routes: [{ match: GET /free, category: read, cost: 0 }, { match: GET /live, category: read, cost: 2, ${route} }, { match: GET /pub, public: true }]
-drain: { timeout: 100ms }`,
+drain: { timeout: 100ms }
+store_options: { deadline: 5s }`,
   )
 
 async function start(edge?: string, route?: string, quota?: string): Promise<void> {
