@@ -6,6 +6,7 @@ import type { Window } from '../quota/window.ts'
 import { limit } from './fields.ts'
 import type { FieldProblem } from './http.ts'
 import { NO_STANDING, nearest, type Standing, type Used, type UsedStep } from './near-limit.ts'
+import { recentField, tooLongFor } from './recent-use.ts'
 import { type Filtered, type FilterWish, filterFields, filterOf, type UsedFilter } from './used-filter.ts'
 
 /** Pages of a list of users, or of organisations, who have used something or have an override. */
@@ -28,6 +29,7 @@ export function pageQuery(who: 'user' | 'organisation') {
           '`use`: those nearest to one of their limits first. `tokens`: those with the most tokens in the longest window of each category',
       }),
     ...filterFields,
+    recent: recentField,
     limit: limit(200, 50),
     cursor: z.string({ error: 'must be given once' }).optional().meta({ description: '`next` of the page before' }),
   })
@@ -94,6 +96,8 @@ export async function readPage(
   const start = query.cursor === undefined ? START : readPlace(query.cursor)
   if (start === null)
     return { problems: [{ path: 'cursor', msg: 'must be the `next` of a page: leave it out to begin' }] }
+  const tooLong = tooLongFor(query.recent, query.limit)
+  if (tooLong !== null) return { problems: [tooLong] }
   const filter = filterOf(query, listed)
   if ('problems' in filter) return filter
   const wanted = query.query.toLowerCase()

@@ -10,6 +10,7 @@ import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } 
 import type { Used } from '../near-limit.ts'
 import { organisationOverrideOf } from '../override.ts'
 import { planShown } from '../plan.ts'
+import { readRecent } from '../recent-use.ts'
 import * as schemas from '../schemas.ts'
 import type { View } from '../state.ts'
 import { type Listed, pageQuery, readPage } from '../used-list.ts'
@@ -65,12 +66,16 @@ async function list(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promis
   const view = await desk.view()
   const page = await readPage(listedOrganisations(desk, view), fields.data, { at: view.at, signal, inTurn })
   if ('problems' in page) return badFields(page.problems)
-  const members = await desk.membersOf(page.found.map(({ id }) => id))
+  const ids = page.found.map(({ id }) => id)
+  const members = await desk.membersOf(ids)
+  const { recent } = fields.data
+  const lately = recent && (await readRecent(desk, ids, { scope: 'organisation', recent, at: view.at, inTurn }))
   const response: OrganisationsResponse = {
     organisations: page.found.map((used, i) => {
       const { windows, ...line } = lineOf(view, used, members[i] ?? memberOf(used.id), page.at)
-      return { ...line, windows: withoutLayers(windows) }
+      return { ...line, windows: withoutLayers(windows), ...(lately && { recent: lately.uses[i] }) }
     }),
+    ...(lately && { recent: lately.range }),
     next: page.next,
   }
   return ok(response)

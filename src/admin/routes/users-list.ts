@@ -9,6 +9,7 @@ import { type AdminResponse, badFields, type Call, ok } from '../http.ts'
 import type { Used } from '../near-limit.ts'
 import { overrideOf } from '../override.ts'
 import { planShown } from '../plan.ts'
+import { readRecent } from '../recent-use.ts'
 import type { View } from '../state.ts'
 import { only } from '../used-filter.ts'
 import { type Listed, pageQuery, readPage } from '../used-list.ts'
@@ -25,9 +26,16 @@ export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InT
   const view = await desk.view()
   const page = await readPage(listedUsers(desk, view), fields.data, { at: view.at, signal, inTurn })
   if ('problems' in page) return badFields(page.problems)
-  const payers = await desk.payersOf(page.found.map(({ id }) => id))
+  const ids = page.found.map(({ id }) => id)
+  const payers = await desk.payersOf(ids)
+  const { recent } = fields.data
+  const lately = recent && (await readRecent(desk, ids, { scope: 'personal', recent, at: view.at, inTurn }))
   const response: UsersResponse = {
-    users: page.found.map((used, i) => userLine(view, used, payers[i] ?? payerOf(used.id), page.at)),
+    users: page.found.map((used, i) => ({
+      ...userLine(view, used, payers[i] ?? payerOf(used.id), page.at),
+      ...(lately && { recent: lately.uses[i] }),
+    })),
+    ...(lately && { recent: lately.range }),
     next: page.next,
   }
   return ok(response)

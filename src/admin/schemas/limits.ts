@@ -43,3 +43,11 @@ export const limit = name(
   'Limit',
   'A window, and how its limit came about.',
 )
+
+/** What one used lately, in equal steps, the oldest first. Only if it is asked for. */
+export const recentUse = z.strictObject({ tokens: count, steps: z.array(count) }).optional()
+
+/** The time of it, and the window whose runs are counted where they begin. Only if it is asked for. */
+export const recentRange = z
+  .strictObject({ from: time, to: time, window: z.string(), complete: z.boolean() })
+  .optional()

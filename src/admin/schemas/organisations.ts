@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { layers, planInForce } from './limits.ts'
+import { layers, planInForce, recentRange, recentUse } from './limits.ts'
 import { organisationOverride } from './users.ts'
 import { byName, count, name, time } from './values.ts'
 
@@ -32,7 +32,11 @@ export const organisation = name(
 )
 
 export const organisations = name(
-  z.strictObject({ organisations: z.array(listed), next: z.string().nullable() }),
+  z.strictObject({
+    organisations: z.array(listed.extend({ recent: recentUse })),
+    recent: recentRange,
+    next: z.string().nullable(),
+  }),
   'Organisations',
   'A page of organisations: those with an override first. `blocked` says that a window has no room for the cheapest request of its category, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
 )

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { layers, limit, planInForce, window, windows } from './limits.ts'
+import { layers, limit, planInForce, recentRange, recentUse, window, windows } from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, name, reason, table, tablePatch, time } from './values.ts'
 
@@ -68,8 +68,12 @@ export const organisationOverrideSet = name(
 export const users = name(
   z.strictObject({
     users: z.array(
-      z.strictObject({ user: z.string(), plan, windows, override: override.nullable(), blocked: z.boolean() }),
+      z.strictObject({
+        ...{ user: z.string(), plan, windows, override: override.nullable(), blocked: z.boolean() },
+        recent: recentUse,
+      }),
     ),
+    recent: recentRange,
     next: z.string().nullable(),
   }),
   'Users',

@@ -188,6 +188,8 @@ test('the list is filtered by what is blocked, has an override, or has a plan, a
   expect((await found('plan=team')).sort()).toEqual(['calm', 'full', 'raised'])
   expect(await found('plan=pro')).toEqual([])
   expect(await found('plan=team&order=tokens&query=l')).toEqual(['full', 'calm'])
+  const { json } = await get('/api/organisations?blocked=true&recent=7d')
+  expect(json.organisations[0].recent).toEqual({ tokens: 50, steps: [0, 0, 0, 0, 0, 0, 50] })
   const wrong = { path: 'plan', msg: 'must be one of team, pro' }
   expect(await get('/api/organisations?plan=gold')).toMatchObject({ status: 400, json: { problems: [wrong] } })
   expect((await get('/api/organisations?shadow=true')).json.problems).toMatchObject([{ path: 'shadow' }])

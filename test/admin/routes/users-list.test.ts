@@ -171,6 +171,8 @@ describe('the list of users', () => {
     ['override=true&override=true', 'override'],
     ['shadow=', 'shadow'],
     ['plan=gold', 'plan'],
+    ['recent=1h', 'recent'],
+    ['recent=24h&limit=51', 'limit'],
     ['qurey=a', 'qurey'],
   ])('refuses %s and names the field', async (query, path) => {
     expect(await get(`/api/users?${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
@@ -231,6 +233,19 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
     expect(await found('override=true&order=tokens')).toEqual(['raised', 'shadow-full'])
   })
 
+  test('have what each used lately, in steps', async () => {
+    await fill()
+    const { json } = await get('/api/users?plan=gold&recent=24h&limit=50')
+    expect(json.recent).toMatchObject({ window: '1h', complete: true })
+    const uses = json.users.map(({ user, recent }: Reply['json']) => [user, recent.tokens, recent.steps.at(-1)])
+    expect(uses.toSorted()).toEqual([
+      ['full-gold', 199, 199],
+      ['gold', 119, 119],
+      ['idle-gold', 0, 0],
+    ])
+    expect(json.users[0].recent.steps.length).toBe(24)
+  })
+
   test('have each once, page by page', async () => {
     await fill()
     const users: string[] = []
@@ -242,6 +257,17 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
     }
     expect(users.toSorted()).toEqual(['full', 'full-gold', 'shadow-full', 'void'])
   })
+})
+
+test('what was used a day ago is in an earlier step, and what was used before is in none', async () => {
+  await running.spend('alice', 'read', 5)
+  clock += 30 * HOUR
+  await running.spend('alice', 'write', 3)
+  clock += 2 * HOUR
+  const recent = async (range: string) => (await get(`/api/users?recent=${range}`)).json.users[0].recent
+  const day = await recent('24h')
+  expect([day.tokens, day.steps.length, day.steps.at(-3) + day.steps.at(-2)]).toEqual([3, 24, 3])
+  expect(await recent('7d')).toEqual({ tokens: 8, steps: [0, 0, 0, 0, 0, 5, 3] })
 })
 
 test('whoever is to have an override is found without a look at everybody', async () => {
