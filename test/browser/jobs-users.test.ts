@@ -1,7 +1,8 @@
+import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import type { NewTokenResponse, OrganisationResponse, RefusalsResponse, UserResponse } from '../../src/admin/api.ts'
-import type { OpenPage } from '../setup/browser.ts'
+import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
 import { countActions } from './actions.ts'
 import { ask, SOON, type Stage, startStage } from './stage.ts'
 
@@ -78,11 +79,15 @@ test('who is blocked, has an override, is let through by it or has a plan is lis
   await expect.poll(shown, SOON).toEqual(['bob'])
   // Of 10 tokens 8 are used, and one request was refused.
   expect(await totals.innerText()).toContain(
-    'Users shown: 1. They used 8 tokens in the longest window of each category.',
+    'Users shown: 1. They used 8 tokens in the runs that began in the last 24 hours.',
   )
-  await expect.poll(() => totals.innerText(), SOON).toContain('Refused in 24 h: 1.')
+  await expect.poll(() => totals.innerText(), SOON).toContain('Requests refused: 1.')
   expect(await page.evaluate('location.hash')).toBe('#/users?blocked=true')
-  expect(actions.count()).toBe(2)
+  const [download] = await Promise.all([page.waitForEvent('download'), actions.click(link('These rows as CSV'))])
+  expect(await text(await download.createReadStream())).toBe(
+    'user,plan,override,blocked,tokens\r\nbob,,false,true,8\r\n',
+  )
+  expect(actions.count()).toBe(3)
   await page.getByLabel('Limit reached').uncheck()
   await page.getByLabel('Has an override').check()
   await expect.poll(shown, SOON).toEqual(['dave', 'erin'])
@@ -97,6 +102,22 @@ test('who is blocked, has an override, is let through by it or has a plan is lis
   await page.getByText('No known user matches.').waitFor()
   expect(await page.evaluate('location.hash')).toBe('#/users?plan=team&blocked=true')
   for (const user of ['dave', 'erin']) await stage.api('DELETE', `/api/users/${user}/override`)
+})
+
+test('how the use of each goes is drawn in the list after 1 action, and over which time is chosen by 1 more', async () => {
+  await actions.click(link('Users'))
+  const row = page.getByRole('row').filter({ hasText: 'bob' })
+  await row.getByRole('img', { name: 'Tokens by hour: at most 8, in the last hour 8.' }).waitFor()
+  await actions.choose(page.getByLabel('Tokens of'), '7d')
+  await row.getByRole('img', { name: 'Tokens by day: at most 8, in the last day 8.' }).waitFor()
+  await page.getByText('Refused in 7 days').waitFor()
+  await page.getByText('in the runs that began in the last 7 days.').waitFor()
+  expect(await page.evaluate('location.hash')).toBe('#/users?range=7d')
+  expect(await accessibilityFindings(page)).toEqual([])
+  expect(actions.count()).toBe(2)
+  await page.getByLabel('Tokens of').selectOption('windows')
+  await page.getByText('in the longest window of each category.').waitFor()
+  expect(await row.getByRole('img').count()).toBe(0)
 })
 
 test('organisations have the filters that they can have', async () => {

@@ -32,3 +32,12 @@ export function isFiltered(filter: ListFilter): boolean {
 export function isDear({ blocked, plan }: ListFilter): boolean {
   return blocked !== undefined || plan !== undefined
 }
+
+/** Over which time tokens and refusals are shown. `windows`: in the windows as they stand. */
+export const LIST_RANGES = ['windows', '24h', '7d'] as const
+export type ListRange = (typeof LIST_RANGES)[number]
+
+/** @param text of the address; anything else is the last day */
+export function listRangeOf(text: string | undefined): ListRange {
+  return LIST_RANGES.find((range) => range === text) ?? '24h'
+}

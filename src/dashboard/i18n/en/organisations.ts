@@ -2,8 +2,7 @@ export const organisations = {
   'organisations.search': 'Search for organisations',
   'organisations.searchHelp': 'Part of the id of an organisation.',
   'organisations.order.override': 'Organisations with an override first',
-  'organisations.totals':
-    'Organisations shown: {count}. They used {tokens} tokens in the longest window of each category.',
+  'organisations.totals': 'Organisations shown: {count}.',
   'organisations.none': 'No known organisation matches.',
   'organisations.nobody':
     'No organisation is known yet: each appears with the first charge of a user whose organisation has limits.',

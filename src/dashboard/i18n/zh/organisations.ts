@@ -5,7 +5,7 @@ export const organisations: Translated<typeof en> = {
   'organisations.search': '搜索组织',
   'organisations.searchHelp': '组织标识的一部分。',
   'organisations.order.override': '有特别设置的组织在前',
-  'organisations.totals': '显示组织：{count}。在各类别最长窗口中共用 {tokens} 额度。',
+  'organisations.totals': '显示组织：{count}。',
   'organisations.none': '没有匹配的已知组织。',
   'organisations.nobody': '还没有已知组织：所属组织有上限的用户第一次被扣除之后，组织就会出现。',
   'organisations.withOverride': '有特别设置的组织：{total}。还有哪些组织用过、用了多少，只有存储知道。',

@@ -7,11 +7,12 @@ export function OrganisationsPage() {
 }
 
 function linesOf({ organisations }: OrganisationsResponse): readonly Line[] {
-  return organisations.map(({ organisation, windows, override, blocked }) => ({
+  return organisations.map(({ organisation, windows, override, blocked, recent }) => ({
     id: organisation,
     windows,
     override,
     blocked,
+    recent,
   }))
 }
 

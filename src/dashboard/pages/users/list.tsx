@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import type { QuotaResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { filterOf, isDear, isFiltered } from '../../logic/list-filter.ts'
+import { filterOf, isDear, isFiltered, LIST_RANGES, type ListRange, listRangeOf } from '../../logic/list-filter.ts'
 import { type Fields, hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { useFields } from '../../ui/address.tsx'
@@ -16,6 +16,8 @@ import { useFirstFound } from './use-first-found.ts'
 import { type Kind, type Line, UsedTable } from './used-table.tsx'
 
 const EVERY_MS = 5000
+/** What each used lately is read one by one. */
+const RECENT_EVERY_MS = 10_000
 /** For an order by use the store is asked for everybody. */
 const ORDERED_EVERY_MS = 60_000
 const QUOTA_EVERY_MS = 10_000
@@ -43,13 +45,14 @@ export function ListPage<P extends { readonly next: string | null }, F extends {
   const { t } = useTexts()
   const quota = usePoll<QuotaResponse>('/api/quota', QUOTA_EVERY_MS).data
   const plans = quota === null ? null : Object.keys(quota.plans ?? {})
-  const { query, order, cursor, filter, change } = useSearch(kind, plans)
-  const wish = { query, limit: String(A_PAGE), ...(order !== '' && { order }), ...filter }
+  const { query, order, cursor, filter, range, change } = useSearch(kind, plans)
+  const recent = range === 'windows' ? {} : { recent: range }
+  const wish = { query, limit: String(A_PAGE), ...(order !== '' && { order }), ...filter, ...recent }
   const poll = useFirstFound<P>({
     pathOf: (from) => `/api/${kind}?${new URLSearchParams({ ...wish, ...(from !== null && { cursor: from }) })}`,
     cursor,
     isEmpty: (page) => linesOf(page).length === 0,
-    everyMs: order === '' && !isDear(filter) ? EVERY_MS : ORDERED_EVERY_MS,
+    everyMs: order !== '' || isDear(filter) ? ORDERED_EVERY_MS : range === 'windows' ? EVERY_MS : RECENT_EVERY_MS,
   })
   const enter = useOpenOnly(kind, query, poll.data === null ? null : { ...poll.data, lines: linesOf(poll.data) })
   const out = isStoreOut(poll.error)
@@ -62,7 +65,7 @@ export function ListPage<P extends { readonly next: string | null }, F extends {
       <PageTitle>{t(`page.${kind}`)}</PageTitle>
       {out && <OutageBanner inForce={inForce} />}
       <Panel title={t(`${kind}.search`)} text={t(`${kind}.searchHelp`)}>
-        <SearchForm kind={kind} order={order} change={change} onEnter={enter} />
+        <SearchForm kind={kind} order={order} range={range} change={change} onEnter={enter} />
         <ListFilters kind={kind} filter={filter} plans={plans ?? []} change={change} />
         {out && poll.data === null ? (
           <>
@@ -76,7 +79,7 @@ export function ListPage<P extends { readonly next: string | null }, F extends {
                 {linesOf(page).length === 0 ? (
                   <p role="status">{page.next !== null ? t('users.more') : nobody}</p>
                 ) : (
-                  <UsedTable kind={kind} lines={linesOf(page)} quota={quota} shadow={shadow} />
+                  <UsedTable kind={kind} lines={linesOf(page)} quota={quota} shadow={shadow} range={range} />
                 )}
                 <OpenTyped kind={kind} query={query} lines={linesOf(page)} />
                 <Turning
@@ -101,7 +104,14 @@ function useSearch(kind: Kind, plans: readonly string[] | null) {
   const order = ORDERS.find((known) => known === fields.order) ?? ''
   // The API is asked once one has stopped typing.
   const [query] = useDebouncedValue((fields.query ?? '').trim(), PAUSE_MS)
-  return { query, order, cursor: fields.cursor ?? null, filter: filterOf(fields, kind, plans), change }
+  return {
+    query,
+    order,
+    cursor: fields.cursor ?? null,
+    filter: filterOf(fields, kind, plans),
+    range: listRangeOf(fields.range),
+    change,
+  }
 }
 
 interface Shown {
@@ -131,12 +141,13 @@ function useOpenOnly(kind: Kind, query: string, page: Shown | null): (typed: str
 interface SearchFormProps {
   readonly kind: Kind
   readonly order: (typeof ORDERS)[number]
+  readonly range: ListRange
   readonly change: (changes: Readonly<Record<string, string | null>>) => void
   /** `null` when more is typed. */
   readonly onEnter: (typed: string | null) => void
 }
 
-function SearchForm({ kind, order, change, onEnter }: SearchFormProps) {
+function SearchForm({ kind, order, range, change, onEnter }: SearchFormProps) {
   const { t } = useTexts()
   const [{ query = '' }] = useFields()
   const names = { '': `${kind}.order.override`, use: 'users.order.use', tokens: 'users.order.tokens' } as const
@@ -162,6 +173,12 @@ function SearchForm({ kind, order, change, onEnter }: SearchFormProps) {
         data={ORDERS.map((value) => ({ value, label: t(names[value]) }))}
         value={order}
         onChange={(event) => change({ order: event.currentTarget.value, cursor: null })}
+      />
+      <NativeSelect
+        label={t('users.range')}
+        data={LIST_RANGES.map((value) => ({ value, label: t(`users.range.${value}`) }))}
+        value={range}
+        onChange={(event) => change({ range: event.currentTarget.value })}
       />
       {kind === 'users' && (
         <a href="/api/usage?by=user&order=tokens&from=24h&limit=1000&format=csv" download>
@@ -213,7 +230,7 @@ function WithOverride<P extends { readonly next: string | null }, F extends { re
               {t(`${kind}.withOverride`, { total: number(total) })}{' '}
               {total > lines.length && t('users.firstOverrides', { shown: number(lines.length) })}
             </p>
-            <UsedTable kind={kind} lines={lines} quota={null} shadow={shadow} />
+            <UsedTable kind={kind} lines={lines} quota={null} shadow={shadow} range="windows" />
             <OpenTyped kind={kind} query={query} lines={lines} />
           </>
         )

@@ -6,6 +6,8 @@ import type {
 } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { type CsvLine, csvHref } from '../../logic/list-csv.ts'
+import type { ListRange } from '../../logic/list-filter.ts'
 import { hashOf } from '../../logic/location.ts'
 import {
   type FullestWindow,
@@ -16,6 +18,7 @@ import {
 } from '../../logic/used-windows.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Bar, Name, Tag } from '../../ui/small.tsx'
+import { Sparkline } from '../../ui/sparkline.tsx'
 import './users.css'
 
 export type Kind = 'users' | 'organisations'
@@ -29,6 +32,8 @@ export interface Line {
   readonly blocked: boolean
   /** The plan whose limits the user has. */
   readonly plan?: string | undefined
+  /** What it used over the range, in equal steps, if that was asked for. */
+  readonly recent?: { readonly tokens: number; readonly steps: readonly number[] } | undefined
 }
 
 interface LineWindow {
@@ -52,24 +57,33 @@ interface UsedTableProps {
   readonly quota: QuotaResponse | null
   /** Of the gateway, which lets everybody through. */
   readonly shadow: boolean
+  readonly range: ListRange
 }
 
 /** What each has used, in the order of the page. */
-export function UsedTable({ kind, lines, quota, shadow }: UsedTableProps) {
+export function UsedTable({ kind, lines, quota, shadow, range }: UsedTableProps) {
   const texts = useTexts()
-  const path = kind === 'users' ? `/api/refusals/users?from=24h&limit=${MOST_REFUSED}` : null
+  const path =
+    kind === 'users' ? `/api/refusals/users?from=${range === '7d' ? '7d' : '24h'}&limit=${MOST_REFUSED}` : null
   const refused = usePoll<RefusedUsersResponse>(path, REFUSALS_EVERY_MS).data
   const isKnown = lines.some(({ windows }) => windows !== null)
   const columns = [
     nameColumn(texts, kind, shadow),
     stateColumn(texts, kind, quota, shadow),
-    ...(isKnown ? usageColumns(texts, kind, quota, shadow) : []),
-    ...(isKnown && kind === 'users' ? [refusalsColumn(texts, refused)] : []),
+    ...(isKnown ? usageColumns(texts, { kind, quota, shadow, range }) : []),
+    ...(isKnown && kind === 'users' ? [refusalsColumn(texts, refused, range)] : []),
   ]
   return (
     <>
       <DataTable label={texts.t(`page.${kind}`)} columns={columns} rows={lines} keyOf={({ id }) => id} />
-      {isKnown && <p className="muted">{totalsOf(texts, kind, lines, refused)}</p>}
+      {isKnown && (
+        <p className="muted">
+          {totalsOf(texts, { kind, lines, range }, refused)}{' '}
+          <a href={csvHref(kind, lines.map(csvLine))} download={`${kind}.csv`}>
+            {texts.t('users.csvShown')}
+          </a>
+        </p>
+      )}
     </>
   )
 }
@@ -77,18 +91,19 @@ export function UsedTable({ kind, lines, quota, shadow }: UsedTableProps) {
 /** What the rows that are shown make together. */
 function totalsOf(
   { t, number }: Texts,
-  kind: Kind,
-  lines: readonly Line[],
+  { kind, lines, range }: Pick<UsedTableProps, 'kind' | 'lines' | 'range'>,
   refused: RefusedUsersResponse | null,
 ): string {
-  const tokens = lines.reduce((sum, { windows }) => sum + longestTokens(windows ?? {}), 0)
-  const shown = t(`${kind}.totals`, { count: number(lines.length), tokens: number(tokens) })
+  const tokens = lines.reduce((sum, line) => sum + tokensOf(line), 0)
+  const words = { count: number(lines.length), tokens: number(tokens) }
+  const shown = `${t(`${kind}.totals`, words)} ${t(`users.totals.${range}`, words)}`
   if (kind !== 'users' || refused === null) return shown
   const counts = countsOf(refused)
   const count = lines.reduce((sum, { id }) => sum + (counts.get(id) ?? 0), 0)
   // Of all others nothing is known if there are more than were asked for.
   const isAll = refused.users.length < MOST_REFUSED || lines.every(({ id }) => counts.has(id))
-  return `${shown} ${t(isAll ? 'users.totals.refused' : 'users.totals.refusedLeast', { count: number(count) })}`
+  const name = isAll ? 'users.totals.refused' : 'users.totals.refusedLeast'
+  return `${shown} ${t(name, { count: number(count) })}`
 }
 
 function countsOf({ users }: RefusedUsersResponse): ReadonlyMap<string | null, number> {
@@ -110,10 +125,11 @@ function nameColumn({ t }: Texts, kind: Kind, shadow: boolean): Column<Line> {
 }
 
 /** What was set for it. */
-function Marks({ of: { override, plan }, shadow }: { readonly of: Line; readonly shadow: boolean }) {
+function Marks({ of: line, shadow }: { readonly of: Line; readonly shadow: boolean }) {
   const { t, time } = useTexts()
+  const { override } = line
   const ofUser = ofUserIn(override)
-  const planName = ofUser?.plan ?? plan
+  const planName = planOf(line)
   return (
     <span className="marks">
       {override && <Tag tone="info">{t('users.override')}</Tag>}
@@ -146,8 +162,11 @@ function stateColumn({ t }: Texts, kind: Kind, quota: QuotaResponse | null, shad
   }
 }
 
-function usageColumns(texts: Texts, kind: Kind, quota: QuotaResponse | null, shadow: boolean): readonly Column<Line>[] {
-  const { t, number, share } = texts
+function usageColumns(
+  texts: Texts,
+  { kind, quota, shadow, range }: Omit<UsedTableProps, 'lines'>,
+): readonly Column<Line>[] {
+  const { t, share } = texts
   const shareOf = (line: Line) => globalShare(line.windows ?? {}, quota)
   return [
     {
@@ -157,8 +176,8 @@ function usageColumns(texts: Texts, kind: Kind, quota: QuotaResponse | null, sha
       ),
     },
     {
-      ...{ id: 'tokens', head: t('users.tokens'), isNumber: true },
-      cell: ({ windows }) => number(longestTokens(windows ?? {})),
+      ...{ id: 'tokens', head: t(`users.tokens.${range}`), isNumber: true },
+      cell: (line) => <Tokens of={line} range={range} />,
     },
     ...(kind === 'users'
       ? [
@@ -174,16 +193,42 @@ function usageColumns(texts: Texts, kind: Kind, quota: QuotaResponse | null, sha
   ]
 }
 
-function refusalsColumn({ t, number }: Texts, refused: RefusedUsersResponse | null): Column<Line> {
+function refusalsColumn({ t, number }: Texts, refused: RefusedUsersResponse | null, range: ListRange): Column<Line> {
   const counts = refused === null ? NO_COUNTS : countsOf(refused)
   return {
-    ...{ id: 'refused', head: t('users.refused'), isNumber: true },
+    ...{ id: 'refused', head: t(range === '7d' ? 'users.refused.7d' : 'users.refused'), isNumber: true },
     cell: ({ id }) => {
       const count = counts.get(id)
       if (count === undefined) return refused === null ? '…' : refused.users.length < MOST_REFUSED ? number(0) : '–'
       return <a href={hashOf('refusals', null, { user: id })}>{number(count)}</a>
     },
   }
+}
+
+function csvLine(line: Line): CsvLine {
+  const { id, override, blocked } = line
+  return { id, plan: planOf(line), override, blocked, tokens: tokensOf(line) }
+}
+
+function planOf({ override, plan }: Line): string | undefined {
+  return ofUserIn(override)?.plan ?? plan
+}
+
+function tokensOf({ recent, windows }: Line): number {
+  return recent?.tokens ?? longestTokens(windows ?? {})
+}
+
+function Tokens({ of: line, range }: { readonly of: Line; readonly range: ListRange }) {
+  const { t, number } = useTexts()
+  const { recent } = line
+  if (recent === undefined || range === 'windows') return number(tokensOf(line))
+  const most = { most: number(Math.max(0, ...recent.steps)), last: number(recent.steps.at(-1) ?? 0) }
+  return (
+    <span className="tokens">
+      {recent.tokens > 0 && <Sparkline values={recent.steps} label={t(`users.spark.${range}`, most)} />}
+      {number(recent.tokens)}
+    </span>
+  )
 }
 
 interface FullestProps {

@@ -7,12 +7,13 @@ export function UsersPage() {
 }
 
 function linesOf({ users }: UsersResponse): readonly Line[] {
-  return users.map(({ user, plan, windows, override, blocked }) => ({
+  return users.map(({ user, plan, windows, override, blocked, recent }) => ({
     id: user,
     plan: plan?.name ?? undefined,
     windows,
     override,
     blocked,
+    recent,
   }))
 }
 
