@@ -87,7 +87,7 @@ async function openNew(browser: ChromiumBrowser, language: string): Promise<Open
   const context = await browser.newContext({ locale: language, timezoneId: TIME_ZONE, reducedMotion: 'reduce' })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   // Less than a test has, so that it is told what was waited for.
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(45_000)
   const page = await context.newPage()
   const errors: string[] = []
   page.on('console', (message) => {
