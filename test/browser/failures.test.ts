@@ -119,7 +119,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   await expect
     .poll(() => verdict.innerText(), SOON)
     .toMatch(
-      /6 of 9 requests failed \(66\.6%\)\. Of these 33\.3% were answered by the upstream with 5xx, 66\.6% got no response from the upstream\./,
+      /6 of 9 requests failed \(66\.6%\)\. Of these 33\.3% got 5xx from the upstream, 66\.6% got no response from the upstream\./,
     )
 
   await page.getByRole('link', { name: 'Overview' }).click()

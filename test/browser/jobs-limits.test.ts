@@ -109,7 +109,7 @@ test('a limit is tightened with a guard in five actions, and the page says what 
   await click(link('Limits'))
   await fill(open.page.getByRole('group', { name: 'Personal · read' }).getByLabel('1h').first(), '8')
   actions++
-  await open.page.getByLabel('Guard: take back by itself').selectOption('10m')
+  await open.page.getByLabel('Guard: revert automatically').selectOption('10m')
   await click(button('Preview'))
   await open.page.getByRole('heading', { name: 'What this change does' }).waitFor()
   await click(button('Apply'))
@@ -140,7 +140,7 @@ test('what 20 % less would have done yesterday is seen in three actions', async 
   await open.page
     .getByText('read 1h: 1 of 2 users had a window with more tokens than this limit. Tokens above it: 1.')
     .waitFor()
-  await open.page.getByText(/^This is approximate\. /).waitFor()
+  await open.page.getByText(/^This is approximate: /).waitFor()
   expect(actions).toBeLessThanOrEqual(6)
   expect((await quota()).baselines.personal.read).toEqual({ '1h': 9 })
   expect(open.errors).toEqual([])
@@ -173,13 +173,13 @@ test('a limit is set by a line over the users, which is dragged or moved by keys
 test('a change is scheduled for a while, is listed with who asked for it, and is cancelled', async () => {
   await start('#/limits')
   await open.page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
-  await open.page.getByLabel('From (empty: at once)').fill('2026-01-01T00:00')
+  await open.page.getByLabel('Start (empty: now)').fill('2026-01-01T00:00')
   await button('Preview').click()
   await button('Apply').click()
-  await open.page.getByText('Choose a time to come.').waitFor()
+  await open.page.getByText('Choose a time in the future.').waitFor()
   const tomorrow = new Date(Date.now() + 86_400_000)
-  await open.page.getByLabel('From (empty: at once)').fill(`${tomorrow.toISOString().slice(0, 10)}T12:00`)
-  await open.page.getByLabel('Until').selectOption('168')
+  await open.page.getByLabel('Start (empty: now)').fill(`${tomorrow.toISOString().slice(0, 10)}T12:00`)
+  await open.page.getByLabel('End', { exact: true }).selectOption('168')
   await open.page.getByLabel('Reason').fill('the fair')
   await button('Apply').click()
   await open.page.getByText(/^Scheduled: it is made at /).waitFor()
@@ -198,12 +198,12 @@ test('a change is scheduled for a while, is listed with who asked for it, and is
 test('in a narrow window the bar stands at the foot, opens its terms by a key, and covers no field that has the focus', async () => {
   open = await stage.open('#/limits', { width: 390, height: 844 })
   await open.page.getByRole('textbox', { name: 'Global multiplier' }).fill('2')
-  const bar = open.page.getByRole('region', { name: 'A change that is not applied' })
+  const bar = open.page.getByRole('region', { name: 'A change not applied yet' })
   const coversNot = async (field: Locator): Promise<void> => {
     const [over, under] = await Promise.all([bar.boundingBox(), field.boundingBox()])
     expect((under?.y ?? 0) + (under?.height ?? 0)).toBeLessThanOrEqual((over?.y ?? 0) + 1)
   }
-  const guard = open.page.getByLabel('Guard: take back by itself')
+  const guard = open.page.getByLabel('Guard: revert automatically')
   expect(await guard.isVisible()).toBe(false)
   const more = button('Reason, guard, times')
   await more.press('Enter')

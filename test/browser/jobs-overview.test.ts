@@ -132,7 +132,7 @@ test('which route eats the quota is the first row of the routes', async () => {
   const { page, errors, close } = await stage.open('#/overview')
   const actions = countActions()
   await actions.click(page.getByRole('link', { name: 'Routes', exact: true }))
-  const table = page.getByRole('region', { name: 'What was asked of each route' })
+  const table = page.getByRole('region', { name: 'Requests by route' })
   const first = table.getByRole('row').nth(1)
   await expect
     .poll(() => first.innerText(), SOON)
@@ -176,10 +176,8 @@ test('is it us or the upstream is the first sentence of the errors', async () =>
   const verdict = page.getByRole('note').filter({ hasText: 'It is the upstream' })
   await expect
     .poll(() => verdict.innerText(), SOON)
-    .toContain('3 of 8 requests failed (37.5%). Of these 100% were answered by the upstream with 5xx.')
-  await page
-    .getByText('Not counted as failed: 1 refused by the quota (12.5%), 1 answered by the upstream with 4xx.')
-    .waitFor()
+    .toContain('3 of 8 requests failed (37.5%). Of these 100% got 5xx from the upstream.')
+  await page.getByText('Not counted as failed: 1 refused by the quota (12.5%), 1 with 4xx from the upstream.').waitFor()
   expect(actions.count()).toBeLessThanOrEqual(MOST_ACTIONS)
   expect(errors).toEqual([])
   await close()

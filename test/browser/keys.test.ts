@@ -109,9 +109,9 @@ test('a draft of a key waits while one looks elsewhere, until it is made or give
 
   await owner.fill('nobody')
   await button('Create key').click()
-  await page.getByText('This is needed.').waitFor()
+  await page.getByText('This field is required.').waitFor()
   await button('Discard edits').click()
-  expect(await page.getByText('This is needed.').count()).toBe(0)
+  expect(await page.getByText('This field is required.').count()).toBe(0)
   await elsewhereAndBack()
   expect(await draft()).toEqual(['', '', 'never'])
 })

@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 const LOST_CHANGE =
-  'The answer to this change was lost: it may have been made, or not. What is in force is read again: look at it before you repeat the change.'
+  'The response to this change was lost: the change may be in force or not. Look at what is in force before you repeat it.'
 
 const NOT_SET = 'Edits that are not set yet.'
 
@@ -102,9 +102,9 @@ test.each([
   [
     'en-US',
     403,
-    'Not the gateway but something before it, such as a proxy, answered this change, with status 403: most l',
+    'The response with status 403 is not from the gateway, but from something before it, such as a proxy. The change is most l',
   ],
-  ['zh-CN', 405, '此更改的答复不是来自网关，而是来自它前面的某个环节（例如代理），状态码 405：更改很可能没有生效。'],
+  ['zh-CN', 405, '响应不是来自网关，而是来自它前面的某个环节（例如代理），状态码 405：更改很可能没有生效。'],
   ['en-US', 504, LOST_CHANGE],
 ] as const)('a change that somebody in between answers (%s, %i) is told as that', async (language, status, told) => {
   const { page, close } = await openSignedIn(browser, app.admin, '#/users/mia', undefined, { language })
@@ -138,9 +138,7 @@ test('settings whose answer was lost are told as made where what is in force sho
   await page.getByRole('button', { name: 'Preview', exact: true }).click()
   await loseResponse(page, 'PATCH', '**/api/quota')
   await page.getByRole('button', { name: 'Apply' }).click()
-  await page
-    .getByText(/^The answer to this change was lost, but it was made: it is in force as of version \d+\./)
-    .waitFor()
+  await page.getByText(/^The response to this change was lost, but the change is in force as version \d+\./).waitFor()
   await page.getByText('changed at run time (file: 1)').waitFor()
   expect(await told.count()).toBe(0)
   expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0)
@@ -182,10 +180,10 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   await page.getByText('In force: a longer trial').waitFor()
 
   await loseResponse(page, 'DELETE', '**/override')
-  await button('Take the override away').click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Take the override away' }).click()
+  await button('Remove override').click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove override' }).click()
   await page.getByText('No override: this user follows the defaults.').waitFor()
-  await page.getByText('The override is taken away.').waitFor()
+  await page.getByText('The override is removed.').waitFor()
   expect(await told.count()).toBe(0)
 
   await loseResponse(page, 'POST', '**/reset')

@@ -37,7 +37,8 @@ afterEach(async () => {
   expect(open.errors).toEqual([])
   expect([...open.origins]).toEqual([stage.app.admin])
   expect(await page.evaluate('window.owned')).toBeUndefined()
-  const active = 'script, iframe, img, [onload], [onerror], a:not([href^="#/"], [href^="/api/usage?"])'
+  const active =
+    'script, iframe, img, [onload], [onerror], a:not([href^="#/"], [href^="/api/usage?"], [href^="data:text/csv;"])'
   expect(await page.locator(`main :is(${active})`).count()).toBe(0)
   await open.close()
 })

@@ -65,7 +65,7 @@ test('with the store out a request of a user can be explained that charges nothi
   await page.evaluate(`location.hash = '#/users/kim'`)
   await page.getByText('The store is out', { exact: true }).waitFor()
   await page.getByRole('textbox', { name: 'Path' }).fill('/other')
-  await page.getByRole('button', { name: 'Explain', exact: true }).click()
+  await page.getByRole('button', { name: 'Test', exact: true }).click()
   await page.getByText('404: No route matches this path.').waitFor()
 })
 
@@ -157,7 +157,7 @@ test('the page says whom auth.shadow lets in, and what was wrong, and no more wh
   }
   const { page, close } = await stage.open('#/now')
   const text = () => page.locator('main').innerText()
-  await expect.poll(text, SOON).toContain('1 without a credential, 1 with one that is not good')
+  await expect.poll(text, SOON).toContain('1 without a credential, 1 with an invalid one')
   await app.reload(usual)
   await expect.poll(text, SOON).not.toContain('auth.shadow')
   await close()

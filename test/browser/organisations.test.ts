@@ -111,11 +111,11 @@ test('an override changes the limits of its organisation, also where no plan lim
   await expect.poll(() => row.innerText(), SOON).toContain('organisation override')
   expect((await noted('acme')).override).toMatchObject({ limits: { read: { '1h': 24 }, write: { '1h': 0 } } })
 
-  await button('Take the override away').click()
+  await button('Remove override').click()
   const dialog = page.getByRole('dialog')
   expect(await dialog.innerText()).toMatch(/read\.1h 24\s*→\s*default/)
-  await dialog.getByRole('button', { name: 'Take the override away' }).click()
-  await page.getByText('The override is taken away.').waitFor()
+  await dialog.getByRole('button', { name: 'Remove override' }).click()
+  await page.getByText('The override is removed.').waitFor()
   await expect.poll(async () => (await ask('acme', 'POST')).status, SOON).toBe(200)
 })
 

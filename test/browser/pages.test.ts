@@ -104,7 +104,7 @@ test.each([false, true])(
     await judge(open, 'preview')
     await page.getByRole('textbox', { name: 'Global multiplier' }).fill('x')
     await page.getByRole('button', { name: 'Preview', exact: true }).click()
-    await page.getByText('Write a number from 0.25 to 4, with a point and without commas.').waitFor()
+    await page.getByText('Enter a number from 0.25 to 4, with a point and without commas.').waitFor()
     await judge(open, 'problem')
     await page.getByRole('link', { name: 'Access keys' }).click()
     await page.getByRole('button', { name: `Revoke robot of ${LONG_ID}` }).click()

@@ -41,7 +41,7 @@ const quota = () => stage.api<QuotaResponse>('GET', '/api/quota')
 const client = (user: string) => ask(stage.app.url, user)
 const button = (name: string) => page.getByRole('button', { name, exact: true })
 const multiplier = () => page.getByRole('textbox', { name: 'Global multiplier' })
-const bar = () => page.getByRole('region', { name: 'A change that is not applied' })
+const bar = () => page.getByRole('region', { name: 'A change not applied yet' })
 const preview = () => page.getByRole('region', { name: 'What this change does' })
 
 async function choose(mode: string): Promise<void> {
@@ -317,7 +317,7 @@ test('what was changed meanwhile is told with who did it, and applied only after
   const conflict = page.getByRole('alert').filter({ hasText: 'Changed by somebody else' })
   await expect
     .poll(() => conflict.innerText(), SOON)
-    .toMatch(/ops changed this at [\s\S]*mode as the file → conservative/)
+    .toMatch(/ops changed this at [\s\S]*mode as in the file → conservative/)
   expect(await quota()).toMatchObject({ mode: 'conservative', global: { multiplier: 1 } })
   await expect.poll(() => page.getByRole('radio', { name: 'Conservative' }).isChecked(), SOON).toBe(true)
   expect(await multiplier().inputValue()).toBe('2')
@@ -344,7 +344,7 @@ test('a preview of very many users is waited for, and can be given up', async ()
   await multiplier().fill('0.25')
   await button('Preview').press('Enter')
   await held.asked
-  await page.getByText('Counting whom it would block: with very many users for up to 2 minutes.').waitFor()
+  await page.getByText('Counting whom it would block. With very many users this takes up to 2 minutes.').waitFor()
   expect(await page.evaluate('Math.max(...window.patience)')).toBe(120_000)
   await button('Cancel').press('Enter')
   await expect.poll(() => page.evaluate('document.activeElement.innerText'), SOON).toBe('Preview')
@@ -380,7 +380,7 @@ test('a preview is counted at a time by the clock of the gateway, however wrong 
   await multiplier().fill('2')
   await button('Preview').click()
   const text = await preview().getByText('Counted at').innerText()
-  const at = Date.parse(`${/Counted at (.*?);/.exec(text)?.[1]} GMT+0800`)
+  const at = Date.parse(`${/Counted at (.*?)\. Later/.exec(text)?.[1]} GMT+0800`)
   expect(Math.abs(at - Date.now())).toBeLessThan(HOUR)
 })
 
@@ -389,7 +389,7 @@ test('what is wrong is told at its field, and goes with the edit', async () => {
   const field = multiplier()
   await field.fill('9')
   await button('Preview').click()
-  const problem = page.getByText('Write a number from 0.25 to 4, with a point and without commas.')
+  const problem = page.getByText('Enter a number from 0.25 to 4, with a point and without commas.')
   await problem.waitFor()
   // It is far above the button.
   await expect.poll(() => page.evaluate('document.activeElement.inputMode'), SOON).toBe('decimal')
@@ -450,7 +450,7 @@ test('values that were changed go back to the file together', async () => {
   await stage.api('PATCH', '/api/quota', { mode: 'loose', global: { multiplier: 3 } })
   await show({ token: OPS })
   expect(await page.getByText('Values changed at run time: 2.').count()).toBe(1)
-  await button('Give everything back to the file').click()
+  await button('Reset everything to file').click()
   await button('Preview').click()
   await preview().waitFor()
   await button('Apply').click()

@@ -239,7 +239,7 @@ async function takeAll({ page }: OpenPage, look: Look): Promise<void> {
   await take(page, 'users', look)
   await goTo(page, 'users/alice')
   await page.getByRole('textbox', { name: 'Path' }).fill('/v1/user/music')
-  await page.getByRole('button', { name: 'Explain' }).click()
+  await page.getByRole('button', { name: 'Test' }).click()
   await page.locator('[aria-live] .note').waitFor()
   await take(page, 'user', look)
   await goTo(page, 'organisations')

@@ -100,7 +100,7 @@ test('a link that nobody answers says so, and signs in when it is entered again'
     isAway && route.request().method() === 'POST' ? route.abort('connectionreset') : route.continue(),
   )
   await page.goto(`${stage.app.admin}/${link}`)
-  await page.getByRole('alert').filter({ hasText: 'The gateway does not answer.' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: 'The gateway does not respond.' }).waitFor()
   isAway = false
   await enter(link)
   await overview().waitFor()

@@ -14,7 +14,7 @@ export const common = {
   'app.viewer':
     'You are signed in as a viewer: you can look at everything and change nothing. Sign in with a token of the role admin to make changes.',
   'app.loading': 'Loading',
-  'app.crashed': 'This page has failed. Load it again; the gateway is not affected.',
+  'app.crashed': 'This page has failed. Reload it. The gateway is not affected.',
 
   'page.overview': 'Overview',
   'page.group': 'Quotas & errors',
@@ -29,7 +29,7 @@ export const common = {
   'page.audit': 'Audit',
 
   'lost.title': 'The connection to the gateway is lost',
-  'lost.text': 'What you see may be out of date. The page keeps trying and goes on by itself.',
+  'lost.text': 'What you see may be out of date. The page keeps trying and continues by itself.',
   'lost.try': 'Try now',
 
   'failed.title': 'This could not be loaded',
@@ -42,15 +42,16 @@ export const common = {
   'error.version_conflict': 'Somebody else has changed this in the meantime.',
   'error.conflict': 'Others change the same thing all the time. Try again.',
   'error.outcome_unknown':
-    'The answer to this change was lost: it may have been made, or not. What is in force is read again: look at it before you repeat the change.',
+    'The response to this change was lost: the change may be in force or not. Look at what is in force before you repeat it.',
   'error.store_unavailable':
-    'The store is out: it does not answer, is full, or takes no writes. The gateway keeps trying.',
+    'The store is out: it does not respond, is full, or takes no writes. The gateway keeps trying.',
   'error.not_found': 'There is nothing of this name (any more).',
   'error.internal': 'Something went wrong in the gateway. Its log says more.',
-  'error.lost': 'The gateway does not answer.',
-  'error.between': 'Not the gateway but something before it, such as a proxy, answered, with status {status}.',
+  'error.lost': 'The gateway does not respond.',
+  'error.between':
+    'The response with status {status} is not from the gateway, but from something before it, such as a proxy.',
   'error.change_between':
-    'Not the gateway but something before it, such as a proxy, answered this change, with status {status}: most likely it was not made. What is in force is read again: look at it before you repeat the change.',
+    'The response with status {status} is not from the gateway, but from something before it, such as a proxy. The change is most likely not in force. Look at what is in force before you repeat it.',
 
   'signIn.title': 'Sign in',
   'signIn.text': 'With an admin token from the configuration of the gateway (admin.token or admin.tokens).',
@@ -70,7 +71,7 @@ export const common = {
   'word.on': 'on',
   'word.off': 'off',
   'word.none': 'none',
-  'word.file': 'as the file',
+  'word.file': 'as in the file',
   'word.never': 'never',
   'word.personal': 'Personal',
   'word.organisation': 'Organisation',
@@ -99,7 +100,7 @@ export const common = {
 
   'outage.title': 'The store is out',
   'outage.text':
-    'It does not answer, is full, or takes no writes. The page shows what this gateway enforces, and figures of the last look before where there was one. Changes are refused. The page goes on by itself when the store is back.',
+    'It does not respond, is full, or takes no writes. The page shows what this gateway enforces, and the last known figures. Changes are refused. The page continues when the store is back.',
   'outage.edits': 'Changes are refused until the store is back.',
 
   'word.listComma': ', ',
@@ -122,12 +123,12 @@ export const common = {
     'Somebody else changed this. Your edits are kept but not in force: look at what is in force now, then review them again.',
 
   'problem.mode': 'Choose one of the modes.',
-  'problem.multiplier': 'Write a number from 0.25 to 4, with a point and without commas.',
-  'problem.limit': 'Write a whole number from 0 to 1000000000000, without commas.',
-  'problem.empty': 'Write a number, or give the value back to the file.',
-  'problem.reason': 'Say why, in 1 to 500 characters.',
-  'problem.expiry': 'Choose a time to come.',
-  'problem.nothing': 'This sets nothing: write a limit or switch something on. To end an override, take it away.',
-  'problem.required': 'This is needed.',
+  'problem.multiplier': 'Enter a number from 0.25 to 4, with a point and without commas.',
+  'problem.limit': 'Enter a whole number from 0 to 1000000000000, without commas.',
+  'problem.empty': 'Enter a number, or reset the value to the file.',
+  'problem.reason': 'Enter a reason of 1 to 500 characters.',
+  'problem.expiry': 'Choose a time in the future.',
+  'problem.nothing': 'This sets nothing: enter a limit or switch something on. To end an override, remove it.',
+  'problem.required': 'This field is required.',
   'problem.path': 'Begin with “/”.',
 } as const

@@ -9,7 +9,7 @@ export const errors = {
   'chart.draw4xx': 'Draw 4xx too',
   'chart.filter': 'Log filter',
   'chart.filterText':
-    'The failed requests of this half-hour in the JSON log of the gateway (put the name of your log file in the place of tollgate.log):',
+    'The failed requests of this half-hour in the JSON log of the gateway (replace tollgate.log by the name of your log file):',
   'errors.allRoutes': 'All routes',
   'errors.routes': 'Routes that fail most',
   'errors.routesText': 'In the range above, by what failed. The share is of all requests of the route.',
@@ -23,12 +23,11 @@ export const errors = {
   'blame.both': 'It is both',
   'blame.none': 'None of {requests} requests failed.',
   'blame.failed': '{failed} of {requests} requests failed ({share}). Of these',
-  'blame.status5xx': '{share} were answered by the upstream with 5xx',
+  'blame.status5xx': '{share} got 5xx from the upstream',
   'blame.status0': '{share} got no response from the upstream',
-  'blame.gateway5xx':
-    '{share} were answered by the gateway itself with 5xx: store out, overload or an upstream that takes no more',
+  'blame.gateway5xx': '{share} got 5xx from the gateway itself: store out, overload or an upstream that takes no more',
   'blame.comma': ', ',
   'blame.end': '.',
   'blame.others':
-    'Not counted as failed: {refused} refused by the quota ({share}), {status4xx} answered by the upstream with 4xx.',
+    'Not counted as failed: {refused} refused by the quota ({share}), {status4xx} with 4xx from the upstream.',
 } as const

@@ -1,5 +1,5 @@
 export const routes = {
-  'routes.title': 'What was asked of each route',
+  'routes.title': 'Requests by route',
   'routes.text':
     'Rules of {file}. Upstream errors are 5xx and no response, with their share of the forwarded requests. Shares of refusals are of all requests. 95% of the forwarded requests took no longer than the time in the last column, which is the bound of a step.',
   'routes.find': 'Find a route',

@@ -43,15 +43,14 @@ export const common: Translated<typeof en> = {
   'error.forbidden': '您的密钥可以查看一切，但不能更改。',
   'error.version_conflict': '其他人在此期间更改了它。',
   'error.conflict': '其他人正在不断更改同一内容。请重试。',
-  'error.outcome_unknown':
-    '没有收到此更改的答复：更改可能已生效，也可能没有。页面会重新读取当前状态：重复更改前请先查看。',
+  'error.outcome_unknown': '没有收到此更改的响应：更改可能已生效，也可能没有。重复更改前请先查看当前生效的内容。',
   'error.store_unavailable': '存储不可用：没有响应、已满或不接受写入。网关会继续尝试。',
   'error.not_found': '没有（或不再有）这个名称的对象。',
   'error.internal': '网关内部出错。详情见其日志。',
   'error.lost': '网关没有响应。',
-  'error.between': '答复不是来自网关，而是来自它前面的某个环节（例如代理），状态码 {status}。',
+  'error.between': '响应不是来自网关，而是来自它前面的某个环节（例如代理），状态码 {status}。',
   'error.change_between':
-    '此更改的答复不是来自网关，而是来自它前面的某个环节（例如代理），状态码 {status}：更改很可能没有生效。页面会重新读取当前状态：重复更改前请先查看。',
+    '响应不是来自网关，而是来自它前面的某个环节（例如代理），状态码 {status}：更改很可能没有生效。重复更改前请先查看当前生效的内容。',
 
   'signIn.title': '登录',
   'signIn.text': '使用网关配置中的管理密钥（admin.token 或 admin.tokens）。',

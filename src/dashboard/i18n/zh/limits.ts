@@ -27,7 +27,7 @@ export const limits: Translated<typeof en> = {
   'quotas.discard': '放弃编辑',
   'quotas.edits': '{count} 处编辑，尚未应用',
   'quotas.applied': '已应用，版本 {version}。所有副本将在 2 秒内生效。',
-  'quotas.made': '此更改的答复丢失了，但更改已生效（以版本 {version} 为准）。各副本会在 2 秒内跟上。',
+  'quotas.made': '此更改的响应丢失了，但更改已生效（以版本 {version} 为准）。各副本会在 2 秒内跟上。',
   'quotas.allToFile': '全部恢复为文件的值',
   'quotas.fileHint': '以文件为起点。运行时更改了 {count} 个值。',
 
@@ -82,7 +82,7 @@ export const limits: Translated<typeof en> = {
   'problem.untilFrom': '请选择晚于开始的时间。',
   'quotas.scheduled': '已计划：将于 {time} 更改。审计中的版本为 {version}。',
 
-  'pending.title': '将自动进行的更改',
+  'pending.title': '已计划或受保护的更改',
   'pending.guard': '{who} 的更改受到保护，直到 {at}。若被拒请求超过 {share}，更改将自动收回。',
   'pending.guard.counted': '目前 {requests} 个请求中有 {refused} 个被拒（按调用者加权）。',
   'pending.guard.back': '收回后的值：',
@@ -141,5 +141,5 @@ export const limits: Translated<typeof en> = {
   'adaptive.requests': '最近 30 分钟计入的请求',
   'adaptive.failed': '其中上游错误',
   'adaptive.share': '占比',
-  'adaptive.min': '请求数已达变化所需的 {count} 个',
+  'adaptive.min': '数据充足（至少 {count} 个请求）',
 }

@@ -3,7 +3,7 @@ import type { Translated } from '../translated.ts'
 
 export const organisations: Translated<typeof en> = {
   'organisations.search': '搜索组织',
-  'organisations.searchHelp': '组织标识的一部分。',
+  'organisations.searchHelp': '组织 ID 的一部分。',
   'organisations.order.override': '有特别设置的组织在前',
   'organisations.totals': '显示组织：{count}。',
   'organisations.none': '没有匹配的已知组织。',

@@ -9,7 +9,7 @@ export const routes: Translated<typeof en> = {
   'routes.csv': '导出 CSV',
   'routes.match': '路由',
   'routes.line': '第 {line} 行',
-  'routes.cost': '费用（额度）',
+  'routes.cost': '价格（额度）',
   'routes.costOf': '{category} {cost}',
   'routes.refused': '拒绝',
   'routes.status4xx': '4xx',

@@ -6,7 +6,7 @@ export const status: Translated<typeof en> = {
   'status.nobody': '目前没有用户被拒绝。',
   'status.nobodyBefore': '上次询问网关时没有用户被拒绝。',
   'status.full': '所有用户的 {category} 请求都返回 429：全局窗口 {window} 已用完。',
-  'status.nearlyFull': '所有用户费用超过 {remaining} 的 {category} 请求都返回 429：全局窗口 {window} 即将用完。',
+  'status.nearlyFull': '价格超过 {remaining} 的 {category} 请求全部返回 429：全局窗口 {window} 即将用完。',
   'status.until': '结束时间：',
   'status.user': '最近 5 分钟有 {count} 位用户因个人上限收到 429。',
   'status.users': '最近 5 分钟有 {count} 位用户因个人上限收到 429。',
