@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observer, Witness } from '../observe/observation.ts'
 import { openAdminPlane } from './admin-plane.ts'
 import { checkPairs } from './certificate.ts'
 import { createDataPlane, type DataPlane } from './data-plane.ts'
@@ -40,12 +40,14 @@ export interface AppOptions {
   /** Of the configuration and the files that it names: replicas that disagree show different ones. */
   readonly hash: string
   readonly version: string
-  /** One more reader of the observations. */
+  /** One more reader of the observations, for tests. */
   readonly observe?: Observer
+  /** Hears of each request with its target, in a gateway of one process. Default nobody. */
+  readonly witness?: Witness | undefined
 }
 
 /** A gateway in one process. */
-export async function createApp({ config, hash, version, observe: also }: AppOptions): Promise<App> {
+export async function createApp({ config, hash, version, observe: also, witness }: AppOptions): Promise<App> {
   checkPairs(config)
   let dataPlane: DataPlane | null = null
   const gauges = [...dataPlaneGauges(() => dataPlane), ...globalWindowGauges(() => admin.globalWindows())]
@@ -53,10 +55,12 @@ export async function createApp({ config, hash, version, observe: also }: AppOpt
   const { observe, log, metrics } = telemetry
   if (also !== undefined) telemetry.follow(also)
   const store = await openStore(config.store, observe, retentionOf(config))
-  const made = await createDataPlane({ config, hash, version, store, telemetry }).catch(async (error: unknown) => {
-    await store.close()
-    throw error
-  })
+  const made = await createDataPlane({ config, hash, version, store, telemetry, witness }).catch(
+    async (error: unknown) => {
+      await store.close()
+      throw error
+    },
+  )
   dataPlane = made
   const { control, knownUsers, configuration, ready, adaptive, lacksStore, drain } = made
   const admin = openAdminPlane({

@@ -13,6 +13,7 @@ import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createOwnUsage } from '../gateway/own-usage.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
+import type { Witness } from '../observe/observation.ts'
 import { KnownUsers } from '../quota/known-users.ts'
 import { createLedger } from '../quota/ledger/ledger.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
@@ -79,6 +80,8 @@ export interface DataPlaneOptions {
   readonly version: string
   readonly store: Store
   readonly telemetry: Pick<Telemetry, 'observe' | 'follow'>
+  /** Default nobody. */
+  readonly witness?: Witness | undefined
 }
 
 /** What a running gateway is made of. */
@@ -187,6 +190,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     store,
     ownUsage: createOwnUsage(store, () => livePolicy.control.storeTime()),
     observe,
+    witness: options.witness,
     lag: lag.lasting,
     shares,
   })

@@ -1,15 +1,17 @@
 import { ADDRESS_PREFIX } from '../auth/address-callers.ts'
 import type { RequestDone } from '../observe/observation.ts'
 
-type Seen = Pick<RequestDone, 'user' | 'kind' | 'method' | 'target' | 'clientStatus'>
+type Seen = Pick<RequestDone, 'user' | 'kind' | 'method' | 'httpStatus' | 'clientStatus'>
 
 /**
  * A request as a line of the format `combined`, with its path and without its query, which may hold secrets.
+ * @param target as the client wrote it
  * @param now when its response ended, in milliseconds since the epoch
- * @returns `null` for one that nobody is known to have sent
+ * @returns `null` for one that nobody is known to have sent, or that the service did not respond to
  */
-export function accessLine({ user, kind, method, target, clientStatus }: Seen, now: number): string | null {
-  if (user === null) return null
+export function accessLine(target: string, seen: Seen, now: number): string | null {
+  const { user, kind, method, httpStatus, clientStatus } = seen
+  if (user === null || httpStatus === null || httpStatus === 0) return null
   const isAddress = kind === 'address'
   const [address, name] = isAddress ? [user.slice(ADDRESS_PREFIX.length), '-'] : ['-', escaped(user)]
   const path = escaped(target.replace(/[?#].*$/s, ''))

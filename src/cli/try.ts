@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -9,8 +9,9 @@ import { parseArgs } from 'node:util'
 import { parseHostPort, parseUpstream } from '../config/addresses.ts'
 import { loadConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
+import { messageOf } from '../errors.ts'
 import { openLineSink } from '../observe/line-sink.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Witness } from '../observe/observation.ts'
 import { accessLine } from './access-line.ts'
 import type { Loaded } from './config.ts'
 import { UsageError } from './help.ts'
@@ -18,6 +19,12 @@ import { serveFile } from './serve.ts'
 import { linkFor, type Started } from './sign-in-link.ts'
 import { suggest } from './suggest.ts'
 import { trialConfig } from './trial-config.ts'
+
+/** What was typed to come here: npm knows the command of a checkout, the shell does not. */
+const COMMAND = process.env.npm_lifecycle_event === 'tollgate' ? 'npm run -s tollgate --' : 'tollgate'
+
+/** How long the service may take to accept a connection, in milliseconds. */
+const PATIENCE_MS = 2000
 
 /** Of listeners for which nobody named an address, unless somebody else has their ports. */
 const PORT = 8080
@@ -97,15 +104,25 @@ async function run(wish: Wish, folder: string, requests: string): Promise<number
   await writeFile(file, trialConfig({ ...wish, token, store: join(gateway, 'tollgate.db') }), { mode: 0o600 })
   const log = openLineSink(requests)
   let seen = 0
-  const observe: Observer = (observation) => {
-    const line = observation.type === 'request' ? accessLine(observation, Date.now()) : null
+  const witness: Witness = (target, done) => {
+    const line = accessLine(target, done, Date.now())
     if (line === null) return
     seen++
     log.write(line)
   }
   try {
-    const code = await serveFile(file, (started) => welcome(wish, folder, started), { observe, load: loadQuietly })
+    const code = await serveFile(
+      file,
+      async (started) => welcome(wish, folder, started, await accepts(wish.upstream)),
+      { witness, load: loadQuietly },
+    )
     return code === 0 ? seen : null
+  } catch (error) {
+    const message = messageOf(error)
+    if (!message.includes('EADDRINUSE')) throw error
+    throw new Error(`somebody else listens on ${wish.listen} or ${wish.admin}: choose others by --listen and --admin`, {
+      cause: error,
+    })
   } finally {
     await log.close()
     await rm(gateway, { recursive: true })
@@ -119,9 +136,21 @@ async function loadQuietly(file: string): Promise<Loaded> {
   return loaded
 }
 
-function welcome({ upstream, key }: Wish, folder: string, started: Started): void {
+/** Whether somebody accepts connections at a URL. */
+function accepts(url: string): Promise<boolean> {
+  const { protocol, hostname, port } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port || (protocol === 'https:' ? 443 : 80)) })
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy())
+    socket.on('connect', () => resolve(true)).on('connect', () => socket.destroy())
+    socket.on('error', () => {}).on('close', () => resolve(false))
+  })
+}
+
+function welcome({ upstream, key }: Wish, folder: string, started: Started, isThere: boolean): void {
   console.log(`
-Tollgate is in front of ${upstream} and refuses nothing.
+Tollgate is in front of ${upstream} and refuses nothing.${isThere ? '' : '\nNobody listens there yet: requests get 502 until the service runs.'}
 
   send requests to   ${started.gateway}
   dashboard          ${linkFor({ isTTY: true }, started)}   (signs in once, within 10 minutes)
@@ -143,12 +172,14 @@ async function offer(upstream: string, requests: string, seen: number): Promise<
   const out = existsSync('tollgate.yaml') ? 'tollgate.suggested.yaml' : 'tollgate.yaml'
   const options = ['--log', requests, '--upstream', upstream, '--out', out]
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    console.log(`${seen} requests are in ${requests}. For a configuration: tollgate suggest ${options.join(' ')}`)
+    console.log(`${seen} requests are in ${requests}. For a configuration: ${COMMAND} suggest ${options.join(' ')}`)
     return true
   }
   if (!(await isWanted(`Write ${out} from ${seen} requests? [Y/n] `))) return false
   await suggest(options)
-  console.log(`Next: tollgate check -c ${out}, then tollgate serve -c ${out}`)
+  console.log(`Next: write in ${out} who vouches for callers (auth), then:
+  ${COMMAND} check -c ${out}
+  ${COMMAND} serve -c ${out}`)
   return false
 }
 

@@ -4,7 +4,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import type { ClientPeer } from '../edge/connection.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
 import type { Denial } from '../errors.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observer, Witness } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { Memberships } from '../quota/memberships.ts'
@@ -32,6 +32,8 @@ export interface GatewayOptions {
   /** What callers used. */
   readonly ownUsage: OwnUsage
   readonly observe: Observer
+  /** Default nobody. */
+  readonly witness?: Witness | undefined
   /** How late the event loop lastingly is, in milliseconds. */
   readonly lag: () => number
   readonly shares: Shares

@@ -1,6 +1,6 @@
 import { type CallerKind, isMissing } from '../auth/authenticator.ts'
 import type { Denial } from '../errors.ts'
-import type { Observation, RefusingLimit } from '../observe/observation.ts'
+import type { Observation, RefusingLimit, RequestDone } from '../observe/observation.ts'
 import { payerOf, planLabel } from '../quota/policy.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import { SCOPES, type Settlement, shadowScopeOf } from './charge-order.ts'
@@ -57,11 +57,11 @@ const USUAL_KINDS: ReadonlySet<CallerKind> = new Set(['jwt', 'gateway_token'])
 export function record(context: Context, exchange: Exchange, ending: Ending): void {
   const { req, route, caller, letIn, cost, plan, exempt, settlement, requestId, startedAt } = exchange
   const lenient = exchange.lenient.length === 0 ? ending.lenient : [...exchange.lenient, ...ending.lenient]
-  const { observe } = context
+  const { observe, witness } = context
   noteAddress(context, exchange)
   if (settlement !== null) recordGivenBack(context, exchange, settlement)
   // The rest first: behind other fields V8 copies it one by one, which takes 0.3 us.
-  observe({
+  const done: RequestDone = {
     ...ending,
     type: 'request',
     requestId,
@@ -69,7 +69,6 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     kind: caller === null || USUAL_KINDS.has(caller.kind) ? null : caller.kind,
     letIn: letIn === null ? null : (letIn.reason ?? letIn.code),
     method: req.method ?? '',
-    target: req.url ?? '',
     route: route?.match ?? null,
     category: route?.tariff?.category ?? null,
     cost,
@@ -85,7 +84,9 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     replayed: settlement?.kind === 'replayed',
     voice: voiceOf(exchange),
     durationMs: performance.now() - startedAt,
-  })
+  }
+  observe(done)
+  witness?.(req.url ?? '', done)
 }
 
 function refusingLimit(

@@ -283,8 +283,6 @@ export interface RequestDone {
   /** Why the caller would have been refused, had `auth.shadow` not let it in as the user of its address. */
   readonly letIn: string | null
   readonly method: string
-  /** As the client wrote it, with the query: never for a log of ours, whose lines outlive the request. */
-  readonly target: string
   /** The rule that matched, as written in the configuration; never the raw path. */
   readonly route: string | null
   readonly category: string | null
@@ -328,3 +326,8 @@ export interface RequestDone {
 }
 
 export type Observer = (observation: Observation) => void
+
+/**
+ * Hears of each request with its target as the client wrote it. That may hold credentials, so no observation has it.
+ */
+export type Witness = (target: string, done: RequestDone) => void

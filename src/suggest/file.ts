@@ -35,6 +35,8 @@ export function textOf(draft: Draft, facts: Facts | null = null): string {
     'edge: { match: { case: fold, trailing_slash: ignore, trailing_dots: exact } }',
     '',
     'quota:',
+    '  # The quota refuses nobody yet. Set it to false when the dashboard shows that the limits fit.',
+    '  shadow: true',
     '  baselines:',
     ...limitsOf(draft.limits, facts?.verdict ?? null),
     '',

@@ -53,7 +53,7 @@ interface Trial {
 async function startTrial({ terminal = false } = {}): Promise<Trial> {
   const args = [MAIN, 'try', upstream, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
   const [program, programArgs]: [string, string[]] = terminal
-    ? ['script', ['-qec', [process.execPath, ...args].join(' '), '/dev/null']]
+    ? ['script', ['-qec', `exec ${[process.execPath, ...args].join(' ')}`, '/dev/null']]
     : [process.execPath, args]
   const child = spawn(program, programArgs, { cwd: folder, env: { ...process.env, TMPDIR: folder } })
   children.push(child)
@@ -126,7 +126,9 @@ describe('tollgate try', () => {
     await vi.waitUntil(() => trial.output().includes('Write tollgate.yaml from 1 requests? [Y/n]'), SOON)
     trial.child.stdin?.write('y\n')
     expect(await trial.ended).toBe(0)
-    expect(trial.output()).toContain('Next: tollgate check -c tollgate.yaml')
+    expect(trial.output()).toMatch(
+      /Next: write in tollgate\.yaml who vouches for callers \(auth\), then:\s+tollgate check -c tollgate\.yaml/,
+    )
     expect(readdirSync(folder)).toEqual(['tollgate.yaml'])
   })
 

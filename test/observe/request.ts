@@ -8,7 +8,6 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     user: 'alice',
     kind: null,
     letIn: null,
-    target: '/items/1?x=y',
     method: 'POST',
     route: 'POST /v1/music/upsert',
     category: 'write',
