@@ -17,7 +17,7 @@ export interface Trial {
  */
 export function trialConfig({ upstream, listen, admin, key, token, store }: Trial): string {
   // `${` would name a variable of the environment.
-  const value = (text: string): string => JSON.stringify(text).replaceAll('${', '$${')
+  const value = (text: string): string => JSON.stringify(text).replaceAll('${', () => '$${')
   return `listen: ${value(listen)}
 upstream: { url: ${value(upstream)}, pass_authorization: true }
 store: ${value(`sqlite:${store}`)}

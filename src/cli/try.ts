@@ -169,18 +169,32 @@ async function offer(upstream: string, requests: string, seen: number): Promise<
     console.log('No request came, so no configuration is suggested.')
     return false
   }
-  const out = existsSync('tollgate.yaml') ? 'tollgate.suggested.yaml' : 'tollgate.yaml'
+  const out = freeName()
   const options = ['--log', requests, '--upstream', upstream, '--out', out]
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     console.log(`${seen} requests are in ${requests}. For a configuration: ${COMMAND} suggest ${options.join(' ')}`)
     return true
   }
   if (!(await isWanted(`Write ${out} from ${seen} requests? [Y/n] `))) return false
-  await suggest(options)
+  try {
+    await suggest(options)
+  } catch (error) {
+    console.error(`tollgate: ${messageOf(error)}`)
+    console.log(`The requests are in ${requests}. To try again: ${COMMAND} suggest ${options.join(' ')}`)
+    return true
+  }
   console.log(`Next: write in ${out} who vouches for callers (auth), then:
   ${COMMAND} check -c ${out}
   ${COMMAND} serve -c ${out}`)
   return false
+}
+
+/** Of a file that is not there yet. */
+function freeName(): string {
+  for (let n = 1; ; n++) {
+    const name = ['tollgate.yaml', 'tollgate.suggested.yaml'][n - 1] ?? `tollgate.suggested-${n - 1}.yaml`
+    if (!existsSync(name)) return name
+  }
 }
 
 async function isWanted(question: string): Promise<boolean> {

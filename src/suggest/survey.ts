@@ -58,11 +58,20 @@ const ALLOWANCES = { encodedSlash: false, emptySegment: false, semicolon: false 
 const LONGEST = 8192
 
 function stepsOf({ method, target }: Entry): readonly Step[] | LeftOut {
-  if (target.kind === 'rule') return stepsOfRule(target.text)
-  const read = target.text.length > LONGEST ? null : canonicalTarget(target.text, ALLOWANCES)
-  if (read === null || 'problem' in read) return 'path'
+  const steps = target.kind === 'rule' ? stepsOfRule(target.text) : stepsOfPath(target.text)
   const isRead = method === 'GET' || method === 'HEAD'
-  if (isRead && (STATUS_PATHS.has(read.path) || read.path === USAGE_PATH)) return 'own'
+  return isRead && typeof steps !== 'string' && isOwn(steps) ? 'own' : steps
+}
+
+/** Whether the gateway answers such a path itself, or would if the path had no slash at its end. */
+function isOwn(steps: readonly Step[]): boolean {
+  const path = steps.map((step) => (step.kind === 'text' ? `/${step.text}` : '/:')).join('')
+  return STATUS_PATHS.has(path) || path === USAGE_PATH
+}
+
+function stepsOfPath(path: string): readonly Step[] | LeftOut {
+  const read = path.length > LONGEST ? null : canonicalTarget(path, ALLOWANCES)
+  if (read === null || 'problem' in read) return 'path'
   return segmentsOf(read.matched).map((text) => ({ kind: 'text', text }))
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -120,16 +120,21 @@ describe('tollgate try', () => {
   })
 
   test('writes the configuration if somebody at the terminal wants it, and leaves nothing else behind', async () => {
+    for (const name of ['tollgate.yaml', 'tollgate.suggested.yaml']) writeFileSync(join(folder, name), '')
     const trial = await startTrial({ terminal: true })
     await get(`${trial.gateway}/items/1`)
     trial.child.stdin?.write('\x03')
-    await vi.waitUntil(() => trial.output().includes('Write tollgate.yaml from 1 requests? [Y/n]'), SOON)
+    await vi.waitUntil(() => trial.output().includes('Write tollgate.suggested-2.yaml from 1 requests? [Y/n]'), SOON)
     trial.child.stdin?.write('y\n')
     expect(await trial.ended).toBe(0)
     expect(trial.output()).toMatch(
-      /Next: write in tollgate\.yaml who vouches for callers \(auth\), then:\s+tollgate check -c tollgate\.yaml/,
+      /Next: write in tollgate\.suggested-2\.yaml who vouches for callers \(auth\), then:\s+tollgate check/,
     )
-    expect(readdirSync(folder)).toEqual(['tollgate.yaml'])
+    expect(readdirSync(folder).sort()).toEqual([
+      'tollgate.suggested-2.yaml',
+      'tollgate.suggested.yaml',
+      'tollgate.yaml',
+    ])
   })
 
   test('leaves nothing behind where no request came', async () => {
