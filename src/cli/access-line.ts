@@ -1,5 +1,6 @@
 import { ADDRESS_PREFIX } from '../auth/address-callers.ts'
 import type { RequestDone } from '../observe/observation.ts'
+import { clfTimeOf } from '../replay/clf-time.ts'
 
 type Seen = Pick<RequestDone, 'user' | 'kind' | 'method' | 'httpStatus' | 'clientStatus'>
 
@@ -15,7 +16,7 @@ export function accessLine(target: string, seen: Seen, now: number): string | nu
   const isAddress = kind === 'address'
   const [address, name] = isAddress ? [user.slice(ADDRESS_PREFIX.length), '-'] : ['-', escaped(user)]
   const path = escaped(target.replace(/[?#].*$/s, ''))
-  return `${address} - ${name} [${clfTime(now)}] "${method} ${path} HTTP/1.1" ${clientStatus} 0\n`
+  return `${address} - ${name} [${clfTimeOf(now)}] "${method} ${path} HTTP/1.1" ${clientStatus} 0\n`
 }
 
 /** As nginx escapes what stands between quotes or blanks. */
@@ -23,13 +24,4 @@ function escaped(text: string): string {
   return text.replace(/[^!#-[\]-~]/g, (character) =>
     [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   )
-}
-
-const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
-
-/** In UTC: `26/Nov/2026:10:00:01 +0000`. */
-function clfTime(now: number): string {
-  const date = new Date(now)
-  const [year, , day] = date.toISOString().slice(0, 10).split('-')
-  return `${day}/${MONTHS[date.getUTCMonth()]}/${year}:${date.toISOString().slice(11, 19)} +0000`
 }

@@ -143,8 +143,11 @@ function accepts(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port: Number(port || (protocol === 'https:' ? 443 : 80)) })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy())
-    socket.on('connect', () => resolve(true)).on('connect', () => socket.destroy())
     socket.on('error', () => {}).on('close', () => resolve(false))
+    socket.on('connect', () => {
+      resolve(true)
+      socket.destroy()
+    })
   })
 }
 
@@ -172,10 +175,12 @@ async function offer(upstream: string, requests: string, seen: number): Promise<
   const out = freeName()
   const options = ['--log', requests, '--upstream', upstream, '--out', out]
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    console.log(`${seen} requests are in ${requests}. For a configuration: ${COMMAND} suggest ${options.join(' ')}`)
+    console.log(
+      `The requests (${seen}) are in ${requests}. For a configuration: ${COMMAND} suggest ${options.join(' ')}`,
+    )
     return true
   }
-  if (!(await isWanted(`Write ${out} from ${seen} requests? [Y/n] `))) return false
+  if (!(await isWanted(`Write ${out} from the requests (${seen})? [Y/n] `))) return false
   try {
     await suggest(options)
   } catch (error) {

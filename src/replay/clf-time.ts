@@ -13,3 +13,10 @@ export function clfTime(text: string): number | null {
   const offsetMs = ((offsetHours as number) * 60 + (offsetMinutes as number)) * 60_000
   return found[7] === '+' ? local - offsetMs : local + offsetMs
 }
+
+/** The same moment as such a text, in UTC. @param at milliseconds since the epoch */
+export function clfTimeOf(at: number): string {
+  const date = new Date(at)
+  const [day, time] = date.toISOString().slice(0, 19).split('T') as [string, string]
+  return `${day.slice(8)}/${MONTHS[date.getUTCMonth()]}/${day.slice(0, 4)}:${time} +0000`
+}

@@ -35,7 +35,7 @@ export function textOf(draft: Draft, facts: Facts | null = null): string {
     'edge: { match: { case: fold, trailing_slash: ignore, trailing_dots: exact } }',
     '',
     'quota:',
-    '  # The quota refuses nobody yet. Set it to false when the dashboard shows that the limits fit.',
+    '  # The quota refuses nobody yet. Set shadow to false when the dashboard shows that the limits fit.',
     '  shadow: true',
     '  baselines:',
     ...limitsOf(draft.limits, facts?.verdict ?? null),

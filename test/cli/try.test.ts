@@ -124,7 +124,10 @@ describe('tollgate try', () => {
     const trial = await startTrial({ terminal: true })
     await get(`${trial.gateway}/items/1`)
     trial.child.stdin?.write('\x03')
-    await vi.waitUntil(() => trial.output().includes('Write tollgate.suggested-2.yaml from 1 requests? [Y/n]'), SOON)
+    await vi.waitUntil(
+      () => trial.output().includes('Write tollgate.suggested-2.yaml from the requests (1)? [Y/n]'),
+      SOON,
+    )
     trial.child.stdin?.write('y\n')
     expect(await trial.ended).toBe(0)
     expect(trial.output()).toMatch(
