@@ -7,7 +7,7 @@ import { type CertificateRules, createCertificateReader } from './client-certifi
 import { createPageRule, type PageRule } from './cookie-origin.ts'
 import { type CredentialSource, readerOf } from './credential-sources.ts'
 import { createStrangerCheck, createTrustedReader, type TrustedFields } from './trusted-fields.ts'
-import { createKeyReader } from './unverified-keys.ts'
+import { createKeyReader, type KeySource } from './unverified-keys.ts'
 import { type Caller, invalid, isMissing, missing, several } from './verdict.ts'
 
 export interface ResolverOptions {
@@ -17,7 +17,7 @@ export interface ResolverOptions {
   /** What becomes of two different ones: `first` takes that of the source that stands first. */
   readonly several: 'refuse' | 'first'
   /** Where keys are that nobody here can check; `null` for nowhere. */
-  readonly unverifiedKeys: CredentialSource | null
+  readonly unverifiedKeys: KeySource | null
   readonly trusted: TrustedFields | null
   /** What client certificates are held against now; `null` if nobody is asked for one. */
   readonly certificates: (() => CertificateRules) | null

@@ -1,10 +1,19 @@
 import { createHash } from 'node:crypto'
+import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
 import type { Asking } from './asking.ts'
 import { tooLong } from './bearer-credential.ts'
+import { idOf } from './claim-facts.ts'
 import type { PageRule } from './cookie-origin.ts'
 import { type CredentialSource, readerOf } from './credential-sources.ts'
+import { decodeBase64url, parseObject } from './jwt-encoding.ts'
 import { type Caller, callerOf, invalid, several } from './verdict.ts'
+
+/** Where a key is that only the upstream can check. */
+export type KeySource = CredentialSource & {
+  /** The claim that names the user of a key that is a JWT, which nobody verifies. By default each JWT is a user of its own. */
+  readonly userClaim?: string
+}
 
 /**
  * Callers by keys that only the upstream can check: the user is the SHA-256 of the key, so that one key is one user, and
@@ -12,7 +21,7 @@ import { type Caller, callerOf, invalid, several } from './verdict.ts'
  * that key: else each spelling would be a user with limits of its own.
  */
 export function createKeyReader(
-  source: CredentialSource,
+  source: KeySource,
   max: number,
   pages: PageRule,
 ): (asking: Asking) => Caller | Denial | null {
@@ -28,8 +37,21 @@ export function createKeyReader(
     if (!isKey(key)) return invalid('malformed key', 'The credential is malformed.')
     const foreign = source.kind === 'cookie' ? pages(asking) : null
     if (foreign !== null) return foreign
-    return callerOf(`${KEY_PREFIX}${createHash('sha256').update(key).digest('base64url')}`, 'unverified_key')
+    const named = source.userClaim === undefined ? null : namedBy(key, source.userClaim)
+    return callerOf(named ?? `${KEY_PREFIX}${createHash('sha256').update(key).digest('base64url')}`, 'unverified_key')
   }
+}
+
+/** The user of a JWT whose signature nobody has checked; `null` if it is none, or names nobody. */
+function namedBy(key: string, claim: string): string | null {
+  const [, payload = '', signature, ...more] = key.split('.')
+  if (signature === undefined || more.length > 0) return null
+  const bytes = decodeBase64url(payload)
+  const object = bytes === null ? null : parseObject(bytes)
+  if (bytes === null || object === null) return null
+  const id = idOf({ object, bytes }, claim)
+  const user = `${JWT_PREFIX}${String(id)}`
+  return isUserId(id) && isUserId(user) ? user : null
 }
 
 /** Python trims more characters than HTTP does, and what stands behind a scheme is taken apart at blanks. */
@@ -48,3 +70,6 @@ function unescaped(written: string): string {
 
 /** What the id of such a user begins with. */
 export const KEY_PREFIX = 'key:'
+
+/** The same for one whom a claim names. No hash has a colon. */
+const JWT_PREFIX = `${KEY_PREFIX}jwt:`

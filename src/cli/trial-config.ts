@@ -27,7 +27,7 @@ auth:
   gateway_tokens: false
   from: []
   several: first
-  unverified_keys: { header: ${value(key)}${/^authorization$/i.test(key) ? ', scheme: Bearer' : ''} }
+  unverified_keys: { header: ${value(key)}${/^authorization$/i.test(key) ? ', scheme: Bearer' : ''}, user_claim: sub }
   anonymous: { by: address }
   shadow: true
 quota: { shadow: true }

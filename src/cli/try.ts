@@ -157,7 +157,7 @@ Tollgate is in front of ${upstream} and refuses nothing.${isThere ? '' : '\nNobo
 
   send requests to   ${started.gateway}
   dashboard          ${linkFor({ isTTY: true }, started)}   (signs in once, within 10 minutes)
-  callers            by the field ${key}, which nobody checks; without it by address
+  callers            by the field ${key}, of a JWT by its sub; without it by address. Nobody verifies it
   all is kept in     ${folder}
 
 Press Ctrl-C to end it. It then offers a configuration made from the requests.`)

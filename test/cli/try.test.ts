@@ -92,14 +92,15 @@ describe('tollgate try', () => {
         `200 POST /items/${n} Bearer somebody`,
       )
     }
+    const jwt = (signature: string) =>
+      `Bearer ${Buffer.from('{}').toString('base64url')}.${Buffer.from('{"sub":"ann"}').toString('base64url')}.${signature}`
+    for (const signature of ['a', 'b']) await get(`${trial.gateway}/items/1`, jwt(signature))
     const session = await signIn(trial.link)
     expect(session.status).toBe(200)
     const headers = { cookie: session.headers.getSetCookie()[0]?.split(';')[0] ?? '' }
     const users = await (await fetch(`${trial.link.origin}/api/users`, { headers })).json()
-    expect((users as { users: { user: string }[] }).users.map(({ user }) => user.split(':')[0]).sort()).toEqual([
-      'address',
-      'key',
-    ])
+    const names = (users as { users: { user: string }[] }).users.map(({ user }) => user).sort()
+    expect(names).toEqual([expect.stringMatching(/^address:/), expect.stringMatching(/^key:[\w-]{43}$/), 'key:jwt:ann'])
     expect((await signIn(trial.link)).status).toBe(401)
 
     trial.child.kill('SIGINT')

@@ -241,6 +241,26 @@ describe('keys that only the upstream can check', () => {
     expect(app.requests()[0]?.kind).toBe('unverified_key')
   })
 
+  it('a JWT that nobody verified is the user whom its claim names, while nobody is refused', async () => {
+    const watched = text('unverified_keys: { header: Authorization, scheme: Token, user_claim: sub }')
+    app = await startApp(watched.replace('quota: {', 'quota: { shadow: true,'))
+    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    for (const key of [
+      `${part({ alg: 'none' })}.${part({ sub: 'ann' })}.x`,
+      `${part({ alg: 'ES256' })}.${part({ sub: 'ann', exp: 1 })}.y`,
+      `${part({ alg: 'ES256' })}.${part({ sub: 42 })}.`,
+      `${part({ alg: 'ES256' })}.${part({ sub: ['ann'] })}.x`,
+      `${part({ alg: 'ES256' })}.${part({ name: 'ann' })}.x`,
+      `${part({ alg: 'ES256' })}.${part({ sub: 'a'.repeat(250) })}.x`,
+      'the-key',
+    ]) {
+      expect((await ask('/a', [`Authorization: Token ${key}`])).status).toBe(200)
+    }
+    const hash = expect.stringMatching(/^key:[\w-]{43}$/) as string
+    expect(charged()).toEqual(['key:jwt:ann', 'key:jwt:ann', 'key:jwt:42', hash, hash, hash, hash])
+    expect(app.requests().map(({ kind }) => kind)).toEqual(Array.from({ length: 7 }, () => 'unverified_key'))
+  })
+
   it('a scheme beside Bearer is forwarded, and Bearer is not', async () => {
     await start('unverified_keys: { header: Authorization, scheme: Basic }')
     expect((await ask('/a', ['Authorization: Basic YTpi'])).sent).toContain('Authorization: Basic YTpi')

@@ -8,6 +8,7 @@ export function checkCallers(parsed: Salvage): Finding[] {
     ...checkTwins(parsed.auth),
     ...checkKeys(parsed),
     ...checkKeysArrive(parsed),
+    ...checkUserClaim(parsed),
     ...checkTrusted(parsed),
     ...checkCookies(parsed),
     ...checkAnonymous(parsed.auth),
@@ -88,6 +89,14 @@ function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: Salvage)
       const message = `takes away the keys of auth.unverified_keys, which only the upstream can check: curl ${curlOf(keys)} is forwarded like any other. Remove it here, or auth.unverified_keys`
       return warning(path, message)
     })
+}
+
+/** Anybody can write a JWT that names somebody else, and use up his limits. */
+function checkUserClaim({ auth: { unverified_keys: keys }, quota }: Salvage): Finding[] {
+  if (keys?.userClaim === undefined || quota.shadow !== false) return []
+  const message =
+    'is a claim that nobody verifies, so its users may only be watched: set quota.shadow to true, or name the issuer in auth.jwt'
+  return [{ path: ['auth', 'unverified_keys', 'user_claim'], message }]
 }
 
 /** The header, as `foldedName` has it; `null` for a parameter of the query. */

@@ -97,10 +97,22 @@ const from = list(
 )
 
 const unverifiedKeys = section(
-  PLACES,
+  {
+    ...PLACES,
+    user_claim: text(
+      {
+        description:
+          'Of a key that is a JWT: the claim that names the user, which nobody verifies. Only while quota.shadow is true. Default: each JWT is a user of its own',
+      },
+      { max: 128, what: 'the path of a claim' },
+    ).optional(),
+  },
   'Where a key is that only the backend can check: its user is a hash of the key',
   'one place like { header: X-API-Key }',
-).transform(sourceOf)
+).transform(({ user_claim: userClaim, ...place }, context): Source & { readonly userClaim?: string } => {
+  const source = sourceOf(place, context)
+  return userClaim === undefined ? source : { ...source, userClaim }
+})
 
 const trusted = domain(
   section(
