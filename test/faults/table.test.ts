@@ -6,24 +6,26 @@ const PAGE = 'docs/faults.md'
 
 const INTRO = `# Faults
 
-What is broken on purpose in \`test/faults\`, with real processes, real sockets and a proxy of our own in between, and what
-holds then. The measure is arithmetic: charges in the store are the requests that the backend saw, plus those that it may have
-seen, less refunds; no limit is exceeded, nothing is charged twice, every request is settled. Gateways recover by themselves.
+What is broken on purpose in \`test/faults\`, with real processes, sockets and a proxy, and what holds then. For operators who ask "what if", and for contributors.
+
+**The measure.** Charges in the store are the requests that the upstream saw or may have seen, less refunds. No limit is exceeded, nothing is charged twice, every request is settled. Gateways recover by themselves.
 Faults of the store strike limits of users and of everybody for a day, and of organisations for a month in Asia/Kathmandu.
 
-*Outage* means, on the left: charged requests follow \`quota.store_outage\`, so they get 503 or are admitted up to a share of the limits; when the
-store is back, what was admitted is charged and what was charged for nobody is given back, exactly. On the right: \`store_errors_total\` with the
-reason, \`store_circuit_open\`, "the store is out" once and its errors once for each interval in the log, and \`/readyz\` tells it: 503, or
-200 with \`degraded\` where a share may be admitted. Metric names begin with \`tollgate_\`. This page is made of \`test/faults/catalogue.ts\` by \`FAULTS_PAGE=write vitest run test/faults/table.test.ts\`.
-Faults of the store client alone are in \`test/store/redis\`, of one gateway with its store or backend in \`test/e2e\` and \`test/forward\`.
+**Outage**, on the left: charged requests follow \`quota.store_outage\` ([the rules](operating.md#while-the-store-is-out)). When the store is back, what was admitted is charged, and what was charged for nobody is given back, exactly.
+
+**Outage**, on the right: \`store_errors_total\` with the reason, \`store_circuit_open\`, "the store is out" once in the log, and its errors once in each interval. \`/readyz\` has 503, or 200 with \`degraded\` if a share may be admitted.
+
+Metric names begin with \`tollgate_\`. "The same" refers to the row above. See also [the simulation](simulation.md).
+
+This page is made of \`test/faults/catalogue.ts\` by \`FAULTS_PAGE=write vitest run test/faults/table.test.ts\`. Faults of the store client alone are in \`test/store/redis\`, those of one gateway in \`test/e2e\` and \`test/forward\`.
 `
 
-function section({ title, file, rows }: Group): string {
+function section({ title, file, note, rows }: Group): string {
   const lines = Object.values(rows).map(({ fault, does, shows }) => `| ${fault} | ${does} | ${shows} |`)
   return [
     `## ${title}`,
     '',
-    `Test: \`${file}\``,
+    `Test: \`${file}\`${note === undefined ? '' : `. ${note}`}`,
     '',
     '| Fault | What the gateway does | What the operator sees |',
     '|---|---|---|',
