@@ -145,7 +145,7 @@ export const OPERATIONS: Dashboard = {
         },
         {
           title: 'Calls that failed',
-          about: 'By what was asked and why; docs/operating.md says what each costs.',
+          about: 'By what was asked and why; docs/outage.md says what each costs.',
           unit: 'cps',
           queries: [
             q(

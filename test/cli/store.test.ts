@@ -227,11 +227,11 @@ describe('tollgate store copy', () => {
   }, 180_000)
 })
 
-describe('docs/operating.md', () => {
+describe('docs/upkeep.md', () => {
   /** The commands of a section, run as they stand, beside a `tollgate.db`. */
   async function follow(heading: string, which: number): Promise<void> {
-    const text = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-    const section = text.split(`### ${heading}\n`)[1]?.split('\n### ')[0] ?? ''
+    const text = readFileSync(new URL('../../docs/upkeep.md', import.meta.url), 'utf8')
+    const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
     const command = [...section.matchAll(/^```sh\n(.*?)^```$/gms)][which]?.[1] ?? ''
     expect(command).toMatch(/^tollgate store copy /)
     const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))

@@ -8,7 +8,7 @@ import { type GatewayProcess, spawnGateway } from '../e2e/process.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
 import { freePort } from '../setup/redis.ts'
 
-/** `docs/operating.md` has a row for each metric of ours, with its labels, and none for what is no metric. */
+/** `docs/metrics.md` has a row for each metric of ours, with its labels, and none for what is no metric. */
 
 let folder: string
 let upstream: Upstream
@@ -45,7 +45,7 @@ function withPorts(text: string, port: number, admin: number): string {
 
 /** Of the first cells of all tables: names with their labels. */
 function described(): Map<string, string[]> {
-  const rows = readFileSync('docs/operating.md', 'utf8').match(/^\| *`tollgate_[^|]*\|/gm) ?? []
+  const rows = readFileSync('docs/metrics.md', 'utf8').match(/^\| *`tollgate_[^|]*\|/gm) ?? []
   const names = rows.flatMap((row) => [...row.matchAll(/`(tollgate_\w+)(?:\{([\w,]+)\})?`/g)])
   return new Map(names.map(([, name = '', labels]) => [name, labels?.split(',') ?? []]))
 }

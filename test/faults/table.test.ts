@@ -11,7 +11,7 @@ What is broken on purpose in \`test/faults\`, with real processes, sockets and a
 **The measure.** Charges in the store are the requests that the upstream saw or may have seen, less refunds. No limit is exceeded, nothing is charged twice, every request is settled. Gateways recover by themselves.
 Faults of the store strike limits of users and of everybody for a day, and of organisations for a month in Asia/Kathmandu.
 
-**Outage**, on the left: charged requests follow \`quota.store_outage\` ([the rules](operating.md#while-the-store-is-out)). When the store is back, what was admitted is charged, and what was charged for nobody is given back, exactly.
+**Outage**, on the left: charged requests follow \`quota.store_outage\` ([the rules](outage.md)). When the store is back, what was admitted is charged, and what was charged for nobody is given back, exactly.
 
 **Outage**, on the right: \`store_errors_total\` with the reason, \`store_circuit_open\`, "the store is out" once in the log, and its errors once in each interval. \`/readyz\` has 503, or 200 with \`degraded\` if a share may be admitted.
 

@@ -9,7 +9,7 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   [/another program/, 'name a file that Tollgate made, or one that is yet to be made'],
   [
     /not a database|malformed/,
-    'put back a backup in its place, as docs/operating.md tells, or name a file that Tollgate made, or one that is yet to be made',
+    'put back a backup in its place, as docs/upkeep.md says, or name a file that Tollgate made, or one that is yet to be made',
   ],
   [/unable to open/, 'name a file in a folder that exists, and let the user of the gateway read and write both'],
 ]

@@ -20,8 +20,8 @@ const open = (url: string, observe: Observer = () => {}): Store => openRedisStor
 
 const WRITTEN = /^ACL SETUSER tollgate on >PASSWORD ([^`]*)^```/m
 
-it('the rights that docs/operating.md names suffice for everything, and another user of Redis is not needed', async () => {
-  const rights = WRITTEN.exec(readFileSync('docs/operating.md', 'utf8'))?.[1]?.trim().split(/\s+/) ?? []
+it('the rights that docs/stores.md names suffice for everything, and another user of Redis is not needed', async () => {
+  const rights = WRITTEN.exec(readFileSync('docs/stores.md', 'utf8'))?.[1]?.trim().split(/\s+/) ?? []
   const redis = await startRedis()
   const admin = new Redis(redis.url, { disableClientInfo: true })
   await admin.acl('SETUSER', 'tollgate', 'on', '>secret', ...rights)
