@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
 import { parametersOf, requestBody, schemaOf, shortenDate } from '../lib/openapi-schemas.ts'
+import type { Example } from './example.ts'
+import { EXAMPLES } from './examples.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { LINE_TYPES } from './line-body.ts'
 import { errorResponse, named } from './schemas.ts'
@@ -60,19 +62,23 @@ function componentSchemas(): Record<string, unknown> {
 }
 
 function operation({ method, path, guard, doc }: Route): object {
+  const example = EXAMPLES[`${method} ${path.replace(/:(\w+)/g, '{$1}')}`] ?? {}
   const parameters = [
     ...namesIn(path).map((name) => pathParameter(name, 'Percent-encoded.')),
     ...queryParameters(doc),
     ...(doc.ifMatch === true ? [IF_MATCH] : []),
-  ]
+  ].map((parameter) => withValue(parameter, example))
   return {
     operationId: operationId(method, path.replace(/^\/api/, '')),
     summary: doc.summary,
     ...(parameters.length > 0 && { parameters }),
     ...(doc.body !== undefined && {
-      requestBody: doc.body === 'lines' ? LINES : requestBody(doc.body, content(doc.body)),
+      requestBody:
+        doc.body === 'lines'
+          ? { required: true, content: lines(example.body) }
+          : requestBody(doc.body, { ...contentOf(doc.body), ...shown(example.body) }),
     }),
-    responses: { ...errors(method, doc, guard), ...withTexts(responsesOf(doc), doc) },
+    responses: { ...errors(method, doc, guard), ...withTexts(responsesOf(doc, example), doc) },
     security: SECURITY[guard] ?? [],
   }
 }
@@ -95,18 +101,35 @@ const IF_MATCH: Parameter = {
     'The ETag of what was read, `"version"`; `"0"` for what is not there yet, `*` for any that is. Without it the change applies to whatever is there.',
 }
 
-function responsesOf({ responses }: Doc): Record<string, unknown> {
+function withValue(parameter: Parameter, { parameters = {} }: Example): object {
+  const value = parameters[parameter.name]
+  if (value === undefined) return parameter
+  const { type } = parameter.schema as { readonly type?: string }
+  return { ...parameter, example: type === 'integer' ? Number(value) : value }
+}
+
+/** The example is of a response below 400. */
+function responsesOf({ responses }: Doc, { response, note }: Example): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(responses).map(([status, schema]) => {
+      const example = Number(status) < 400 ? response : undefined
       if (schema === null) return [status, { description: 'Done; no content.' }]
-      if (schema === 'lines') return [status, { description: 'A line for each.', content: LINES.content }]
-      if (schema === 'text') return [status, { description: 'Text.', content: { 'text/plain': {} } }]
-      return [status, { description: named.get(schema)?.description ?? 'JSON.', content: json(schema) }]
+      if (schema === 'lines') return [status, { description: 'A line for each.', content: lines(example) }]
+      if (schema === 'text') return [status, { description: 'Text.', content: { 'text/plain': shown(example, note) } }]
+      const content = { 'application/json': { ...contentOf(schema), ...shown(example, note) } }
+      return [status, { description: named.get(schema)?.description ?? 'JSON.', content }]
     }),
   )
 }
 
-const LINES = { required: true, content: Object.fromEntries(Object.values(LINE_TYPES).map((type) => [type, {}])) }
+function shown(value: unknown, summary?: string): object {
+  return value === undefined ? {} : { examples: { usual: { ...(summary !== undefined && { summary }), value } } }
+}
+
+/** The example is in the first of the types. */
+function lines(example: unknown): object {
+  return Object.fromEntries(Object.values(LINE_TYPES).map((type, i) => [type, i === 0 ? shown(example) : {}]))
+}
 
 function withTexts(responses: Record<string, unknown>, { textTypes }: Doc): Record<string, unknown> {
   const { 200: ok } = responses as { 200?: { content?: object } }
@@ -115,11 +138,7 @@ function withTexts(responses: Record<string, unknown>, { textTypes }: Doc): Reco
   return { ...responses, 200: { ...ok, content: { ...ok.content, ...texts } } }
 }
 
-function json(schema: z.ZodType) {
-  return { 'application/json': content(schema) }
-}
-
-function content(schema: z.ZodType) {
+function contentOf(schema: z.ZodType) {
   const id = named.get(schema)?.id
   return { schema: id === undefined ? schemaOf(schema) : { $ref: SCHEMAS + id } }
 }
@@ -170,7 +189,10 @@ function errors(method: Method, { errors = [] }: Doc, guard: Guard): Record<stri
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
-      { description: codes.map((code) => `\`${code}\``).join(', '), content: json(errorResponse) },
+      {
+        description: codes.map((code) => `\`${code}\``).join(', '),
+        content: { 'application/json': contentOf(errorResponse) },
+      },
     ]),
   )
 }

@@ -54,7 +54,7 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       maxBody: MAX_LOGIN,
       doc: {
         summary:
-          'Signs in for 12 hours, by an admin token or by the code of a sign-in link: the answer sets the cookie of the session',
+          'Signs in for 12 hours, by an admin token or by the code of a sign-in link, and sets the cookie of the session',
         body: Credential,
         responses: { 200: schemas.session },
         errors: ['unauthorized', 'no_admin_token', 'too_many_attempts'],
@@ -65,7 +65,7 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       method: 'DELETE',
       path: '/api/session',
       guard: 'login',
-      doc: { summary: 'Signs out: the answer clears the cookie', responses: { 204: null } },
+      doc: { summary: 'Signs out: the response clears the cookie', responses: { 204: null } },
       handle: ({ headers }) => ({ status: 204, headers: { 'set-cookie': endedCookie(isSecure(headers)) } }),
     },
   ]

@@ -31,7 +31,11 @@ const CONTENT = {
   type: 'object',
   minProperties: 1,
   propertyNames: { pattern: '^[a-z]+/[a-z+-]+$' },
-  additionalProperties: { type: 'object', properties: { schema: OBJECT }, additionalProperties: false },
+  additionalProperties: {
+    type: 'object',
+    properties: { schema: OBJECT, examples: OBJECT },
+    additionalProperties: false,
+  },
 }
 const OPENAPI_31 = {
   type: 'object',
@@ -101,6 +105,7 @@ const OPENAPI_31 = {
               required: { type: 'boolean' },
               schema: OBJECT,
               description: { type: 'string' },
+              example: { type: ['string', 'integer'] },
             },
             if: { properties: { in: { const: 'path' } } },
             // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -168,6 +173,7 @@ describe('the OpenAPI document', () => {
         in: 'query',
         required: false,
         schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+        example: 2,
       })
     expect(of('GET /api/audit').find(({ name }: { name: string }) => name === 'before').schema).not.toHaveProperty(
       'default',

@@ -44,7 +44,9 @@ function logLinesOf(source: string): string[] {
 async function adminApi(): Promise<unknown> {
   const running = await startAdmin({ drain: { isOn: () => false, turn: () => {} } })
   try {
-    return (await running.call('GET', '/openapi.json', { headers: { authorization: '' } })).json
+    const { text } = await running.call('GET', '/openapi.json', { headers: { authorization: '' } })
+    // Nobody relies on what an example has.
+    return JSON.parse(text, (name, value) => (name === 'examples' || name === 'example' ? undefined : value))
   } finally {
     await running.stop()
   }

@@ -1,0 +1,166 @@
+import type { Examples } from '../example.ts'
+
+/** That of alice. */
+const override = {
+  version: 4,
+  limits: { read: { '1h': 500 } },
+  bypassGlobal: false,
+  shadow: false,
+  reason: 'import of a season',
+  expiresAt: '2026-11-21T10:15:00.000Z',
+}
+
+/** Users and their overrides. */
+export const users: Examples = {
+  'GET /api/users': {
+    parameters: { order: 'tokens', limit: '2', recent: '24h' },
+    response: {
+      users: [
+        {
+          user: 'bob',
+          plan: { name: 'team', from: 'credential', unknown: null },
+          windows: {
+            read: [
+              {
+                scope: 'Personal',
+                window: '1h',
+                limit: 600,
+                used: 460,
+                remaining: 140,
+                startedAt: '2026-11-20T10:10:00.000Z',
+                resetAt: '2026-11-20T11:10:00.000Z',
+              },
+            ],
+          },
+          override: null,
+          blocked: false,
+          recent: { tokens: 460, steps: [...Array(23).fill(0), 460] },
+        },
+        {
+          user: 'alice',
+          plan: { name: null, from: null, unknown: null },
+          windows: {
+            read: [
+              {
+                scope: 'Personal',
+                window: '1h',
+                limit: 500,
+                used: 118,
+                remaining: 382,
+                startedAt: '2026-11-20T10:10:00.000Z',
+                resetAt: '2026-11-20T11:10:00.000Z',
+              },
+            ],
+          },
+          override,
+          blocked: false,
+          recent: { tokens: 118, steps: [...Array(23).fill(0), 118] },
+        },
+      ],
+      recent: { from: '2026-11-19T10:16:00.000Z', to: '2026-11-20T10:16:00.000Z', window: '1h', complete: true },
+      next: null,
+    },
+  },
+  'GET /api/users/{id}': {
+    parameters: { id: 'alice' },
+    response: {
+      user: 'alice',
+      plan: { name: null, from: null, unknown: null },
+      windows: {
+        read: [
+          {
+            scope: 'Personal',
+            window: '1h',
+            limit: 500,
+            used: 118,
+            remaining: 382,
+            startedAt: '2026-11-20T10:10:00.000Z',
+            resetAt: '2026-11-20T11:10:00.000Z',
+            source: 'override',
+            steps: ['override 500 (import of a season)'],
+          },
+          {
+            scope: 'Global',
+            window: '1h',
+            limit: 1200,
+            used: 668,
+            remaining: 532,
+            startedAt: '2026-11-20T10:10:00.000Z',
+            resetAt: '2026-11-20T11:10:00.000Z',
+            source: 'baseline',
+            steps: ['baseline 1200 (tollgate.yaml:10)'],
+          },
+        ],
+      },
+      override,
+    },
+  },
+  'GET /api/users/{id}/override': {
+    parameters: { id: 'alice' },
+    response: override,
+  },
+  'PUT /api/users/{id}/override': {
+    parameters: { id: 'alice', 'If-Match': '"0"' },
+    body: { read: { '1h': 500 }, reason: 'import of a season', expiresAt: '2026-11-21T10:15:00.000Z' },
+    response: { ...override, warnings: [] },
+  },
+  'DELETE /api/users/{id}/override': { parameters: { id: 'alice' }, body: { reason: 'the import is done' } },
+  'POST /api/users/{id}/reset': { parameters: { id: 'alice' }, body: { reason: 'a loop in our own client' } },
+  'GET /api/overrides': {
+    response:
+      '{"user":"alice","read":{"1h":500},"reason":"import of a season","expiresAt":"2026-11-21T10:15:00.000Z"}\n',
+  },
+  'PUT /api/overrides': {
+    parameters: { dry_run: '1' },
+    body: '{"user":"carol","read":{"1h":50},"reason":"a busy week"}\n',
+    response: {
+      dryRun: true,
+      merge: false,
+      version: 8,
+      total: 1,
+      added: 1,
+      changed: 0,
+      removed: 0,
+      unchanged: 0,
+      changes: [{ user: 'carol', from: null, to: { read: { '1h': 50 }, reason: 'a busy week' } }],
+      warnings: [],
+      warningCount: 0,
+    },
+  },
+  'GET /api/in-force/users': {
+    response: {
+      users: [
+        {
+          user: 'alice',
+          override,
+        },
+      ],
+      total: 1,
+    },
+  },
+  'GET /api/in-force/users/{id}': {
+    parameters: { id: 'alice' },
+    response: {
+      user: 'alice',
+      limits: {
+        read: [
+          {
+            scope: 'Personal',
+            window: '1h',
+            limit: 500,
+            source: 'override',
+            steps: ['override 500 (import of a season)'],
+          },
+          {
+            scope: 'Global',
+            window: '1h',
+            limit: 1200,
+            source: 'baseline',
+            steps: ['baseline 1200 (tollgate.yaml:10)'],
+          },
+        ],
+      },
+      override,
+    },
+  },
+}
