@@ -67,16 +67,22 @@ export async function demo(): Promise<Scene> {
   child.stdout.on('data', (chunk: Buffer) => {
     printed += chunk.toString()
   })
-  await vi.waitUntil(() => printed.includes('Try it in a second terminal'), { timeout: 40_000 })
+  const end = async (): Promise<void> => {
+    child.kill('SIGTERM')
+    await ended
+    rmSync(machine, { recursive: true, force: true })
+  }
+  await vi
+    .waitUntil(() => printed.includes('Try it in a second terminal'), { timeout: 100_000 })
+    .catch(async (error: unknown) => {
+      await end()
+      throw error
+    })
   return {
     folder,
     env,
     instead: { '127.0.0.1:8080': listen.TOLLGATE_LISTEN ?? '', '127.0.0.1:9090': listen.TOLLGATE_ADMIN_LISTEN ?? '' },
-    close: async () => {
-      child.kill('SIGTERM')
-      await ended
-      rmSync(machine, { recursive: true, force: true })
-    },
+    close: end,
   }
 }
 
