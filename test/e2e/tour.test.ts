@@ -15,7 +15,7 @@ const CLONE = ['src', 'services', 'config', 'build', 'node_modules', 'package.js
 let folder: string
 let demo: ChildProcess
 let printed = ''
-let shell: Shell
+let shell: Shell | undefined
 let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
@@ -26,9 +26,9 @@ beforeAll(async () => {
   env = { ...process.env, ...Object.fromEntries(names.map((name, i) => [name, `127.0.0.1:${ports[i]}`])) }
   await startDemo()
   shell = startShell(folder, env)
-})
+}, 120_000)
 afterAll(async () => {
-  await shell.close()
+  await shell?.close()
   await stopDemo()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -42,7 +42,7 @@ async function startDemo(): Promise<void> {
   demo.stderr?.on('data', (chunk: Buffer) => {
     printed += chunk.toString()
   })
-  await vi.waitUntil(() => printed.includes('Try it in a second terminal'), { timeout: 50_000 })
+  await vi.waitUntil(() => printed.includes('Try it in a second terminal'), { timeout: 100_000 })
 }
 
 /** Ctrl-C reaches npm and the demo alike: they are one process group. */
@@ -53,7 +53,7 @@ async function stopDemo(): Promise<void> {
   await ended
 }
 
-const run = (command: string): Promise<string> => shell.run(command)
+const run = async (command: string): Promise<string> => (await shell?.run(command)) ?? ''
 
 describe('the five-minute tour', () => {
   it('has commands to follow', () => {
