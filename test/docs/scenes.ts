@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { vi } from 'vitest'
-import { startApp, startUpstream, yaml } from '../e2e/harness.ts'
+import { SECRET, startApp, startUpstream, yaml } from '../e2e/harness.ts'
 import { bearer } from '../e2e/jwt.ts'
 import { freePort } from '../setup/redis.ts'
 import type { Scene } from './follow.ts'
@@ -115,3 +115,77 @@ routes:
   - { match: GET /all, category: read, cost: 119 }
   - { match: "POST /v1/user/:what", category: read, cost: 2 }
 `
+
+/** A gateway with the log `gateway.log`, whose users have used and been refused something in the last minute. */
+export async function busy(): Promise<Scene> {
+  const scene = await emptyFolder()
+  const upstream = await startUpstream(({ url }, res) => res.writeHead(url === '/broken' ? 500 : 200).end())
+  const listen = scene.instead[':8080'] ?? ''
+  const admin = `http://127.0.0.1${scene.instead[':9090']}`
+  writeFileSync(join(scene.folder, 'tollgate.yaml'), busyYaml(upstream.url, listen, scene.instead[':9090'] ?? ''))
+  const log = openSync(join(scene.folder, 'gateway.log'), 'w')
+  const args = [resolve('src/main.ts'), 'serve', '-c', 'tollgate.yaml']
+  const child = spawn(process.execPath, args, { cwd: scene.folder, stdio: ['ignore', log, 'inherit'] })
+  const ended = once(child, 'exit')
+  const close = async (): Promise<void> => {
+    child.kill('SIGTERM')
+    await ended
+    await upstream.close()
+    await scene.close()
+  }
+  try {
+    await until(async () => (await fetch(`${admin}/readyz`)).ok)
+    await traffic(`http://127.0.0.1${listen}`)
+    await reported(admin)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { ...scene, env: { ...scene.env, TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN }, close }
+}
+
+const ADMIN_TOKEN = 'admin-token-of-the-cookbook-'.padEnd(40, '0')
+
+const busyYaml = (upstream: string, listen: string, admin: string): string => `listen: 127.0.0.1${listen}
+upstream: { url: "${upstream}" }
+store: sqlite:tollgate.db
+admin: { listen: "127.0.0.1${admin}", token: ${ADMIN_TOKEN} }
+auth:
+  jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }]
+  gateway_tokens: true
+quota:
+  baselines:
+    personal: { read: { 1h: 100 } }
+    global: { read: { 1h: 1000 } }
+routes:
+  - { match: GET /items, category: read, cost: 1 }
+  - { match: GET /report, category: read, cost: 10 }
+  - { match: GET /broken, category: read, cost: 1 }
+`
+
+/** alice uses 23 tokens, bob all of his 100 and is refused twice, carol meets two failures, and mallory uses 40. */
+async function traffic(url: string): Promise<void> {
+  const send = async (user: string, path: string, times: number): Promise<void> => {
+    for (let i = 0; i < times; i++) await (await fetch(`${url}${path}`, { headers: bearer(user) })).arrayBuffer()
+  }
+  await send('alice', '/items', 3)
+  await send('alice', '/report', 2)
+  await send('bob', '/report', 12)
+  await send('carol', '/broken', 2)
+  await send('mallory', '/items', 40)
+}
+
+/** The gateway reports to its store every few seconds. */
+async function reported(admin: string): Promise<void> {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the gateway sent
+  const get = async (path: string): Promise<any> => (await fetch(`${admin}${path}`, { headers })).json()
+  await until(async () => (await get('/api/refusals')).refusals[0]?.count === 2)
+  await until(async () => (await get('/api/usage?by=all')).rows[0]?.requests === 59)
+  await until(async () => (await get('/api/now')).counts.requests === 59)
+  await until(async () => (await get('/api/now')).backend.requests === 57)
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  await vi.waitUntil(() => condition().catch(() => false), { timeout: 60_000, interval: 200 })
+}
