@@ -20,6 +20,37 @@ function account(pid: number, field: 0 | 1): number {
     .reduce((sum, time) => sum + time, 0)
 }
 
+/** How often its threads have left a core so far. */
+export interface Switches {
+  /** Because there was nothing to do: each is followed by a wake-up. */
+  readonly waited: number
+  /** Because something else got the core. */
+  readonly preempted: number
+}
+
+export function switchesOf(pid: number): Switches {
+  const texts = treeOf(pid).flatMap((each) => threadsOf(each).map((thread) => readFileSync(`${thread}/status`, 'utf8')))
+  const sum = (field: string): number => texts.reduce((all, text) => all + numberIn(text, field), 0)
+  return { waited: sum('voluntary_ctxt_switches'), preempted: sum('nonvoluntary_ctxt_switches') }
+}
+
+/** Memory of a process and all its descendants, in bytes. */
+export interface Memory {
+  readonly resident: number
+  /** Pages that several processes hold count for each in part. */
+  readonly proportional: number
+}
+
+export function memoryOf(pid: number): Memory {
+  const texts = treeOf(pid).map((each) => readFileSync(`/proc/${each}/smaps_rollup`, 'utf8'))
+  const sum = (field: string): number => texts.reduce((all, text) => all + numberIn(text, field) * 1024, 0)
+  return { resident: sum('Rss'), proportional: sum('Pss') }
+}
+
+/** A field of a file below /proc. */
+const numberIn = (text: string, field: string): number =>
+  Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1])
+
 function threadsOf(pid: number): string[] {
   return readdirSync(`/proc/${pid}/task`).map((thread) => `/proc/${pid}/task/${thread}`)
 }
@@ -35,7 +66,7 @@ const words = (file: string): string[] => readFileSync(file, 'utf8').split(' ').
 /** Resident memory of a process in bytes: now, and the most since `forgetPeak`. Descendants are not counted. */
 export function residentMemory(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const of = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+  const of = (field: string): number => numberIn(status, field) * 1024
   return { now: of('VmRSS'), peak: of('VmHWM') }
 }
 

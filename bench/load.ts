@@ -52,6 +52,8 @@ export interface Latency {
   readonly requests: number
   /** Answers other than 2xx, and requests without an answer. */
   readonly failed: number
+  /** Those of the failed that were answered with 429. */
+  readonly refused: number
   /** Milliseconds from the moment a request was due until its answer was read. */
   readonly p50: number
   readonly p90: number

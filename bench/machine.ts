@@ -16,10 +16,15 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
 /** Installs what is missing where that is possible and says so. @throws Error that tells what to install */
 export function ensurePackages(): void {
   if (process.platform !== 'linux') throw new Error('the benchmark reads CPU time from /proc: it needs Linux')
-  const missing = [...PACKAGES].filter(([, file]) => !existsSync(file)).map(([name]) => name)
-  if (missing.length > 0) install(missing)
+  ensureDebian(PACKAGES)
   if (cpus().length < 2) throw new Error('the benchmark needs two cores')
   if (spawnSync('taskset', ['-V']).error) throw new Error('taskset is missing: install util-linux')
+}
+
+/** @param packages of Debian, each with a file that shows it is there. @throws Error that tells what to install */
+export function ensureDebian(packages: ReadonlyMap<string, string>): void {
+  const missing = [...packages].filter(([, file]) => !existsSync(file)).map(([name]) => name)
+  if (missing.length > 0) install(missing)
 }
 
 function install(missing: readonly string[]): void {

@@ -9,10 +9,13 @@ import { callers } from './groups/callers.ts'
 import { connections } from './groups/connections.ts'
 import { cost } from './groups/cost.ts'
 import { credentials } from './groups/credentials.ts'
+import { footprint } from './groups/footprint.ts'
 import type { Bench, Group } from './groups/group.ts'
 import { latency } from './groups/latency.ts'
 import { memory } from './groups/memory.ts'
 import { organisations } from './groups/organisations.ts'
+import { peers } from './groups/peers.ts'
+import { rates } from './groups/rates.ts'
 import { routes } from './groups/routes.ts'
 import { stores } from './groups/stores.ts'
 import { uptime } from './groups/uptime.ts'
@@ -29,10 +32,11 @@ import { type Report, reportText, type Section, writeReport, writeSections } fro
 import { createRequests } from './requests.ts'
 import { createStage } from './servers.ts'
 
-/** `npm run bench`: what a request costs, side by side in one run. docs/benchmarks.md tells how to read it. */
+/** `npm run bench`: what a request costs, side by side in one run. docs/benchmarks-tables.md describes how to read it. */
 
 const GROUPS: Readonly<Record<string, Group>> = {
   cost,
+  rates,
   latency,
   memory,
   bodies,
@@ -49,16 +53,20 @@ const GROUPS: Readonly<Record<string, Group>> = {
   attacks,
 }
 
+/** Not in a whole run: they need programs that take minutes to make. */
+const ON_REQUEST: Readonly<Record<string, Group>> = { peers, footprint }
+
 let interrupted = false
 
-const PAGE = new URL('../docs/benchmarks.md', import.meta.url)
+const PAGE = new URL('../docs/benchmarks-tables.md', import.meta.url)
 
 /** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
 const TOO_BUSY = 0.1
 
 async function measureGroups(options: Options, within: Within, priority: string): Promise<Report> {
   const { rounds, seconds, only, awake, against: checkout } = options
-  const groups = checkout === null ? GROUPS : { against: against(checkout) }
+  const chosen = only === null ? GROUPS : { ...GROUPS, ...ON_REQUEST }
+  const groups = checkout === null ? chosen : { against: against(checkout) }
   const sections: Section[] = []
   const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(groups)) {
@@ -106,7 +114,7 @@ function withinFolder(folder: string, options: Options): Within {
 }
 
 async function main(): Promise<void> {
-  const choices = { groups: Object.keys(GROUPS), profiles: PROFILES }
+  const choices = { groups: Object.keys({ ...GROUPS, ...ON_REQUEST }), profiles: PROFILES }
   const options = optionsOf(process.argv.slice(2), choices)
   if (options === null) return console.log(helpOf(choices))
   ensurePackages()

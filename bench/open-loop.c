@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
   nanoseconds give_up = at + GIVE_UP;
   nanoseconds free_since = 0; /* since when there has always been an idle connection */
 
-  long sent = 0, answered = 0, measured = 0, lates = 0, failed = 0;
+  long sent = 0, answered = 0, measured = 0, lates = 0, failed = 0, refused = 0;
   while (answered < count && now() < give_up) {
     while (sent < count && idles > 0 && due[sent] <= now()) {
       /* The one that was idle for longest: a server closes one that stays silent. */
@@ -143,6 +143,7 @@ int main(int argc, char **argv) {
       if (!is_complete(c)) continue;
       answered++;
       if (c->answer[9] != '2') failed++;
+      if (!strncmp(c->answer + 9, "429", 3)) refused++;
       if (c->request >= skip) took[measured++] = now() - due[c->request];
       if (idles == 0) free_since = now();
       idle[(first + idles++) % connections] = c;
@@ -151,8 +152,8 @@ int main(int argc, char **argv) {
 
   qsort(took, measured, sizeof *took, compare);
   qsort(late, lates, sizeof *late, compare);
-  printf("RESULT {\"requests\":%ld,\"failed\":%ld,\"p50\":%.4f,\"p90\":%.4f,\"p99\":%.4f,\"p999\":%.4f,\"late99\":%.4f}\n",
-         measured, failed + count - answered, percentile(took, measured, 0.5), percentile(took, measured, 0.9),
+  printf("RESULT {\"requests\":%ld,\"failed\":%ld,\"refused\":%ld,\"p50\":%.4f,\"p90\":%.4f,\"p99\":%.4f,\"p999\":%.4f,\"late99\":%.4f}\n",
+         measured, failed + count - answered, refused, percentile(took, measured, 0.5), percentile(took, measured, 0.9),
          percentile(took, measured, 0.99), percentile(took, measured, 0.999), percentile(late, lates, 0.99));
   return 0;
 }

@@ -21,12 +21,13 @@ export interface Choices {
 }
 
 export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench -- [options]
-  --only GROUP   one group: ${groups.join(', ')}
+  --only GROUP   one group: ${groups.join(', ')}.
+                 peers and footprint run only so: they fetch and build other proxies
   --rounds N     rounds of paired measurements, 1 or more. Default 5
   --seconds N    length of one measurement, 1 or more; a small request and routes take more turns of 1 s. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
-  --write        puts the result into docs/benchmarks.md too, with --only the section of that group
+  --write        puts the result into docs/benchmarks-tables.md too, with --only the section of that group
   --against DIR  this checkout against another one, with its node_modules, in the same rounds
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 

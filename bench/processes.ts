@@ -47,7 +47,7 @@ export async function startServer(command: readonly string[], { cores, port, out
     if (child.exitCode !== null || Date.now() > until) {
       throw new Error(`${command.join(' ')} did not start:\n${readFileSync(output, 'utf8').slice(-2000)}`)
     }
-    await sleep(50)
+    await sleep(5)
   }
   return { pid: child.pid as number, stop: () => end(child) }
 }

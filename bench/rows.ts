@@ -7,6 +7,8 @@ export interface Row {
   readonly name: string
   readonly server: Running
   readonly load: Load
+  /** More servers that belong to it, for example the limiter that it asks. */
+  readonly beside?: readonly Running[]
   /** The store whose CPU time is counted too. */
   readonly redis?: Running
   /** Whether each answer is a 429. Default no. */
@@ -57,8 +59,14 @@ export async function measureRounds(rows: readonly Row[], { rounds, seconds }: R
   return samples
 }
 
+/** All but the store. */
+export const serversOf = ({ server, beside = [] }: Row): readonly Running[] => [server, ...beside]
+
+/** Nanoseconds so far. */
+export const cpuOf = (servers: readonly Running[]): number => servers.reduce((sum, { pid }) => sum + cpuTime(pid), 0)
+
 async function measure(row: Row, seconds: number): Promise<Sample> {
-  const cpu = (): number[] => [cpuTime(row.server.pid), row.redis === undefined ? 0 : cpuTime(row.redis.pid)]
+  const cpu = (): number[] => [cpuOf(serversOf(row)), row.redis === undefined ? 0 : cpuTime(row.redis.pid)]
   const before = cpu()
   const load = await saturate(row.load, seconds)
   const [proxy = 0, redis = 0] = cpu().map((time, i) => (time - (before[i] ?? 0)) / 1000 / load.requests)

@@ -6,6 +6,9 @@ import { quotaConfig, upstreamConfig } from './nginx/config.ts'
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
 import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
 
+/** Where `npm run build` leaves the command, from the folder of a checkout. */
+export const BUILT = 'dist/bin/tollgate.cjs'
+
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 /** A server that requests or charges are sent to. */
@@ -57,6 +60,8 @@ export interface Gateway {
   readonly flags?: readonly string[]
   /** Default the core that is tested. */
   readonly cores?: string
+  /** Whether what `npm run build` made is started and not the source. Default no. */
+  readonly built?: boolean
   /** Folder of another checkout whose gateway is started. Default this one. */
   readonly checkout?: string
 }
@@ -111,12 +116,12 @@ export function createStage(parent: string): Stage {
     return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
-  async function gateway({ cores = TESTED_CORE, flags = [], checkout, ...options }: Gateway): Promise<Running> {
+  async function gateway({ cores = TESTED_CORE, flags = [], built, checkout, ...options }: Gateway): Promise<Running> {
     const own = folder('gateway')
     const port = await freePort()
     const config = join(own, 'tollgate.yaml')
     writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options)))
-    const main = checkout === undefined ? file('../src/main.ts') : join(checkout, 'src/main.ts')
+    const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
     return start([process.execPath, ...flags, main, 'serve', '-c', config], cores, port, own)
   }
 

@@ -25,6 +25,9 @@ async function latencyOf(listener: RequestListener, connections: number): Promis
   }
 }
 
+/** Of the first requests; the others have 200. */
+const STATUSES = [...Array(8).fill(429), 503, 503, 404] as number[]
+
 function stall(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
@@ -52,9 +55,9 @@ describe.skipIf(!twoCores)('the generator of a fixed rate', () => {
     expect(result.failed).toBe(0)
   })
 
-  test('answers other than 2xx are counted', async () => {
+  test('answers other than 2xx are counted, and those of 429 apart', async () => {
     let count = 0
-    const result = await latencyOf((_, response) => response.writeHead(++count > 10 ? 200 : 429).end(), 4)
-    expect(result.failed).toBe(10)
+    const result = await latencyOf((_, response) => response.writeHead(STATUSES[++count] ?? 200).end(), 4)
+    expect(result).toMatchObject({ failed: 10, refused: 7 })
   })
 })

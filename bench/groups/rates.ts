@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { measureRates, rateTables } from '../rates.ts'
+import type { Row } from '../rows.ts'
+import { offAndOn, type Running } from '../servers.ts'
+import type { Bench, Group } from './group.ts'
+
+/** Requests a second that people have, and not what saturates a core. */
+const RATES = [100, 500, 2000, 5000]
+
+/** What a small request costs, and how long it takes, at rates that leave the core idle in between. */
+export const rates: Group = async (bench) => {
+  const rows = await rowsOf(bench)
+  return {
+    title: 'A small request at fixed rates',
+    lines: [
+      'Access log off unless the row says otherwise. For one request: CPU in microseconds, wake-ups, preemptions and system calls of the proxy. Latency in milliseconds:',
+      '',
+      ...rateTables(await measureRates(rows, RATES, bench)),
+    ],
+    figures: [],
+  }
+}
+
+async function rowsOf({ stage, requests }: Bench): Promise<Row[]> {
+  const [redis, upstream] = [await stage.redis(), await stage.upstream()]
+  const gateway = await offAndOn((log) => stage.gateway({ upstream, store: redis, log }))
+  const file = join(stage.folder('sqlite'), 'tollgate.db')
+  const embedded = await stage.gateway({ upstream, store: `sqlite:${file}`, log: false })
+  const nginx = await stage.nginx({ upstream, redis, log: false, known: requests.known })
+  const row = (name: string, server: Running, path: string, more: Partial<Row> = {}): Row => ({
+    name,
+    server,
+    load: { port: server.port, requests: requests.byUsers('GET', path) },
+    ...more,
+  })
+  return [
+    row('bare forward', gateway.off, '/public', { redis }),
+    row('charge, Redis', gateway.off, '/read', { redis }),
+    row('charge, Redis, log on', gateway.on, '/read', { redis }),
+    row('charge, embedded store', embedded, '/read'),
+    row('refusal (429)', gateway.off, '/spent', { redis, refused: true }),
+    row('GET /me/quota', gateway.off, '/me/quota', { redis }),
+    row('nginx + Lua, charge', nginx, '/read', { redis }),
+    row('http-proxy-3, no quota', await stage.httpProxy(upstream), '/public'),
+  ]
+}
