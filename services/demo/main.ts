@@ -127,7 +127,7 @@ Try it in a second terminal:
 
   curl -i ${gateway}/me/quota -H 'Authorization: Bearer ${token}'
 
-  . ${home.path('env')}   (sets the addresses and credentials for the tour in README.md)
+  . ${home.path('env')}   (sets the addresses and credentials for the tour in docs/tour.md)
 
 Ctrl-C ends it; scores, quota and secrets stay in ${folder}.
 `)
