@@ -76,9 +76,10 @@ function kinds({ jwt, introspection, gatewayTokens }: Auth): string {
   const all = [
     ...(jwt.length > 0 ? ['a JWT'] : []),
     ...(introspection.length > 0 ? ['a token of the provider'] : []),
-    ...(gatewayTokens ? ['a gateway token (`gw_…`)'] : []),
+    ...(gatewayTokens ? ['an access key (`gw_…`)'] : []),
   ]
-  return `${all.join(' or ') || 'No credential is accepted'}.`.replace(/^a/, 'A')
+  if (all.length === 0) return 'No credential is accepted.'
+  return `${all.join(' or ')}. Whoever runs this service has one for you.`.replace(/^a/, 'A')
 }
 
 function parameterOf(source: Source): string[] {

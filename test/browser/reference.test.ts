@@ -24,11 +24,15 @@ stageReference()
 describe('the page', () => {
   test('tries a request at the gateway: the answer with its headers, and a refusal with its body', async () => {
     await visit()
-    await authorize(bearer('dora').authorization.slice(7))
+    const secret = bearer('dora').authorization.slice(7)
+    await authorize(secret)
     const accepted = await send('/items/', '7')
     expect(accepted.status).toBe('200')
     for (const part of ['"item": 1', 'x-of-the-backend: seen', 'ratelimit:', 'x-request-id:'])
       expect(accepted.text).toContain(part)
+    await operation('/items/').getByText('Left: 6 of 10 tokens (personal-read-1h)').waitFor()
+    await operation('/items/').getByText('Bearer CREDENTIAL').waitFor()
+    expect(await frame.locator('body').innerText()).not.toContain(secret)
     await send('/items/', '7')
     const refused = await send('/items/', '7')
     expect(refused.status).toContain('429')
@@ -42,6 +46,7 @@ describe('the page', () => {
     await visit()
     const before = upstream.seen.length
     const block = operation('/items/')
+    expect(await frame.locator('.price').allInnerTexts()).toEqual(['read · 4', 'public'])
     await block.locator('.opblock-summary-control').click()
     await block.getByText('costs 4 tokens').waitFor()
     await block.locator('.parameters', { hasText: 'id' }).first().waitFor()
@@ -51,6 +56,7 @@ describe('the page', () => {
     expect(await block.getByRole('button', { name: 'Execute' }).count()).toBe(0)
     expect(upstream.seen.length).toBe(before)
     expect(await page.title()).toBe('Our API')
+    expect(await frame.getByText('Servers').count()).toBe(0)
     expect(open.errors).toEqual([])
   })
 

@@ -340,7 +340,7 @@ describe('how a client says who it is', () => {
   })
 })
 
-const TOKEN = 'A JWT or a gateway token (`gw_…`).'
+const TOKEN = 'A JWT or an access key (`gw_…`). Whoever runs this service has one for you.'
 
 describe('references', () => {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })

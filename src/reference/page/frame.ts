@@ -1,6 +1,8 @@
-import SwaggerUI, { type Request, type System } from 'swagger-ui-dist/swagger-ui-bundle.js'
+import SwaggerUI, { type Request, type Response } from 'swagger-ui-dist/swagger-ui-bundle.js'
 import 'swagger-ui-dist/swagger-ui.css'
 import type { Loaded } from './load.ts'
+import { plugin } from './plugin.ts'
+import { tightest, whatIsLeft } from './what-is-left.ts'
 import './frame.css'
 
 /** Shows one document for as long as the frame lives, and is told what by the page around it. */
@@ -23,7 +25,7 @@ function show({ document: spec, origin }: Loaded): void {
     domNode: document.querySelector('#renderer'),
     spec,
     presets: [SwaggerUI.presets.apis],
-    plugins: [forgetful],
+    plugins: [plugin],
     tryItOutEnabled: false,
     persistAuthorization: false,
     queryConfigEnabled: false,
@@ -34,6 +36,7 @@ function show({ document: spec, origin }: Loaded): void {
     showCommonExtensions: true,
     defaultModelsExpandDepth: 0,
     requestInterceptor: (request) => confined(request, origin),
+    responseInterceptor: noted,
   })
 }
 
@@ -43,12 +46,8 @@ function confined(request: Request, origin: string): Request {
   return Object.assign(request, { credentials: 'omit', redirect: 'error', referrerPolicy: 'no-referrer' })
 }
 
-/** Fields of which the browser remembers nothing, and which no spelling service is asked about. */
-function forgetful({ React }: System) {
-  return {
-    wrapComponents: {
-      Input: (Original: unknown) => (properties: object) =>
-        React.createElement(Original, { autoComplete: 'off', spellCheck: false, ...properties }),
-    },
-  }
+function noted(response: Response): Response {
+  const { ratelimit, 'ratelimit-policy': policy } = response.headers ?? {}
+  whatIsLeft.set(tightest(ratelimit, policy))
+  return response
 }

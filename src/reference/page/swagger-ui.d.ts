@@ -4,8 +4,22 @@ declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
     readonly url: string
   }
 
+  export interface Response {
+    /** By name in lower case. */
+    readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  }
+
+  export interface Map {
+    getIn(path: readonly string[]): { toJS?(): unknown } | undefined
+  }
+
   export interface System {
-    readonly React: { createElement(component: unknown, properties: object): unknown }
+    readonly React: {
+      readonly Fragment: unknown
+      createElement(component: unknown, properties: object, ...children: unknown[]): unknown
+      useSyncExternalStore<T>(subscribe: (listener: () => void) => () => void, get: () => T): T
+    }
+    readonly specSelectors: { specJson(): Map }
   }
 
   /** https://github.com/swagger-api/swagger-ui/blob/master/docs/usage/configuration.md */
@@ -24,6 +38,7 @@ declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
     readonly showCommonExtensions: boolean
     readonly defaultModelsExpandDepth: number
     readonly requestInterceptor: (request: Request) => Request
+    readonly responseInterceptor: (response: Response) => Response
   }
 
   const SwaggerUI: ((options: Options) => object) & { readonly presets: { readonly apis: unknown } }

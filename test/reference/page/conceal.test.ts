@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import { concealed, placesOf, type Shown } from '../../../src/reference/page/conceal.ts'
+
+/** As Swagger UI keeps a request. */
+function shown(entries: Readonly<Record<string, unknown>>): Shown & { readonly entries: typeof entries } {
+  return {
+    entries,
+    get: (key) => entries[key],
+    set: (key, value) => shown({ ...entries, [key]: value }),
+    map: (change) =>
+      shown(Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, change(value, key)]))),
+  }
+}
+
+const places = placesOf({
+  bearer: { type: 'http', scheme: 'bearer' },
+  field: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+  parameter: { type: 'apiKey', in: 'query', name: 'api key' },
+})
+
+function hidden(url: string, headers: Readonly<Record<string, string>>) {
+  const request = concealed(shown({ url, headers: shown(headers) }), places) as ReturnType<typeof shown>
+  return { url: request.entries.url, headers: (request.entries.headers as ReturnType<typeof shown>).entries }
+}
+
+describe('a request that the reference page shows', () => {
+  test('has no credential in a field, and keeps its scheme', () => {
+    const fields = { Authorization: 'Bearer the secret', 'x-api-key': 'secret', cookie: 'sid=secret', accept: '*/*' }
+    expect(hidden('https://a.test/items', fields)).toEqual({
+      url: 'https://a.test/items',
+      headers: { Authorization: 'Bearer CREDENTIAL', 'x-api-key': 'CREDENTIAL', cookie: 'CREDENTIAL', accept: '*/*' },
+    })
+  })
+
+  test('has no credential in a parameter of its query, however the name is escaped', () => {
+    expect(hidden('https://a.test/items?a=1&api%20key=secret&b', {}).url).toBe(
+      'https://a.test/items?a=1&api%20key=CREDENTIAL&b',
+    )
+  })
+
+  test('is nothing before anything was sent', () => {
+    expect(concealed(null, places)).toBeNull()
+    expect(placesOf(undefined).parameters.size).toBe(0)
+  })
+})
