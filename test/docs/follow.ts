@@ -29,7 +29,7 @@ export function follow(document: string, open: () => Promise<Scene>): void {
   beforeAll(async () => {
     scene = await open()
     shell = startShell(scene.folder, scene.env)
-  }, 120_000)
+  }, 400_000)
   afterAll(async () => {
     await shell?.close()
     await scene?.close()

@@ -93,9 +93,10 @@ export async function used(): Promise<Scene> {
   const upstream = await startUpstream()
   const store = `sqlite:${join(scene.folder, 'tollgate.db')}`
   const app = await startApp(yaml(upstream.url, USED.slice(USED.indexOf('quota:')), store))
-  await fetch(`${app.url}/all`, { headers: bearer('alice') })
+  const { status } = await fetch(`${app.url}/all`, { headers: bearer('alice') })
   await app.stop()
   await upstream.close()
+  if (status !== 200) throw new Error(`the use of alice got ${status}`)
   return scene
 }
 
@@ -114,6 +115,7 @@ routes:
   - { match: GET /v1/health, public: true }
   - { match: GET /all, category: read, cost: 119 }
   - { match: "POST /v1/user/:what", category: read, cost: 2 }
+store_options: { deadline: 10s } # no outage on a busy machine
 `
 
 /** A gateway with the log `gateway.log`, whose users have used and been refused something in the last minute. */
@@ -149,6 +151,7 @@ const ADMIN_TOKEN = 'admin-token-of-the-cookbook-'.padEnd(40, '0')
 const busyYaml = (upstream: string, listen: string, admin: string): string => `listen: 127.0.0.1${listen}
 upstream: { url: "${upstream}" }
 store: sqlite:tollgate.db
+store_options: { deadline: 10s } # no outage on a busy machine
 admin: { listen: "127.0.0.1${admin}", token: ${ADMIN_TOKEN} }
 auth:
   jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }]
@@ -165,13 +168,18 @@ routes:
 
 /** alice uses 23 tokens, bob all of his 100 and is refused twice, carol meets two failures, and mallory uses 40. */
 async function traffic(url: string): Promise<void> {
-  const send = async (user: string, path: string, times: number): Promise<void> => {
-    for (let i = 0; i < times; i++) await (await fetch(`${url}${path}`, { headers: bearer(user) })).arrayBuffer()
+  const send = async (user: string, path: string, times: number, expected = 200): Promise<void> => {
+    for (let i = 0; i < times; i++) {
+      const response = await fetch(`${url}${path}`, { headers: bearer(user) })
+      await response.arrayBuffer()
+      if (response.status !== expected) throw new Error(`${path} of ${user} got ${response.status}`)
+    }
   }
   await send('alice', '/items', 3)
   await send('alice', '/report', 2)
-  await send('bob', '/report', 12)
-  await send('carol', '/broken', 2)
+  await send('bob', '/report', 10)
+  await send('bob', '/report', 2, 429)
+  await send('carol', '/broken', 2, 500)
   await send('mallory', '/items', 40)
 }
 
@@ -187,5 +195,5 @@ async function reported(admin: string): Promise<void> {
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  await vi.waitUntil(() => condition().catch(() => false), { timeout: 60_000, interval: 200 })
+  await vi.waitUntil(() => condition().catch(() => false), { timeout: 90_000, interval: 200 })
 }
