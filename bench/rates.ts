@@ -40,11 +40,19 @@ const WARM_SECONDS = 2
 /** Sent before the measurement begins. */
 const SKIP_SECONDS = 0.5
 
-/** Rows at fixed rates, in turn, every second round backwards; then one more round in which system calls are counted. */
-export async function measureRates(rows: readonly Row[], rates: readonly number[], bench: Bench): Promise<AtRate[]> {
-  for (let round = 0; round < (bench.rounds > 1 ? 2 : 1); round++) {
+/** Until the code is compiled and, for refusals, the limits are used up. */
+export async function warmUp(rows: readonly Row[], { rounds }: Bench): Promise<void> {
+  for (let round = 0; round < (rounds > 1 ? 2 : 1); round++) {
     for (const row of rows) await saturate(row.load, WARM_SECONDS)
   }
+}
+
+/**
+ * Rows at fixed rates, in turn, every second round backwards; then one more round in which system calls are counted.
+ *
+ * @param rows that have been warmed up
+ */
+export async function measureRates(rows: readonly Row[], rates: readonly number[], bench: Bench): Promise<AtRate[]> {
   const countCalls = createCountCalls(bench.stage.folder('calls'))
   const all: AtRate[] = []
   for (const rate of rates) all.push({ rate, results: await measureRate(rows, rate, bench, countCalls) })

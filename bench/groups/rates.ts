@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { measureRates, rateTables } from '../rates.ts'
+import { measureRates, rateTables, warmUp } from '../rates.ts'
 import type { Row } from '../rows.ts'
 import { offAndOn, type Running } from '../servers.ts'
 import type { Bench, Group } from './group.ts'
@@ -10,6 +10,7 @@ const RATES = [100, 500, 2000, 5000]
 /** What a small request costs, and how long it takes, at rates that leave the core idle in between. */
 export const rates: Group = async (bench) => {
   const rows = await rowsOf(bench)
+  await warmUp(rows, bench)
   return {
     title: 'A small request at fixed rates',
     lines: [
