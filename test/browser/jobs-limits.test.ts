@@ -149,7 +149,7 @@ test('what 20 % less would have done yesterday is seen in three actions', async 
 test('a limit is set by a line over the users, which is dragged or moved by keys, and says how many would be above', async () => {
   await ask(stage.app.url, 'below the line')
   await start('#/limits')
-  const chart = open.page.getByRole('region', { name: 'Users below the limit' })
+  const chart = open.page.getByRole('region', { name: 'Users and the limit' })
   const line = chart.getByRole('slider', { name: 'Personal read limit of 1h' })
   await expect.poll(() => line.getAttribute('aria-valuetext'), SOON).toMatch(/^10, 0 of \d+ users above$/)
   await line.press('ArrowLeft')

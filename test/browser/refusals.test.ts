@@ -71,7 +71,7 @@ test('filters are in the address: they are there again after a reload, and one b
   expect(await hash()).toBe('#/refusals?scope=Global')
   await page.getByLabel('Route').selectOption('GET /items/*')
   await page.getByText('Nothing that matches was refused in this time.').waitFor()
-  await page.getByLabel('Scope').selectOption('any')
+  await page.getByLabel('Scope').selectOption('all')
   await page.getByLabel('User', { exact: true }).fill('bob')
   await expect.poll(users, SOON).toEqual(['bob'])
   await page.reload()

@@ -62,7 +62,7 @@ test('a link that was used says so at the sign-in, where the token lets in', asy
 test('a page that is opened by a used link says so in Chinese, too', async () => {
   await visit('#/sign-in?code=of-another-start', { language: 'zh-CN' })
   await page.getByRole('alert').filter({ hasText: '此登录链接已失效' }).waitFor()
-  await page.getByLabel('管理密钥').waitFor()
+  await page.getByLabel('管理口令').waitFor()
   expect(but401()).toEqual([])
 })
 

@@ -21,7 +21,7 @@ test('every page says that nobody is refused, and then which global window refus
   expect(await status.getByText('Nobody is refused.').count()).toBe(0)
   expect(await accessibilityFindings(page)).toEqual([])
   await page.getByLabel('Language').selectOption('zh')
-  await page.getByText('所有用户的 read 请求都返回 429：全局窗口 1h 已用完。').waitFor()
+  await page.getByText('所有用户的 read 请求都返回 429：全局窗口 1小时 已用完。').waitFor()
   await page.getByRole('link', { name: '更改设置' }).click()
   await expect.poll(() => page.locator('h1').innerText(), SOON).toBe('上限')
   await stage.api('PATCH', '/api/quota', { shadow: true })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SettingsResponse } from '../../src/admin/api.ts'
 import { comesBack, type Entry, isUndoable, storyOf } from '../../src/dashboard/logic/audit-story.ts'
-import { windowWords } from '../../src/dashboard/logic/audit-words.ts'
+import { windowWords } from '../../src/dashboard/logic/format.ts'
 
 const FILE: SettingsResponse = {
   mode: 'normal',

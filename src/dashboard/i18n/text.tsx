@@ -29,6 +29,8 @@ export interface Texts {
   readonly span: (from: Date, to: Date, timeZone?: string) => string
   readonly duration: (ms: number) => string
   readonly relative: (ms: number) => string
+  /** The name of a window: in English as the configuration has it, in Chinese in words if it is a count and a unit. */
+  readonly windowName: (name: string) => string
 }
 
 const Context = createContext<Texts | null>(null)
@@ -60,7 +62,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
   return {
     language,
     setLanguage,
-    t: (key, values = {}) => filled(words[key], values),
+    t: (key, values = {}) => filled(words[key], withWindow(language, values)),
     reason: (code) => reasons[code],
     number: (value) => format.formatNumber(language, value),
     exact: (value) => format.formatExact(language, value),
@@ -73,7 +75,13 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
     duration: (ms) => format.formatDuration(language, ms),
     relative: (ms) => format.formatRelative(language, ms),
+    windowName: (name) => format.windowName(language, name),
   }
+}
+
+/** A window in a sentence has its name of that language. */
+function withWindow(language: Language, values: Values): Values {
+  return typeof values.window === 'string' ? { ...values, window: format.windowName(language, values.window) } : values
 }
 
 function filled(text: string, values: Values): string {

@@ -99,3 +99,18 @@ export function formatRelative(language: Language, ms: number): string {
   const [name, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? UNITS[3]
   return new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' }).format(Math.ceil(seconds / size), name)
 }
+
+const WINDOW_UNITS: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day', w: 'week' }
+
+/** The name of a window in words: `1 hour` for `1h`. Another name stays as it is. */
+export function windowWords(language: Language, name: string): string {
+  const [, count, letter = ''] = /^(\d+)([smhdw])$/.exec(name) ?? []
+  const of = WINDOW_UNITS[letter]
+  if (count === undefined || of === undefined) return name
+  return new Intl.NumberFormat(language, { style: 'unit', unit: of, unitDisplay: 'long' }).format(Number(count))
+}
+
+/** The name of a window in a table: readers of English know `1h` from the configuration, in a Chinese text it is foreign. */
+export function windowName(language: Language, name: string): string {
+  return language === 'zh' ? windowWords(language, name) : name
+}

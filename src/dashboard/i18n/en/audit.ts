@@ -80,6 +80,6 @@ export const audit = {
   'undo.already': 'Everything is already as it was before change #{version}.',
   'undo.changed': '{name}: change #{version} set {set}, and now it is {now}.',
   'undo.whole': 'The override',
-  'undo.something': 'another one',
+  'undo.something': 'other values',
   'error.changed_since': 'Somebody has changed this since. Nothing was put back.',
 } as const

@@ -25,7 +25,8 @@ export const errors = {
   'blame.failed': '{failed} of {requests} requests failed ({share}). Of these',
   'blame.status5xx': '{share} got 5xx from the upstream',
   'blame.status0': '{share} got no response from the upstream',
-  'blame.gateway5xx': '{share} got 5xx from the gateway itself: store out, overload or an upstream that takes no more',
+  'blame.gateway5xx':
+    '{share} got 5xx from the gateway itself: the store was unavailable, an overload, or an upstream that takes no more',
   'blame.comma': ', ',
   'blame.end': '.',
   'blame.others':

@@ -117,7 +117,7 @@ export const limits = {
     'This is approximate: refused requests are not included, users have their present plan and override, each window counts by itself, and users in shadow mode are left out.',
   'yesterday.incomplete': 'Not all of this time is still kept.',
 
-  'distribution.title': 'Users below the limit',
+  'distribution.title': 'Users and the limit',
   'distribution.none': 'No personal limit is in force there.',
   'distribution.line': 'Personal {category} limit of {window}',
   'distribution.value': '{limit}, {above} of {counted} users above',

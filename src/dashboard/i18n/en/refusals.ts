@@ -1,10 +1,10 @@
 export const refusals = {
   'refusals.title': 'What the quota refused',
   'refusals.text':
-    'Each row is one user and one run of a window, the latest first. Refusals of the last 7 days are kept; a new one is here after 12 seconds at most.',
+    'Each row is one user and one limit, from the start of its window to its reset. The latest is first. Refusals of the last 7 days are kept; a new one is here after 12 seconds at most.',
   'refusals.filters': 'Filters',
   'refusals.exactUser': 'Whole user id',
-  'refusals.any': 'any',
+  'refusals.any': 'all',
   'refusals.scope': 'Scope',
   'refusals.route': 'Route',
   'refusals.since': 'Refused in',

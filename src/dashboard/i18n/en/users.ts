@@ -110,7 +110,7 @@ export const users = {
   'override.plan': 'Plan',
   'override.planText':
     'Instead of the one that the credential names; limits that are set above replace those of the plan',
-  'override.planOfCredential': 'as the credential says',
+  'override.planOfCredential': 'that of the credential',
   'override.bypass': 'Bypass the global scope',
   'override.bypassText': 'Global windows are neither checked nor charged for this user',
   'override.shadow': 'Shadow mode for this user',

@@ -81,6 +81,6 @@ export const audit: Translated<typeof en> = {
   'undo.already': '一切已与更改 #{version} 之前相同。',
   'undo.changed': '{name}：更改 #{version} 设为 {set}，现在是 {now}。',
   'undo.whole': '特别设置',
-  'undo.something': '另一项',
+  'undo.something': '其他值',
   'error.changed_since': '此后有人更改了它。没有恢复任何内容。',
 }

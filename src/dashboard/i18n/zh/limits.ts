@@ -3,7 +3,7 @@ import type { Translated } from '../translated.ts'
 
 export const limits: Translated<typeof en> = {
   'quotas.settings': '设置',
-  'quotas.viewer': '您以只读身份登录：可以编辑并预览，但只有 admin 角色的密钥才能应用。',
+  'quotas.viewer': '您以只读身份登录：可以编辑并预览，但只有 admin 角色的管理口令才能应用。',
   'quotas.mode': '模式',
   'quotas.globalEnabled': '全局范围',
   'quotas.globalEnabledText': '检查并扣除全局窗口',
@@ -39,16 +39,16 @@ export const limits: Translated<typeof en> = {
   'preview.toFile': '恢复为文件的值',
   'preview.users': '用户',
   'preview.blocked':
-    '连最便宜的请求也容不下的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个现在未受阻。恢复可用：{freed} 个。',
-  'preview.nobody': '连最便宜的请求也容不下的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
+    '已无法再发任何请求的用户：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
+  'preview.nobody': '已无法再发任何请求的用户：{scanned} 个中没有。恢复可用：{freed} 个。',
   'preview.blockedOrganisations':
-    '连最便宜的请求也容不下的组织：{scanned} 个中有 {blocked} 个，其中 {newly} 个现在未受阻。恢复可用：{freed} 个。',
-  'preview.noOrganisation': '连最便宜的请求也容不下的组织：{scanned} 个中没有。恢复可用：{freed} 个。',
+    '已无法再发任何请求的组织：{scanned} 个中有 {blocked} 个，其中 {newly} 个是新受阻的。恢复可用：{freed} 个。',
+  'preview.noOrganisation': '已无法再发任何请求的组织：{scanned} 个中没有。恢复可用：{freed} 个。',
   'preview.first': '其中前 {count} 个，新受阻的在前：',
   'preview.newly': '新受阻',
   'preview.already': '现在已受阻',
   'preview.room': '全局窗口的余量',
-  'preview.usedUp': '以下窗口将立即连最便宜的请求也容不下（绕过全局限制的用户除外）：{windows}。',
+  'preview.usedUp': '以下窗口的余量将立即低于最低的请求价格，所有用户都会被拒绝（绕过全局上限的用户除外）：{windows}。',
   'preview.roomOff': '全局范围将关闭：没有全局窗口。',
   'preview.now': '现在',
   'preview.then': '之后',
@@ -59,7 +59,7 @@ export const limits: Translated<typeof en> = {
   'preview.limits': '生效的上限',
   'preview.sameLimits': '生效的上限不变。',
   'preview.tooDear': '以下上限低于某些请求的价格，这些请求永远被拒绝，等待无济于事：',
-  'preview.tooSmall': '以下上限连最便宜的请求也容不下（有特别设置的用户除外）：{windows}。',
+  'preview.tooSmall': '以下上限低于最低的请求价格，任何请求都无法通过（有特别设置的用户除外）：{windows}。',
   'preview.apply': '应用',
   'preview.back': '继续编辑',
   'preview.lateShadow': '影子模式已开启：不拒绝任何请求。',
@@ -113,7 +113,7 @@ export const limits: Translated<typeof en> = {
     '此为近似值：当时被拒的请求不计在内；每个用户按现在的套餐与特别设置计算，各窗口单独计算，影子模式的用户不计。',
   'yesterday.incomplete': '这段时间的记录并未全部保留。',
 
-  'distribution.title': '上限之下的用户',
+  'distribution.title': '用户与上限',
   'distribution.none': '此处没有生效的个人上限。',
   'distribution.line': '{category} 的个人上限（{window}）',
   'distribution.value': '{limit}，{counted} 个用户中有 {above} 个超出',

@@ -3,10 +3,10 @@ import type { Translated } from '../translated.ts'
 
 export const refusals: Translated<typeof en> = {
   'refusals.title': '配额拒绝了什么',
-  'refusals.text': '每一行是一个用户在一个窗口的一次运行，最近的在前。保留最近 7 天的拒绝，新的拒绝最多 12 秒后出现。',
+  'refusals.text': '每一行是一个用户在一个窗口的一个周期，最近的在前。保留最近 7 天的拒绝，新的拒绝最多 12 秒后出现。',
   'refusals.filters': '筛选',
   'refusals.exactUser': '完整的用户 ID',
-  'refusals.any': '任意',
+  'refusals.any': '全部',
   'refusals.scope': '范围',
   'refusals.route': '路由',
   'refusals.since': '拒绝时间',
@@ -20,7 +20,7 @@ export const refusals: Translated<typeof en> = {
   'refusals.count': '拒绝次数',
   'refusals.use': '已用／上限',
   'refusals.of': '{used}，上限 {limit}',
-  'refusals.limit': '拒绝的上限',
+  'refusals.limit': '触发的上限',
   'refusals.source': '来源',
   'refusals.unnamed': '身份未经验证的调用方',
   'refusals.nobody': '这段时间没有人被拒绝。',

@@ -15,7 +15,7 @@ export const status: Translated<typeof en> = {
   'status.who': '查看用户与原因',
   'status.change': '更改设置',
   'status.failing': '目前 {share} 的请求在上游失败。',
-  'status.errors': '查看位置与起始时间',
+  'status.errors': '查看何处出错、何时开始',
   'status.shadow': '影子模式已开启：无论用量多少，都不会返回 429。',
   'status.storeOut': '存储无法扣除额度。',
 }

@@ -1,7 +1,7 @@
 import type { Texts } from '../../i18n/text.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Change } from '../../logic/audit-story.ts'
-import { windowWords } from '../../logic/audit-words.ts'
+import { windowWords } from '../../logic/format.ts'
 import { MODES } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 

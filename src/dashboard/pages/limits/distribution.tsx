@@ -14,7 +14,7 @@ const EVERY_MS = 60_000
 
 /** Where users lie below a personal limit, which is set by a line over them. */
 export function Distribution() {
-  const { t } = useTexts()
+  const { t, windowName } = useTexts()
   const { quota } = useEditing()
   const [fields, change] = useFields()
   const windows = windowNames(quota)
@@ -35,7 +35,7 @@ export function Distribution() {
         />
         <NativeSelect
           label={t('word.window')}
-          data={windows}
+          data={windows.map((name) => ({ value: name, label: windowName(name) }))}
           value={window}
           onChange={(event) => change({ window: event.currentTarget.value })}
         />

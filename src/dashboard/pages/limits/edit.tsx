@@ -43,7 +43,7 @@ export function Origin({ path }: { readonly path: string }) {
   const texts = useTexts()
   const { t } = texts
   const { quota, draft, edit, undo } = useEditing()
-  const name = nameOf(path, t)
+  const name = nameOf(path, texts)
   const value = shownValue(valueAt(quota.file, path), texts)
   if (path in draft) {
     return (

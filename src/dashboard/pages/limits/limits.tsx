@@ -82,7 +82,7 @@ function LimitField({
   readonly category: string
   readonly window: string
 }) {
-  const { t, number } = useTexts()
+  const { t, number, windowName } = useTexts()
   const { quota, edit, problemOf } = useEditing()
   const path = `${table}.${scope}.${category}.${window}`
   const effective = quota.effective[scope][category]?.[window]
@@ -90,7 +90,7 @@ function LimitField({
   return (
     <div className="field">
       <TextInput
-        label={window}
+        label={windowName(window)}
         inputMode="numeric"
         placeholder={table === 'custom' && baseline !== null ? String(baseline) : undefined}
         value={String(useShown(path))}

@@ -3,7 +3,7 @@ import type { Texts } from '../../i18n/text.tsx'
 import { MODES, type Value } from '../../logic/settings.ts'
 
 /** The dotted path of a value in the words of the page: `Personal read 1h`. */
-export function nameOf(path: string, t: Texts['t']): string {
+export function nameOf(path: string, { t, windowName }: Pick<Texts, 't' | 'windowName'>): string {
   if (path === 'mode') return t('quotas.mode')
   if (path === 'global.enabled') return t('quotas.globalEnabled')
   if (path === 'global.multiplier') return t('quotas.multiplier')
@@ -12,7 +12,7 @@ export function nameOf(path: string, t: Texts['t']): string {
   // A table as a whole.
   if (window === undefined) return table === 'custom' ? t('quotas.custom') : t('quotas.baselines')
   const scopeName = t(scope === 'global' ? 'word.global' : 'word.personal')
-  return `${t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')}: ${scopeName} ${category} ${window}`
+  return `${t(table === 'custom' ? 'quotas.custom' : 'quotas.baselines')}: ${scopeName} ${category} ${windowName(window)}`
 }
 
 export function shownValue(value: Value, { t, exact }: Pick<Texts, 't' | 'exact'>): string {

@@ -139,7 +139,7 @@ function PatchLines({ patch, text }: { readonly patch: Readonly<Record<string, u
       <ul className="differences">
         {leavesOf(patch).map(([path, value]) => (
           <li key={path}>
-            {nameOf(path, t)}: <ins>{value === null ? t('word.file') : shownValue(value as Value, texts)}</ins>
+            {nameOf(path, texts)}: <ins>{value === null ? t('word.file') : shownValue(value as Value, texts)}</ins>
           </li>
         ))}
       </ul>

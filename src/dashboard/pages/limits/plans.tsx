@@ -50,10 +50,13 @@ interface TableProps {
 
 /** What a plan leaves out is as of everybody else, and not in bold. */
 function PlanTable({ quota, plans }: TableProps) {
-  const { t } = useTexts()
+  const { t, windowName } = useTexts()
   const windows = windowNames(quota)
   return (
-    <Rows label={t('plans.title')} head={[t('plans.plan'), t('plans.whose'), t('word.category'), ...windows]}>
+    <Rows
+      label={t('plans.title')}
+      head={[t('plans.plan'), t('plans.whose'), t('word.category'), ...windows.map(windowName)]}
+    >
       {Object.entries(plans).flatMap(([plan, limits]) =>
         (['personal', 'organisation'] as const).flatMap((scope) =>
           Object.entries(limits[scope])

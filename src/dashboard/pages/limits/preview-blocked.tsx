@@ -40,7 +40,7 @@ interface BlockedProps {
 }
 
 function Blocked({ of, rows, kind, title }: BlockedProps) {
-  const { t, number } = useTexts()
+  const { t, number, windowName } = useTexts()
   const words = {
     scanned: number(of.scanned),
     blocked: number(of.blockedCount),
@@ -75,7 +75,7 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
                 </a>
               </th>
               <td>
-                {each.category} {each.window}
+                {each.category} {windowName(each.window)}
               </td>
               <td className="num">{number(each.used)}</td>
               <td className="num">{number(each.limit)}</td>

@@ -18,7 +18,7 @@ export function ChangeList({ quota, draft }: { readonly quota: SettingsInForceRe
       <ul className="differences">
         {changesOf(quota, draft).map(({ path, from, to, toFile }) => (
           <li key={path}>
-            {nameOf(path, t)}: <del>{shownValue(from, texts)}</del>
+            {nameOf(path, texts)}: <del>{shownValue(from, texts)}</del>
             <span aria-hidden="true"> → </span>
             <ins>{shownValue(to, texts)}</ins> {toFile && <Tag tone="info">{t('preview.toFile')}</Tag>}
           </li>
@@ -36,13 +36,13 @@ export function LimitTable({
   readonly quota: SettingsInForceResponse
   readonly response: PreviewResponse
 }) {
-  const { t, number } = useTexts()
+  const { t, number, windowName } = useTexts()
   const rows = SCOPES.flatMap((scope) =>
     quota.categories.flatMap((category) =>
       windowNames(quota).flatMap((window) => {
         const now = quota.effective[scope][category]?.[window]
         const then = response.effective[scope][category]?.[window]
-        return now === then ? [] : [{ name: `${t(`word.${scope}`)} ${category} ${window}`, now, then }]
+        return now === then ? [] : [{ name: `${t(`word.${scope}`)} ${category} ${windowName(window)}`, now, then }]
       }),
     ),
   )
@@ -68,9 +68,9 @@ export function TooSmall({
   readonly quota: SettingsInForceResponse
   readonly response: PreviewResponse
 }) {
-  const { t } = useTexts()
+  const { t, windowName } = useTexts()
   const windows = noneFits(response.effective, quota.cheapest).map(
-    ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${window}`,
+    ({ scope, category, window }) => `${t(`word.${scope}`)} ${category} ${windowName(window)}`,
   )
   if (windows.length === 0) return null
   return (
@@ -82,7 +82,7 @@ export function TooSmall({
 
 /** Limits that only the dearer requests never fit into: those that none fits into are shown by `TooSmall`. */
 export function TooDear({ response }: { readonly response: PreviewResponse }) {
-  const { t, number } = useTexts()
+  const { t, number, windowName } = useTexts()
   if (response.warnings.length === 0) return null
   return (
     <Note tone="warn">
@@ -91,7 +91,7 @@ export function TooDear({ response }: { readonly response: PreviewResponse }) {
         {response.warnings.map(({ plan, scope, category, window, limit, cost, routes, routeCount }) => (
           <li key={`${plan} ${scope} ${category} ${window}`}>
             {plan !== undefined && <bdi>{plan}: </bdi>}
-            {t(SCOPE_WORDS[scope])} {category} {window}: {number(limit)} &lt; {number(cost)} (
+            {t(SCOPE_WORDS[scope])} {category} {windowName(window)}: {number(limit)} &lt; {number(cost)} (
             <bdi>{routes.join(', ')}</bdi>
             {routeCount > routes.length && `, … ${number(routeCount)}`})
           </li>
@@ -109,7 +109,7 @@ interface RoomProps {
 
 /** What is left in the global windows. */
 export function Room({ response, cheapest, shadow }: RoomProps) {
-  const { t, number } = useTexts()
+  const { t, number, windowName } = useTexts()
   const rows = Object.entries(response.windows).flatMap(([category, list]) =>
     list.map((each) => ({ category, ...each })),
   )
@@ -124,7 +124,7 @@ export function Room({ response, cheapest, shadow }: RoomProps) {
   ]
   const usedUp = rows
     .filter(({ category, ...window }) => lacksRoom(window, cheapest[category]))
-    .map(({ category, window }) => `${category} ${window}`)
+    .map(({ category, window }) => `${category} ${windowName(window)}`)
   return (
     <>
       {usedUp.length > 0 && (
@@ -136,7 +136,7 @@ export function Room({ response, cheapest, shadow }: RoomProps) {
         {rows.map(({ category, window, used, limitNow, remainingNow, limit, remaining }) => (
           <tr key={`${category} ${window}`}>
             <th scope="row">
-              {category} {window}
+              {category} {windowName(window)}
             </th>
             {[used, limitNow, remainingNow, limit, remaining].map((value, i) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: columns do not move

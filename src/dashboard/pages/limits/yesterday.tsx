@@ -62,7 +62,7 @@ function Found({ found }: { readonly found: LookBackResponse }) {
 }
 
 function AllRows({ found }: { readonly found: LookBackResponse }) {
-  const { t, number } = useTexts()
+  const { t, number, windowName } = useTexts()
   const head = [
     t('word.window'),
     t('yesterday.users'),
@@ -75,7 +75,7 @@ function AllRows({ found }: { readonly found: LookBackResponse }) {
       {found.rows.map(({ category, window, of, above }) => (
         <tr key={`${category} ${window}`}>
           <th scope="row">
-            {category} {window}
+            {category} {windowName(window)}
           </th>
           <td className="num">{number(of.users)}</td>
           <td className="num">{number(above.users)}</td>

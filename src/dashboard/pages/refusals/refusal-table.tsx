@@ -53,11 +53,11 @@ function Whom({ user }: Pick<Refusal, 'user'>) {
 
 /** A link to where that limit is changed: of an override to the page of its user or organisation, of others to the limits. */
 function LimitThatRefused({ refusal }: { readonly refusal: Refusal }) {
-  const { t } = useTexts()
+  const { t, windowName } = useTexts()
   const { scope, category, window } = refusal
   return (
     <a href={placeOfLimit(refusal)}>
-      {t(SCOPE_WORDS[scope])} {category} {window}
+      {t(SCOPE_WORDS[scope])} {category} {windowName(window)}
     </a>
   )
 }
