@@ -31,11 +31,11 @@ export function refusalsAsText(user: string, at: number, episodes: readonly Epis
 }
 
 function linesOf(episode: Episode): string[] {
-  const { scope, category, window, limit, used, source, count, first, last, routes, plan, startedAt } = episode
+  const { scope, category, window, limit, used, source, count, first, last, routes, plan, startedAt, cost } = episode
   const run = startedAt === null ? 'not running' : `running since ${new Date(startedAt).toISOString()}`
   return [
     '',
-    `${scope} ${category} ${window}: ${used} of ${limit} used (${source}), ${run}`,
+    `${scope} ${category} ${window}: ${used} of ${limit} used (${source}), ${run}${cost === undefined ? '' : `, the last one costs ${cost}`}`,
     `  ${count === 1 ? 'once' : `${count} times`} from ${new Date(first).toISOString()} to ${new Date(last).toISOString()}${plan === null ? '' : `, plan ${plan}`}`,
     `  on ${routes.join(', ')}`,
   ]

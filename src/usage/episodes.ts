@@ -40,6 +40,8 @@ export interface Episode {
   readonly limit: number
   readonly used: number
   readonly source: string
+  /** What the last refused request was to cost, in tokens; absent in one that an earlier version has stored. */
+  readonly cost?: number
 }
 
 /** What of an episode is to be added: `count` counts the refusals since it was sent last. */

@@ -92,7 +92,7 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
 
 function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): EpisodeChange {
   const { plan, organisation, category, refusedBy } = latest
-  const { scope, window, limit, used, source, at } = refusedBy
+  const { scope, window, limit, used, source, at, requested } = refusedBy
   return {
     id,
     user,
@@ -109,5 +109,6 @@ function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): 
     limit,
     used,
     source,
+    cost: requested,
   }
 }

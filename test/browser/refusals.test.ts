@@ -9,7 +9,7 @@ let open: OpenPage
 let page: Page
 beforeAll(async () => {
   stage = await startStage({
-    rest: `quota: { baselines: { personal: { read: { 1h: 10 }, write: { 1h: 4 } }, global: { read: { 1h: 1000 }, write: { 1h: 4 } } } }
+    rest: `quota: { plans: { pro: { personal: { read: { 1h: 10 } } } }, default_plan: pro, baselines: { personal: { read: { 1h: 10 }, write: { 1h: 4 } }, global: { read: { 1h: 1000 }, write: { 1h: 4 } } } }
 routes:
   - { match: GET /items/*, category: read, cost: 4 }
   - { match: GET /notes/*, category: write, cost: 4 }`,
@@ -38,12 +38,14 @@ const rows = () => page.locator('.data-table tbody tr')
 const users = async () => (await page.locator('.data-table tbody th').allInnerTexts()).sort()
 const hash = () => page.evaluate('location.hash')
 
-test('each refusal names its user, its limit, how much was used of it and what made it', async () => {
+test('each refusal names its user, its limit and what made it, when it ends, how much was used and what the request cost', async () => {
   await show('#/refusals')
   const bob = rows().filter({ hasText: 'bob' })
   await bob.waitFor()
-  expect(await bob.innerText()).toMatch(/Personal read 1h[\s\S]* ago[\s\S]*2\s+8 of 10\s+baseline\s+GET \/items\/\*/)
-  expect(await rows().filter({ hasText: 'zoe' }).innerText()).toContain('user override')
+  expect(await bob.innerText()).toMatch(
+    /Personal read 1h\s+plan pro[\s\S]*(ago|now)[\s\S]*\d\d:\d\d:\d\d \(in (1 hour|\d+ minutes)\)\s+2\s+8 of 10\s+4\s+GET \/items\/\*/,
+  )
+  expect(await rows().filter({ hasText: 'zoe' }).innerText()).toMatch(/user override[\s\S]*until the limit is raised/)
   expect(await rows().filter({ hasText: 'eve' }).innerText()).toMatch(/Global write 1h/)
 })
 
@@ -57,11 +59,35 @@ test('a refusal leads to its user, its limit and its route', async () => {
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
   expect(await links('bob')).toEqual([
     '#/users/bob',
-    '#/limits?scope=Personal&category=read&window=1h',
+    '#/limits?scope=Personal&category=read&window=1h&plan=pro',
     '#/routes?route=GET+%2Fitems%2F*',
   ])
   // That limit is changed where the override is.
   expect((await links('zoe')).slice(0, 2)).toEqual(['#/users/zoe', '#/users/zoe'])
+  // The row that made the limit is marked.
+  const marked = page.locator('[aria-current="true"]')
+  await rows().filter({ hasText: 'bob' }).getByRole('link', { name: 'Personal read 1h' }).click()
+  await expect.poll(() => marked.innerText(), SOON).toMatch(/^pro/)
+  await page.goBack()
+  await rows().filter({ hasText: 'eve' }).getByRole('link', { name: 'Global write 1h' }).click()
+  await expect.poll(() => marked.getByRole('textbox').inputValue(), SOON).toBe('4')
+})
+
+test('the refusals of a moment that is asked for are marked, or the nearest one is', async () => {
+  const { refusals } = await stage.api<RefusalsResponse>('GET', '/api/refusals?user=bob')
+  const last = Date.parse(refusals[0]?.last ?? '')
+  const around = (at: number) => {
+    const [from, until, moment] = [at - 1_800_000, at + 1_800_000, at].map((ms) => new Date(ms).toISOString())
+    return `#/refusals?${new URLSearchParams({ user: 'bob', from: from ?? '', until: until ?? '', at: moment ?? '' })}`
+  }
+  await show(around(last))
+  await rows().getByText('at that moment').waitFor()
+  await page.getByText(/^Refusals around .*Those of that minute are marked/).waitFor()
+  expect(await page.getByLabel('Refused in').locator('option:checked').innerText()).toMatch(/\d\d:\d\d–\d\d:\d\d$/)
+  await open.close()
+  await show(around(last - 600_000))
+  await rows().getByText('nearest').waitFor()
+  await page.getByText(/^Nothing was refused in the minute of /).waitFor()
 })
 
 test('filters are in the address: they are there again after a reload, and one button takes them away', async () => {

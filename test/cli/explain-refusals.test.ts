@@ -13,7 +13,7 @@ test('why a user was refused an hour ago is told by the limits that refused it, 
   try {
     const then = NOW - 60 * MINUTE
     const of = (window: string, first: number, last: number, user = 'bob') =>
-      episode({ user, window, first, last, startedAt: first - MINUTE, count: 37, plan: 'pro' })
+      episode({ user, window, first, last, startedAt: first - MINUTE, count: 37, plan: 'pro', cost: 4 })
     const episodes = [
       of('5h', then - 20 * MINUTE, then - 10 * MINUTE),
       of('1h', then - MINUTE, then + 2 * MINUTE),
@@ -28,7 +28,7 @@ test('why a user was refused an hour ago is told by the limits that refused it, 
       refusalsAsText('bob', then, near.slice(0, 1)),
     ).toBe(`bob was refused within half an hour of 2026-11-20T09:10:00.000Z:
 
-Personal write 1h: 118 of 120 used (baseline), running since 2026-11-20T09:08:00.000Z
+Personal write 1h: 118 of 120 used (baseline), running since 2026-11-20T09:08:00.000Z, the last one costs 4
   37 times from 2026-11-20T09:09:00.000Z to 2026-11-20T09:12:00.000Z, plan pro
   on POST /v1/x`)
     expect(refusalsAsText('carol', then, await refusalsNear(store, 'carol', then))).toBe(

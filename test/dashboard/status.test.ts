@@ -54,6 +54,8 @@ function refusalOf(part: Partial<Refusal>): Refusal {
     limit: 10,
     used: 10,
     source: 'baseline',
+    cost: 4,
+    until: '2026-11-27T09:00:00.000Z',
     ...part,
   }
 }

@@ -284,6 +284,7 @@ describe('refusals', () => {
       limit: 90,
       used: 81,
       source: 'baseline x mode',
+      cost: 15,
     })
     expect(found.find(({ user }) => user === 'bob')).toMatchObject({ organisation: 'acme', count: 1 })
   })

@@ -213,15 +213,25 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
           limit: 60,
           used: 60,
           source: 'override',
+          cost: 4,
           routes: ['b'],
         }),
       })
       await add({
         instance: 'four',
         sequence: 1,
-        episodes: of({ first: now - 30, last: now - 25, limit: 7, used: 7, source: 'late', count: 1, routes: ['a'] }),
+        episodes: of({
+          first: now - 30,
+          last: now - 25,
+          limit: 7,
+          used: 7,
+          source: 'late',
+          cost: 9,
+          count: 1,
+          routes: ['a'],
+        }),
       })
-      const merged = { first: now - 90, last: now - 20, count: 13, limit: 60, used: 60, source: 'override' }
+      const merged = { first: now - 90, last: now - 20, count: 13, limit: 60, used: 60, source: 'override', cost: 4 }
       expect(await refusals()).toEqual([episode({ ...merged, plan: null, routes: ['a', 'b', 'c'] })])
     })
 

@@ -185,6 +185,8 @@ export const watching: Examples = {
           startedAt: '2026-11-20T10:10:00.000Z',
           first: '2026-11-20T10:14:00.000Z',
           last: '2026-11-20T10:14:50.000Z',
+          cost: 4,
+          until: '2026-11-20T11:10:00.000Z',
         },
       ],
       next: null,

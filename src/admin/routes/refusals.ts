@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
+import { endOf, type Window } from '../../quota/window.ts'
 import { cursorOf, type Episode, placeOf } from '../../usage/episodes.ts'
 import { mostRefused } from '../../usage/refused-users.ts'
-import type { UsageLogStore } from '../../usage/usage-log-store.ts'
 import { spanMs, timeOf } from '../../usage/usage-query.ts'
 import type { RefusalsResponse, RefusedUsersResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
@@ -59,7 +59,7 @@ export function refusalRoutes(desk: Desk): Route[] {
         query: Asked,
         responses: { 200: schemas.refusals },
       },
-      handle: (call) => list(store, call),
+      handle: (call) => list(desk, call),
     },
     {
       method: 'GET',
@@ -76,14 +76,14 @@ export function refusalRoutes(desk: Desk): Route[] {
   ]
 }
 
-async function list(store: Pick<UsageLogStore, 'readRefusals'>, { query }: Call): Promise<AdminResponse> {
+async function list({ store, setup }: Desk, { query }: Call): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
   if ('problems' in fields) return badFields(fields.problems)
   const { cursor, limit, ...filter } = fields.data
   const place = cursor === undefined ? null : placeOf(cursor)
   const { episodes, next } = await store.readRefusals(filter, { cursor: place, limit })
   const response: RefusalsResponse = {
-    refusals: episodes.map(shown),
+    refusals: episodes.map((episode) => shown(episode, setup().quota.windows)),
     next: next === null ? null : cursorOf(next),
   }
   return ok(response)
@@ -104,9 +104,14 @@ async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResp
   return ok(response)
 }
 
-function shown({ id, startedAt, first, last, ...episode }: Episode): RefusalsResponse['refusals'][number] {
+type Shown = RefusalsResponse['refusals'][number]
+
+function shown({ id, startedAt, first, last, ...episode }: Episode, windows: readonly Window[]): Shown {
+  const window = windows.find(({ name }) => name === episode.window)
   return {
     ...episode,
+    cost: episode.cost ?? null,
+    until: startedAt === null || window === undefined ? null : iso(endOf(window, startedAt)),
     startedAt: startedAt === null ? null : iso(startedAt),
     first: iso(first),
     last: iso(last),

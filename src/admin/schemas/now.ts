@@ -78,12 +78,14 @@ const refusal = z.strictObject({
   limit: count,
   used: count,
   source: z.string(),
+  cost: count.nullable(),
+  until: time.nullable(),
 })
 
 export const refusals = name(
   z.strictObject({ refusals: z.array(refusal), next: z.string().nullable() }),
   'Refusals',
-  'What the quota has refused, latest first: one entry for each user, category, scope, window and run. `user` is `null` for all callers together of whom nobody knows who they are. `next` is the cursor of the next page.',
+  'What the quota has refused, latest first: one entry for each user, category, scope, window and run. `user` is `null` for all callers together of whom nobody knows who they are. `cost` is that of the last refused request, `null` if an earlier version has stored the entry. `until` is when the run ends, `null` if the window was not running or is not configured any more. `next` is the cursor of the next page.',
 )
 
 export const refusedUsers = name(

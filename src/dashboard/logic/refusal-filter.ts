@@ -18,6 +18,8 @@ export interface RefusalWish {
   readonly since: Since
   /** A range of time instead of `since`, in ISO 8601. */
   readonly range: { readonly from: string; readonly until: string } | null
+  /** The moment that is asked about, in ISO 8601. */
+  readonly at: string | null
   readonly cursor: string
 }
 
@@ -30,6 +32,7 @@ export function refusalWishOf({
   since,
   from,
   until,
+  at,
   cursor = '',
 }: Fields) {
   const wish: RefusalWish = {
@@ -40,6 +43,7 @@ export function refusalWishOf({
     route,
     since: isSince(since) ? since : USUAL,
     range: isMoment(from) && isMoment(until) ? { from, until } : null,
+    at: isMoment(at) ? at : null,
     cursor,
   }
   return wish

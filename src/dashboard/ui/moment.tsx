@@ -32,13 +32,21 @@ function useServerNow(): number {
   return now
 }
 
-/** A moment, and how far it is from now: `27 Nov 2026, 09:26:00 (in 44 minutes)`. @param at in ISO 8601 */
-export function Moment({ at }: { readonly at: string }) {
+interface MomentProps {
+  /** In ISO 8601. */
+  readonly at: string
+  /** It has happened: by another clock it may seem to lie ahead. Default false. */
+  readonly isPast?: boolean
+}
+
+/** A moment, and how far it is from now: `27 Nov 2026, 09:26:00 (in 44 minutes)`. */
+export function Moment({ at, isPast = false }: MomentProps) {
   const { relative } = useTexts()
   const now = useServerNow()
+  const ms = Date.parse(at) - now
   return (
     <span className="moment">
-      <At at={at} /> <span className="muted">({relative(Date.parse(at) - now)})</span>
+      <At at={at} /> <span className="muted">({relative(isPast ? Math.min(0, ms) : ms)})</span>
     </span>
   )
 }

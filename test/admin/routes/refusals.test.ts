@@ -12,16 +12,23 @@ const get = (query: string) => running.call('GET', `/api/refusals${query}`)
 
 test('refusals are read page by page, with filters, and what is wrong in a question is named', async () => {
   const episodes = ['alice', 'bob', null].map((user, i) =>
-    episode({ user, startedAt: i === 2 ? null : NOW - 5000, first: NOW - 1000, last: NOW - i }),
+    episode({
+      user,
+      startedAt: i === 2 ? null : NOW - 5000,
+      first: NOW - 1000,
+      last: NOW - i,
+      ...(i === 0 && { cost: 4 }),
+    }),
   )
   await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
   const { json } = await get('?limit=2')
   expect(json.refusals).toMatchObject([
     { user: 'alice', startedAt: '2026-11-20T10:09:55.000Z', last: '2026-11-20T10:10:00.000Z', count: 1 },
-    { user: 'bob' },
+    { user: 'bob', cost: null },
   ])
+  expect(json.refusals[0]).toMatchObject({ cost: 4, until: '2026-11-20T11:09:55.000Z' })
   const rest = await get(`?limit=2&cursor=${json.next}`)
-  expect(rest.json).toMatchObject({ refusals: [{ user: null, startedAt: null }], next: null })
+  expect(rest.json).toMatchObject({ refusals: [{ user: null, startedAt: null, until: null }], next: null })
   expect((await get('?user=bob&scope=Personal&category=write&route=POST%20/v1/x')).json.refusals).toHaveLength(1)
   expect((await get('?organisation=acme')).json.refusals).toEqual([])
   expect((await get('?since=2026-11-20T10:10:00Z')).json.refusals).toHaveLength(1)

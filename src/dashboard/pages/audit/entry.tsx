@@ -23,7 +23,7 @@ export function EntryItem({ entry, file, action }: EntryProps) {
   return (
     <li className="audit-entry">
       <div className="audit-when">
-        <Moment at={entry.at} />
+        <Moment at={entry.at} isPast />
         <span className="muted">#{entry.version}</span>
       </div>
       <div className="audit-what">

@@ -12,6 +12,9 @@ import { windowNames } from './names.ts'
 /** Every user is looked at for it. */
 const EVERY_MS = 60_000
 
+/** What a link has marked is another limit then. */
+const UNMARKED = { scope: null, plan: null }
+
 /** Where users lie below a personal limit, which is set by a line over them. */
 export function Distribution() {
   const { t, windowName } = useTexts()
@@ -31,13 +34,13 @@ export function Distribution() {
           label={t('word.category')}
           data={[...quota.categories]}
           value={category}
-          onChange={(event) => change({ category: event.currentTarget.value })}
+          onChange={(event) => change({ category: event.currentTarget.value, ...UNMARKED })}
         />
         <NativeSelect
           label={t('word.window')}
           data={windows.map((name) => ({ value: name, label: windowName(name) }))}
           value={window}
-          onChange={(event) => change({ window: event.currentTarget.value })}
+          onChange={(event) => change({ window: event.currentTarget.value, ...UNMARKED })}
         />
       </div>
       <Loaded poll={poll} hasBanner>

@@ -3,6 +3,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { scaledPersonal, valueAt } from '../../logic/settings.ts'
 import { Origin, useEditing, useShown } from './edit.tsx'
 import { SCOPES, windowNames } from './names.ts'
+import { useWantedField } from './wanted.ts'
 
 /** The baselines or the custom values: a field for each scope, category and window. */
 export function Limits({ table }: { readonly table: 'baselines' | 'custom' }) {
@@ -86,9 +87,10 @@ function LimitField({
   const { quota, edit, problemOf } = useEditing()
   const path = `${table}.${scope}.${category}.${window}`
   const effective = quota.effective[scope][category]?.[window]
+  const { className = '', ...wanted } = useWantedField(path)
   const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)
   return (
-    <div className="field">
+    <div className={`field ${className}`} {...wanted}>
       <TextInput
         label={windowName(window)}
         inputMode="numeric"

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import type { OrganisationOverridesInForceResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -5,6 +6,7 @@ import { hashOf } from '../../logic/location.ts'
 import { Panel, Rows } from '../../ui/panel.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import { windowNames } from './names.ts'
+import { useWantedRow } from './wanted.ts'
 
 const EVERY_MS = 30_000
 const SHOWN = 20
@@ -62,7 +64,7 @@ function PlanTable({ quota, plans }: TableProps) {
           Object.entries(limits[scope])
             .filter(([, row]) => Object.keys(row).length > 0)
             .map(([category, row]) => (
-              <tr key={`${plan} ${scope} ${category}`}>
+              <WantedRow key={`${plan} ${scope} ${category}`} plan={plan} scope={scope} category={category}>
                 <th scope="row">
                   <Name of={plan} /> {quota.defaultPlan === plan && <Tag tone="info">{t('plans.default')}</Tag>}
                 </th>
@@ -75,12 +77,23 @@ function PlanTable({ quota, plans }: TableProps) {
                     usual={scope === 'personal' ? quota.effective.personal[category]?.[window] : undefined}
                   />
                 ))}
-              </tr>
+              </WantedRow>
             )),
         ),
       )}
     </Rows>
   )
+}
+
+interface RowProps {
+  readonly plan: string
+  readonly scope: 'personal' | 'organisation'
+  readonly category: string
+  readonly children: ReactNode
+}
+
+function WantedRow({ children, ...row }: RowProps) {
+  return <tr {...useWantedRow(row)}>{children}</tr>
 }
 
 function Limit({ limit, usual }: { readonly limit: number | undefined; readonly usual: number | undefined }) {

@@ -64,22 +64,37 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   )
 }
 
-const NOTHING = { user: null, organisation: null, scope: null, category: null, route: null, from: null, until: null }
+const NOTHING = {
+  user: null,
+  organisation: null,
+  scope: null,
+  category: null,
+  route: null,
+  from: null,
+  until: null,
+  at: null,
+}
 
 /** The choices, and what the address has chosen, though it may be gone from the configuration. */
 function withChosen(choices: readonly string[], chosen: string): readonly string[] {
   return [...new Set(chosen === '' ? choices : [...choices, chosen])]
 }
 
+/** Less than the shortest day has. */
+const A_DAY_MS = 23 * 3_600_000
+
 function WhenSelect({ wish: { since, range }, change }: RefusalFiltersProps) {
-  const { t, time } = useTexts()
+  const { t, time, span } = useTexts()
   const named = (Object.keys(SINCE_MS) as Since[]).map((value) => ({ value, label: t(`refusals.since.${value}`) }))
   const own = range && {
     value: 'range',
-    label: t('refusals.since.at', { from: time(range.from), until: time(range.until) }),
+    label:
+      Date.parse(range.until) - Date.parse(range.from) < A_DAY_MS
+        ? span(new Date(range.from), new Date(range.until))
+        : t('refusals.since.at', { from: time(range.from), until: time(range.until) }),
   }
   function choose(value: string): void {
-    if (value !== 'range') change({ since: value, from: null, until: null })
+    if (value !== 'range') change({ since: value, from: null, until: null, at: null })
   }
   return (
     <NativeSelect

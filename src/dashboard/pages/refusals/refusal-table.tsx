@@ -1,12 +1,14 @@
 import type { RefusalsResponse } from '../../../admin/api.ts'
+import { serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
+import { wholeSecond } from '../../logic/format.ts'
 import { hashOf } from '../../logic/location.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
 import { sourceWords } from '../../logic/source-words.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Filled } from '../../ui/filled.tsx'
-import { Moment } from '../../ui/moment.tsx'
-import { At, Name } from '../../ui/small.tsx'
+import { Moment, Until } from '../../ui/moment.tsx'
+import { At, Name, Tag } from '../../ui/small.tsx'
 
 export type Refusal = RefusalsResponse['refusals'][number]
 
@@ -15,12 +17,16 @@ interface RefusalTableProps {
   readonly refusals: readonly Refusal[]
   /** Whose refusals they are: the user is not named again. */
   readonly isOfOne?: boolean
+  /** Those that are marked, and by which words. Default none. */
+  readonly marked?: ReadonlySet<Refusal>
+  readonly mark?: string
 }
 
 /** Refusals in the order of the API, with the ways to the user, the limit and the routes. */
-export function RefusalTable({ label, refusals, isOfOne = false }: RefusalTableProps) {
+export function RefusalTable({ label, refusals, isOfOne = false, marked, mark = '' }: RefusalTableProps) {
   const texts = useTexts()
-  const columns = columnsOf(texts).filter(({ id }) => !isOfOne || id !== 'user')
+  const markOf = (refusal: Refusal) => (marked?.has(refusal) === true ? mark : null)
+  const columns = columnsOf(texts, markOf).filter(({ id }) => !isOfOne || id !== 'user')
   return <DataTable label={label} columns={columns} rows={refusals} keyOf={keyOf} />
 }
 
@@ -29,14 +35,20 @@ function keyOf({ user, category, scope, window, startedAt }: Refusal): string {
   return JSON.stringify([user, category, scope, window, startedAt])
 }
 
-function columnsOf({ t, number }: Texts): readonly Column<Refusal>[] {
+function columnsOf({ t, number }: Texts, markOf: (refusal: Refusal) => string | null): readonly Column<Refusal>[] {
   return [
     { id: 'user', head: t('word.user'), cell: ({ user }) => <Whom user={user} /> },
     { id: 'limit', head: t('refusals.limit'), cell: (refusal) => <LimitThatRefused refusal={refusal} /> },
-    { id: 'last', head: t('refusals.last'), cell: (refusal) => <When refusal={refusal} /> },
+    { id: 'last', head: t('refusals.last'), cell: (refusal) => <When refusal={refusal} mark={markOf(refusal)} /> },
+    { id: 'until', head: t('refusals.until'), cell: (refusal) => <Ends refusal={refusal} /> },
     { id: 'count', head: t('refusals.count'), isNumber: true, cell: ({ count }) => number(count) },
-    { id: 'use', head: t('refusals.use'), isNumber: true, cell: (refusal) => <Use refusal={refusal} /> },
-    { id: 'source', head: t('refusals.source'), cell: ({ source }) => sourceWords(source, t) },
+    {
+      id: 'use',
+      head: t('refusals.use'),
+      isNumber: true,
+      cell: ({ used, limit }) => t('refusals.of', { used: number(used), limit: number(limit) }),
+    },
+    { id: 'cost', head: t('refusals.cost'), isNumber: true, cell: ({ cost }) => (cost === null ? '–' : number(cost)) },
     { id: 'routes', head: t('page.routes'), cell: ({ routes }) => <RouteLinks routes={routes} /> },
   ]
 }
@@ -51,28 +63,33 @@ function Whom({ user }: Pick<Refusal, 'user'>) {
   )
 }
 
-/** A link to where that limit is changed: of an override to the page of its user or organisation, of others to the limits. */
+/** A link to where that limit is changed, and what made it. */
 function LimitThatRefused({ refusal }: { readonly refusal: Refusal }) {
   const { t, windowName } = useTexts()
-  const { scope, category, window } = refusal
+  const { scope, category, window, source } = refusal
   return (
-    <a href={placeOfLimit(refusal)}>
-      {t(SCOPE_WORDS[scope])} {category} {windowName(window)}
-    </a>
+    <div>
+      <a href={placeOfLimit(refusal)}>
+        {t(SCOPE_WORDS[scope])} {category} {windowName(window)}
+      </a>
+      <div className="muted">{sourceWords(source, t)}</div>
+    </div>
   )
 }
 
+/** Of an override the page of its user or organisation; of others their row of the limits, or that of their plan. */
 export function placeOfLimit({ scope, category, window, source, user, organisation }: Refusal): string {
   if (source === 'override' && user !== null) return hashOf('users', user)
   if (source === 'override of organisation' && organisation !== null) return hashOf('organisations', organisation)
-  return hashOf('limits', null, { scope, category, window })
+  const [, plan] = /^plan (.+?)(?: x | - |$)/.exec(source) ?? []
+  return hashOf('limits', null, { scope, category, window, ...(plan !== undefined && { plan }) })
 }
 
-function When({ refusal: { first, last, count } }: { readonly refusal: Refusal }) {
+function When({ refusal: { first, last, count }, mark }: { readonly refusal: Refusal; readonly mark: string | null }) {
   const { t } = useTexts()
   return (
     <div>
-      <Moment at={last} />
+      <Moment at={last} isPast /> {mark !== null && <Tag tone="info">{mark}</Tag>}
       {count > 1 && (
         <div className="muted">
           <Filled text={t('refusals.first')} parts={{ at: <At at={first} /> }} />
@@ -82,13 +99,16 @@ function When({ refusal: { first, last, count } }: { readonly refusal: Refusal }
   )
 }
 
-function Use({ refusal: { used, limit, startedAt } }: { readonly refusal: Refusal }) {
-  const { t, number } = useTexts()
+/** When the window is reset, and the user may go on. */
+function Ends({ refusal: { until, startedAt } }: { readonly refusal: Refusal }) {
+  const { t } = useTexts()
+  if (startedAt === null) return t('refusals.neverRan')
+  if (until === null) return '–'
+  if (Date.parse(until) > serverNow()) return <Until at={wholeSecond(until)} />
   return (
-    <div>
-      {t('refusals.of', { used: number(used), limit: number(limit) })}
-      {startedAt === null && <div className="muted">{t('refusals.neverRan')}</div>}
-    </div>
+    <span className="muted">
+      <Filled text={t('refusals.over')} parts={{ at: <At at={wholeSecond(until)} /> }} />
+    </span>
   )
 }
 

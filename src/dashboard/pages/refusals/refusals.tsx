@@ -5,10 +5,13 @@ import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
+import { refusalsAt } from '../../logic/refusal-moment.ts'
 import { useFields } from '../../ui/address.tsx'
+import { Filled } from '../../ui/filled.tsx'
 import { Loaded, PageTitle, Panel, Turning } from '../../ui/panel.tsx'
+import { At } from '../../ui/small.tsx'
 import { RefusalFilters } from './filters.tsx'
-import { RefusalTable } from './refusal-table.tsx'
+import { type Refusal, RefusalTable } from './refusal-table.tsx'
 
 const EVERY_MS = 10_000
 const A_PAGE = 50
@@ -33,7 +36,7 @@ export function RefusalsPage() {
               {refusals.length === 0 ? (
                 <p role="status">{t(isFiltered(wish) ? 'refusals.none' : 'refusals.nobody')}</p>
               ) : (
-                <RefusalTable label={t('page.refusals')} refusals={refusals} />
+                <Found refusals={refusals} at={wish.at} />
               )}
               <Turning
                 onFirst={wish.cursor === '' ? null : () => change({ cursor: null }, true)}
@@ -43,6 +46,31 @@ export function RefusalsPage() {
           )}
         </Loaded>
       </Panel>
+    </>
+  )
+}
+
+interface FoundProps {
+  readonly refusals: readonly Refusal[]
+  /** The moment that is asked about, if one is. */
+  readonly at: string | null
+}
+
+function Found({ refusals, at }: FoundProps) {
+  const { t } = useTexts()
+  const near = at === null ? null : refusalsAt(refusals, at)
+  return (
+    <>
+      {at !== null && near !== null && (
+        <p role="status">
+          <Filled text={t(near.isThen ? 'refusals.then' : 'refusals.notThen')} parts={{ at: <At at={at} /> }} />
+        </p>
+      )}
+      <RefusalTable
+        label={t('page.refusals')}
+        refusals={refusals}
+        {...(near !== null && { marked: near.found, mark: t(near.isThen ? 'refusals.mark' : 'refusals.nearest') })}
+      />
     </>
   )
 }

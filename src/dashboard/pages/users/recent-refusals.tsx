@@ -57,8 +57,9 @@ function AtATime({ of, label }: { readonly of: Whose; readonly label: string }) 
     const at = Date.parse(local)
     setIsWrong(Number.isNaN(at))
     if (Number.isNaN(at)) return
-    const [from, until] = [at - NEAR_MS, at + NEAR_MS].map((time) => new Date(time).toISOString())
-    location.hash = hashOf('refusals', null, { ...of, from: from ?? '', until: until ?? '' })
+    const iso = (time: number): string => new Date(time).toISOString()
+    const fields = { from: iso(at - NEAR_MS), until: iso(at + NEAR_MS), at: iso(at) }
+    location.hash = hashOf('refusals', null, { ...of, ...fields })
   }
   return (
     <form className="at-a-time" onSubmit={look} noValidate>
