@@ -56,9 +56,24 @@ test('the last change is undone in three actions, and it is shown what comes bac
   await expect.poll(() => dialog().getByRole('listitem').innerText(), SOON).toMatch(/limit of 1 hour: 200\s+→\s+120$/)
   await click(dialog().getByRole('button', { name: 'Undo' }))
   await open.page.getByText(/^Change #\d+ is undone/).waitFor()
+  const undone = entries().filter({ hasText: 'from 120 to 200' }).first()
+  await undone.getByRole('link', { name: /^by change #\d+$/ }).waitFor()
+  expect(await undone.getByRole('button').count()).toBe(0)
   expect((await quota()).baselines.personal.read).toEqual({ '1h': 120 })
   expect(actions).toBeLessThanOrEqual(6)
   expect(open.errors).toEqual([])
+})
+
+test('the undo of an override names the user, the limit that comes into force, and that more of it is used already', async () => {
+  for (let i = 0; i < 2; i++) expect(await ask(stage.app.url, 'erin')).toEqual({ status: 200 })
+  await stage.api('PUT', '/api/users/erin/override', { read: { '1h': 50 }, reason: 'a busy week' })
+  await start('#/audit?about=erin')
+  await click(button(/^Undo change/))
+  await dialog()
+    .getByText(/^Undo change #\d+ of erin\?$/)
+    .waitFor()
+  await expect.poll(() => dialog().getByRole('listitem').innerText(), SOON).toMatch(/50\s+→\s+10 \(the default\)$/)
+  await dialog().getByText('erin has used 8 in the window 1h of read. That is more than a limit of 10').waitFor()
 })
 
 test('what was done an hour ago is found by kind and undone in four actions, and what came after stays', async () => {

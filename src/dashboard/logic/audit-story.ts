@@ -1,4 +1,5 @@
 import type { AuditResponse, ScheduledResponse, SettingsResponse } from '../../admin/api.ts'
+import { UNDO } from './audit-undone.ts'
 import { type Difference, differences } from './diff.ts'
 import { valueAt } from './settings.ts'
 
@@ -66,7 +67,7 @@ export type OneChange = 'raised' | 'lowered' | 'changed' | 'on' | 'off' | 'set' 
 
 /** `undefined` where the file, or the default, counts. */
 export interface Change extends Difference {
-  /** What the file has there now; `undefined` if that is not known, or of an override. */
+  /** What holds where nothing is set: what the file has now, of an override the default. `undefined` if it is not known. */
   readonly file: unknown
 }
 
@@ -130,7 +131,7 @@ function storyOfSettings(entry: Entry, file: SettingsResponse | null): Story {
   if (entry.who === 'schedule') return storyOfSchedule(entry, before, after, changes)
   if (entry.who === 'guard') return storyOfGuard(entry, before, changes)
   const notes = changes.length === 0 ? [] : notesOf(before, after)
-  const undone = /^undo of (\d+)(?:: (.*))?$/s.exec(entry.why ?? '')
+  const undone = UNDO.exec(entry.why ?? '')
   if (undone) return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes, notes }
   const [first] = changes
   if (first === undefined) return storyOfPending(entry, before, after)
@@ -201,7 +202,7 @@ function missingIn(here: Pending, there: Pending): readonly ScheduledResponse[] 
 }
 
 function storyOfOverride(entry: Entry): Story {
-  const undone = /^undo of (\d+)(?:: (.*))?$/s.exec(entry.why ?? '')
+  const undone = UNDO.exec(entry.why ?? '')
   if (undone) {
     const changes = overrideChanges(entry.from, entry.to)
     return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes }

@@ -175,7 +175,8 @@ interface Tree {
   [key: string]: Tree | Value
 }
 
-function setAt(tree: Tree, [key = '', ...rest]: string[], value: Value): void {
+/** Sets what a path leads to, with what is on the way. */
+export function setAt(tree: Tree, [key = '', ...rest]: string[], value: Value): void {
   if (rest.length === 0) {
     tree[key] = value
     return

@@ -5,19 +5,21 @@ import { type Entry, emptiedIn, type Note, type Story, storyOf } from '../../log
 import { hashOf } from '../../logic/location.ts'
 import { Filled } from '../../ui/filled.tsx'
 import { Moment } from '../../ui/moment.tsx'
-import { Name } from '../../ui/small.tsx'
+import { Name, Tag } from '../../ui/small.tsx'
 import { ChangeLines, changedName, changedValue } from './values.tsx'
 
 interface EntryProps {
   readonly entry: Entry
   /** What the file says now; `null` if it is not known. */
   readonly file: SettingsResponse | null
+  /** The number of the change that has undone it; `null` if none has. */
+  readonly undoneBy: number | null
   /** The button that takes the change back. */
   readonly action: ReactNode
 }
 
 /** One change as a sentence, with what it changed and why. */
-export function EntryItem({ entry, file, action }: EntryProps) {
+export function EntryItem({ entry, file, undoneBy, action }: EntryProps) {
   const { t } = useTexts()
   const story = storyOf(entry, file)
   return (
@@ -30,6 +32,14 @@ export function EntryItem({ entry, file, action }: EntryProps) {
         <p>
           <EntrySentence entry={entry} story={story} />
         </p>
+        {undoneBy !== null && (
+          <p>
+            <Tag tone="info">{t('audit.undone')}</Tag>{' '}
+            <a href={hashOf('audit', null, { before: String(undoneBy + 1) })}>
+              {t('audit.undoneBy', { version: undoneBy })}
+            </a>
+          </p>
+        )}
         <ChangeLines changes={story.changes} />
         {entry.what === 'overrides' && <Sample of={entry} />}
         {story.notes.map((note) => (

@@ -5,6 +5,7 @@ import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Entry, isUndoable } from '../../logic/audit-story.ts'
+import { undoneBy } from '../../logic/audit-undone.ts'
 import type { Fields } from '../../logic/location.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/note.tsx'
@@ -17,6 +18,9 @@ import { UndoDialog } from './undo.tsx'
 const EVERY_MS = 5000
 const FILE_EVERY_MS = 60_000
 const A_PAGE = 50
+/** Among these an undo is looked for. */
+const LATEST = 200
+const LATEST_EVERY_MS = 30_000
 
 /** The changes at run time, found by who, what and whom, each with its undo. */
 export function AuditPage() {
@@ -29,6 +33,10 @@ export function AuditPage() {
   const file = usePoll<QuotaResponse>('/api/quota', FILE_EVERY_MS).data?.file ?? null
   const [undoing, setUndoing] = useState<Entry | null>(null)
   const [done, setDone] = useState<Done | null>(null)
+  // An undo may stand on a page before, or not match the filter.
+  const isNewest = filters.who === '' && filters.what === '' && filters.about === '' && before === ''
+  const newest = usePoll<AuditResponse>(isNewest ? null : `/api/audit?limit=${LATEST}`, LATEST_EVERY_MS)
+  const undone = undoneBy([...(poll.data?.entries ?? []), ...(newest.data?.entries ?? [])])
   const hasFilter = filters.who !== '' || filters.what !== '' || filters.about !== ''
   return (
     <>
@@ -50,7 +58,10 @@ export function AuditPage() {
                     key={entry.version}
                     entry={entry}
                     file={file}
-                    action={<UndoButton entry={entry} onClick={() => setUndoing(entry)} />}
+                    undoneBy={undone.get(entry.version) ?? null}
+                    action={
+                      undone.has(entry.version) ? null : <UndoButton entry={entry} onClick={() => setUndoing(entry)} />
+                    }
                   />
                 ))}
               </ol>
@@ -72,6 +83,7 @@ export function AuditPage() {
           onDone={(wasNeeded) => {
             setDone({ version: undoing.version, wasNeeded })
             poll.reload()
+            newest.reload()
           }}
         />
       )}

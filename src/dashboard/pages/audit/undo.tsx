@@ -2,9 +2,12 @@ import { useState } from 'react'
 import type { SettingsResponse, UndoneResponse } from '../../../admin/api.ts'
 import { ApiError, call } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { comesBack, type Entry } from '../../logic/audit-story.ts'
+import { comesBack, type Entry, storyOf } from '../../logic/audit-story.ts'
+import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Note } from '../../ui/note.tsx'
+import { EntrySentence } from './entry.tsx'
+import { UndoEffect } from './undo-effect.tsx'
 import { ChangeLines, changedName, changedValue } from './values.tsx'
 
 interface UndoProps {
@@ -26,7 +29,9 @@ interface Since {
 export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
   const { t } = useTexts()
   const [since, setSince] = useState<readonly Since[]>([])
-  const { version } = entry
+  const { version, subject } = entry
+  const [changes] = useState(() => comesBack(entry, file))
+  const title = subject === null ? t('undo.title', { version }) : t('undo.titleOf', { version, name: visible(subject) })
   async function undo(reason: string): Promise<void> {
     setSince([])
     try {
@@ -39,9 +44,12 @@ export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
     }
   }
   return (
-    <Confirm title={t('undo.title', { version })} action={t('undo.button')} onConfirm={undo} onClose={onClose}>
+    <Confirm title={title} action={t('undo.button')} onConfirm={undo} onClose={onClose}>
+      <p>
+        <EntrySentence entry={entry} story={storyOf(entry, file)} isAlone />
+      </p>
       <p>{t('undo.comesBack')}</p>
-      <ChangeLines changes={comesBack(entry, file)} />
+      <UndoEffect entry={entry} changes={changes} />
       <p className="muted">{t('undo.text')}</p>
       {since.length > 0 && (
         <Note tone="warn">

@@ -59,15 +59,18 @@ function ChangeLine({ change: { path, from, to, file } }: { readonly change: Cha
   const texts = useTexts()
   const { t } = texts
   const isOfSettings = NAMES[path] === undefined ? /^(baselines|custom)\./.test(path) : !OF_OVERRIDES.has(path)
-  const before =
-    from === undefined && file !== undefined ? t('audit.fileValue', { value: changedValue(path, file, texts) }) : null
+  const unset =
+    file === undefined
+      ? null
+      : t(isOfSettings ? 'audit.fileValue' : 'audit.defaultValue', { value: changedValue(path, file, texts) })
+  const before = from === undefined && file !== undefined ? unset : null
   const nothing = t(isOfSettings ? 'audit.asFile' : path.startsWith('limits.') ? 'audit.asDefault' : 'word.none')
   const shownFrom = from === undefined ? before : changedValue(path, from, texts)
   return (
     <>
       <bdi>{changedName(path, texts)}</bdi>: {shownFrom !== null && <del>{shownFrom}</del>}
       {shownFrom !== null && <span aria-hidden="true"> → </span>}
-      <ins>{to === undefined ? nothing : changedValue(path, to, texts)}</ins>
+      <ins>{to === undefined ? (unset ?? nothing) : changedValue(path, to, texts)}</ins>
     </>
   )
 }

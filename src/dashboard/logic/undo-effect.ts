@@ -1,0 +1,73 @@
+import type { QuotaPatch, QuotaResponse, UserResponse } from '../../admin/api.ts'
+import { lacksRoom } from '../../quota/window.ts'
+import type { Change } from './audit-story.ts'
+import { setAt, type Value } from './settings.ts'
+
+/** What an undo brings about. Pure. */
+
+/** The undo of a change of the settings as a change. What was not set follows the file. */
+export function patchOf(changes: readonly Change[]): QuotaPatch {
+  const patch: Parameters<typeof setAt>[0] = {}
+  for (const { path, to } of changes) setAt(patch, path.split('.'), (to ?? null) as Value)
+  return patch as QuotaPatch
+}
+
+/** The override of a user that an undo brings back; `null` for none. */
+export interface OverrideBack {
+  readonly limits?: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly plan?: string
+  readonly shadow?: boolean
+}
+
+export interface LimitBack {
+  readonly category: string
+  readonly window: string
+  readonly used: number
+  readonly limit: number
+  readonly resetAt: string | null
+}
+
+type Quota = Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'defaultPlan'>
+
+/** The limit of a user without one of its own; `undefined` for none. */
+export function defaultOf(
+  back: OverrideBack | null,
+  user: Pick<UserResponse, 'plan'>,
+  quota: Quota,
+  { category, window }: Pick<LimitBack, 'category' | 'window'>,
+): number | undefined {
+  const plan = back?.plan ?? user.plan?.name ?? quota.defaultPlan
+  const limits = (plan == null ? undefined : quota.plans?.[plan]?.personal) ?? quota.effective.personal
+  return limits[category]?.[window]
+}
+
+/** The personal windows that have no room for another request once an override is back. */
+export function fullAfter(
+  back: OverrideBack | null,
+  user: Pick<UserResponse, 'plan' | 'windows'>,
+  quota: Quota,
+): readonly LimitBack[] {
+  if (back?.shadow === true) return []
+  return Object.entries(user.windows).flatMap(([category, windows]) =>
+    windows.flatMap(({ scope, window, used, resetAt }) => {
+      if (scope !== 'Personal') return []
+      const limit = back?.limits?.[category]?.[window] ?? defaultOf(back, user, quota, { category, window })
+      if (limit === undefined || !lacksRoom({ used, limit }, quota.cheapest[category])) return []
+      return [{ category, window, used, limit, resetAt }]
+    }),
+  )
+}
+
+/** The changes of an override, with what each user has where the override leaves a limit out. */
+export function withDefaults(
+  changes: readonly Change[],
+  back: OverrideBack | null,
+  user: Pick<UserResponse, 'plan'>,
+  quota: Quota,
+): readonly Change[] {
+  return changes.map((change) => {
+    const [table, category = '', window = ''] = change.path.split('.')
+    if (table !== 'limits') return change
+    return { ...change, file: defaultOf(back, user, quota, { category, window }) }
+  })
+}
