@@ -64,18 +64,6 @@ test('the last change is undone in three actions, and it is shown what comes bac
   expect(open.errors).toEqual([])
 })
 
-test('the undo of an override names the user, the limit that comes into force, and that more of it is used already', async () => {
-  for (let i = 0; i < 2; i++) expect(await ask(stage.app.url, 'erin')).toEqual({ status: 200 })
-  await stage.api('PUT', '/api/users/erin/override', { read: { '1h': 50 }, reason: 'a busy week' })
-  await start('#/audit?about=erin')
-  await click(button(/^Undo change/))
-  await dialog()
-    .getByText(/^Undo change #\d+ of erin\?$/)
-    .waitFor()
-  await expect.poll(() => dialog().getByRole('listitem').innerText(), SOON).toMatch(/50\s+→\s+10 \(the default\)$/)
-  await dialog().getByText('erin has used 8 in the window 1h of read. That is more than a limit of 10').waitFor()
-})
-
 test('what was done an hour ago is found by kind and undone in four actions, and what came after stays', async () => {
   await numberOf(2)
   for (const user of ['alice', 'bob'])
@@ -161,17 +149,17 @@ test('what 20 % less would have done yesterday is seen in three actions', async 
   expect(open.errors).toEqual([])
 })
 
-test('a limit is set by a line over the users, which is dragged or moved by keys, and says how many would be above', async () => {
+test('a limit is set by a line over the users, which is dragged or moved by keys, and says how many would have no room', async () => {
   await ask(stage.app.url, 'below the line')
   await start('#/limits')
   const chart = open.page.getByRole('region', { name: 'Users and the limit' })
   const line = chart.getByRole('slider', { name: 'Personal read limit of 1h' })
-  await expect.poll(() => line.getAttribute('aria-valuetext'), SOON).toMatch(/^10, 0 of \d+ users above$/)
+  await expect.poll(() => line.getAttribute('aria-valuetext'), SOON).toMatch(/^10, \d+ of \d+ users without room$/)
   await line.press('ArrowLeft')
   const field = open.page.getByRole('group', { name: 'Personal · read' }).getByLabel('1h').first()
   await expect.poll(() => field.inputValue(), SOON).toBe('9')
   await line.press('Home')
-  await expect.poll(() => line.getAttribute('aria-valuetext'), SOON).toMatch(/^0, (\d+) of \1 users above$/)
+  await expect.poll(() => line.getAttribute('aria-valuetext'), SOON).toMatch(/^0, (\d+) of \1 users without room$/)
   const plot = await chart.locator('.distribution-bars').boundingBox()
   if (plot === null) throw new Error('no plot')
   await open.page.mouse.move(plot.x + plot.width * 0.2, plot.y + 30)
@@ -180,7 +168,7 @@ test('a limit is set by a line over the users, which is dragged or moved by keys
   await open.page.mouse.up()
   await expect.poll(() => field.inputValue(), SOON).toBe('12')
   await expect.poll(() => open.page.evaluate('document.activeElement.role'), SOON).toBe('slider')
-  await chart.getByText(/^With a limit of 12, 0 of the \d+ users/).waitFor()
+  await chart.getByText(/^With a limit of 12, 0 of the \d+ users .* no room for another request/).waitFor()
   expect((await quota()).baselines.personal.read).toEqual({ '1h': 10 })
   expect(open.errors).toEqual([])
 })
@@ -241,4 +229,16 @@ test('a viewer sees no undo', async () => {
   await start('#/audit', VIEWER)
   await entries().first().waitFor()
   expect(await button(/^Undo/).count()).toBe(0)
+})
+
+test('the undo of an override names the user, the limit that comes into force, and that more of it is used already', async () => {
+  for (let i = 0; i < 2; i++) expect(await ask(stage.app.url, 'erin')).toEqual({ status: 200 })
+  await stage.api('PUT', '/api/users/erin/override', { read: { '1h': 50 }, reason: 'a busy week' })
+  await start('#/audit?about=erin')
+  await click(button(/^Undo change/))
+  await dialog()
+    .getByText(/^Undo change #\d+ of erin\?$/)
+    .waitFor()
+  await expect.poll(() => dialog().getByRole('listitem').innerText(), SOON).toMatch(/50\s+→\s+10 \(the default\)$/)
+  await dialog().getByText('erin has used 8 in the window 1h of read. That is more than a limit of 10').waitFor()
 })

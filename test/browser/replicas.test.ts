@@ -93,9 +93,10 @@ test('the page of each shows all of them, and whether they agree', async () => {
   const other = await start('other', QUOTA.replace('1h: 1000', '1h: 2000'))
   for (const view of views) {
     await view.page.getByText(disagree).waitFor()
+    await view.page.getByText(/^Their configuration differs from that of the process that serves this page: /).waitFor()
     expect(await shown(view)).toEqual(pids([one, two, other]))
     const row = view.page.getByRole('row').filter({ hasText: String(other.process.child.pid) })
-    await expect.poll(() => row.getByText('another one').count(), SOON).toBe(1)
+    await expect.poll(() => row.getByText('differs').count(), SOON).toBe(1)
   }
 
   await other.process.end('SIGTERM')

@@ -6,7 +6,7 @@ import {
   limitLine,
   positionOf,
   steppedField,
-  usersAbove,
+  usersFull,
 } from '../../src/dashboard/logic/distribution.ts'
 import { type Mode, modeFactor } from '../../src/quota/policy.ts'
 import { QUOTA } from './quota.ts'
@@ -17,13 +17,13 @@ function percentilesOf(used: readonly number[]): number[] {
   return Array.from({ length: 101 }, (_, p) => sorted[Math.max(0, Math.ceil((p * sorted.length) / 100) - 1)] as number)
 }
 
-describe('how many users lie above a limit', () => {
+describe('how many users have no room under a limit', () => {
   test('is exact up to a hundred users', () => {
     for (const n of [1, 2, 7, 10, 99, 100]) {
       const used = Array.from({ length: n }, (_, i) => (i * 37) % 50)
       const found = { counted: n, percentiles: percentilesOf(used) }
       for (let limit = -1; limit <= 50; limit++) {
-        expect(usersAbove(found, limit)).toBe(used.filter((tokens) => tokens > limit).length)
+        expect(usersFull(found, limit, 4)).toBe(used.filter((tokens) => tokens + 4 > limit).length)
       }
     }
   })
@@ -31,11 +31,11 @@ describe('how many users lie above a limit', () => {
   test('is right to one in a hundred of more users', () => {
     const used = Array.from({ length: 5000 }, (_, i) => i)
     const found = { counted: 5000, percentiles: percentilesOf(used) }
-    expect(Math.abs(usersAbove(found, 3333) - 1666)).toBeLessThanOrEqual(50)
+    expect(Math.abs(usersFull(found, 3334, 1) - 1666)).toBeLessThanOrEqual(50)
   })
 
   test('is nobody where nobody has used anything', () => {
-    expect(usersAbove({ counted: 0, percentiles: [] }, 5)).toBe(0)
+    expect(usersFull({ counted: 0, percentiles: [] }, 5, 1)).toBe(0)
   })
 })
 

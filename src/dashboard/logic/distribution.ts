@@ -69,13 +69,15 @@ export function steppedField({ field, max, step }: LimitLine, key: string): numb
 }
 
 /**
- * How many have used more than a limit: exact up to 100 users, else to one in a hundred of them.
+ * How many have no room for the cheapest request under a limit, as the preview counts them: exact up to 100 users, else to one in a hundred.
  * @param found what is used now, of which percentile P is what P of 100 users have used at most
+ * @param cost of that request
  */
-export function usersAbove(
+export function usersFull(
   { counted, percentiles }: Pick<DistributionResponse, 'counted' | 'percentiles'>,
   limit: number,
+  cost: number,
 ) {
-  const below = percentiles.findLastIndex((tokens) => tokens <= limit)
+  const below = percentiles.findLastIndex((tokens) => tokens + cost <= limit)
   return below < 0 ? counted : counted - Math.max(1, Math.ceil((below * counted) / 100))
 }

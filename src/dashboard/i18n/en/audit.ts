@@ -81,7 +81,8 @@ export const audit = {
   'undo.comesBack': 'The undo puts these values in force:',
   'undo.over':
     '{user} has used {used} in the window {window} of {category}. That is more than a limit of {limit} has room for: requests are refused at once, until {at}.',
-  'undo.overAll': 'No {category} request fits into a limit of {limit} in the window {window}: all of {user} are refused.',
+  'undo.overAll':
+    'No {category} request fits into a limit of {limit} in the window {window}: all of {user} are refused.',
   'undo.blocks': 'Users who would be refused at once: {count} ({names}).',
   'undo.blocksMore': 'Users who would be refused at once: {count} ({names}, …).',
   'undo.blocksNobody': 'None of the {users} users would be refused who is not refused now.',

@@ -101,9 +101,10 @@ export const limits = {
   'pending.end.cancelText': 'The change stays then.',
 
   'quotas.all': 'All personal limits:',
+  'quotas.allText': 'These buttons change the baselines. Limits of plans and overrides stay.',
   'quotas.less': '−20%',
   'quotas.more': '+20%',
-  'yesterday.title': 'In the last 24 hours',
+  'yesterday.title': 'In the last 24 hours: every period of a window, not only that of now',
   'yesterday.counting': 'Looking through what was used in the last 24 hours.',
   'yesterday.nobody': 'None of the {users} users who used something had a window with more tokens than these limits.',
   'yesterday.some':
@@ -120,12 +121,14 @@ export const limits = {
   'distribution.title': 'Users and the limit',
   'distribution.none': 'No personal limit is in force there.',
   'distribution.line': 'Personal {category} limit of {window}',
-  'distribution.value': '{limit}, {above} of {counted} users above',
+  'distribution.value': '{limit}, {above} of {counted} users without room',
   'distribution.above':
-    'With a limit of {limit}, {above} of the {counted} users with tokens in this window now would be above it.',
+    'With a limit of {limit}, {above} of the {counted} users with tokens in this window now would have no room for another request.',
+  'distribution.inForce':
+    'The limit of {limit} is in force: {above} of the {counted} users with tokens in this window now have no room for another request.',
   'distribution.nobody': 'Nobody has used anything in this window now. The line stands at {limit}.',
   'distribution.text':
-    'Drag the line, or move it by the arrow keys: it sets the field. Bars are users, by the share of their own limit of now.',
+    'Drag the line, or move it by the arrow keys: it sets the field. Bars are users, by the share of their own limit of now. All users count here. The preview looks at every window, and at the limits that each user has by plan and override.',
   'distribution.share': 'Share of the limit',
   'distribution.users': 'Users',
   'plans.title': 'Plans and organisations',

@@ -1,14 +1,17 @@
 export const replicas = {
   'replicas.title': 'Processes that share the store',
-  'replicas.text': 'Rates are those of the last seconds. A replica is forgotten 15 seconds after its last report.',
+  'replicas.text':
+    'Rates are those of the last seconds. A replica leaves the list 15 seconds after its last report. The configuration is shown by the first figures of its hash: replicas with one hash decide alike.',
   'replicas.requestsRate': 'Requests/s',
   'replicas.refusedRate': 'Refused/s',
   'replicas.failedRate': 'Upstream errors/s',
   'replicas.requests': 'Requests since the start',
   'replicas.all': 'All replicas',
   'replicas.agree': 'Replicas: {count}. All have the same configuration and follow the last change.',
-  'replicas.disagree':
-    'The replicas do not agree: some have another configuration, or do not follow the last change yet.',
+  'replicas.disagree': 'The replicas do not agree.',
+  'replicas.others':
+    'Their configuration differs from that of the process that serves this page: {names}. Compare the files. Another route, price, limit or plan makes another hash.',
+  'replicas.late': 'They do not follow the last change at run time yet: {names}. A replica follows within 2 seconds.',
   'replicas.none': 'No replica has reported yet.',
   'replicas.ailing': 'Not ready, silent, or lacking something: {names}. The page Replicas says why.',
   'replicas.left': '{host} {pid} left at {time}. The sums no longer contain its {count} requests.',
@@ -18,8 +21,9 @@ export const replicas = {
   'replicas.notReady': 'not ready',
   'replicas.silent': 'silent for {time}',
   'replicas.started': 'Started',
-  'replicas.hash': 'Rules',
-  'replicas.control': 'Change',
-  'replicas.otherHash': 'another one',
+  'replicas.version': 'version {version}',
+  'replicas.hash': 'Configuration',
+  'replicas.control': 'Last change',
+  'replicas.otherHash': 'differs',
   'replicas.behind': 'behind',
 }

@@ -80,7 +80,8 @@ export const audit: Translated<typeof en> = {
   'undo.title': '撤销更改 #{version}？',
   'undo.titleOf': '撤销 {name} 的更改 #{version}？',
   'undo.comesBack': '撤销后生效的值：',
-  'undo.over': '{user} 在 {category} 的 {window}窗口已用 {used}，超出上限 {limit} 的余量：请求将立即被拒绝，直到 {at}。',
+  'undo.over':
+    '{user} 在 {category} 的 {window}窗口已用 {used}，超出上限 {limit} 的余量：请求将立即被拒绝，直到 {at}。',
   'undo.overAll': '{category} 的 {window}窗口上限为 {limit}，任何请求都无法通过：{user} 的请求将全部被拒绝。',
   'undo.blocks': '将立即被拒绝的用户：{count} 个（{names}）。',
   'undo.blocksMore': '将立即被拒绝的用户：{count} 个（{names}…）。',

@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core'
 import type { DistributionResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { limitLine, usersAbove } from '../../logic/distribution.ts'
+import { type LimitLine, limitLine, usersFull } from '../../logic/distribution.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Loaded, Rows } from '../../ui/panel.tsx'
 import { DistributionChart } from './distribution-chart.tsx'
@@ -50,6 +50,11 @@ export function Distribution() {
   )
 }
 
+function sentenceOf({ counted }: DistributionResponse, { limit, inForce }: LimitLine) {
+  if (counted === 0) return 'distribution.nobody'
+  return limit === inForce ? 'distribution.inForce' : 'distribution.above'
+}
+
 interface FoundProps {
   readonly found: DistributionResponse
   readonly category: string
@@ -63,7 +68,7 @@ function Found({ found, category, window }: FoundProps) {
   if (line === null) return <p className="muted">{t('distribution.none')}</p>
   const words = {
     limit: number(line.limit),
-    above: number(usersAbove(found, line.limit)),
+    above: number(usersFull(found, line.limit, quota.cheapest[category] ?? 1)),
     counted: number(found.counted),
   }
   return (
@@ -75,7 +80,7 @@ function Found({ found, category, window }: FoundProps) {
         valueText={t('distribution.value', words)}
         onChange={(field) => edit(line.path, String(field))}
       />
-      <p>{t(found.counted === 0 ? 'distribution.nobody' : 'distribution.above', words)}</p>
+      <p>{t(sentenceOf(found, line), words)}</p>
       <p className="muted">{t('distribution.text')}</p>
       <details>
         <summary>{t('series.table')}</summary>

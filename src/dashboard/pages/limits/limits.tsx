@@ -53,7 +53,8 @@ function Scaling() {
         onClick={by(1.2)}
       >
         {t('quotas.more')}
-      </Button>
+      </Button>{' '}
+      <span className="muted">{t('quotas.allText')}</span>
     </p>
   )
 }

@@ -56,23 +56,16 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
       </Note>
       {of.blockedCount > rows.length && <p>{t('preview.first', { count: number(rows.length) })}</p>}
       {!isNone && (
-        <Rows
-          label={title}
-          head={[
-            t(one),
-            t('word.window'),
-            t('word.used'),
-            t('preview.limitThen'),
-            t('word.reset'),
-            t('replicas.state'),
-          ]}
-        >
+        <Rows label={title} head={[t(one), t('word.window'), t('word.used'), t('preview.limitThen'), t('word.reset')]}>
           {rows.map((each) => (
             <tr key={`${each.id} ${each.category} ${each.window}`}>
               <th scope="row">
                 <a href={hashOf(kind, each.id)}>
                   <Name of={each.id} />
-                </a>
+                </a>{' '}
+                <Tag tone={each.blockedNow ? 'info' : 'warn'}>
+                  {t(each.blockedNow ? 'preview.already' : 'preview.newly')}
+                </Tag>
               </th>
               <td>
                 {each.category} {windowName(each.window)}
@@ -80,11 +73,6 @@ function Blocked({ of, rows, kind, title }: BlockedProps) {
               <td className="num">{number(each.used)}</td>
               <td className="num">{number(each.limit)}</td>
               <td>{each.resetAt === null ? '–' : <Until at={wholeSecond(each.resetAt)} />}</td>
-              <td>
-                <Tag tone={each.blockedNow ? 'info' : 'warn'}>
-                  {t(each.blockedNow ? 'preview.already' : 'preview.newly')}
-                </Tag>
-              </td>
             </tr>
           ))}
         </Rows>

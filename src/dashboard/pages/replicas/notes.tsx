@@ -1,5 +1,5 @@
 import type { NowResponse } from '../../../admin/api.ts'
-import { useTexts } from '../../i18n/text.tsx'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Left } from '../../logic/rates.ts'
 import { Note } from '../../ui/note.tsx'
 
@@ -19,13 +19,13 @@ export function ReplicaNotes({ now, left }: { readonly now: NowResponse; readonl
   return (
     <>
       {agree !== null && (
-        <Note tone={agree ? 'good' : 'warn'} live>
-          {agree ? t('replicas.agree', { count: number(replicas.length) }) : t('replicas.disagree')}
+        <Note tone={agree ? 'good' : 'warn'} live title={agree ? undefined : t('replicas.disagree')}>
+          {agree ? t('replicas.agree', { count: number(replicas.length) }) : <Disagreement now={now} />}
         </Note>
       )}
       {ailing.length > 0 && (
         <Note tone={ailing.every(({ ready }) => ready) ? 'warn' : 'bad'}>
-          {t('replicas.ailing', { names: ailing.map(({ host, pid }) => `${host} ${pid}`).join(', ') })}
+          {t('replicas.ailing', { names: namesOf(ailing, t) })}
         </Note>
       )}
       {left.map(({ instance, host, pid, at, requests }) => (
@@ -35,4 +35,23 @@ export function ReplicaNotes({ now, left }: { readonly now: NowResponse; readonl
       ))}
     </>
   )
+}
+
+/** Which replicas differ, and in what. */
+function Disagreement({ now: { replicas, config, controlVersion } }: { readonly now: NowResponse }) {
+  const { t } = useTexts()
+  const others = (replicas ?? []).filter(({ hash }) => hash !== config.hash)
+  const behind = (replicas ?? []).filter((each) => each.controlVersion < controlVersion)
+  return (
+    <>
+      {others.length > 0 && <p>{t('replicas.others', { names: namesOf(others, t) })}</p>}
+      {behind.length > 0 && <p>{t('replicas.late', { names: namesOf(behind, t) })}</p>}
+    </>
+  )
+}
+
+type Named = Pick<NonNullable<NowResponse['replicas']>[number], 'host' | 'pid'>
+
+function namesOf(replicas: readonly Named[], t: Texts['t']): string {
+  return replicas.map(({ host, pid }) => `${host} ${pid}`).join(t('word.listComma'))
 }

@@ -48,6 +48,11 @@ function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Ra
       ),
     },
     { id: 'state', head: t('replicas.state'), cell: (replica) => <State of={replica} /> },
+    { id: 'rules', head: t('replicas.hash'), cell: ({ hash }) => <Rules hash={hash} ours={now.config.hash} /> },
+    {
+      ...{ id: 'control', head: t('replicas.control') },
+      cell: ({ controlVersion }) => <Follows version={controlVersion} latest={now.controlVersion} />,
+    },
     perSecond('requests', t('replicas.requestsRate')),
     perSecond('refused', t('replicas.refusedRate')),
     perSecond('failed', t('replicas.failedRate')),
@@ -61,12 +66,14 @@ function columnsOf(texts: Texts, now: NowResponse, rates: ReadonlyMap<string, Ra
       sort: ({ counts }) => counts.requests,
       cell: ({ counts }) => number(counts.requests),
     },
-    { id: 'started', head: t('replicas.started'), cell: ({ startedAt }) => <Moment at={startedAt} /> },
-    { id: 'version', head: t('word.version'), cell: ({ version }) => version },
-    { id: 'rules', head: t('replicas.hash'), cell: ({ hash }) => <Rules hash={hash} ours={now.config.hash} /> },
     {
-      ...{ id: 'control', head: t('replicas.control') },
-      cell: ({ controlVersion }) => <Follows version={controlVersion} latest={now.controlVersion} />,
+      ...{ id: 'started', head: t('replicas.started') },
+      cell: ({ startedAt, version }) => (
+        <>
+          <Moment at={startedAt} isPast />
+          <div className="muted">{t('replicas.version', { version })}</div>
+        </>
+      ),
     },
   ]
 }
