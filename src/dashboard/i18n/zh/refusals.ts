@@ -27,7 +27,7 @@ export const refusals: Translated<typeof en> = {
   'refusals.neverRan': '直到上限提高：请求的价格高于整个上限',
   'refusals.until': '何时恢复',
   'refusals.over': '已于 {at} 恢复',
-  'refusals.cost': '请求的价格',
+  'refusals.cost': '价格',
   'refusals.then': '{at} 前后的拒绝。该分钟内的已标出。',
   'refusals.notThen': '{at} 这一分钟内没有拒绝。已标出最接近的一次。',
   'refusals.mark': '该时刻',

@@ -4,6 +4,7 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, type RefusalWish, SCOPES, SINCE_MS, type Since } from '../../logic/refusal-filter.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
+import './refusals.css'
 
 /** What the choices are made of changes seldom. */
 const EVERY_MS = 60_000
@@ -98,6 +99,7 @@ function WhenSelect({ wish: { since, range }, change }: RefusalFiltersProps) {
   }
   return (
     <NativeSelect
+      className={own === null ? '' : 'filter-range'}
       label={t('refusals.since')}
       data={own === null ? named : [own, ...named]}
       value={own?.value ?? since}
