@@ -126,7 +126,7 @@ test('a backend that is killed is a bar of status 0: hatched, with exact numbers
   const health = page.locator('dl').first()
   await expect
     .poll(() => health.innerText(), SOON)
-    .toContain('In 30 minutes 66.6% of 9 requests failed: 4 without a response, 2 with 5xx')
+    .toContain('In the last 30 minutes 66.6% of 9 forwarded requests failed: 4 without a response, 2 with 5xx')
   expect(open.errors).toEqual([])
 })
 

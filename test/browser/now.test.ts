@@ -104,16 +104,16 @@ test('the upstream is red while requests fail, and no longer once they succeed a
     looks++
     const replicas = (now.replicas ?? []).map((replica) => ({
       ...replica,
-      counts: { ...replica.counts, requests: 100 * looks, failed: failing ? 50 * looks : 1_000_000 },
+      counts: { ...replica.counts, forwarded: 100 * looks, failed: failing ? 50 * looks : 1_000_000 },
     }))
     const backend = { ...now.backend, requests: 1000, status0: 10, status5xx: 90 }
     return route.fulfill({ response, json: { ...now, replicas, backend } })
   })
-  await expect.poll(() => main.innerText(), SOON).toContain('50% of requests fail now')
+  await expect.poll(() => main.innerText(), SOON).toContain('50% of forwarded requests fail now')
   failing = false
   await expect.poll(() => main.innerText(), SOON).toContain('no errors now')
   expect(await main.innerText()).toContain(
-    'In 30 minutes 10% of 1,000 requests failed: 10 without a response, 90 with 5xx',
+    'In the last 30 minutes 10% of 1,000 forwarded requests failed: 10 without a response, 90 with 5xx',
   )
   await close()
 })

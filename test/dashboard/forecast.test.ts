@@ -27,28 +27,51 @@ const rates = fc.double({ min: 0, max: 1e6, noNaN: true })
 describe('the forecast of a window', () => {
   test('is the time at which the rate has used what is left', () => {
     // 100 tokens are left, 10 go in a minute, and the run has 20 minutes.
-    expect(forecastOf(runOf(1000, 900), 10 / MINUTE, AT)).toEqual({ kind: 'at', at: AT + 10 * MINUTE })
-    expect(forecastOf(runOf(1000, 900), 5 / MINUTE, AT)).toEqual({ kind: 'notBefore' })
-    expect(forecastOf(runOf(1000, 900), 0, AT)).toEqual({ kind: 'notBefore' })
+    expect(forecastOf(runOf(1000, 900), { rate: 10 / MINUTE, at: AT })).toEqual({ kind: 'at', at: AT + 10 * MINUTE })
+    expect(forecastOf(runOf(1000, 900), { rate: 5 / MINUTE, at: AT })).toEqual({ kind: 'notBefore' })
+    expect(forecastOf(runOf(1000, 900), { rate: 0, at: AT })).toEqual({ kind: 'notBefore' })
   })
 
   test('is not known without a rate, and none of a window that has not begun', () => {
-    expect(forecastOf(runOf(1000, 900), null, AT)).toEqual({ kind: 'unknown' })
+    expect(forecastOf(runOf(1000, 900), { rate: null, at: AT })).toEqual({ kind: 'unknown' })
     const notBegun = { limit: 10, used: 0, remaining: 10, startedAt: null, resetAt: null }
-    expect(forecastOf(notBegun, 1, AT)).toEqual({ kind: 'notRunning' })
-    expect(forecastOf({ ...notBegun, limit: 0, remaining: 0 }, 1, AT)).toEqual({ kind: 'full' })
+    expect(forecastOf(notBegun, { rate: 1, at: AT })).toEqual({ kind: 'notRunning' })
+    expect(forecastOf({ ...notBegun, limit: 0, remaining: 0 }, { rate: 1, at: AT })).toEqual({ kind: 'full' })
+  })
+
+  test('takes account of what a shorter window lets pass, in this run and the next ones', () => {
+    const day = { ...runOf(60_000, 0), resetAt: iso(AT + 1200 * MINUTE), used: 34_000, remaining: 26_000 }
+    // 8000 of 9000 are used, and 20 minutes are left of the hour.
+    const hour = runOf(9000, 8000)
+    const rate = 1000 / MINUTE
+    // 1000 in this hour, 18,000 in the next two, and 7 minutes of the one behind them.
+    const expected = AT + (20 + 120 + 7) * MINUTE
+    expect(forecastOf(day, { rate, at: AT, shorter: [hour] })).toEqual({ kind: 'at', at: expected })
+    const soon = { ...day, resetAt: iso(expected - 1) }
+    expect(forecastOf(soon, { rate, at: AT, shorter: [hour] })).toEqual({ kind: 'notBefore' })
+    expect(forecastOf(day, { rate, at: AT })).toEqual({ kind: 'at', at: AT + 26 * MINUTE })
+    expect(forecastOf(day, { rate, at: AT, shorter: [runOf(0, 0)] })).toEqual({ kind: 'notBefore' })
+  })
+
+  test('is full with less left than the cheapest request costs', () => {
+    expect(forecastOf(runOf(1000, 997), { rate: 1, at: AT, least: 4 })).toEqual({ kind: 'full' })
+    expect(forecastOf(runOf(1000, 996), { rate: 1, at: AT, least: 4 }).kind).toBe('at')
   })
 
   test('says full exactly if no token is left', () => {
     fc.assert(
-      fc.property(runs, rates, (run, rate) => (forecastOf(run, rate, AT).kind === 'full') === (run.remaining === 0)),
+      fc.property(
+        runs,
+        rates,
+        (run, rate) => (forecastOf(run, { rate, at: AT }).kind === 'full') === (run.remaining === 0),
+      ),
     )
   })
 
   test('lies between now and the end of the run, and the rate has used what is left by then', () => {
     fc.assert(
       fc.property(runs, rates, (run, rate) => {
-        const forecast = forecastOf(run, rate, AT)
+        const forecast = forecastOf(run, { rate, at: AT })
         if (forecast.kind !== 'at') return
         expect(forecast.at).toBeGreaterThanOrEqual(AT)
         expect(forecast.at).toBeLessThan(Date.parse(run.resetAt))
@@ -59,7 +82,7 @@ describe('the forecast of a window', () => {
 
   test('is not later if more is used', () => {
     const time = (run: ReturnType<typeof runOf>, rate: number): number => {
-      const forecast = forecastOf(run, rate, AT)
+      const forecast = forecastOf(run, { rate, at: AT })
       return forecast.kind === 'at' ? forecast.at : forecast.kind === 'full' ? AT : Number.POSITIVE_INFINITY
     }
     fc.assert(fc.property(runs, rates, rates, (run, rate, more) => time(run, rate + more) <= time(run, rate)))

@@ -8,6 +8,7 @@ const SOURCES: JumpSources = {
     ['refusals', 'Refusals'],
   ],
   users: ['bob', 'bobby'],
+  areUsersRead: true,
   organisations: ['bob & sons'],
   routes: ['GET /a/bob', 'GET /b', 'GET /c/bob', ...Array.from({ length: 9 }, (_, i) => `GET /many/${i}`)],
 }
@@ -31,8 +32,12 @@ test('users, organisations and routes follow the pages, each with its address', 
   ])
 })
 
-test('a user of that very name is offered also if nobody knows one', () => {
-  expect(namesOf('new one', { ...SOURCES, users: [], organisations: [] })).toEqual(['user new one'])
+test('a user of that very id is the last that is offered, if it begins the name of no user who is known', () => {
+  const nobody = { ...SOURCES, users: [], organisations: [] }
+  expect(goalsOf('new one', nobody)).toEqual([{ kind: 'userById', name: 'new one', href: '#/users/new%20one' }])
+  expect(namesOf('bo').filter((name) => name.startsWith('userById'))).toEqual([])
+  expect(namesOf('ob').at(-1)).toBe('userById ob')
+  expect(namesOf('new one', { ...nobody, areUsersRead: false })).toEqual([])
 })
 
 test('of many routes the first five are offered', () => {

@@ -21,13 +21,37 @@ export type Forecast =
 
 type Run = Pick<WindowResponse, 'limit' | 'used' | 'remaining' | 'startedAt' | 'resetAt'>
 
-/** @param rate tokens used in a millisecond; `null` if it is not known @param at the time of the store, in milliseconds since the epoch */
-export function forecastOf({ remaining, resetAt }: Run, rate: number | null, at: number): Forecast {
-  if (remaining === 0) return { kind: 'full' }
+interface ForecastSources {
+  /** Tokens used in a millisecond; `null` if it is not known. */
+  readonly rate: number | null
+  /** The time of the store, in milliseconds since the epoch. */
+  readonly at: number
+  /** Other windows of the same category: none lets more pass than it has room for. Default none. */
+  readonly shorter?: readonly Run[]
+  /** The least that a request costs: with less left the window is full. Default 1. */
+  readonly least?: number
+}
+
+export function forecastOf(run: Run, { rate, at, shorter = [], least = 1 }: ForecastSources): Forecast {
+  const { remaining, resetAt } = run
+  if (remaining < least) return { kind: 'full' }
   if (resetAt === null) return { kind: 'notRunning' }
   if (rate === null) return { kind: 'unknown' }
-  const fullAt = at + remaining / rate
-  return rate > 0 && fullAt < Date.parse(resetAt) ? { kind: 'at', at: fullAt } : { kind: 'notBefore' }
+  if (rate === 0) return { kind: 'notBefore' }
+  const wanted = Math.max(...[...shorter.map((other) => passedAt(other, remaining, rate, at)), at + remaining / rate])
+  return wanted < Date.parse(resetAt) ? { kind: 'at', at: wanted } : { kind: 'notBefore' }
+}
+
+/** When a window has let so many tokens pass, in this run and the next ones. @returns Infinity if it never does */
+function passedAt({ limit, remaining, startedAt, resetAt }: Run, tokens: number, rate: number, at: number): number {
+  if (startedAt === null || resetAt === null) return limit > 0 ? at : Number.POSITIVE_INFINITY
+  const end = Date.parse(resetAt)
+  const now = Math.min(remaining, rate * (end - at))
+  if (now >= tokens) return at + tokens / rate
+  const ofRun = Math.min(limit, rate * (end - Date.parse(startedAt)))
+  if (ofRun <= 0) return Number.POSITIVE_INFINITY
+  const runs = Math.ceil((tokens - now) / ofRun) - 1
+  return end + runs * (end - Date.parse(startedAt)) + (tokens - now - runs * ofRun) / rate
 }
 
 /**

@@ -3,7 +3,8 @@ import { hashOf, type Page } from './location.ts'
 /** Where the search over all pages leads. */
 
 export interface Goal {
-  readonly kind: 'page' | 'user' | 'organisation' | 'route'
+  /** `userById`: of a user whom nobody knows. */
+  readonly kind: 'page' | 'user' | 'userById' | 'organisation' | 'route'
   readonly name: string
   readonly href: string
 }
@@ -12,6 +13,8 @@ export interface JumpSources {
   /** Each with its name in the language of the page, in the order of the navigation. */
   readonly pages: readonly (readonly [Page, string])[]
   readonly users: readonly string[]
+  /** Whether the users are those of what is typed; before that nobody knows whether one begins with it. */
+  readonly areUsersRead: boolean
   readonly organisations: readonly string[]
   /** Rules of the route map. */
   readonly routes: readonly string[]
@@ -20,8 +23,8 @@ export interface JumpSources {
 const MOST_ROUTES = 5
 
 /**
- * What the typed text may mean: pages, users, organisations, routes. Names that begin with it come first. A user of that very name is
- * among them also if nobody knows one: overrides of such a user can be set.
+ * What the typed text may mean: pages, users, organisations, routes. Names that begin with it come first. If it begins the name of no
+ * known user, a user of that very id is the last: overrides of such a user can be set.
  */
 export function goalsOf(typed: string, sources: JumpSources): readonly Goal[] {
   const text = typed.trim()
@@ -30,12 +33,15 @@ export function goalsOf(typed: string, sources: JumpSources): readonly Goal[] {
   )
   if (text === '') return pages
   const routes = found(text, sources.routes, (match) => match).slice(0, MOST_ROUTES)
-  const users = sources.users.includes(text) ? sources.users : [...sources.users, text]
+  const isKnown = sources.users.some((name) => name.toLowerCase().startsWith(text.toLowerCase()))
+  const byId: readonly Goal[] =
+    isKnown || !sources.areUsersRead ? [] : [{ kind: 'userById', name: text, href: hashOf('users', text) }]
   return [
     ...pages,
-    ...users.map((name): Goal => ({ kind: 'user', name, href: hashOf('users', name) })),
+    ...sources.users.map((name): Goal => ({ kind: 'user', name, href: hashOf('users', name) })),
     ...sources.organisations.map((name): Goal => ({ kind: 'organisation', name, href: hashOf('organisations', name) })),
     ...routes.map((name): Goal => ({ kind: 'route', name, href: hashOf('routes', null, { route: name }) })),
+    ...byId,
   ]
 }
 

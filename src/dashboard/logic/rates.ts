@@ -1,4 +1,4 @@
-import type { CountsResponse, NowResponse } from '../../admin/api.ts'
+import type { NowResponse } from '../../admin/api.ts'
 
 /** A second, between two looks. */
 export interface Rates {
@@ -8,10 +8,11 @@ export interface Rates {
   readonly refused: number
   readonly shadowed: number
   readonly tokens: number
+  readonly forwarded: number
   readonly failed: number
 }
 
-const FIELDS = ['requests', 'refused', 'shadowed', 'tokens', 'failed'] as const
+type Field = Exclude<keyof Rates, 'at'>
 
 /**
  * What each replica did between two looks, a second, by instance. One that is new counts from its start, one that is gone not at all:
@@ -27,7 +28,7 @@ export function replicaRates(before: NowResponse, after: NowResponse): ReadonlyM
   const known = new Map(before.replicas.map((replica) => [replica.instance, replica.counts]))
   const rates = after.replicas.map(({ instance, startedAt, counts }): [string, Rates] => {
     const old = known.get(instance) ?? (startedAt >= before.at ? null : counts)
-    const rate = (field: keyof CountsResponse): number => Math.max(0, counts[field] - (old?.[field] ?? 0)) / seconds
+    const rate = (field: Field): number => Math.max(0, counts[field] - (old?.[field] ?? 0)) / seconds
     return [instance, ratesBy(at, rate)]
   })
   return new Map(rates)
@@ -40,22 +41,49 @@ export function ratesBetween(before: NowResponse, after: NowResponse): Rates | n
   return ratesBy(Date.parse(after.at), (field) => [...each.values()].reduce((sum, rates) => sum + rates[field], 0))
 }
 
-function ratesBy(at: number, rate: (field: (typeof FIELDS)[number]) => number): Rates {
-  const [requests, refused, shadowed, tokens, failed] = FIELDS.map(rate) as [number, number, number, number, number]
-  return { at, requests, refused, shadowed, tokens, failed }
+function ratesBy(at: number, rate: (field: Field) => number): Rates {
+  return {
+    at,
+    requests: rate('requests'),
+    refused: rate('refused'),
+    shadowed: rate('shadowed'),
+    tokens: rate('tokens'),
+    forwarded: rate('forwarded'),
+    failed: rate('failed'),
+  }
 }
 
 /** Looks that are kept, and over how many of them a rate is taken: replicas report their counts in beats. */
 export const KEPT = 90
 export const SPAN = 3
 
+/** Between looks that lie further apart, in milliseconds, nobody has measured: the page was not looked at. */
+const LONGEST_GAP_MS = 20_000
+
 /** @param looks oldest first */
 export function rateHistory(looks: readonly NowResponse[]): Rates[] {
   return looks.slice(SPAN).flatMap((after, i) => {
-    const before = looks[i]
-    const rates = before === undefined ? null : ratesBetween(before, after)
+    const measured = looks.slice(i, i + SPAN + 1)
+    const [before] = measured
+    const rates = before === undefined || hasGap(measured) ? null : ratesBetween(before, after)
     return rates === null ? [] : [rates]
   })
+}
+
+function hasGap(looks: readonly NowResponse[]): boolean {
+  return looks.some(({ at }, i) => i > 0 && Date.parse(at) - Date.parse(looks[i - 1]?.at ?? at) > LONGEST_GAP_MS)
+}
+
+/** The parts of a history between which nobody has measured, oldest first. */
+export function measuredParts(history: readonly Rates[]): readonly (readonly Rates[])[] {
+  const parts: Rates[][] = []
+  for (const rates of history) {
+    const part = parts.at(-1)
+    const last = part?.at(-1)
+    if (part === undefined || last === undefined || rates.at - last.at > LONGEST_GAP_MS) parts.push([rates])
+    else part.push(rates)
+  }
+  return parts
 }
 
 /** A replica that is gone. */

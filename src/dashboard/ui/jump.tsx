@@ -6,6 +6,7 @@ import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { type Goal, goalsOf } from '../logic/jump.ts'
 import { PAGES } from '../logic/location.ts'
+import { visible } from '../logic/visible.ts'
 import { DIALOGS } from './confirm.tsx'
 import './jump.css'
 import { Name } from './small.tsx'
@@ -114,7 +115,13 @@ function Option({ goal, id, isChosen, onGo }: OptionProps) {
     // biome-ignore lint/a11y/useFocusableInteractive: the field above keeps the focus and names the option that is chosen
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above
     <div role="option" id={id} aria-selected={isChosen} onClick={() => onGo(goal)}>
-      <Name of={goal.name} /> <span className="muted">{t(`jump.${goal.kind}`)}</span>
+      {goal.kind === 'userById' ? (
+        <bdi>{t('jump.userById', { id: visible(goal.name) })}</bdi>
+      ) : (
+        <>
+          <Name of={goal.name} /> <span className="muted">{t(`jump.${goal.kind}`)}</span>
+        </>
+      )}
     </div>
   )
 }
@@ -128,12 +135,13 @@ function useGoals(typed: string): readonly Goal[] {
   const { t } = useTexts()
   const [asked] = useDebouncedValue(typed.trim(), PAUSE_MS)
   const query = asked === '' ? null : `?query=${encodeURIComponent(asked)}&limit=${MOST}`
-  const users = usePoll<UsersResponse>(query === null ? null : `/api/users${query}`, EVERY_MS).data
+  const users = usePoll<UsersResponse>(query === null ? null : `/api/users${query}`, EVERY_MS)
   const organisations = usePoll<OrganisationsResponse>(query === null ? null : `/api/organisations${query}`, EVERY_MS)
   const routes = usePoll<RoutesResponse>('/api/routes', EVERY_MS).data
   return goalsOf(typed, {
+    areUsersRead: (users.data !== null || users.error !== null) && asked === typed.trim(),
     pages: PAGES.map((page) => [page, t(`page.${page}`)] as const),
-    users: (users?.users ?? []).map(({ user }) => user),
+    users: (users.data?.users ?? []).map(({ user }) => user),
     organisations: (organisations.data?.organisations ?? []).map(({ organisation }) => organisation),
     routes: (routes?.routes ?? []).map(({ match }) => match),
   })

@@ -3,7 +3,7 @@ import { AxisBottom, AxisLeft } from '@visx/axis'
 import { scaleLinear } from '@visx/scale'
 import { LinePath } from '@visx/shape'
 import { useTexts } from '../i18n/text.tsx'
-import type { Rates } from '../logic/rates.ts'
+import { measuredParts, type Rates } from '../logic/rates.ts'
 
 const HEIGHT = 160
 const LEFT = 46
@@ -38,15 +38,17 @@ export function RateLine({ history }: { readonly history: readonly Rates[] }) {
           tickLabelProps={(at) => ({ textAnchor: at === first ? 'start' : 'end' })}
           axisClassName="axis"
         />
-        {LINES.map((field) => (
-          <LinePath
-            key={field}
-            className={`line ${field}`}
-            data={[...history]}
-            x={(point) => x(point.at)}
-            y={(point) => y(point[field])}
-          />
-        ))}
+        {LINES.flatMap((field) =>
+          measuredParts(history).map((part) => (
+            <LinePath
+              key={`${field} ${part[0]?.at}`}
+              className={`line ${field}`}
+              data={[...part]}
+              x={(point) => x(point.at)}
+              y={(point) => y(point[field])}
+            />
+          )),
+        )}
       </svg>
       <p className="legend">
         {LINES.map((field) => (

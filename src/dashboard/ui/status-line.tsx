@@ -1,9 +1,11 @@
+import { Button } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
-import type { NowResponse, RefusalsResponse } from '../../admin/api.ts'
+import type { NowResponse, RefusalsResponse, RoutesResponse } from '../../admin/api.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
+import { costsOf } from '../logic/costs.ts'
 import { hashOf } from '../logic/location.ts'
-import { type FullWindow, isNobodyRefused, type Status, statusOf } from '../logic/status.ts'
+import { ALARMING, FAILING_MS, type FullWindow, isNobodyRefused, type Status, statusOf } from '../logic/status.ts'
 import { Until } from './moment.tsx'
 import type { Tone } from './note.tsx'
 import { Meanwhile } from './outage.tsx'
@@ -11,19 +13,30 @@ import { Meanwhile } from './outage.tsx'
 const EVERY_MS = 5000
 /** As many as say how many users there are; more are "100 or more". */
 const LATEST = 100
-/** Looks that what happens now is counted over: replicas report in beats. */
-const LOOKS = 4
+/** The configuration changes seldom. */
+const ROUTES_EVERY_MS = 60_000
 
-/** On every page: who is refused now, why and until when, and the way to the cure. Green only if nobody is. */
+/**
+ * On every page: who is refused now, why and until when, and the way to the cure. Green only if nobody is. On a narrow window the first
+ * line alone is there, in one row, until it is opened.
+ */
 export function StatusLine() {
   const { t } = useTexts()
   const { data: now, error } = usePoll<NowResponse>('/api/now', EVERY_MS)
-  const refusals = usePoll<RefusalsResponse>(`/api/refusals?limit=${LATEST}`, EVERY_MS).data
-  const before = useEarlier(now)
-  if (now === null || (refusals === null && now.store.answers)) return null
-  const status = statusOf(now, refusals?.refusals ?? [], before)
+  const status = useStatus(now)
+  const [isOpen, setOpen] = useState(false)
+  if (now === null || status === null) return null
   return (
-    <section className="status" aria-label={t('status.title')}>
+    <section className={`status${isOpen ? ' open' : ''}`} aria-label={t('status.title')}>
+      <Button
+        className="status-more"
+        size="compact-xs"
+        variant="default"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {t(isOpen ? 'status.less' : 'status.more')}
+      </Button>
       <Refused status={status} now={now} />
       {status.failing !== null && <Failing share={status.failing} />}
       {status.isShadow && (
@@ -40,11 +53,29 @@ export function StatusLine() {
   )
 }
 
-/** The look at the gateway before the last few. */
+/** @returns `null` as long as too little is known */
+function useStatus(now: NowResponse | null): Status | null {
+  const refusals = usePoll<RefusalsResponse>(`/api/refusals?limit=${LATEST}`, EVERY_MS).data
+  const routes = usePoll<RoutesResponse>('/api/routes', ROUTES_EVERY_MS)
+  const before = useEarlier(now)
+  const [wasFailing, setFailing] = useState(false)
+  // Before the costs are known a window with tokens left would pass for a full one, or for none.
+  const areCostsKnown = routes.data !== null || routes.error !== null
+  const isKnown = now !== null && areCostsKnown && (refusals !== null || !now.store.answers)
+  const costs = costsOf(routes.data?.routes ?? [])
+  const status = isKnown ? statusOf(now, { refusals: refusals?.refusals ?? [], costs, before, wasFailing }) : null
+  const isFailing = status !== null && status.failing !== null
+  useEffect(() => setFailing(isFailing), [isFailing])
+  return status
+}
+
+/** The first look at the gateway in the latest minute. */
 function useEarlier(now: NowResponse | null): NowResponse | null {
   const [looks, setLooks] = useState<readonly NowResponse[]>([])
   useEffect(() => {
-    if (now?.store.answers) setLooks((before) => [...before, now].slice(-LOOKS))
+    if (!now?.store.answers) return
+    const since = Date.parse(now.at) - FAILING_MS
+    setLooks((before) => [...before, now].filter(({ at }) => Date.parse(at) >= since))
   }, [now])
   return looks[0] ?? null
 }
@@ -77,12 +108,13 @@ function Refused({ status, now }: { readonly status: Status; readonly now: NowRe
   )
 }
 
-function Full({ of: { category, window, until, remaining } }: { readonly of: FullWindow }) {
+function Full({ of: { category, window, until, remaining, tooDear } }: { readonly of: FullWindow }) {
   const { t, number } = useTexts()
   const words = { category, window, remaining: number(remaining) }
+  const dear = tooDear === null ? null : { ...words, route: tooDear.match, cost: number(tooDear.cost) }
   return (
     <Line tone="bad" href={hashOf('limits')} cure={t('status.change')}>
-      {t(remaining === 0 ? 'status.full' : 'status.nearlyFull', words)} {t('status.until')} <Until at={until} />
+      {dear === null ? t('status.full', words) : t('status.nearlyFull', dear)} {t('status.until')} <Until at={until} />
     </Line>
   )
 }
@@ -90,7 +122,7 @@ function Full({ of: { category, window, until, remaining } }: { readonly of: Ful
 function Failing({ share: part }: { readonly share: number }) {
   const { t, share } = useTexts()
   return (
-    <Line tone="bad" href={hashOf('errors')} cure={t('status.errors')}>
+    <Line tone={part >= ALARMING ? 'bad' : 'warn'} href={hashOf('errors')} cure={t('status.errors')}>
       {t('status.failing', { share: share(part) })}
     </Line>
   )

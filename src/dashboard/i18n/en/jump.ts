@@ -5,6 +5,7 @@ export const jump = {
   'jump.results': 'Found',
   'jump.page': 'page',
   'jump.user': 'user',
+  'jump.userById': 'Open the user with the id “{id}”',
   'jump.organisation': 'organisation',
   'jump.route': 'route',
 }

@@ -4,7 +4,7 @@ export const status = {
   'status.nobodyBefore': 'Nobody was refused when the gateway was last asked.',
   'status.full': 'All {category} requests of everybody get 429: the global window {window} is used up.',
   'status.nearlyFull':
-    '{category} requests of everybody that cost more than {remaining} get 429: the global window {window} is nearly used up.',
+    'The global {category} window {window} has only {remaining} left: requests of {route} cost {cost} and get 429.',
   'status.until': 'It ends at',
   'status.user': '{count} user got 429 in the last 5 minutes from a personal limit.',
   'status.users': '{count} users got 429 in the last 5 minutes from personal limits.',
@@ -12,8 +12,10 @@ export const status = {
   'status.organisations': 'Members of {count} organisations got 429 in the last 5 minutes from their limits.',
   'status.who': 'Who and why',
   'status.change': 'Change it',
-  'status.failing': 'The upstream fails {share} of requests now.',
+  'status.failing': 'The upstream fails {share} of the forwarded requests in the last minute.',
   'status.errors': 'Where and since when',
+  'status.more': 'More',
+  'status.less': 'Less',
   'status.shadow': 'Shadow mode is on: whatever is used, nobody gets 429.',
   'status.storeOut': 'The store takes no charges.',
 } as const

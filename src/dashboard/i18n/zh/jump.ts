@@ -5,6 +5,7 @@ export const jump = {
   'jump.results': '结果',
   'jump.page': '页面',
   'jump.user': '用户',
+  'jump.userById': '打开 ID 为“{id}”的用户',
   'jump.organisation': '组织',
   'jump.route': '路由',
 }

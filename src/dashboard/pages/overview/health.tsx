@@ -4,6 +4,7 @@ import { useTexts } from '../../i18n/text.tsx'
 import { storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'
 import type { Rates } from '../../logic/rates.ts'
+import { ALARMING, failedShare } from '../../logic/status.ts'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Fact, Facts, Tag } from '../../ui/small.tsx'
@@ -51,15 +52,21 @@ interface LastChangeProps {
   readonly version: number
 }
 
-/** Who changed what and when, with the way to its entry of the audit. */
+/** Of the latest changes so many are looked through for one of the limits. */
+const LOOKED_AT = 50
+/** Changes that leave every limit as it is. */
+const OTHER_KINDS = ['token_created', 'token_revoked']
+
+/** Who changed which limit and when, with the way to its entry of the audit. */
 function LastChange({ isKnown, version }: LastChangeProps) {
   const { t } = useTexts()
   const hasOne = isKnown && version > 0
-  const audit = usePoll<AuditResponse>(hasOne ? '/api/audit?limit=1' : null, AUDIT_EVERY_MS).data
+  const audit = usePoll<AuditResponse>(hasOne ? `/api/audit?limit=${LOOKED_AT}` : null, AUDIT_EVERY_MS).data
   const file = usePoll<QuotaResponse>(hasOne ? '/api/quota' : null, AUDIT_EVERY_MS).data?.file ?? null
   if (!hasOne) return t(isKnown ? 'word.none' : 'now.unknown')
-  const entry = audit?.entries[0]
-  if (entry === undefined) return `#${version}`
+  if (audit === null) return `#${version}`
+  const entry = audit.entries.find(({ what }) => !OTHER_KINDS.includes(what))
+  if (entry === undefined) return t('now.noLastChange', { count: audit.entries.length })
   return (
     <>
       <EntrySentence entry={entry} story={storyOf(entry, file)} isAlone /> <Moment at={entry.at} />{' '}
@@ -69,9 +76,6 @@ function LastChange({ isKnown, version }: LastChangeProps) {
     </>
   )
 }
-
-/** A share of errors that is worth alarm: below it one failure in a million would look like an outage. */
-const ALARMING = 0.01
 
 function Backend({
   requests,
@@ -85,12 +89,12 @@ function Backend({
   const failed = status0 + status5xx
   const words = { requests: number(requests), status0: number(status0), status5xx: number(status5xx) }
   if (failed === 0) return <Tag tone="good">{t('now.backendGood', words)}</Tag>
-  const current = latest === undefined || latest.requests === 0 ? null : latest.failed / latest.requests
+  const current = latest === undefined ? null : failedShare(latest)
   return (
     <>
       {current !== null && (
         <Tag tone={current === 0 ? 'good' : current < ALARMING ? 'warn' : 'bad'}>
-          {current === 0 ? t('now.backendNowGood') : t('now.backendNowBad', { share: share(Math.min(1, current)) })}
+          {current === 0 ? t('now.backendNowGood') : t('now.backendNowBad', { share: share(current) })}
         </Tag>
       )}{' '}
       <Tag tone={current === 0 || failed / requests < ALARMING ? 'warn' : 'bad'}>

@@ -1,13 +1,14 @@
 import type { NowResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Rates } from '../../logic/rates.ts'
+import { shareOf } from '../../logic/route-usage.ts'
 import { Panel } from '../../ui/panel.tsx'
 import { RateLine } from '../../ui/rate-line.tsx'
 
 const RATES = ['requests', 'refused', 'tokens', 'failed', 'shadowed'] as const
 type Rate = (typeof RATES)[number]
 
-/** Of these the share of the requests says more than how many there are. */
+/** Of these the share of the requests, or of those that were forwarded, says more than how many there are. */
 const SHARED: readonly Rate[] = ['refused', 'failed', 'shadowed']
 
 interface LiveProps {
@@ -54,16 +55,23 @@ function RateTile({ rate, counts, latest }: RateTileProps) {
       <div className="tile-name">{t(`now.${rate}`)}</div>
       <div className="tile-value">{latest === undefined ? '…' : texts.rate(latest[rate])}</div>
       {latest !== undefined && SHARED.includes(rate) && (
-        <ShareOfRequests of={latest[rate]} requests={latest.requests} />
+        <Share of={latest[rate]} whole={rate === 'failed' ? 'forwarded' : 'requests'} latest={latest} />
       )}
       {counts !== null && <div className="muted">{t('now.sum', { count: number(counts[rate]) })}</div>}
     </div>
   )
 }
 
-function ShareOfRequests({ of, requests }: { readonly of: number; readonly requests: number }) {
+interface ShareProps {
+  readonly of: number
+  readonly whole: 'requests' | 'forwarded'
+  readonly latest: Rates
+}
+
+function Share({ of, whole, latest }: ShareProps) {
   const { t, share } = useTexts()
-  const part = requests === 0 ? 0 : Math.min(1, of / requests)
+  const part = shareOf(of, latest[whole]) ?? 0
   // To the thousandth: more figures would come and go with each look.
-  return <div>{t('now.ofRequests', { share: share(Math.floor(part * 1000) / 1000) })}</div>
+  const words = { share: share(Math.floor(part * 1000) / 1000) }
+  return <div>{t(whole === 'requests' ? 'now.ofRequests' : 'now.ofForwarded', words)}</div>
 }

@@ -1,7 +1,16 @@
-import type { NowResponse, UsageResponse, WindowResponse } from '../../../admin/api.ts'
+import type {
+  NowResponse,
+  RefusalsResponse,
+  RoutesResponse,
+  UsageResponse,
+  WindowResponse,
+} from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { costsOf } from '../../logic/costs.ts'
 import { type Forecast, forecastOf, RECENT_PATH, rateOf, recentTokens } from '../../logic/forecast.ts'
+import { type RefusalPage, refusedSince } from '../../logic/full-since.ts'
+import type { Rule } from '../../logic/route-usage.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Until } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -9,18 +18,25 @@ import { Bar, Tag } from '../../ui/small.tsx'
 
 /** Half hours that are over stay as they are. */
 const EVERY_MS = 30_000
+/** As the line about refusals asks, so that both share one request. */
+const REFUSALS = { path: '/api/refusals?limit=100', everyMs: 5000 } as const
+const ROUTES = { path: '/api/routes', everyMs: 60_000 } as const
 
 /** A window of everybody. */
 interface SharedWindow extends WindowResponse {
   readonly category: string
   readonly forecast: Forecast
+  /** When it refused somebody first in this run, in ISO 8601; `null` if that is not known. */
+  readonly since: string | null
 }
 
 /** The windows that all users share: how full they are, and when they will be. */
 export function Windows({ now }: { readonly now: NowResponse }) {
   const { t } = useTexts()
   const usage = usePoll<UsageResponse>(now.windows === null ? null : RECENT_PATH, EVERY_MS).data
-  const windows = windowsOf(now, usage)
+  const refusals = usePoll<RefusalsResponse>(REFUSALS.path, REFUSALS.everyMs).data
+  const routes = usePoll<RoutesResponse>(ROUTES.path, ROUTES.everyMs).data?.routes ?? []
+  const windows = windowsOf(now, { usage, refusals, routes })
   return (
     <Panel title={t('now.windows')} text={t('now.windowsText')}>
       {windows.length === 0 ? (
@@ -32,11 +48,26 @@ export function Windows({ now }: { readonly now: NowResponse }) {
   )
 }
 
-function windowsOf({ windows, at }: NowResponse, usage: UsageResponse | null): readonly SharedWindow[] {
-  const now = Date.parse(at)
+interface WindowSources {
+  readonly usage: UsageResponse | null
+  readonly refusals: RefusalPage | null
+  readonly routes: readonly Rule[]
+}
+
+function windowsOf(
+  { windows, at: iso }: NowResponse,
+  { usage, refusals, routes }: WindowSources,
+): readonly SharedWindow[] {
+  const at = Date.parse(iso)
+  const costs = costsOf(routes)
   return Object.entries(windows ?? {}).flatMap(([category, list]) => {
-    const rate = rateOf(list, usage && recentTokens(usage, category, now), now)
-    return list.map((window) => ({ ...window, category, forecast: forecastOf(window, rate, now) }))
+    const rate = rateOf(list, usage && recentTokens(usage, category, at), at)
+    const least = costs.get(category)?.least ?? 1
+    return list.map((window, i) => ({
+      ...{ ...window, category },
+      forecast: forecastOf(window, { rate, at, shorter: list.slice(0, i), least }),
+      since: refusedSince(refusals, category, window),
+    }))
   })
 }
 
@@ -76,25 +107,38 @@ function WindowTable({ windows, now: { at, shadow } }: WindowTableProps) {
   return <DataTable label={t('now.windows')} columns={columns} rows={windows} keyOf={keyOf} />
 }
 
-function ForecastText({ of: { forecast, resetAt }, shadow }: { readonly of: SharedWindow; readonly shadow: boolean }) {
+interface ForecastTextProps {
+  readonly of: SharedWindow
+  readonly shadow: boolean
+}
+
+function ForecastText({ of, shadow }: ForecastTextProps) {
   const { t, minute } = useTexts()
-  switch (forecast.kind) {
+  switch (of.forecast.kind) {
     case 'full':
-      return (
-        <div>
-          <Tag tone={shadow ? 'warn' : 'bad'}>{t(shadow ? 'forecast.fullShadow' : 'forecast.full')}</Tag>{' '}
-          {!shadow && resetAt !== null && (
-            <>
-              {t('forecast.until')} <Until at={resetAt} />
-            </>
-          )}
-        </div>
-      )
+      return <Full of={of} shadow={shadow} />
     case 'at':
-      return <Tag tone="warn">{t('forecast.at', { time: minute(new Date(forecast.at)) })}</Tag>
+      return <Tag tone="warn">{t('forecast.at', { time: minute(new Date(of.forecast.at)) })}</Tag>
     case 'notRunning':
       return '–'
     default:
-      return <span className="muted">{t(`forecast.${forecast.kind}`)}</span>
+      return <span className="muted">{t(`forecast.${of.forecast.kind}`)}</span>
   }
+}
+
+/** Since when, if that is known, and until when. */
+function Full({ of: { resetAt, since }, shadow }: ForecastTextProps) {
+  const { t, clock } = useTexts()
+  if (shadow) return <Tag tone="warn">{t('forecast.fullShadow')}</Tag>
+  return (
+    <div>
+      <Tag tone="bad">{t('forecast.full')}</Tag>{' '}
+      {since !== null && t('forecast.since', { time: clock(new Date(since)) })}{' '}
+      {resetAt !== null && (
+        <>
+          {t('forecast.until')} <Until at={resetAt} />
+        </>
+      )}
+    </div>
+  )
 }
