@@ -46,6 +46,7 @@ afterAll(() => stage.stop())
 
 const HASHES = [...PAGES.map((name) => hashOf(name)), hashOf('users', LONG_ID), hashOf('organisations', LONG_ID)]
 
+/** Leaves the window narrow. */
 async function judge({ page, errors }: OpenPage, where: string): Promise<void> {
   for (const width of [WIDE, NARROW]) {
     await page.setViewportSize({ width, height: 900 })
@@ -69,6 +70,9 @@ describe.each(['en-US', 'zh-CN'])('in %s', (language) => {
       await expect.poll(() => page.locator('main [role="status"] .mantine-Skeleton-root').count(), SOON).toBe(0)
       await judge(open, hash)
     }
+    // What is folded away on a narrow window is sound too, once it is open.
+    await page.getByRole('button', { name: language === 'zh-CN' ? '菜单' : 'Menu' }).click()
+    await judge(open, 'menu')
     await page.getByRole('button', { name: language === 'zh-CN' ? '退出' : 'Sign out' }).click()
     await page.locator('.sign-in').waitFor()
     await judge(open, 'sign in')
@@ -83,6 +87,9 @@ test.each(
   ]),
 )('language and colours are chosen side by side at a width of $width in $language', async ({ names, ...view }) => {
   const { page, close } = await stage.open('#/now', view)
+  const menu = page.getByRole('button', { name: /^(Menu|菜单)$/ })
+  if (view.width <= 768) await menu.click()
+  expect(await menu.isVisible()).toBe(view.width <= 768)
   const boxes = names.map((name) => page.getByRole('combobox', { name }).boundingBox())
   const [language, colours] = await Promise.all(boxes)
   expect(colours?.y).toBe(language?.y)
@@ -97,7 +104,7 @@ test.each([false, true])(
     await page.getByRole('slider').press('Enter')
     await page.getByText('As a table').click()
     await judge(open, 'filter')
-    await page.getByRole('link', { name: 'Limits' }).click()
+    await page.evaluate(`location.hash = '#/limits'`)
     await page.getByRole('radio', { name: 'Conservative' }).check()
     await page.getByRole('button', { name: 'Preview', exact: true }).click()
     await page.getByRole('region', { name: 'What this change does' }).waitFor()
@@ -106,7 +113,7 @@ test.each([false, true])(
     await page.getByRole('button', { name: 'Preview', exact: true }).click()
     await page.getByText('Enter a number from 0.25 to 4, with a point and without commas.').waitFor()
     await judge(open, 'problem')
-    await page.getByRole('link', { name: 'Access keys' }).click()
+    await page.evaluate(`location.hash = '#/keys'`)
     await page.getByRole('button', { name: `Revoke robot of ${LONG_ID}` }).click()
     await page.getByRole('dialog').waitFor()
     await judge(open, 'dialog')

@@ -66,10 +66,10 @@ test('a share that is nearly all is not written as all', () => {
 test('the log filter takes the failed requests of the half-hour, by the fields of the log', () => {
   const line = logFilter(new Date(1_000), new Date(1_801_000))
   expect(line).toBe(
-    "jq -cR 'fromjson? | select(.time >= 1000 and .time < 1801000 and (.httpStatus == 0 or .httpStatus >= 500))' tollgate.log",
+    "jq -cR 'fromjson? | select(.time >= 1000 and .time < 1801000 and (.httpStatus == 0 or .httpStatus >= 500 or .clientStatus >= 500))' tollgate.log",
   )
   expect(logFilter(new Date(1_000), new Date(1_801_000), { route: `GET /it's/"*"`, with4xx: true })).toBe(
-    `jq -cR 'fromjson? | select(.time >= 1000 and .time < 1801000 and (.httpStatus == 0 or .httpStatus >= 400) and .route == "GET /it\\u0027s/\\"*\\"")' tollgate.log`,
+    `jq -cR 'fromjson? | select(.time >= 1000 and .time < 1801000 and (.httpStatus == 0 or .httpStatus >= 400 or .clientStatus >= 500) and .route == "GET /it\\u0027s/\\"*\\"")' tollgate.log`,
   )
 })
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blameOf } from '../../src/dashboard/logic/blame.ts'
+import { blameOf, worstSteps } from '../../src/dashboard/logic/blame.ts'
+import { failingRoutes } from '../../src/dashboard/logic/failing-routes.ts'
+import { halfHourOf } from '../../src/dashboard/logic/half-hour.ts'
 import { boundOf, LATENCY_BOUNDS } from '../../src/dashboard/logic/latency.ts'
 import { countedIn, OTHER_ROUTES, type Rule, routeUsages, shareOf } from '../../src/dashboard/logic/route-usage.ts'
 import * as series from '../../src/usage/series.ts'
@@ -77,25 +79,57 @@ test('a share of nothing is none, and none is above the whole', () => {
 })
 
 describe('a failure is blamed on', () => {
-  const of = (counts: object) => blameOf(countedIn({ ...row, tokens: 0, requests: 1000, ...counts }))
+  const latency = [0, 500]
+  const of = (counts: object) => blameOf(countedIn({ ...row, tokens: 0, requests: 1000, latency, ...counts }))
 
   test('nobody if there is none', () => {
-    expect(of({ status4xx: 5, refusedGlobal: 100 })).toMatchObject({ whose: 'nobody', failed: 0, isAlarming: false })
+    expect(of({ status4xx: 5, refusedGlobal: 100 })).toMatchObject({ whose: 'nobody', isAlarming: false })
   })
 
   test('the upstream, the gateway or both, by who has nearly all of them', () => {
-    expect(of({ status5xx: 60, status0: 30, gateway5xx: 10 })).toMatchObject({ whose: 'upstream', failed: 100 })
+    expect(of({ status5xx: 60, status0: 30, gateway5xx: 10 }).whose).toBe('upstream')
     expect(of({ status5xx: 60, status0: 29, gateway5xx: 11 }).whose).toBe('both')
     expect(of({ status0: 11, gateway5xx: 89 }).whose).toBe('both')
     expect(of({ status0: 10, gateway5xx: 90 }).whose).toBe('gateway')
   })
 
-  test('somebody with shares of the failures that make a whole, and alarms from one percent of the requests', () => {
-    expect(of({ status5xx: 6, status0: 3, gateway5xx: 1 })).toMatchObject({
+  test('each with its count and share: the upstream of what was forwarded, the gateway of all; red from five percent', () => {
+    expect(of({ status5xx: 16, status0: 9, gateway5xx: 20 })).toMatchObject({
       isAlarming: true,
-      share: 0.01,
-      of: { status5xx: 0.6, status0: 0.3, gateway5xx: 0.1 },
+      upstream: { count: 25, whole: 500, share: 0.05 },
+      gateway: { count: 20, whole: 1000, share: 0.02 },
     })
-    expect(of({ status5xx: 9 }).isAlarming).toBe(false)
+    expect(of({ status5xx: 24 }).isAlarming).toBe(false)
+    expect(of({ gateway5xx: 50 }).isAlarming).toBe(true)
   })
+})
+
+test('the half-hour in which each of both failed most is known, the earlier of two alike', () => {
+  const point = (hour: number, values: readonly number[]) => ({ from: new Date(hour), to: new Date(hour + 1), values })
+  const points = [point(0, [1, 1, 0]), point(1, [0, 2, 3]), point(2, [0, 1, 4])]
+  expect(worstSteps(points)).toEqual({
+    upstream: { point: points[0], count: 2 },
+    gateway: { point: points[2], count: 4 },
+  })
+  expect(worstSteps([point(0, [0, 0, 0])])).toEqual({ upstream: null, gateway: null })
+})
+
+test('failing routes and what failed without a route add up to all failures', () => {
+  const all = { ...row, tokens: 0, requests: 270, status5xx: 90, status0: 10, gateway5xx: 53, latency: [200] }
+  const rows = [
+    { ...row, tokens: 0, route: 'GET /sound', requests: 5, latency: [5] },
+    { ...row, tokens: 0, route: 'GET /a', requests: 200, status5xx: 90, status0: 10, gateway5xx: 17, latency: [195] },
+  ]
+  const failing = failingRoutes(rows, all)
+  expect(failing.map(({ route, status5xx, gateway5xx }) => [route, status5xx, gateway5xx])).toEqual([
+    ['GET /a', 90, 17],
+    [null, 0, 36],
+  ])
+  // The routes were read a moment later.
+  expect(failingRoutes(rows, { ...all, gateway5xx: 16 }).map(({ route }) => route)).toEqual(['GET /a'])
+})
+
+test('a half-hour is named by its start; anything else names none', () => {
+  expect(halfHourOf('2026-11-27T20:30:00.000Z')?.to.toISOString()).toBe('2026-11-27T21:00:00.000Z')
+  for (const text of ['2026-11-27T20:31:00.000Z', 'x', '', undefined]) expect(halfHourOf(text)).toBeNull()
 })

@@ -98,5 +98,6 @@ test('a chart is walked by keys, and not over its ends', () => {
 
 test('a range that the address has wrong is the last 24 hours', () => {
   expect(['7d', '1h', 'x', undefined].map(rangeOf)).toEqual(['7d', '1h', '24h', '24h'])
-  expect(usageFrom('1h')).toBe('90m')
+  // The half-hour that is still counted, and the one before it.
+  expect(usageFrom('1h')).toBe('60m')
 })

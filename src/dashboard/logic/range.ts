@@ -14,11 +14,11 @@ export function rangeOf(text: string | undefined): Range {
 export const RANGE_MINUTES = { '1h': 60, '6h': 360, '24h': 1440, '7d': 10_080 } as const
 
 /**
- * What is asked of GET /api/usage. The store counts by half hours, and those that begin in the range are read: with half an hour more
- * the whole range is there.
+ * What is asked of GET /api/usage. The store counts by half hours, and those that begin in the range are read: the one that is still
+ * counted, and as many before it as the range has room for.
  */
 export function usageFrom(range: Range): string {
-  return `${RANGE_MINUTES[range] + 30}m`
+  return `${RANGE_MINUTES[range]}m`
 }
 
 /** The step of a chart: of 7 days one bar for each half hour would be thinner than a pencil. */

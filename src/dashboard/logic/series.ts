@@ -1,4 +1,4 @@
-import type { FailuresResponse, UsageResponse } from '../../admin/api.ts'
+import type { UsageResponse } from '../../admin/api.ts'
 
 /** Values over time, as a chart draws them. */
 
@@ -22,6 +22,7 @@ export type ChartTone =
   | 'status0'
   | 'status4xx'
   | 'status5xx'
+  | 'gateway5xx'
 
 export interface ChartSeries {
   readonly label: string
@@ -55,19 +56,6 @@ export function pointsOf(
     points.push({ from: new Date(start), to: new Date(start + length), values: byStart.get(start) ?? none })
   }
   return points
-}
-
-type Buckets = Pick<FailuresResponse, 'buckets' | 'bucketMinutes'>
-
-/** The half hours of GET /api/failures. @param pick what is drawn of one, by its start in milliseconds since the epoch */
-export function pointsOfFailures(
-  { buckets, bucketMinutes }: Buckets,
-  pick: (bucket: Buckets['buckets'][number], start: number) => readonly number[],
-): SeriesPoint[] {
-  return buckets.map((bucket) => {
-    const start = Date.parse(bucket.start)
-    return { from: new Date(start), to: new Date(start + bucketMinutes * 60_000), values: pick(bucket, start) }
-  })
 }
 
 const EMPTY: UsageRow = { start: '', end: '', tokens: 0, running: false }

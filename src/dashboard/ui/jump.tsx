@@ -35,7 +35,8 @@ export function Jump() {
   return (
     <>
       <Button size="xs" variant="default" aria-keyshortcuts="Control+K Meta+K" onClick={() => setOpen(true)}>
-        {t('jump.open')}&nbsp;<kbd>Ctrl K</kbd>
+        {t('jump.open')}
+        <kbd className="jump-keys">Ctrl K</kbd>
       </Button>
       <Modal
         opened={isOpen}

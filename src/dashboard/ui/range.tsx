@@ -18,7 +18,8 @@ export function RangeSwitch() {
       className="range"
       aria-label={t('range.label')}
       value={rangeOf(fields.range)}
-      onChange={(range) => change({ range })}
+      // A half-hour that was chosen may lie in no other range.
+      onChange={(range) => change({ range, half: null })}
       data={RANGES.map((range) => ({ value: range, label: t(`range.${range}`) }))}
     />
   )

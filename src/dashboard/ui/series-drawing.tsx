@@ -11,8 +11,11 @@ import { type ChartSeries, type ChartTone, type SeriesPoint, ticksOf } from '../
 export const MARGIN = { top: 10, right: 4, bottom: 26 } as const
 /** Of the numbers, which stay where they are while the bars scroll. */
 const NUMBERS_WIDTH = 44
-/** Of a name on the axis of time, which stands behind its moment: in the middle it would be half over what was before. */
-const NAME_WIDTH = { day: 56, time: 40 } as const
+/**
+ * Of a name on the axis of time, which stands behind its moment: in the middle it would be half over what was before. A day that has no
+ * room for its weekday has its number.
+ */
+const NAME_WIDTH = { day: { en: 43, zh: 56 }, number: { en: 20, zh: 32 }, time: 40 } as const
 
 interface DrawingProps {
   readonly series: readonly ChartSeries[]
@@ -68,7 +71,12 @@ export const Drawing = memo(function Drawing({
 type X = ReturnType<typeof xOf>
 
 /** Directions, so that tones differ without their colours. */
-const HATCHED = { status0: 'diagonal', organisation: 'diagonalRightToLeft', status4xx: 'horizontal' } as const
+const HATCHED = {
+  status0: 'diagonal',
+  organisation: 'diagonalRightToLeft',
+  gateway5xx: 'diagonalRightToLeft',
+  status4xx: 'horizontal',
+} as const
 
 function Patterns({ id }: { readonly id: string }) {
   return Object.entries(HATCHED).map(([tone, orientation]) => (
@@ -143,16 +151,24 @@ function Times({ points, x, width, top }: TimesProps) {
   const { language } = useTexts()
   const locale = language === 'zh' ? 'zh-CN' : 'en-GB'
   const day = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric' })
+  const number = new Intl.DateTimeFormat(locale, { day: 'numeric' })
   const time = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
   const ticks = ticksOf(points)
-  const isDays = ticks[0]?.isDay ?? false
-  const room = isDays ? NAME_WIDTH.day : NAME_WIDTH.time
+  function nameOf(i: number): string {
+    const at = ticks.findIndex(({ index }) => index === i)
+    const next = ticks[at + 1]
+    const room = (next === undefined ? width : (x(next.index) ?? width)) - (x(i) ?? 0)
+    const from = points[i]?.from
+    if (!ticks[at]?.isDay) return room >= NAME_WIDTH.time ? time.format(from) : ''
+    if (room >= NAME_WIDTH.day[language]) return day.format(from)
+    return room >= NAME_WIDTH.number[language] ? number.format(from) : ''
+  }
   return (
     <AxisBottom
       scale={x}
       top={top}
       tickValues={ticks.map(({ index }) => index)}
-      tickFormat={(i) => (width - (x(i) ?? 0) >= room ? (isDays ? day : time).format(points[i]?.from) : '')}
+      tickFormat={nameOf}
       tickLabelProps={{ textAnchor: 'start', dx: 3, dy: -4 }}
       axisClassName="axis"
     />

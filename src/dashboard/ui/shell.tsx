@@ -1,5 +1,5 @@
 import { Button, NativeSelect, useMantineColorScheme } from '@mantine/core'
-import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react'
 import { connection, ring } from '../api/client.ts'
 import { useSession } from '../api/session.tsx'
 import { LANGUAGES, useTexts } from '../i18n/text.tsx'
@@ -7,6 +7,7 @@ import icon from '../icon.svg'
 import { hashOf, PAGES, type Page } from '../logic/location.ts'
 import { Jump } from './jump.tsx'
 import { Note } from './note.tsx'
+import './shell.css'
 import { StatusLine } from './status-line.tsx'
 
 const GROUP = ['limits', 'errors'] as const
@@ -15,8 +16,9 @@ const OTHERS = PAGES.filter((page) => page !== 'overview' && !GROUP.some((name) 
 /** What is around every page: the header, the ways to the pages, and the word about a lost connection. */
 export function Shell({ page, children }: { readonly page: Page; readonly children: ReactNode }) {
   const { t } = useTexts()
+  const [isOpen, setOpen] = useMenu()
   return (
-    <div className="shell">
+    <div className={`shell${isOpen ? ' menu-open' : ''}`}>
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
         {t('app.skip')}
       </button>
@@ -26,13 +28,23 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
           Tollgate
         </a>
         <Jump />
+        <Button
+          className="menu"
+          size="xs"
+          variant="default"
+          aria-expanded={isOpen}
+          aria-controls="menu"
+          onClick={() => setOpen(!isOpen)}
+        >
+          {t('app.menu')}
+        </Button>
         <div className="top-end">
           <span className="muted">{t('app.zone', { zone: zoneNow() })}</span>
           <Preferences />
           <Who />
         </div>
       </header>
-      <nav className="nav" aria-label={t('app.nav')}>
+      <nav id="menu" className="nav" aria-label={t('app.nav')}>
         <PageLink to="overview" page={page} />
         {/* biome-ignore lint/a11y/useSemanticElements: two links are no form */}
         <div role="group" aria-label={t('page.group')} className="nav-group">
@@ -54,6 +66,17 @@ export function Shell({ page, children }: { readonly page: Page; readonly childr
       </div>
     </div>
   )
+}
+
+/** Whether the menu of a narrow window is open. Going anywhere closes it. */
+function useMenu(): [boolean, (isOpen: boolean) => void] {
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const close = () => setOpen(false)
+    window.addEventListener('hashchange', close)
+    return () => window.removeEventListener('hashchange', close)
+  }, [])
+  return [isOpen, setOpen]
 }
 
 function PageLink({ to, page }: { readonly to: Page; readonly page: Page }) {

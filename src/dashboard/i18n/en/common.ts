@@ -1,6 +1,7 @@
 export const common = {
   'app.skip': 'Skip to the content',
   'app.nav': 'Pages',
+  'app.menu': 'Menu',
   'app.language': 'Language',
   'app.zone': 'Times in {zone}',
   'app.theme': 'Colours',

@@ -4,6 +4,7 @@ import type { Translated } from '../translated.ts'
 export const common: Translated<typeof en> = {
   'app.skip': '跳到正文',
   'app.nav': '页面',
+  'app.menu': '菜单',
   'app.language': '语言',
   'app.zone': '时区：{zone}',
   'app.theme': '配色',

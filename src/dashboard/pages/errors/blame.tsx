@@ -1,43 +1,74 @@
+import type { ReactNode } from 'react'
 import { useTexts } from '../../i18n/text.tsx'
-import { blameOf } from '../../logic/blame.ts'
+import { blameOf, worstSteps } from '../../logic/blame.ts'
+import { halfHourOf } from '../../logic/half-hour.ts'
+import { hashOf } from '../../logic/location.ts'
 import { countedIn, shareOf } from '../../logic/route-usage.ts'
-import type { UsageRow } from '../../logic/series.ts'
+import type { SeriesPoint, UsageRow } from '../../logic/series.ts'
+import { useFields } from '../../ui/address.tsx'
 import { Note } from '../../ui/note.tsx'
 
 interface VerdictProps {
-  /** Of the range; `undefined` if nothing was counted. */
+  /** Of the time in question; `undefined` if nothing was counted. */
   readonly row: UsageRow | undefined
+  /** Half-hours of the range. */
+  readonly points: readonly SeriesPoint[]
 }
 
-/** Whether it is the upstream or the gateway that fails. */
-export function Verdict({ row }: VerdictProps) {
+/** Whether it is the upstream or the gateway that fails, how much each of both, and when most. */
+export function Verdict({ row, points }: VerdictProps) {
   const { t, number, share } = useTexts()
   const counted = countedIn(row)
-  const { requests, failed, whose, isAlarming, of, ...blame } = blameOf(counted)
+  const { requests, status5xx, status0, refused, status4xx } = counted
   if (requests === 0) return <p role="status">{t('series.nothing')}</p>
-  const parts = [
-    { text: t('blame.status5xx', { share: share(of.status5xx) }), count: counted.status5xx },
-    { text: t('blame.status0', { share: share(of.status0) }), count: counted.status0 },
-    { text: t('blame.gateway5xx', { share: share(of.gateway5xx) }), count: counted.gateway5xx },
-  ]
-  const words = { requests: number(requests), failed: number(failed), share: share(blame.share) }
+  const { upstream, gateway, whose, isAlarming } = blameOf(counted)
+  const worst = worstSteps(points)
+  const wordsOf = (part: typeof upstream) => ({
+    count: number(part.count),
+    whole: number(part.whole),
+    share: share(part.share),
+  })
+  const words = { ...wordsOf(upstream), status5xx: number(status5xx), status0: number(status0) }
   return (
     <>
-      <Note tone={failed === 0 ? 'good' : isAlarming ? 'bad' : 'warn'} title={t(`blame.${whose}`)} live={false}>
-        {failed === 0 ? t('blame.none', words) : t('blame.failed', words)}{' '}
-        {parts
-          .filter(({ count }) => count > 0)
-          .map(({ text }) => text)
-          .join(t('blame.comma'))}
-        {failed > 0 && t('blame.end')}
+      <Note tone={whose === 'nobody' ? 'good' : isAlarming ? 'bad' : 'warn'} title={t(`blame.${whose}`)} live={false}>
+        {whose === 'nobody' && t('blame.none', { requests: number(requests) })}
+        {upstream.count > 0 && <Cause worst={worst.upstream}>{t('blame.upstreamPart', words)}</Cause>}
+        {gateway.count > 0 && <Cause worst={worst.gateway}>{t('blame.gatewayPart', wordsOf(gateway))}</Cause>}
       </Note>
       <p className="muted">
         {t('blame.others', {
-          refused: number(counted.refused),
-          share: share(shareOf(counted.refused, requests) ?? 0),
-          status4xx: number(counted.status4xx),
+          refused: number(refused),
+          requests: number(requests),
+          share: share(shareOf(refused, requests) ?? 0),
+          status4xx: number(status4xx),
         })}
       </p>
     </>
+  )
+}
+
+interface CauseProps {
+  readonly worst: ReturnType<typeof worstSteps>['upstream']
+  readonly children: ReactNode
+}
+
+/** What one of both failed, and the way to the half-hour in which that was most. */
+function Cause({ worst, children }: CauseProps) {
+  const { t, number, span } = useTexts()
+  const [fields] = useFields()
+  const hasWay = worst !== null && halfHourOf(fields.half) === null
+  return (
+    <p>
+      {children}{' '}
+      {hasWay && (
+        <>
+          {t('blame.most')}{' '}
+          <a href={hashOf('errors', null, { ...fields, half: worst.point.from.toISOString() })}>
+            {t('blame.mostAt', { span: span(worst.point.from, worst.point.to), count: number(worst.count) })}
+          </a>
+        </>
+      )}
+    </p>
   )
 }

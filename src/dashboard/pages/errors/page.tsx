@@ -2,42 +2,75 @@ import { NativeSelect } from '@mantine/core'
 import type { RoutesResponse, UsageResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { VALUES } from '../../logic/blame.ts'
+import { halfHourOf } from '../../logic/half-hour.ts'
 import { usageFrom } from '../../logic/range.ts'
+import { countedIn } from '../../logic/route-usage.ts'
+import { pointsOf, type UsageRow } from '../../logic/series.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
 import { RangeSwitch, useRange } from '../../ui/range.tsx'
 import { Verdict } from './blame.tsx'
-import { FailingRoutes } from './failing-routes.tsx'
 import './errors.css'
+import { FailingRoutes } from './failing-routes.tsx'
 import { Failures } from './failures.tsx'
+import { LogFilter } from './log-filter.tsx'
+import { TimeInQuestion } from './time.tsx'
 
 const EVERY_MS = 10_000
 /** The configuration changes seldom. */
 const ROUTES_EVERY_MS = 60_000
 
-/** What failed, of all routes or of one: whose doing it is, over time, and where. The address has the route and the range. */
+/**
+ * What failed, of all routes or of one: whose doing it is, over time, and where. The address has the route, the range, and the half-hour
+ * of it that was chosen.
+ */
 export function ErrorsPage() {
   const { t } = useTexts()
   const [{ route = '' }] = useFields()
-  const from = usageFrom(useRange())
-  const byRoute = usePoll<UsageResponse>(`/api/usage?by=route&from=${from}&limit=1000`, EVERY_MS)
-  const all = usePoll<UsageResponse>(route === '' ? `/api/usage?by=all&from=${from}` : null, EVERY_MS)
+  const { byRoute, all, overTime } = useCounts(route)
+  const points = overTime.data === null ? null : pointsOf(overTime.data, valuesOf)
+  const rowOf = ({ rows }: UsageResponse) => (route === '' ? rows[0] : rows.find((row) => row.route === route))
   return (
     <>
       <PageTitle>{t('page.errors')}</PageTitle>
-      <RouteSelect route={route} />
+      <search className="error-search">
+        <RouteSelect route={route} />
+        <RangeSwitch />
+        <span className="muted">{t('errors.byHalfHour')}</span>
+      </search>
       <Panel title={t('blame.title')}>
-        <div className="blame-range">
-          <RangeSwitch />
-        </div>
+        <TimeInQuestion />
         <Loaded poll={route === '' ? all : byRoute} hasBanner>
-          {({ rows }) => <Verdict row={route === '' ? rows[0] : rows.find((row) => row.route === route)} />}
+          {(response) => <Verdict row={rowOf(response)} points={points ?? []} />}
         </Loaded>
       </Panel>
-      <Failures key={route} route={route} />
-      {route === '' && byRoute.data !== null && <FailingRoutes rows={byRoute.data.rows} />}
+      <Loaded poll={overTime} hasBanner>
+        {() => <Failures route={route} points={points ?? []} />}
+      </Loaded>
+      {route === '' && byRoute.data !== null && <FailingRoutes rows={byRoute.data.rows} all={all.data?.rows[0]} />}
+      <LogFilter route={route} points={points ?? []} />
     </>
   )
+}
+
+function valuesOf(row: UsageRow): readonly number[] {
+  const counted = countedIn(row)
+  return VALUES.map((field) => counted[field])
+}
+
+/** Of the chosen half-hour, or of the whole range if none is chosen; and over the whole range. */
+function useCounts(route: string) {
+  const [{ half }] = useFields()
+  const from = usageFrom(useRange())
+  const chosen = halfHourOf(half)
+  const time = chosen === null ? `from=${from}` : `from=${chosen.from.toISOString()}&to=${chosen.to.toISOString()}`
+  const of = route === '' ? 'by=all' : `by=route&route=${encodeURIComponent(route)}`
+  return {
+    byRoute: usePoll<UsageResponse>(`/api/usage?by=route&${time}&limit=1000`, EVERY_MS),
+    all: usePoll<UsageResponse>(route === '' ? `/api/usage?by=all&${time}` : null, EVERY_MS),
+    overTime: usePoll<UsageResponse>(`/api/usage?${of}&step=30m&from=${from}&limit=1000`, EVERY_MS),
+  }
 }
 
 function RouteSelect({ route }: { readonly route: string }) {
@@ -47,13 +80,12 @@ function RouteSelect({ route }: { readonly route: string }) {
   // The address may have one that the configuration has no more.
   const names = new Set([...rules.map(({ match }) => match), ...(route === '' ? [] : [route])])
   return (
-    <search className="route-choice">
-      <NativeSelect
-        label={t('routes.match')}
-        data={[{ value: '', label: t('errors.allRoutes') }, ...names]}
-        value={route}
-        onChange={(event) => change({ route: event.currentTarget.value })}
-      />
-    </search>
+    <NativeSelect
+      className="route-choice"
+      label={t('routes.match')}
+      data={[{ value: '', label: t('errors.allRoutes') }, ...names]}
+      value={route}
+      onChange={(event) => change({ route: event.currentTarget.value })}
+    />
   )
 }

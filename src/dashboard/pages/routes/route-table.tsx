@@ -49,7 +49,7 @@ function columnsOf(texts: Texts, allTokens: number, range: Range): readonly Colu
       cell: ({ tokens }) => <Counted count={tokens} part={shareOf(tokens, allTokens)} />,
     },
     {
-      ...{ id: 'refused', head: t('routes.refused'), isNumber: true },
+      ...{ id: 'refused', head: t('routes.refusedOf'), isNumber: true },
       sort: ({ refused }) => refused,
       cell: ({ match, refused, requests }) => (
         <Counted
@@ -65,7 +65,7 @@ function columnsOf(texts: Texts, allTokens: number, range: Range): readonly Colu
     },
     count('status4xx', t('routes.status4xx')),
     {
-      ...{ id: 'errors', head: t('now.failed'), isNumber: true },
+      ...{ id: 'errors', head: t('routes.errors'), isNumber: true },
       sort: (row) => errorsOf(row),
       cell: (row) => (
         <Counted

@@ -1,0 +1,42 @@
+import { type Counted, countedIn } from './route-usage.ts'
+import type { UsageRow } from './series.ts'
+
+/** The routes that fail, and what failed without one. Pure. */
+
+export interface FailingRoute extends Counted {
+  /** `null`: requests of no route. */
+  readonly route: string | null
+}
+
+/**
+ * Those of which a request failed, the most first.
+ * @param rows one for each route @param all of all requests together; what is in no route is a row of its own
+ */
+export function failingRoutes(rows: readonly UsageRow[], all: UsageRow | undefined): readonly FailingRoute[] {
+  const routes = rows.map((row) => ({ route: row.route ?? '', ...countedIn(row) }))
+  return [...routes, withoutRoute(routes, countedIn(all))]
+    .filter((row) => failedOf(row) > 0)
+    .sort((a, b) => failedOf(b) - failedOf(a))
+}
+
+function failedOf({ status5xx, status0, gateway5xx }: Counted): number {
+  return status5xx + status0 + gateway5xx
+}
+
+/** Both are read a moment apart: the sum of the routes may be the newer one. */
+function withoutRoute(routes: readonly Counted[], all: Counted): FailingRoute {
+  const rest = (field: Exclude<keyof Counted, 'p95'>): number =>
+    Math.max(0, all[field] - routes.reduce((sum, row) => sum + row[field], 0))
+  return {
+    route: null,
+    requests: rest('requests'),
+    tokens: rest('tokens'),
+    refused: rest('refused'),
+    status4xx: rest('status4xx'),
+    status5xx: rest('status5xx'),
+    status0: rest('status0'),
+    gateway5xx: rest('gateway5xx'),
+    forwarded: rest('forwarded'),
+    p95: null,
+  }
+}

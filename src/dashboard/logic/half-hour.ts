@@ -1,0 +1,19 @@
+/** One half-hour of the series, as the address of a page names it. Pure. */
+
+export const HALF_HOUR_MS = 1_800_000
+
+export interface HalfHour {
+  readonly from: Date
+  /** Behind its last moment. */
+  readonly to: Date
+}
+
+/** @param text the start in ISO 8601 @returns `null` if it is no start of a half-hour */
+export function halfHourOf(text: string | undefined): HalfHour | null {
+  const start = Date.parse(text ?? '')
+  return Number.isFinite(start) && start % HALF_HOUR_MS === 0 ? halfHourFrom(start) : null
+}
+
+function halfHourFrom(start: number): HalfHour {
+  return { from: new Date(start), to: new Date(start + HALF_HOUR_MS) }
+}

@@ -1,0 +1,27 @@
+import { Button } from '@mantine/core'
+import { useTexts } from '../../i18n/text.tsx'
+import { halfHourOf } from '../../logic/half-hour.ts'
+import { useFields } from '../../ui/address.tsx'
+import { useRange } from '../../ui/range.tsx'
+
+/** What time the page is about: the range, or the half-hour that was chosen, with the way back. It has one place for both. */
+export function TimeInQuestion() {
+  const { t, span } = useTexts()
+  const [{ half }, change] = useFields()
+  const range = useRange()
+  const chosen = halfHourOf(half)
+  return (
+    <p className="error-time">
+      <span aria-live="polite">
+        {chosen === null
+          ? t('errors.ofRange', { range: t(`range.${range}`) })
+          : t('errors.ofHalfHour', { span: span(chosen.from, chosen.to) })}
+      </span>
+      {chosen !== null && (
+        <Button size="compact-sm" variant="default" onClick={() => change({ half: null })}>
+          {t('errors.wholeRange')}
+        </Button>
+      )}
+    </p>
+  )
+}
