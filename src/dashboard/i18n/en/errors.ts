@@ -32,7 +32,7 @@ export const errors = {
   'blame.most': 'Most of them:',
   'blame.mostAt': '{span} ({count})',
   'errors.byHalfHour': 'counted by half-hour',
-  'errors.ofRange': 'Of the last {range}, as far as counted by half-hour.',
+  'errors.ofRange': 'Of the last {range}.',
   'errors.ofHalfHour': 'Of the half-hour {span}.',
   'errors.wholeRange': 'Back to the whole range',
   'errors.withoutRoute': 'Requests of no route, or which failed before their route was known',

@@ -57,7 +57,7 @@ export const overview = {
   'now.letIn.ambiguous': '{count} with several',
   'now.letIn.unchecked': '{count} with one that could not be checked',
   'now.lastChange': 'Last change of limits',
-  'now.noLastChange': 'none among the latest {count} changes',
+  'now.noLastChange': 'none among the latest changes',
   'now.toAudit': 'Change #{version}',
   'now.shadowOn': 'on: nothing is refused',
   'now.replicas': 'Replicas',

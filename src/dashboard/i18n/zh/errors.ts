@@ -31,7 +31,7 @@ export const errors: Translated<typeof en> = {
   'blame.most': '最多的时段：',
   'blame.mostAt': '{span}（{count}）',
   'errors.byHalfHour': '按半小时统计',
-  'errors.ofRange': '最近 {range}，按半小时统计。',
+  'errors.ofRange': '最近 {range}。',
   'errors.ofHalfHour': '半小时时段：{span}。',
   'errors.wholeRange': '返回整个范围',
   'errors.withoutRoute': '没有路由，或在确定路由之前失败的请求',

@@ -56,7 +56,7 @@ export const overview: Translated<typeof en> = {
   'now.letIn.ambiguous': '{count} 次有多个凭证',
   'now.letIn.unchecked': '{count} 次凭证无法核对',
   'now.lastChange': '最近一次上限更改',
-  'now.noLastChange': '最近 {count} 次更改中没有',
+  'now.noLastChange': '最近的更改中没有',
   'now.toAudit': '更改 #{version}',
   'now.shadowOn': '开启：不拒绝任何请求',
   'now.replicas': '副本',

@@ -66,7 +66,7 @@ function LastChange({ isKnown, version }: LastChangeProps) {
   if (!hasOne) return t(isKnown ? 'word.none' : 'now.unknown')
   if (audit === null) return `#${version}`
   const entry = audit.entries.find(({ what }) => !OTHER_KINDS.includes(what))
-  if (entry === undefined) return t('now.noLastChange', { count: audit.entries.length })
+  if (entry === undefined) return t('now.noLastChange')
   return (
     <>
       <EntrySentence entry={entry} story={storyOf(entry, file)} isAlone /> <Moment at={entry.at} />{' '}
