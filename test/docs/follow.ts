@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -15,9 +14,6 @@ export interface Scene {
   readonly instead: Readonly<Record<string, string>>
   close(): Promise<void>
 }
-
-/** It is no part of a plain machine. Nothing may hang on the output of its commands. */
-const lacksJq = spawnSync('jq', ['--version']).status !== 0
 
 /**
  * Does what a document tells its reader, in its order, as tests: a block with the name of a file becomes that file, and each
@@ -49,7 +45,7 @@ export function follow(document: string, open: () => Promise<Scene>): void {
     }
     if (language !== 'console') continue
     for (const { command, output } of commandsIn(`\`\`\`console\n${text}\`\`\`\n`)) {
-      it.skipIf(lacksJq && /\bjq /.test(command))(command.slice(0, 90), async () => {
+      it(command.slice(0, 90), async () => {
         const printed = asWritten(await shell.run(here(command)))
         expect(withoutTheAccidental(printed)).toBe(withoutTheAccidental(output))
       })

@@ -16,6 +16,7 @@ const NEEDED = {
   python3: ['python3'],
   script: ['bsdutils'],
   cc: ['gcc', 'libc6-dev'],
+  jq: ['jq'],
   slowhttptest: ['slowhttptest'],
   wrk: ['wrk'],
   // Debian's has its version in its name.
