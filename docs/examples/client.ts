@@ -29,6 +29,8 @@ export interface Request {
   readonly path: string
   /** Sent as JSON. */
   readonly body?: string
+  /** Further fields, such as `Idempotency-Key`. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Whether the service may get it twice. Default: only GET, HEAD and OPTIONS. */
   readonly repeatable?: boolean
 }
@@ -64,8 +66,9 @@ export function createClient(options: ClientOptions): (request: Request) => Prom
     }
   }
 
-  async function send({ path, body }: Request, method: string): Promise<Answer> {
+  async function send({ path, body, headers: more }: Request, method: string): Promise<Answer> {
     const headers = {
+      ...more,
       authorization: `Bearer ${token}`,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     }

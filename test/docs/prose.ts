@@ -35,5 +35,5 @@ function plain(markdown: string): string {
 
 /** A colon and a semicolon end a thought, too. */
 function sentencesOf(paragraph: string): string[] {
-  return paragraph.split(/(?<=[.!?]["')*\]]*)\s+(?=["*([]*[\p{Lu}\p{N}]|code)|(?<=[:;])\s/u)
+  return paragraph.split(/(?<=[.!?]["')*\]]*)\s+(?=\[|["*(]*[\p{Lu}\p{N}]|code)|(?<=[:;])\s/u)
 }
