@@ -24,6 +24,8 @@ export interface Standing {
   readonly limitsOf: LimitsOf
   /** The plan in force; `null` for none. */
   readonly plan: string | null
+  /** Of a user, the one that the last credential named. */
+  readonly organisation?: string | null
 }
 
 export interface NearestOptions {

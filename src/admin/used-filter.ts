@@ -30,6 +30,8 @@ export interface FilterWish {
   readonly blocked: boolean
   readonly override: boolean
   readonly plan?: string | undefined
+  /** Only users of this organisation. */
+  readonly organisation?: string | undefined
   /** Only those to whom an override of theirs refuses nothing. */
   readonly shadow?: boolean
 }
@@ -59,7 +61,7 @@ export interface UsedFilter {
 
 /** @returns what is wrong with the plan, if the configuration lacks it */
 export function filterOf(
-  { blocked, override, plan, shadow = false }: FilterWish,
+  { blocked, override, plan, organisation, shadow = false }: FilterWish,
   { overrides, isShadowed, plans, categories, cheapest, exempt }: Filtered,
 ): UsedFilter | { readonly problems: readonly FieldProblem[] } {
   if (plan !== undefined && !plans.includes(plan)) return { problems: [{ path: 'plan', msg: planCure(plans) }] }
@@ -70,9 +72,11 @@ export function filterOf(
     hasId: (id) => (!needsOverride || overrides.has(id)) && (!shadow || isShadowed(id)),
     needsOverride,
     fits:
-      blocked || plan !== undefined
+      blocked || plan !== undefined || organisation !== undefined
         ? (used, standing, at) =>
-            (plan === undefined || standing.plan === plan) && (!blocked || isBlocked(used, standing, at))
+            (plan === undefined || standing.plan === plan) &&
+            (organisation === undefined || standing.organisation === organisation) &&
+            (!blocked || isBlocked(used, standing, at))
         : null,
   }
 }

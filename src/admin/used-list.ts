@@ -35,7 +35,7 @@ export function pageQuery(who: 'user' | 'organisation') {
   })
 }
 
-type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterWish, 'shadow'>
+type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterWish, 'shadow' | 'organisation'>
 
 /** Whose list it is. */
 export interface Listed extends Filtered {

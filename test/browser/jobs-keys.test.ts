@@ -14,7 +14,12 @@ let open: OpenPage
 let page: Page
 let actions: ReturnType<typeof countActions>
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await startStage({
+    rest: `quota:
+  plans: { pro: {} }
+  baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 1000 } } }
+routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
+  })
 })
 afterAll(() => stage.stop())
 beforeEach(async () => {
@@ -55,4 +60,21 @@ test('a key is found by its user among the valid ones and revoked', async () => 
   expect(new URL(page.url()).hash).toBe('#/keys?query=carol&state=valid')
   await page.getByLabel('State', { exact: true }).selectOption('revoked')
   await expect.poll(() => page.getByRole('row', { name: 'carol' }).count(), SOON).toBe(1)
+})
+
+test('a further key of a user stays in the organisation and the plan of the one before, and the user is chosen while typing', async () => {
+  await stage.api('POST', '/api/tokens', { user: 'frank', name: 'server', plan: 'pro', organisation: 'acme' })
+  await stage.api('PUT', '/api/users/frank/override', { read: { '1h': 50 }, reason: 'a friend' })
+  const user = page.getByRole('textbox', { name: 'User', exact: true })
+  await page.getByRole('row', { name: 'frank' }).waitFor()
+  await actions.fill(user, 'fra')
+  await page.getByText('No user with this id has used anything yet.').waitFor()
+  await actions.click(button('frank'))
+  await page.getByText('This user is known.').waitFor()
+  expect(await page.getByLabel('Organisation').inputValue()).toBe('acme')
+  await expect.poll(() => page.getByLabel('Plan').inputValue(), SOON).toBe('pro')
+  await actions.fill(page.getByRole('textbox', { name: 'Name' }), 'phone')
+  await actions.click(button('Create key'))
+  await page.getByText('Copy the key now: it is not shown again.').waitFor()
+  expect(await keyOf('frank')).toMatchObject({ name: 'phone', plan: 'pro', organisation: 'acme' })
 })

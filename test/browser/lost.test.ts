@@ -163,7 +163,7 @@ test('an override, its end, a reset and a token whose answers were lost are not 
   expect(await page.getByRole('textbox', { name: '1h' }).inputValue()).toBe('20')
 
   // What was typed while it was on its way is left, and no review takes what is set for somebody else's.
-  await page.getByRole('combobox', { name: 'Ends' }).selectOption('In 7 days')
+  await page.getByRole('combobox', { name: 'Ends' }).selectOption('168')
   await button('Review').click()
   await loseResponse(page, 'PUT', '**/override', () =>
     page.getByRole('textbox', { name: 'Reason' }).fill('a longer trial'),

@@ -77,7 +77,10 @@ test('the list has organisations with what their users used together, and is sea
   await page.getByText('No known organisation matches.').waitFor()
   await page.getByRole('link', { name: 'Open “not yet”' }).click()
   await page.getByRole('heading', { level: 1, name: 'not yet' }).waitFor()
-  await page.getByText('No plan and no override limits this organisation.').waitFor()
+  await page
+    .getByRole('row', { name: /^Organisation read 1h/ })
+    .getByText('plan team')
+    .waitFor()
 })
 
 test('an override changes the limits of its organisation, also where no plan limits it, and is taken away', async () => {
@@ -88,7 +91,8 @@ test('an override changes the limits of its organisation, also where no plan lim
   const row = page.getByRole('row', { name: /^Organisation read 1h/ })
   await row.getByText('limit reached').waitFor()
   expect(await row.innerText()).toContain('plan team')
-  await page.getByText('Plan: team').waitFor()
+  await page.getByText('Organisation read 1h: 20 of 20 used. Users with the plan team are refused.').waitFor()
+  await page.getByText('Users shown: 1. They used 20 tokens').waitFor()
   expect(await page.getByLabel('Bypass the global scope').count()).toBe(0)
   const fields = page.getByRole('textbox', { name: '1h' })
   await expect.poll(() => fields.count(), SOON).toBe(2)
@@ -98,7 +102,7 @@ test('an override changes the limits of its organisation, also where no plan lim
   await page.getByLabel('Ends', { exact: true }).selectOption('24')
   await button('Review').click()
   const review = page.getByRole('region', { name: 'What this change does' })
-  await expect.poll(() => review.innerText(), SOON).toMatch(/read\.1h default\s*→\s*24/)
+  await expect.poll(() => review.innerText(), SOON).toMatch(/the read limit of 1 hour: 20 \(plan team\)\s*→\s*24/)
   expect(await review.innerText()).toContain(
     'write 1h: no request fits into a limit of 0, so the organisation is blocked.',
   )
@@ -113,7 +117,7 @@ test('an override changes the limits of its organisation, also where no plan lim
 
   await button('Remove override').click()
   const dialog = page.getByRole('dialog')
-  expect(await dialog.innerText()).toMatch(/read\.1h 24\s*→\s*default/)
+  expect(await dialog.innerText()).toMatch(/the read limit of 1 hour: 24\s*→\s*20 \(plan team\)/)
   await dialog.getByRole('button', { name: 'Remove override' }).click()
   await page.getByText('The override is removed.').waitFor()
   await expect.poll(async () => (await ask('acme', 'POST')).status, SOON).toBe(200)

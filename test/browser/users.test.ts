@@ -91,15 +91,15 @@ test('the list shows which window has no room also where nothing was used of it 
   await page.getByRole('searchbox').fill('void-')
   const line = (user: string) => page.locator('[aria-label="Users"] tbody tr').filter({ hasText: user })
   await line('void-2').waitFor()
-  expect(await line('void-1').innerText()).toMatch(/limit reached[\s\S]*read 1h: 0 of 0/)
-  expect(await line('void-1').getByText('limit reached').getAttribute('class')).toBe('tag bad')
+  expect(await line('void-1').innerText()).toMatch(/blocked[\s\S]*read 1h: 0 of 0/)
+  expect(await line('void-1').getByText('blocked').getAttribute('class')).toBe('tag bad')
   // In shadow mode nothing is refused.
-  expect(await line('void-2').getByText('limit reached').getAttribute('class')).toBe('tag warn')
+  expect(await line('void-2').getByText('blocked').getAttribute('class')).toBe('tag warn')
   await stage.api('PATCH', '/api/quota', { shadow: true })
   try {
     await page.reload()
     await page.getByRole('searchbox').fill('void-')
-    await expect.poll(() => line('void-1').getByText('limit reached').getAttribute('class'), SOON).toBe('tag warn')
+    await expect.poll(() => line('void-1').getByText('blocked').getAttribute('class'), SOON).toBe('tag warn')
   } finally {
     await stage.api('PATCH', '/api/quota', { shadow: null })
   }

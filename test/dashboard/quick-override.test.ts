@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { endOfFriday, type Overridable } from '../../src/dashboard/logic/override.ts'
-import { canRaise, quickBody } from '../../src/dashboard/logic/quick-override.ts'
+import { endOfFriday, endOfTomorrow, type Overridable, tomorrowsHour } from '../../src/dashboard/logic/override.ts'
+import { canRaise, isBlock, newlyLimited, quickBody } from '../../src/dashboard/logic/quick-override.ts'
 
 const END = { reason: 'a big event', expiresAt: '2026-11-28T00:00:00.000Z' }
 const window = (scope: 'Personal' | 'Organisation' | 'Global', limit: number | null) => ({
@@ -64,4 +64,24 @@ test('the end of Friday is a midnight to come, a week later on Saturday', () => 
   ] as const) {
     expect(endOfFriday(now)).toBe(local(end))
   }
+})
+
+test('the end of tomorrow is a midnight two days on, and a time begins with the full hour a day on', () => {
+  const now = new Date(2026, 10, 30, 23, 30).getTime()
+  expect(endOfTomorrow(now)).toBe(new Date(2026, 11, 2).getTime())
+  expect(tomorrowsHour(now)).toBe('2026-12-02T00:00')
+})
+
+test('plans that set no limit for an organisation are those whose members get one', () => {
+  const limited = { ...window('Organisation', 20), byPlan: { free: null, pro: 20 } }
+  const windows = { read: [limited], write: [{ ...window('Organisation', null), byPlan: { basic: null } }] }
+  expect(newlyLimited({ kind: 'organisation', id: 'arcade', windows, override: null })).toEqual(['free'])
+})
+
+test('a block is an override that sets each own limit to 0', () => {
+  const zero = { limits: { read: { '1h': 0 }, write: { '1h': 0 } } }
+  expect(isBlock(zero, { ...BOB.windows, read: [window('Personal', 0), window('Global', 9)] })).toBe(true)
+  expect(isBlock({ limits: { write: { '1h': 0 } } }, BOB.windows)).toBe(false)
+  expect(isBlock(null, BOB.windows)).toBe(false)
+  expect(isBlock(zero, {})).toBe(false)
 })

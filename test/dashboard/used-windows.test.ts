@@ -34,7 +34,11 @@ test('the share of a global limit is that of the longest window, where both have
     ['1h', 90, 100],
     ['1d', 90, 400],
   ])
-  expect(globalShare({ read: [hour(50, null), day(100, null)], write: [day(9, null)] }, quota)).toBe(0.25)
+  expect(globalShare({ read: [hour(50, null), day(100, null)], write: [day(9, null)] }, quota)).toEqual({
+    share: 0.25,
+    category: 'read',
+    window: '1d',
+  })
   expect(globalShare({ read: [hour(50, null)] }, quota)).toBeNull()
   expect(globalShare({ read: [day(1, null)] }, null)).toBeNull()
   expect(globalShare({ read: [day(1, null)] }, quotaOf([['1d', 0, 0]]))).toBeNull()

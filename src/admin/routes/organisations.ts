@@ -2,7 +2,7 @@ import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
 import { windowStatus } from '../../quota/status.ts'
-import { lacksRoom, type Window } from '../../quota/window.ts'
+import { type Limit, lacksRoom, type Window } from '../../quota/window.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -102,7 +102,7 @@ function listedOrganisations(desk: Desk, { policy, state, setup }: View): Listed
     async standingsOf(organisations) {
       const members = await desk.membersOf(organisations)
       return members.map((member) => ({
-        limitsOf: (category) => policy.limitsFor(category, member).organisation,
+        limitsOf: (category) => limitsOfMembers(policy, category, member),
         plan: policy.planOf(member)?.name ?? null,
       }))
     },
@@ -143,7 +143,10 @@ function lineOf(view: View, { id, counters }: Used, member: Payer, at: number): 
     }),
   )
   const isFull = ([category, each]: [string, OrganisationResponse['windows'][string]]): boolean =>
-    each.some(({ used, limit }) => limit !== null && lacksRoom({ used, limit }, setup.cheapest.get(category)))
+    limitsOfMembers(policy, category, member).some(({ window, limit }) => {
+      const used = each.find((row) => row.window === window.name)?.used ?? 0
+      return lacksRoom({ used, limit }, setup.cheapest.get(category))
+    })
   return {
     organisation: id,
     ...planShown(policy, member),
@@ -157,6 +160,22 @@ interface Row {
   readonly window: Window
   readonly limits: Readonly<Record<string, number>>
   readonly inForce: LimitTrace | undefined
+}
+
+/**
+ * What the organisation's windows are held against. Where the plan that was named last limits no window, some other user may have
+ * a plan that does: then the highest limit of these counts.
+ */
+function limitsOfMembers(policy: Policy, category: string, member: Payer): readonly Limit[] {
+  const highest = new Map<string, Limit>()
+  for (const plan of policy.plans) {
+    for (const limit of policy.limitsOf(category, plan).organisation ?? []) {
+      const known = highest.get(limit.window.name)
+      if (known === undefined || known.limit < limit.limit) highest.set(limit.window.name, limit)
+    }
+  }
+  for (const limit of policy.limitsFor(category, member).organisation ?? []) highest.set(limit.window.name, limit)
+  return [...highest.values()]
 }
 
 /** The windows that some plan or the override limits, shortest first. */

@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { InTurn } from '../../lib/serialize.ts'
 import { type Payer, payerOf } from '../../quota/policy.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
@@ -8,7 +10,7 @@ import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok } from '../http.ts'
 import type { Used } from '../near-limit.ts'
 import { overrideOf } from '../override.ts'
-import { planShown } from '../plan.ts'
+import { membershipShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
 import type { View } from '../state.ts'
 import { only } from '../used-filter.ts'
@@ -16,6 +18,11 @@ import { type Listed, pageQuery, readPage } from '../used-list.ts'
 
 /** The query of the list. */
 export const PageQuery = pageQuery('user').extend({
+  organisation: z
+    .string({ error: 'must be given once' })
+    .refine(isUserId, { error: `must be an organisation: ${USER_ID}` })
+    .optional()
+    .meta({ description: 'Only those whose last credential named this organisation' }),
   shadow: only('Only those to whom nothing is refused by their override'),
 })
 
@@ -56,6 +63,7 @@ function listedUsers(desk: Desk, { policy, state, setup }: View): Listed {
       return payers.map((payer) => ({
         limitsOf: (category) => policy.limitsFor(category, payer).personal,
         plan: policy.planOf(payer)?.name ?? null,
+        organisation: payer.organisation,
       }))
     },
     overrides: state.overrides,
@@ -87,7 +95,7 @@ function userLine(
   )
   return {
     user,
-    ...planShown(policy, payer),
+    ...membershipShown(policy, payer),
     windows,
     override: overrideOf(state, user),
     blocked: isFull && !setup.exempt.has(user),

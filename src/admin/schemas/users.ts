@@ -69,7 +69,7 @@ export const users = name(
   z.strictObject({
     users: z.array(
       z.strictObject({
-        ...{ user: z.string(), plan, windows, override: override.nullable(), blocked: z.boolean() },
+        ...{ user: z.string(), plan, organisation, windows, override: override.nullable(), blocked: z.boolean() },
         recent: recentUse,
       }),
     ),

@@ -26,6 +26,7 @@ export interface Texts {
   readonly time: (at: Date | string, timeZone?: string) => string
   readonly clock: (at: Date) => string
   readonly minute: (at: Date) => string
+  readonly day: (at: Date) => string
   readonly span: (from: Date, to: Date, timeZone?: string) => string
   readonly duration: (ms: number) => string
   readonly relative: (ms: number) => string
@@ -72,6 +73,7 @@ function textsOf(language: Language, setLanguage: Texts['setLanguage']): Texts {
     time: (at, timeZone) => format.formatTime(language, at, timeZone),
     clock: (at) => format.formatClock(language, at),
     minute: (at) => format.formatMinute(language, at, new Date()),
+    day: (at) => format.formatDay(language, at),
     span: (from, to, timeZone) => format.formatSpan(language, from, to, timeZone),
     duration: (ms) => format.formatDuration(language, ms),
     relative: (ms) => format.formatRelative(language, ms),

@@ -56,6 +56,12 @@ export function formatMinute(language: Language, at: Date, now: Date): string {
   return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
 }
 
+/** A day to come, with its weekday: `Sat 28 Nov`. In the browser's time zone. */
+export function formatDay(language: Language, at: Date): string {
+  const options = { weekday: 'short', day: 'numeric', month: 'short' } as const
+  return new Intl.DateTimeFormat(LOCALES[language], options).format(at)
+}
+
 /** A step of a chart: the day once, both ends; of a whole day, which may have 23 hours, the day alone. */
 export function formatSpan(language: Language, from: Date, to: Date, timeZone?: string): string {
   const zone = timeZone === undefined ? {} : { timeZone }

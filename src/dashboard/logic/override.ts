@@ -17,6 +17,8 @@ export interface OverridableWindow {
   readonly limit: number | null
   /** The limit without an override; `null` for none. Missing: that of everybody, or of the user's plan. */
   readonly byDefault?: number | null
+  /** Of an organisation: what each plan of the configuration sets, `null` if it sets none. */
+  readonly byPlan?: Readonly<Record<string, number | null>>
 }
 
 /** Who may have an override: a user, or an organisation, for which only limits, reason and end can be set. */
@@ -26,6 +28,8 @@ export interface Overridable {
   /** By category. */
   readonly windows: Readonly<Record<string, readonly OverridableWindow[]>>
   readonly override: OverrideResponse | null
+  /** Of a user, the one in force. */
+  readonly plan?: { readonly name: string | null } | undefined
 }
 
 /** The scope whose limits an override sets. */
@@ -43,11 +47,12 @@ export interface OverrideForm {
   readonly expiry: Expiry
 }
 
-/** `never`, `keep` what is set, hours from now, the end of the next Friday in the browser's zone, or a local time `2026-11-21T18:00`. */
+/** `never`, `keep` what is set, hours from now, the end of tomorrow or of the next Friday in the browser's zone, or a local time `2026-11-21T18:00`. */
 export type Expiry =
   | { readonly kind: 'never' }
   | { readonly kind: 'keep'; readonly at: string }
   | { readonly kind: 'hours'; readonly hours: number }
+  | { readonly kind: 'tomorrow' }
   | { readonly kind: 'friday' }
   | { readonly kind: 'at'; readonly local: string }
 
@@ -158,11 +163,27 @@ function momentOf(expiry: Exclude<Expiry, { kind: 'never' }>, now: number): numb
       return Date.parse(expiry.at)
     case 'hours':
       return now + expiry.hours * 3_600_000
+    case 'tomorrow':
+      return endOfTomorrow(now)
     case 'friday':
       return endOfFriday(now)
     case 'at':
       return Date.parse(expiry.local)
   }
+}
+
+/** The midnight behind tomorrow, by the clock of the browser. */
+export function endOfTomorrow(now: number): number {
+  const day = new Date(now)
+  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + 2).getTime()
+}
+
+/** What the field for a time begins with: the full hour a day from now, by the clock of the browser. */
+export function tomorrowsHour(now: number): string {
+  const day = new Date(now)
+  const at = new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1, day.getHours() + 1)
+  const two = (part: number) => String(part).padStart(2, '0')
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:00`
 }
 
 /** The first midnight behind a Friday that is still to come, by the clock of the browser. */
@@ -208,29 +229,50 @@ export interface UsedUp {
  */
 export function usedUpUnder(
   body: OverrideBody | null,
-  { windows, override, kind = 'user' }: Pick<Overridable, 'windows' | 'override'> & Partial<Overridable>,
+  of: Pick<Overridable, 'windows' | 'override'> & Partial<Overridable>,
   quota: Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'windows'>,
 ): UsedUp[] {
+  const { windows, override, kind = 'user' } = of
   if (body?.shadow === true) return []
-  const ofPlan = body?.plan == null ? undefined : quota.plans?.[body.plan]?.personal
-  const isOtherPlan = (body?.plan ?? undefined) !== override?.plan
   const endsSparing = isSpared(override) && !isSpared(body)
   return Object.entries(windows).flatMap(([category, list]) => {
     const cost = quota.cheapest[category]
     if (cost === undefined) return []
     const global = endsSparing ? (quota.windows[category] ?? []) : []
-    const own = list.flatMap(({ scope, window, used, limit: now, byDefault: given }) => {
+    const own = list.flatMap((each) => {
+      const { scope, window, used } = each
       if (scope !== SCOPE_OF[kind]) return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
-      const isSetNow = override?.limits[category]?.[window] !== undefined
-      const byDefault = given === undefined ? (ofPlan ?? quota.effective.personal)[category]?.[window] : given
-      const limit = set ?? (isSetNow || isOtherPlan ? byDefault : now)
+      const byDefault = withoutOverride(category, each, of, quota, body?.plan)
+      const limit = set ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
       return limit == null ? [] : [{ scope, window, used, limit }]
     })
     return [...own, ...global]
       .filter((each) => lacksRoom(each, cost))
       .map(({ scope, window, used, limit }) => ({ scope, category, window, used, limit, forever: limit < cost }))
   })
+}
+
+/**
+ * The limit of a window if no override sets it; `null` for none, `undefined` if that is not known.
+ * @param quota `null` if it is not known
+ * @param plan that an override sets; none for that of the credential
+ */
+export function withoutOverride(
+  category: string,
+  { window, limit, byDefault }: OverridableWindow,
+  { override, plan: inForce }: Pick<Overridable, 'override' | 'plan'>,
+  quota: Pick<QuotaResponse, 'effective' | 'plans'> | null,
+  plan: string | null | undefined,
+): number | null | undefined {
+  if (byDefault !== undefined) return byDefault
+  const isSet = override?.limits[category]?.[window] !== undefined
+  if (!isSet && (plan ?? undefined) === override?.plan) return limit
+  // Which plan the credential names is not known while an override sets another one.
+  const name = plan ?? (override?.plan === undefined ? inForce?.name : undefined)
+  if (quota === null || (name === undefined && quota.plans !== undefined)) return undefined
+  const ofPlan = name == null ? undefined : quota.plans?.[name]?.personal
+  return (ofPlan ?? quota.effective.personal)[category]?.[window]
 }
 
 /** Whether the global windows, full or not, keep the user from nothing. */

@@ -39,3 +39,34 @@ function limitsOf({ kind, windows }: Overridable, what: QuickKind): Record<strin
 export function canRaise(of: Overridable): boolean {
   return Object.values(limitsOf(of, 'double')).some((row) => Object.values(row).some((limit) => limit > 0))
 }
+
+/** Plans that set no limit where an override of the organisation is about to set one: their members are limited by it, too. */
+export function newlyLimited(of: Overridable): readonly string[] {
+  const limited = Object.values(of.windows).flatMap((list) => list.filter(({ limit }) => limit !== null))
+  return [
+    ...new Set(
+      limited.flatMap(({ byPlan = {} }) =>
+        Object.entries(byPlan).flatMap(([plan, limit]) => (limit === null ? plan : [])),
+      ),
+    ),
+  ]
+}
+
+/**
+ * Whether an override lets nothing pass that costs tokens: each own window that is shown has a limit of 0 by it.
+ * @param windows by category; of an organisation without a scope
+ */
+export function isBlock(
+  override: { readonly limits: Readonly<Record<string, Readonly<Record<string, number>>>> } | null,
+  windows: Readonly<
+    Record<string, readonly { readonly window: string; readonly scope?: string; readonly limit: number | null }[]>
+  >,
+): boolean {
+  if (override === null) return false
+  const own = Object.entries(windows).flatMap(([category, list]) =>
+    list
+      .filter(({ scope = 'Personal', limit }) => scope === 'Personal' && limit !== null)
+      .map(({ window }) => [category, window] as const),
+  )
+  return own.length > 0 && own.every(([category, window]) => override.limits[category]?.[window] === 0)
+}

@@ -37,14 +37,22 @@ export function longestTokens(windows: Windows): number {
   return Object.values(windows).reduce((sum, list) => sum + (list.at(-1)?.used ?? 0), 0)
 }
 
+export interface GlobalShare {
+  /** 0 to 1, or more. */
+  readonly share: number
+  readonly category: string
+  readonly window: string
+}
+
 /** The greatest part of a global limit that one has used, in the longest window of a category; `null` without global windows. */
-export function globalShare(windows: Windows, quota: QuotaResponse | null): number | null {
+export function globalShare(windows: Windows, quota: QuotaResponse | null): GlobalShare | null {
   const shares = Object.entries(quota?.windows ?? {}).flatMap(([category, list]) => {
     const longest = list.at(-1)
     const own = windows[category]?.find(({ window }) => window === longest?.window)
-    return longest === undefined || own === undefined || longest.limit === 0 ? [] : [own.used / longest.limit]
+    if (longest === undefined || own === undefined || longest.limit === 0) return []
+    return [{ share: own.used / longest.limit, category, window: longest.window }]
   })
-  return shares.length === 0 ? null : Math.max(...shares)
+  return shares.toSorted((a, b) => b.share - a.share)[0] ?? null
 }
 
 /** Categories of which a global window is used up: everybody's requests are refused there. */

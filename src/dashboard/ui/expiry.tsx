@@ -1,16 +1,9 @@
 import { NativeSelect, TextInput } from '@mantine/core'
-import { useTexts } from '../i18n/text.tsx'
-import { type Expiry, PRESET_HOURS } from '../logic/override.ts'
+import { serverNow } from '../api/client.ts'
+import { type Texts, useTexts } from '../i18n/text.tsx'
+import { type Expiry, endOfFriday, endOfTomorrow, PRESET_HOURS, tomorrowsHour } from '../logic/override.ts'
 
-/** When something ends: never, after one of the usual times, or at a time. */
-export function ExpiryField({
-  label,
-  value,
-  keep,
-  never,
-  error,
-  onChange,
-}: {
+interface ExpiryProps {
   readonly label: string
   readonly value: Expiry
   /** What is set already, in ISO 8601; `null` if nothing is. */
@@ -19,20 +12,23 @@ export function ExpiryField({
   readonly never?: string
   readonly error: string | undefined
   readonly onChange: (expiry: Expiry) => void
-}) {
-  const { t, time } = useTexts()
+}
+
+/** When something ends: never, after one of the usual times, or at a time. Each option has its day. */
+export function ExpiryField({ label, value, keep, never, error, onChange }: ExpiryProps) {
+  const texts = useTexts()
+  const { t, time } = texts
   const chosen = value.kind === 'hours' ? String(value.hours) : value.kind
   const data = [
     { value: 'never', label: never ?? t('override.expiry.never') },
     ...(keep === null ? [] : [{ value: 'keep', label: t('override.expiry.keep', { time: time(keep) }) }]),
-    ...PRESET_HOURS.map((hours) => ({ value: String(hours), label: t(`override.expiry.${hours}`) })),
-    { value: 'friday', label: t('override.expiry.friday') },
+    ...presetsOf(texts, serverNow()),
     { value: 'at', label: t('override.expiry.at') },
   ]
   function choose(kind: string): void {
-    if (kind === 'never' || kind === 'friday') onChange({ kind })
+    if (kind === 'never' || kind === 'tomorrow' || kind === 'friday') onChange({ kind })
     else if (kind === 'keep') onChange({ kind, at: keep ?? '' })
-    else if (kind === 'at') onChange({ kind, local: '' })
+    else if (kind === 'at') onChange({ kind, local: tomorrowsHour(serverNow()) })
     else onChange({ kind: 'hours', hours: Number(kind) })
   }
   return (
@@ -55,4 +51,23 @@ export function ExpiryField({
       )}
     </div>
   )
+}
+
+/** The end of a day is named by that day, and not by the midnight behind it. @param now milliseconds since the epoch */
+function presetsOf({ t, day, minute }: Texts, now: number): { value: string; label: string }[] {
+  const lastDay = (end: number) => day(new Date(end - 1))
+  const friday = endOfFriday(now)
+  const isToday = new Date(friday - 1).toDateString() === new Date(now).toDateString()
+  return [
+    ...PRESET_HOURS.map((hours) => {
+      const at = new Date(now + hours * 3_600_000)
+      const words = hours === 1 ? minute(at) : day(at)
+      return { value: String(hours), label: t(`override.expiry.${hours}`, { at: words }) }
+    }),
+    { value: 'tomorrow', label: t('override.expiry.tomorrow', { day: lastDay(endOfTomorrow(now)) }) },
+    {
+      value: 'friday',
+      label: t(isToday ? 'override.expiry.today' : 'override.expiry.friday', { day: lastDay(friday) }),
+    },
+  ]
 }

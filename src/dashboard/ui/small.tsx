@@ -79,17 +79,19 @@ interface BarProps {
   readonly label: string
   /** Nothing is refused, however full it is. */
   readonly shadow: boolean
+  /** Whether no request fits any more, though something may be left. Default whether all is used. */
+  readonly isFull?: boolean
 }
 
 /** How full a window is, with its words beside it. */
-export function Bar({ used, limit, label, shadow }: BarProps) {
+export function Bar({ used, limit, label, shadow, isFull = false }: BarProps) {
   const { t, number, share } = useTexts()
   const part = limit > 0 ? used / limit : 1
   const words = { used: number(used), limit: number(limit), share: share(part) }
   return (
     // biome-ignore lint/a11y/useSemanticElements: browsers do not let a <meter> be drawn alike
     <div
-      className={`bar ${fullness(part, shadow)}`}
+      className={`bar ${fullness(isFull ? Math.max(1, part) : part, shadow)}`}
       role="meter"
       aria-label={label}
       aria-valuemin={0}

@@ -195,6 +195,17 @@ test('the list is filtered by what is blocked, has an override, or has a plan, a
   expect((await get('/api/organisations?shadow=true')).json.problems).toMatchObject([{ path: 'shadow' }])
 })
 
+test('an organisation is blocked by the limit of a plan also where the plan that was named last sets none', async () => {
+  await spend(['acme', 'acme', 'acme', 'acme', 'acme', 'acme', 'acme', 'calm'])
+  for (const organisation of ['acme', 'calm']) {
+    await running.store.noteMemberships([{ user: `other of ${organisation}`, organisation, plan: null }], 3_600_000)
+  }
+  const { json } = await get('/api/organisations?blocked=true')
+  expect(json.organisations).toMatchObject([{ organisation: 'acme', blocked: true, plan: { name: null } }])
+  expect((await get('/api/organisations/acme')).json).toMatchObject({ blocked: true })
+  expect((await get('/api/organisations/calm')).json).toMatchObject({ blocked: false })
+})
+
 test('those nearest to one of their limits come first if that is asked for', async () => {
   await spend(['acme'], 20)
   await spend(['busy'], 45)

@@ -12,7 +12,16 @@ export const organisations = {
   'organisations.back': 'All organisations',
   'organisations.dots': '“.” and “..” are no organisations.',
   'organisations.noLimits': 'No plan and no override limits this organisation.',
-  'organisations.refusals.none': 'No user of this organisation was refused in the last 7 days.',
+  'organisations.windowsText':
+    'What its users used together. A request counts here only if an override, or the plan of its user, limits the organisation.',
+  'organisations.status.room':
+    'No window of the organisation is full. Its users may still be refused by personal or global limits.',
+  'organisations.status.ofPlan': 'Users with the plan {plan} are refused.',
+  'organisations.members': 'Users of the organisation',
+  'organisations.membersText': 'Whoever named this organisation with the last credential and has used something.',
+  'organisations.members.none': 'No user of this organisation is known yet.',
+  'organisations.members.first': 'These are the {count} who used most.',
+  'organisations.refusals.none': 'No limit of this organisation has refused a request in the last 7 days.',
   'organisations.refusals.all': 'All refusals of this organisation',
   'organisations.refusals.at': 'Why were its users refused at',
   'organisations.reset':

@@ -6,6 +6,7 @@ import { KeyList } from './key-list.tsx'
 import { NewKey } from './new-key.tsx'
 
 const EVERY_MS = 10_000
+const NO_KEYS: TokensResponse['tokens'] = []
 
 /** The access keys: making one, finding and revoking others. */
 export function KeysPage() {
@@ -14,7 +15,7 @@ export function KeysPage() {
   return (
     <>
       <PageTitle>{t('page.keys')}</PageTitle>
-      <NewKey read={poll.read} reload={poll.reload} />
+      <NewKey read={poll.read} reload={poll.reload} keys={poll.data?.tokens ?? NO_KEYS} />
       <Panel title={t('keys.title')}>
         <Loaded poll={poll}>{({ tokens }) => <KeyList keys={tokens} read={poll.read} reload={poll.reload} />}</Loaded>
       </Panel>

@@ -1,7 +1,12 @@
-import { Button, TextInput } from '@mantine/core'
-import type { NewTokenResponse } from '../../../admin/api.ts'
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { useState } from 'react'
+import type { NewTokenResponse, QuotaResponse, TokensResponse, UsersResponse } from '../../../admin/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
+import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { factsOf } from '../../logic/key-facts.ts'
+import { hashOf } from '../../logic/location.ts'
 import { visible } from '../../logic/visible.ts'
 import { Discard } from '../../ui/discard.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
@@ -10,13 +15,37 @@ import { useFocusKept } from '../../ui/focus-back.ts'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { Changing, Copyable } from '../../ui/small.tsx'
+import { Changing, Copyable, Name } from '../../ui/small.tsx'
 import { type Reading, useNewKey } from './use-new-key.ts'
 
+const EVERY_MS = 30_000
+const PAUSE_MS = 300
+/** Users who are suggested. */
+const MOST = 5
+
+interface NewKeyProps extends Reading {
+  /** Newest first. */
+  readonly keys: TokensResponse['tokens']
+}
+
 /** The form that makes an access key, and its secret, which is shown this once. */
-export function NewKey(reading: Reading) {
+export function NewKey({ keys, ...reading }: NewKeyProps) {
   const { t } = useTexts()
-  const { draft, isEmpty, edit, problems, error, made, busy, make, discard } = useNewKey(reading)
+  const [typed, setTyped] = useState('')
+  const [query] = useDebouncedValue(typed.trim(), PAUSE_MS)
+  const wish = new URLSearchParams({ query, limit: String(MOST) })
+  const found = usePoll<UsersResponse>(query === '' ? null : `/api/users?${wish}`, EVERY_MS).data?.users ?? null
+  const plans = Object.keys(usePoll<QuotaResponse>('/api/quota', EVERY_MS).data?.plans ?? {})
+  const known = { keys, lines: found ?? [], plans }
+  const { draft, chosen, isEmpty, edit, problems, error, made, busy, make, discard } = useNewKey({
+    ...reading,
+    factsOf: (user) => factsOf(user, known),
+  })
+  /** What was chosen for one user is not for another one. */
+  function name(user: string): void {
+    setTyped(user)
+    edit({ user, organisation: null, plan: null })
+  }
   const button = useFocusKept(busy)
   const ref = useFocusWrong(problems)
   return (
@@ -28,7 +57,7 @@ export function NewKey(reading: Reading) {
               label={t('word.user')}
               required
               value={draft.user}
-              onChange={(event) => edit({ user: event.currentTarget.value })}
+              onChange={(event) => name(event.currentTarget.value)}
               error={problems.user}
               autoComplete="off"
             />
@@ -42,6 +71,27 @@ export function NewKey(reading: Reading) {
               error={problems.name}
               autoComplete="off"
             />
+          </div>
+          <KnownUsers user={draft.user.trim()} found={query === draft.user.trim() ? found : null} onChoose={name} />
+          <div className="fields">
+            <TextInput
+              label={t('users.organisation')}
+              description={t('keys.factsHelp')}
+              value={chosen.organisation ?? ''}
+              onChange={(event) => edit({ organisation: event.currentTarget.value })}
+              error={problems.organisation}
+              autoComplete="off"
+            />
+            {plans.length > 0 && (
+              <NativeSelect
+                label={t('override.plan')}
+                description={t('keys.factsHelp')}
+                data={[{ value: '', label: t('keys.noPlan') }, ...plans]}
+                value={chosen.plan ?? ''}
+                onChange={(event) => edit({ plan: event.currentTarget.value })}
+                error={problems.plan}
+              />
+            )}
           </div>
           <ExpiryField
             label={t('keys.expiry')}
@@ -76,5 +126,35 @@ function Made({ made: { user, token } }: { readonly made: NewTokenResponse }) {
       <p>{t('keys.once')}</p>
       <Copyable text={token} label={title} />
     </Note>
+  )
+}
+
+interface KnownUsersProps {
+  readonly user: string
+  /** Those whose id has what was typed; `null` if that is not known. */
+  readonly found: UsersResponse['users'] | null
+  readonly onChoose: (user: string) => void
+}
+
+/** Whether there is such a user, and who else may be meant. */
+function KnownUsers({ user, found, onChoose }: KnownUsersProps) {
+  const { t } = useTexts()
+  if (user === '' || found === null) return null
+  const others = found.filter((each) => each.user !== user)
+  return (
+    <p role="status" className="muted">
+      {others.length < found.length ? (
+        <>
+          {t('keys.user.known')} <a href={hashOf('users', user)}>{t('keys.user.look')}</a>
+        </>
+      ) : (
+        t('keys.user.new')
+      )}{' '}
+      {others.map((each) => (
+        <Button key={each.user} size="compact-sm" variant="default" mr="xs" onClick={() => onChoose(each.user)}>
+          <Name of={each.user} />
+        </Button>
+      ))}
+    </p>
   )
 }

@@ -3,6 +3,7 @@ import type { NewTokenResponse, TokensResponse } from '../../../admin/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import type { Facts } from '../../logic/key-facts.ts'
 import { type Expiry, expiryOf } from '../../logic/override.ts'
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useKept } from '../../ui/kept-state.tsx'
@@ -14,12 +15,23 @@ interface Draft {
   readonly user: string
   readonly name: string
   readonly expiry: Expiry
+  /** `null` as long as nobody chose: then it is that of the user's other keys. So is the plan. */
+  readonly organisation: string | null
+  readonly plan: string | null
 }
 
-const EMPTY: Draft = { user: '', name: '', expiry: { kind: 'never' } }
+const EMPTY: Draft = { user: '', name: '', expiry: { kind: 'never' }, organisation: null, plan: null }
+
+interface Options extends Reading {
+  /** What a new key of the user has, unless something else is chosen. */
+  readonly factsOf: (user: string) => Facts
+}
+
+/** What goes into a request. */
+type Wish = { readonly user: string; readonly name: string; readonly expiresAt: string | null | undefined } & Facts
 
 /** The draft of an access key, and what became of it. The draft is kept while one looks at other pages. */
-export function useNewKey({ read, reload }: Reading) {
+export function useNewKey({ read, reload, factsOf }: Options) {
   const { t } = useTexts()
   const [draft, setDraft] = useKept('new token', EMPTY)
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
@@ -34,7 +46,7 @@ export function useNewKey({ read, reload }: Reading) {
     setError(null)
   }
 
-  async function send(body: { user: string; name: string; expiresAt: string | null | undefined }): Promise<void> {
+  async function send(body: Wish): Promise<void> {
     setBusy(true)
     try {
       setMade((await call<NewTokenResponse>('POST', '/api/tokens', { body })).data)
@@ -50,6 +62,9 @@ export function useNewKey({ read, reload }: Reading) {
     }
   }
 
+  const known = factsOf(draft.user.trim())
+  const chosen = { organisation: draft.organisation ?? known.organisation, plan: draft.plan ?? known.plan }
+
   async function make(event: FormEvent): Promise<void> {
     event.preventDefault()
     setMade(null)
@@ -63,11 +78,12 @@ export function useNewKey({ read, reload }: Reading) {
       ...(expiresAt === undefined && { expiresAt: t('problem.expiry') }),
     }
     setProblems(found)
-    if (Object.keys(found).length === 0) await send({ user, name, expiresAt })
+    if (Object.keys(found).length === 0) await send({ user, name, expiresAt, ...given(chosen) })
   }
 
   return {
     draft,
+    chosen,
     isEmpty: draft === EMPTY,
     edit: (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part })),
     problems,
@@ -77,4 +93,9 @@ export function useNewKey({ read, reload }: Reading) {
     make,
     discard,
   }
+}
+
+/** Those that are not empty. */
+function given({ organisation = '', plan = '' }: Facts): Facts {
+  return { ...(organisation.trim() !== '' && { organisation: organisation.trim() }), ...(plan !== '' && { plan }) }
 }

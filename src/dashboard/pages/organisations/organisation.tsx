@@ -3,6 +3,7 @@ import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Overridable, OverridableWindow } from '../../logic/override.ts'
+import { isBlock } from '../../logic/quick-override.ts'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
@@ -15,7 +16,8 @@ import { QuickActions } from '../users/quick-actions.tsx'
 import { RecentRefusals } from '../users/recent-refusals.tsx'
 import { Reset } from '../users/reset.tsx'
 import { type FullWindow, Status } from '../users/status.tsx'
-import { isStep, PlanInForce } from '../users/user.tsx'
+import { isStep } from '../users/user.tsx'
+import { Members } from './members.tsx'
 
 const EVERY_MS = 3000
 const QUOTA_EVERY_MS = 10_000
@@ -52,9 +54,21 @@ function Organisation({ path }: { readonly path: string }) {
       <Loaded poll={poll} hasBanner>
         {(response) => (
           <>
-            <Status full={fullOf(response, quota)} shadow={quota?.shadow === true} />
-            <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
+            <Status
+              full={fullOf(response, quota)}
+              shadow={quota?.shadow === true}
+              room="organisations.status.room"
+              block={isBlock(response.override, response.windows) ? response.override : null}
+            />
+            <QuickActions
+              of={overridable(response, quota)}
+              etag={poll.etag}
+              path={path}
+              quota={quota}
+              read={poll.read}
+            />
             <Windows response={response} quota={quota} />
+            <Members of={response.organisation} quota={quota} />
             <OwnUsage kind="organisation" id={response.organisation} />
             <RecentRefusals of={{ organisation: response.organisation }} />
             <OverrideEditor
@@ -85,30 +99,60 @@ interface WindowsProps {
   readonly quota: QuotaResponse | null
 }
 
-function fullOf({ windows }: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
-  return Object.entries(windows).flatMap(([category, list]) =>
-    list.flatMap(({ window, limit, used, resetAt }) =>
-      limit !== null && lacksRoom({ used, limit }, quota?.cheapest[category])
-        ? [{ scope: 'Organisation' as const, category, window, limit, used, resetAt }]
-        : [],
+/** What limits a window: the override, else each plan that limits it, for users who have that plan. */
+interface Limiting {
+  /** `null` for the override. */
+  readonly plan: string | null
+  readonly limit: number
+}
+
+function limitingOf(
+  { override }: OrganisationResponse,
+  category: string,
+  { window, limit, limits }: OrganisationResponse['windows'][string][number],
+): readonly Limiting[] {
+  if (override?.limits[category]?.[window] !== undefined && limit !== null) return [{ plan: null, limit }]
+  return Object.entries(limits).map(([plan, each]) => ({ plan, limit: each }))
+}
+
+function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
+  return Object.entries(response.windows).flatMap(([category, list]) =>
+    list.flatMap((each) =>
+      limitingOf(response, category, each)
+        .filter(({ limit }) => lacksRoom({ used: each.used, limit }, quota?.cheapest[category]))
+        .map(({ plan, limit }) => {
+          const { window, used, resetAt } = each
+          return {
+            scope: 'Organisation' as const,
+            category,
+            window,
+            limit,
+            used,
+            resetAt,
+            ...(plan !== null && { plan }),
+          }
+        }),
     ),
   )
 }
 
-/** Those that have a limit. Others are counted for users with another plan only. */
+/** One line for each plan that limits a window: users of one organisation may have different plans. */
 function Windows({ response, quota }: WindowsProps) {
   const { t } = useTexts()
   const limits = Object.entries(response.windows).flatMap(([category, list]) =>
-    list.flatMap(({ window, limit, used, resetAt, source, steps }) => {
-      if (limit === null) return []
-      const isFull = lacksRoom({ used, limit }, quota?.cheapest[category])
-      const row = { category, scope: 'Organisation', window, limit, source, steps } as const
-      return [{ ...row, usage: { used, resetAt }, lacksRoom: isFull }]
-    }),
+    list.flatMap((each) =>
+      limitingOf(response, category, each).map(({ plan, limit }) => {
+        const { window, used, resetAt } = each
+        const isInForce = plan === null || each.source === `plan ${plan}`
+        const made = isInForce ? { source: each.source, steps: each.steps } : { source: `plan ${plan}`, steps: [] }
+        const isFull = lacksRoom({ used, limit }, quota?.cheapest[category])
+        const row = { category, scope: 'Organisation', window, limit, ...made } as const
+        return { ...row, usage: { used, resetAt }, lacksRoom: isFull, ...(plan !== null && { plan }) }
+      }),
+    ),
   )
   return (
-    <Panel title={t('users.windows')} text={t('word.tokensUsed')}>
-      {response.plan !== undefined && <PlanInForce plan={response.plan} />}
+    <Panel title={t('users.windows')} text={t('organisations.windowsText')}>
       {limits.length === 0 ? (
         <p className="muted">{t('organisations.noLimits')}</p>
       ) : (
@@ -120,11 +164,12 @@ function Windows({ response, quota }: WindowsProps) {
 
 /** Every window of every category may be limited, also one that no plan limits. */
 function overridable(
-  { organisation, plan, windows, override }: OrganisationResponse,
+  { organisation, windows, override }: OrganisationResponse,
   quota: QuotaResponse | null,
 ): Overridable {
   const names = quota?.windowLengths.map(({ name }) => name) ?? []
   const categories = quota?.categories ?? Object.keys(windows)
+  const plans = Object.keys(quota?.plans ?? {})
   const rows = categories.map((category): [string, OverridableWindow[]] => {
     const known = windows[category] ?? []
     const all = names.length > 0 ? names : known.map(({ window }) => window)
@@ -134,7 +179,8 @@ function overridable(
         rowOf(
           window,
           known.find((each) => each.window === window),
-          plan,
+          plans,
+          override?.limits[category]?.[window] !== undefined,
         ),
       ),
     ]
@@ -143,12 +189,16 @@ function overridable(
   return { kind: 'organisation', id: organisation, windows: Object.fromEntries(rows), override: set }
 }
 
+/** Members may have different plans: what is raised is the highest of their limits, so that nobody gets less. */
 function rowOf(
   window: string,
   known: OrganisationResponse['windows'][string][number] | undefined,
-  plan: OrganisationResponse['plan'],
+  plans: readonly string[],
+  isSet: boolean,
 ): OverridableWindow {
-  const { used = 0, limit = null, limits = {} } = known ?? {}
-  const byDefault = plan?.name == null ? null : (limits[plan.name] ?? null)
-  return { scope: 'Organisation', window, used, limit, byDefault }
+  const { used = 0, limits = {}, limit: inForce = null } = known ?? {}
+  const ofPlans = Object.values(limits)
+  const byDefault = ofPlans.length === 0 ? null : Math.max(...ofPlans)
+  const byPlan = Object.fromEntries([...plans, ...Object.keys(limits)].map((plan) => [plan, limits[plan] ?? null]))
+  return { scope: 'Organisation', window, used, limit: isSet ? inForce : byDefault, byDefault, byPlan }
 }

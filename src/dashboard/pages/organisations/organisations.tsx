@@ -9,7 +9,7 @@ export function OrganisationsPage() {
 function linesOf({ organisations }: OrganisationsResponse): readonly Line[] {
   return organisations.map(({ organisation, windows, override, blocked, recent }) => ({
     id: organisation,
-    windows,
+    windows: Object.fromEntries(Object.entries(windows).map(([category, list]) => [category, list.map(limited)])),
     override,
     blocked,
     recent,
@@ -23,4 +23,11 @@ function overridesOf({ organisations }: OrganisationOverridesInForceResponse): r
     override,
     blocked: false,
   }))
+}
+
+/** Where the plan that was named last limits nothing, the highest limit of another plan is what some of its users have. */
+function limited(each: OrganisationsResponse['organisations'][number]['windows'][string][number]) {
+  const { window, used, limit, limits } = each
+  const ofPlans = Object.values(limits)
+  return { window, used, limit: limit ?? (ofPlans.length === 0 ? null : Math.max(...ofPlans)) }
 }

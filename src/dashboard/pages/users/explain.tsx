@@ -36,7 +36,7 @@ interface Explained {
 
 export function ExplainForm({ user }: { readonly user: string }) {
   const { t } = useTexts()
-  const [method, setMethod] = useState('POST')
+  const [method, setMethod] = useState('GET')
   const [path, setPath] = useState('')
   const [value, setValue] = useState('')
   const [explained, setExplained] = useState<Explained | null>(null)

@@ -14,6 +14,8 @@ interface Row extends LimitInForceResponse {
   readonly category?: string
   readonly refuses?: boolean
   readonly lacksRoom?: boolean
+  /** Only users with this plan have the limit. Default everybody. */
+  readonly plan?: string
 }
 
 /** A limit as the API has it, with what is used of it. */
@@ -39,7 +41,7 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
           .filter((part) => part !== undefined)
           .join(' ')
         return (
-          <tr key={name}>
+          <tr key={`${name} ${row.plan}`}>
             <th scope="row">
               {name}{' '}
               {row.refuses && (
@@ -49,7 +51,15 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
             </th>
             <td className="num">
               {row.usage === null ? t('users.unknown') : number(row.usage.used)}
-              {row.usage && <Bar used={row.usage.used} limit={row.limit} label={name} shadow={shadow} />}
+              {row.usage && (
+                <Bar
+                  used={row.usage.used}
+                  limit={row.limit}
+                  label={name}
+                  shadow={shadow}
+                  isFull={row.lacksRoom === true}
+                />
+              )}
             </td>
             <td className="num">{number(row.limit)}</td>
             <td>{row.usage === null ? t('users.unknown') : <Ends at={row.usage.resetAt} />}</td>
@@ -66,6 +76,7 @@ export function LimitRows({ label, limits, shadow }: LimitRowsProps) {
 /** The layers that made a limit, and each of them with its value. */
 function Source({ source, steps }: Pick<Row, 'source' | 'steps'>) {
   const texts = useTexts()
+  if (steps.length === 0) return sourceWords(source, texts.t)
   return (
     <details>
       <summary>{sourceWords(source, texts.t)}</summary>

@@ -2,9 +2,9 @@ import { Button } from '@mantine/core'
 import type { OverrideBody, QuotaResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
-import { Differences } from '../../ui/differences.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Review } from '../../ui/review.tsx'
+import { OverrideLines } from './override-lines.tsx'
 
 interface UsedUpProps {
   /** `null` for none. */
@@ -31,7 +31,7 @@ export function OverrideReview({ body, response, quota, busy, onSave, onBack }: 
   )
   return (
     <Review onBack={onBack} action={save}>
-      <Differences of={{ what: 'override', ...changeOf(body, response) }} />
+      <OverrideLines {...changeOf(body, response)} of={response} quota={quota} />
       <UsedUpNotes body={body} response={response} quota={quota} />
       <p>{t('override.reviewText')}</p>
     </Review>

@@ -6,7 +6,6 @@ import { flatOf, type Overridable, type OverrideForm, SCOPE_OF } from '../../log
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Conflict } from '../../ui/conflict.tsx'
-import { Differences } from '../../ui/differences.tsx'
 import { Discard } from '../../ui/discard.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
@@ -14,7 +13,9 @@ import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { At, Changing } from '../../ui/small.tsx'
+import { OverrideLines } from './override-lines.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
+import { Saved } from './quick-actions.tsx'
 import { type OverrideProps, type Seen, useOverride } from './use-override.ts'
 
 interface EditorProps extends OverrideProps {
@@ -123,10 +124,14 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
           />
         )}
       </Changing>
-      {done && (
-        <Note tone="good" live>
-          {t(done)}
-        </Note>
+      {done === 'override.saved' ? (
+        <Saved until={override?.expiresAt ?? null} />
+      ) : (
+        done && (
+          <Note tone="good" live>
+            {t(done)}
+          </Note>
+        )
       )}
       {isOver && begunOn?.until && (
         <Note tone="warn" live title={t('override.overTitle')}>
@@ -138,13 +143,19 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
         : error && <Note tone="bad">{messageOf(error, t)}</Note>}
       {removing && (
         <Confirm
-          title={`${t('override.remove')}: ${visible(id)}`}
+          title={t('override.removeTitle', { name: visible(id) })}
           action={t('override.remove')}
           danger
           onConfirm={(reason) => editing.remove(reason, removing)}
           onClose={() => setRemoving(null)}
         >
-          <Differences of={{ what: words.what, from: flatOf(override), to: null }} />
+          <OverrideLines
+            from={flatOf(override)}
+            to={null}
+            of={response}
+            quota={quota}
+            without={['expiresAt', 'reason']}
+          />
           <p>{t(words.removeText)}</p>
           <UsedUpNotes body={null} response={response} quota={quota} />
         </Confirm>
@@ -221,7 +232,7 @@ function LimitFields({
   readonly edit: (part: Partial<OverrideForm>) => void
   readonly problemOf: (field: string) => string | undefined
 }) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   return (
     <fieldset className="limits">
       <legend>{t(WORDS[response.kind].limits)}</legend>
@@ -240,7 +251,7 @@ function LimitFields({
                   label={window}
                   inputMode="numeric"
                   placeholder={
-                    overridden || limit === null ? t('override.default') : `${t('override.default')} ${limit}`
+                    overridden || limit === null ? t('override.default') : `${t('override.default')} ${number(limit)}`
                   }
                   value={form.limits[field] ?? ''}
                   onChange={(event) => edit({ limits: { ...form.limits, [field]: event.currentTarget.value } })}

@@ -1,24 +1,26 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { OverrideResponse } from '../../../admin/api.ts'
+import type { OverrideResponse, QuotaResponse } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Expiry, expiryOf, flatOf, type Overridable } from '../../logic/override.ts'
-import { canRaise, type QuickKind, quickBody } from '../../logic/quick-override.ts'
+import { canRaise, newlyLimited, type QuickKind, quickBody } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
-import { Differences } from '../../ui/differences.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Changing } from '../../ui/small.tsx'
+import { OverrideLines } from './override-lines.tsx'
 import { RevokeAll } from './revoke-all.tsx'
 
 interface QuickProps extends Pick<Polled<unknown>, 'etag' | 'read'> {
   readonly of: Overridable
   /** Of the user or the organisation in the API. */
   readonly path: string
+  /** `null` if it is not known yet. */
+  readonly quota: QuotaResponse | null
 }
 
 /** What is done most often, each with one button and one question. */
@@ -26,19 +28,21 @@ export function QuickActions(props: QuickProps) {
   const { t } = useTexts()
   const { of } = props
   const [asking, setAsking] = useState<QuickKind | null>(null)
-  const [done, setDone] = useState(false)
+  /** The end of what was set, in ISO 8601 or `null` for none; `undefined` if nothing was. */
+  const [done, setDone] = useState<string | null | undefined>(undefined)
+  const isFixed = !canRaise(of)
   function ask(kind: QuickKind): void {
-    setDone(false)
+    setDone(undefined)
     setAsking(kind)
   }
   return (
     <Panel title={t('quick.title')}>
       <Changing label={t('quick.title')}>
         <div className="actions">
-          <Button disabled={!canRaise(of)} onClick={() => ask('half')}>
+          <Button disabled={isFixed} onClick={() => ask('half')}>
             {t('quick.half')}
           </Button>
-          <Button variant="default" disabled={!canRaise(of)} onClick={() => ask('double')}>
+          <Button variant="default" disabled={isFixed} onClick={() => ask('double')}>
             {t('quick.double')}
           </Button>
           <Button variant="default" onClick={() => ask('block')}>
@@ -46,27 +50,46 @@ export function QuickActions(props: QuickProps) {
           </Button>
           {of.kind === 'user' && <RevokeAll user={of.id} />}
         </div>
+        {isFixed && <p className="muted">{t(whyFixed(of))}</p>}
       </Changing>
-      {done && (
-        <Note tone="good" live>
-          {t('override.saved')}
-        </Note>
-      )}
-      {asking && <QuickDialog {...props} kind={asking} onClose={() => setAsking(null)} onDone={() => setDone(true)} />}
+      {done !== undefined && <Saved until={done} />}
+      {asking && <QuickDialog {...props} kind={asking} onClose={() => setAsking(null)} onDone={setDone} />}
     </Panel>
+  )
+}
+
+/** Why no limit can be raised. */
+function whyFixed({
+  kind,
+  override,
+}: Overridable): 'quick.fixed.set' | 'quick.fixed.user' | 'quick.fixed.organisation' {
+  return override === null ? `quick.fixed.${kind}` : 'quick.fixed.set'
+}
+
+/** That an override is set, and until when. @param until in ISO 8601; `null` for no end */
+export function Saved({ until }: { readonly until: string | null }) {
+  const { t, time } = useTexts()
+  return (
+    <Note tone="good" live>
+      {t('override.saved')}{' '}
+      {until === null ? t('override.savedForever') : t('override.savedUntil', { time: time(until) })}
+    </Note>
   )
 }
 
 interface QuickDialogProps extends QuickProps {
   readonly kind: QuickKind
   readonly onClose: () => void
-  readonly onDone: () => void
+  /** @param until as it was set */
+  readonly onDone: (until: string | null) => void
 }
 
+/** The dialog has a field for each. */
+const FIELDS = ['expiresAt', 'reason']
 const A_DAY: Expiry = { kind: 'hours', hours: 24 }
 
 /** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
-function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
+function QuickDialog({ of, path, quota, etag, read, kind, onClose, onDone }: QuickDialogProps) {
   const { t } = useTexts()
   const [expiry, setExpiry] = useState(A_DAY)
   // What is confirmed is what was seen when the question was asked, however often the page is read meanwhile.
@@ -82,7 +105,7 @@ function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialo
       const wish = quickBody(seen.of, kind, { reason, expiresAt })
       await call<OverrideResponse>('PUT', `${path}/override`, { body: wish, ifMatch: seen.etag })
       await read()
-      onDone()
+      onDone(expiresAt)
     } catch (caught) {
       if (isOutcomeUnknown(caught) || (caught instanceof ApiError && caught.status === 412)) await read()
       throw caught
@@ -90,7 +113,7 @@ function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialo
   }
   return (
     <Confirm
-      title={`${t(`quick.${kind}`)} ${visible(of.id)}`}
+      title={t(`quick.${kind}.title`, { name: visible(of.id) })}
       action={t(kind === 'block' ? 'quick.doBlock' : 'quick.doRaise')}
       danger={kind === 'block'}
       needsReason
@@ -99,7 +122,12 @@ function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialo
       onClose={onClose}
     >
       <p>{t(of.kind === 'user' ? `quick.${kind}.text` : `quick.${kind}.textOrganisation`)}</p>
-      <Differences of={{ what: 'override', from: before, to: body }} />
+      <OverrideLines from={before} to={body} of={seen.of} quota={quota} without={FIELDS} />
+      {kind === 'block' ? (
+        <p className="muted">{t(`quick.block.passes.${of.kind}`)}</p>
+      ) : (
+        of.kind === 'organisation' && <OfMembers of={seen.of} />
+      )}
       <ExpiryField
         label={t('override.expiry')}
         value={expiry}
@@ -116,5 +144,17 @@ function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialo
         </Note>
       )}
     </Confirm>
+  )
+}
+
+/** Whom a raised limit of an organisation holds for, and what it does not raise. */
+function OfMembers({ of }: { readonly of: Overridable }) {
+  const { t } = useTexts()
+  const plans = newlyLimited(of)
+  return (
+    <>
+      {plans.length > 0 && <p>{t('quick.newlyLimited', { plans: plans.map(visible).join(t('word.listComma')) })}</p>}
+      <p className="muted">{t('quick.ofMembers')}</p>
+    </>
   )
 }

@@ -34,7 +34,7 @@ export function RevokeAll({ user }: { readonly user: string }) {
       </Button>
       {asking && (
         <Confirm
-          title={`${t('quick.revoke', { count: number(keys.length) })} ${visible(user)}`}
+          title={t('quick.revoke.title', { count: number(keys.length), name: visible(user) })}
           action={t('quick.doRevoke')}
           danger
           onConfirm={revoke}

@@ -3,6 +3,7 @@ import { serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'
+import { visible } from '../../logic/visible.ts'
 import { Note } from '../../ui/note.tsx'
 
 export interface FullWindow {
@@ -12,19 +13,26 @@ export interface FullWindow {
   readonly used: number
   readonly limit: number
   readonly resetAt: string | null
+  /** Only users with this plan have the limit. Default everybody. */
+  readonly plan?: string
 }
 
 interface StatusProps {
+  /** What is said if every window has room. Default that nothing is refused. */
+  readonly room?: 'users.status.room' | 'organisations.status.room'
   /** Those without room for the cheapest request of their category. */
   readonly full: readonly FullWindow[]
   /** Nothing is refused here. */
   readonly shadow: boolean
+  /** The override that lets nothing pass that costs tokens; `null` if there is none such. */
+  readonly block: { readonly reason: string; readonly expiresAt: string | null } | null
 }
 
 /** The first thing of the page: whether anything is refused now, by which limit, and until when. */
-export function Status({ full, shadow }: StatusProps) {
-  const { t, number, time, duration } = useTexts()
-  if (full.length === 0) return <Note tone="good">{t('users.status.room')}</Note>
+export function Status({ full, shadow, block, room = 'users.status.room' }: StatusProps) {
+  const { t } = useTexts()
+  if (block !== null && !shadow) return <Blocked {...block} />
+  if (full.length === 0) return <Note tone="good">{t(room)}</Note>
   return (
     <Note
       tone={shadow ? 'warn' : 'bad'}
@@ -32,21 +40,46 @@ export function Status({ full, shadow }: StatusProps) {
       title={t(shadow ? 'users.status.shadow' : 'users.status.refused')}
     >
       <ul className="plain">
-        {full.map(({ scope, category, window, used, limit, resetAt }) => (
-          <li key={`${scope} ${category} ${window}`}>
-            {t('users.status.full', {
-              name: `${t(SCOPE_WORDS[scope])} ${category} ${window}`,
-              used: number(used),
-              limit: number(limit),
-            })}{' '}
-            {resetAt !== null &&
-              t('users.status.until', {
-                time: time(wholeSecond(resetAt)),
-                duration: duration(Math.max(0, Date.parse(resetAt) - serverNow())),
-              })}
+        {full.map((window) => (
+          <li key={`${window.scope} ${window.category} ${window.window} ${window.plan}`}>
+            <FullLine of={window} />
           </li>
         ))}
       </ul>
+    </Note>
+  )
+}
+
+/** A window whose limit is 0 has no room behind its end either. */
+function FullLine({ of: { scope, category, window, used, limit, resetAt, plan } }: { readonly of: FullWindow }) {
+  const { t, number, time, duration } = useTexts()
+  const name = `${t(SCOPE_WORDS[scope])} ${category} ${window}`
+  if (limit === 0) return t('users.status.zero', { name })
+  return (
+    <>
+      {t('users.status.full', { name, used: number(used), limit: number(limit) })}{' '}
+      {plan !== undefined && t('organisations.status.ofPlan', { plan: visible(plan) })}{' '}
+      {resetAt !== null &&
+        t('users.status.until', {
+          time: time(wholeSecond(resetAt)),
+          duration: duration(Math.max(0, Date.parse(resetAt) - serverNow())),
+        })}
+    </>
+  )
+}
+
+function Blocked({ reason, expiresAt }: NonNullable<StatusProps['block']>) {
+  const { t, time, relative } = useTexts()
+  const title =
+    expiresAt === null
+      ? t('users.status.blocked')
+      : t('users.status.blockedUntil', {
+          time: time(expiresAt),
+          relative: relative(Date.parse(expiresAt) - serverNow()),
+        })
+  return (
+    <Note tone="bad" live={false} title={title}>
+      {t('users.status.block', { reason: visible(reason) })}
     </Note>
   )
 }

@@ -9,16 +9,12 @@ import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { type CsvLine, csvHref } from '../../logic/list-csv.ts'
 import type { ListRange } from '../../logic/list-filter.ts'
 import { hashOf } from '../../logic/location.ts'
-import {
-  type FullestWindow,
-  fullestWindows,
-  fullGlobals,
-  globalShare,
-  longestTokens,
-} from '../../logic/used-windows.ts'
+import { isBlock } from '../../logic/quick-override.ts'
+import { fullestWindows, fullGlobals, globalShare, longestTokens } from '../../logic/used-windows.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
-import { Bar, Name, Tag } from '../../ui/small.tsx'
+import { Name, Tag } from '../../ui/small.tsx'
 import { Sparkline } from '../../ui/sparkline.tsx'
+import { Fullest } from './fullest.tsx'
 import './users.css'
 
 export type Kind = 'users' | 'organisations'
@@ -30,6 +26,8 @@ export interface Line {
   readonly windows: Readonly<Record<string, readonly LineWindow[]>> | null
   readonly override: AnyOverride | null
   readonly blocked: boolean
+  /** Of a user, as the last credential named it. */
+  readonly organisation?: string | undefined
   /** The plan whose limits the user has. */
   readonly plan?: string | undefined
   /** What it used over the range, in equal steps, if that was asked for. */
@@ -69,6 +67,7 @@ export function UsedTable({ kind, lines, quota, shadow, range }: UsedTableProps)
   const isKnown = lines.some(({ windows }) => windows !== null)
   const columns = [
     nameColumn(texts, kind, shadow),
+    ...(lines.some(({ organisation }) => organisation !== undefined) ? [organisationColumn(texts)] : []),
     stateColumn(texts, kind, quota, shadow),
     ...(isKnown ? usageColumns(texts, { kind, quota, shadow, range }) : []),
     ...(isKnown && kind === 'users' ? [refusalsColumn(texts, refused, range)] : []),
@@ -124,6 +123,18 @@ function nameColumn({ t }: Texts, kind: Kind, shadow: boolean): Column<Line> {
   }
 }
 
+function organisationColumn({ t }: Texts): Column<Line> {
+  return {
+    ...{ id: 'organisation', head: t('word.organisation') },
+    cell: ({ organisation }) =>
+      organisation !== undefined && (
+        <a href={hashOf('organisations', organisation)}>
+          <Name of={organisation} />
+        </a>
+      ),
+  }
+}
+
 /** What was set for it. */
 function Marks({ of: line, shadow }: { readonly of: Line; readonly shadow: boolean }) {
   const { t, time } = useTexts()
@@ -152,7 +163,9 @@ function stateColumn({ t }: Texts, kind: Kind, quota: QuotaResponse | null, shad
       if (!line.blocked && shared.length === 0) return null
       return (
         <>
-          {line.blocked && <Tag tone={tone}>{t('users.blocked')}</Tag>}{' '}
+          {line.blocked && (
+            <Tag tone={tone}>{t(isBlock(line.override, line.windows ?? {}) ? 'users.isBlock' : 'users.blocked')}</Tag>
+          )}{' '}
           {shared.length > 0 && (
             <Tag tone={tone}>{t('users.globalFull', { categories: shared.join(t('word.listComma')) })}</Tag>
           )}
@@ -172,7 +185,11 @@ function usageColumns(
     {
       ...{ id: 'windows', head: t('users.fullest') },
       cell: (line) => (
-        <Fullest windows={fullestWindows(line.windows ?? {}, line.blocked)} shadow={isLetThrough(line, shadow)} />
+        <Fullest
+          windows={fullestWindows(line.windows ?? {}, line.blocked)}
+          shadow={isLetThrough(line, shadow)}
+          cheapest={quota?.cheapest ?? {}}
+        />
       ),
     },
     {
@@ -185,7 +202,13 @@ function usageColumns(
             ...{ id: 'share', head: t('users.globalShare'), isNumber: true },
             cell: (line: Line) => {
               const part = shareOf(line)
-              return part === null ? '–' : share(part)
+              if (part === null) return '–'
+              return (
+                <>
+                  {share(part.share)}{' '}
+                  <span className="muted">{t('users.shareOf', { category: part.category, window: part.window })}</span>
+                </>
+              )
             },
           },
         ]
@@ -228,29 +251,6 @@ function Tokens({ of: line, range }: { readonly of: Line; readonly range: ListRa
       {recent.tokens > 0 && <Sparkline values={recent.steps} label={t(`users.spark.${range}`, most)} />}
       {number(recent.tokens)}
     </span>
-  )
-}
-
-interface FullestProps {
-  readonly windows: readonly FullestWindow[]
-  readonly shadow: boolean
-}
-
-function Fullest({ windows, shadow }: FullestProps) {
-  const { t, number } = useTexts()
-  if (windows.length === 0) return <span className="muted">{t('users.noUsage')}</span>
-  return (
-    <div className="window-bars">
-      {windows.map(({ category, window, used, limit }) => (
-        <div key={category}>
-          <span className="muted">
-            {category} {window}:{' '}
-            {limit === null ? number(used) : t('now.gaugeText', { used: number(used), limit: number(limit) })}
-          </span>
-          {limit !== null && <Bar used={used} limit={limit} label={`${category} ${window}`} shadow={shadow} />}
-        </div>
-      ))}
-    </div>
   )
 }
 

@@ -4,8 +4,8 @@ import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import { flatOf } from '../../logic/override.ts'
+import { isBlock } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
-import { Differences } from '../../ui/differences.tsx'
 import { Note } from '../../ui/note.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'
@@ -14,6 +14,7 @@ import { BackToList } from './back-to-list.tsx'
 import { ExplainForm } from './explain.tsx'
 import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
+import { OverrideLines } from './override-lines.tsx'
 import { OwnUsage } from './own-usage.tsx'
 import { QuickActions } from './quick-actions.tsx'
 import { RecentRefusals } from './recent-refusals.tsx'
@@ -61,11 +62,16 @@ function User({ user }: { readonly user: string }) {
       <Loaded poll={poll} hasBanner>
         {(response) => (
           <>
-            <Status full={fullOf(response, quota)} shadow={isLetThrough(response, quota)} />
+            <Status
+              full={fullOf(response, quota)}
+              shadow={isLetThrough(response, quota)}
+              block={isBlock(response.override, response.windows) ? response.override : null}
+            />
             <QuickActions
               of={{ kind: 'user', id: user, ...response }}
               etag={poll.etag}
               path={pathOf(user)}
+              quota={quota}
               read={poll.read}
             />
             <Windows response={response} quota={quota} />
@@ -109,7 +115,12 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
             </Panel>
             <Panel title={t('override.title')}>
               <OverrideInForce override={override} />
-              <Differences of={{ what: 'override', from: null, to: flatOf(override) }} />
+              <OverrideLines
+                from={null}
+                to={flatOf(override)}
+                of={{ kind: 'user', id: user, windows: {}, override }}
+                quota={null}
+              />
               <p className="muted">{t('outage.edits')}</p>
             </Panel>
           </>

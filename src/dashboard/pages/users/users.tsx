@@ -6,10 +6,12 @@ export function UsersPage() {
   return <ListPage kind="users" linesOf={linesOf} overridesOf={overridesOf} />
 }
 
-function linesOf({ users }: UsersResponse): readonly Line[] {
-  return users.map(({ user, plan, windows, override, blocked, recent }) => ({
+/** Of a page of the API. */
+export function linesOf({ users }: UsersResponse): readonly Line[] {
+  return users.map(({ user, plan, organisation, windows, override, blocked, recent }) => ({
     id: user,
     plan: plan?.name ?? undefined,
+    organisation,
     windows,
     override,
     blocked,

@@ -1,0 +1,32 @@
+import type { TokenResponse, UsersResponse } from '../../admin/api.ts'
+
+/** What a new access key of a user is to have, from what is known of the user. Pure. */
+
+export interface Facts {
+  readonly organisation?: string | undefined
+  readonly plan?: string | undefined
+}
+
+type Line = UsersResponse['users'][number]
+
+/**
+ * Of the user's latest key; without one, of the last credential.
+ * @param keys newest first
+ * @param lines users that the API knows
+ * @param plans of the configuration: another one is none
+ */
+export function factsOf(
+  user: string,
+  {
+    keys,
+    lines,
+    plans,
+  }: { readonly keys: readonly TokenResponse[]; readonly lines: readonly Line[]; readonly plans: readonly string[] },
+): Facts {
+  if (user === '') return {}
+  const key = keys.find((each) => each.user === user)
+  const line = lines.find((each) => each.user === user)
+  const ofCredential = line?.plan?.from === 'credential' ? (line.plan.name ?? undefined) : undefined
+  const { organisation, plan } = key ?? { organisation: line?.organisation, plan: ofCredential }
+  return { organisation, plan: plan !== undefined && plans.includes(plan) ? plan : undefined }
+}

@@ -1,0 +1,58 @@
+import type { OverrideBody, QuotaResponse } from '../../admin/api.ts'
+import { differences } from './diff.ts'
+import { type Overridable, type OverridableWindow, SCOPE_OF, withoutOverride } from './override.ts'
+
+/** What an override changes, line by line, with the limits that hold without it. Pure. */
+
+export interface OverrideLine {
+  /** As the audit has it: `limits.read.1h`, `plan`, `expiresAt`. */
+  readonly path: string
+  /** `undefined` if there was or is nothing. */
+  readonly from: unknown
+  readonly to: unknown
+  /** Of a limit: what holds where none is set; `undefined` if it is not known. */
+  readonly byDefault?: number | null | undefined
+  /** Of a limit of an organisation: what each plan sets, `null` for none. */
+  readonly byPlan?: OverridableWindow['byPlan']
+}
+
+/** Those that no category has: what stands beside the limits. */
+const FIELDS = ['plan', 'bypassGlobal', 'shadow', 'expiresAt', 'reason'] as const
+
+/** @param from as the API takes it, or what is set; `null` for no override */
+export function overrideLines(
+  { from, to }: { readonly from: unknown; readonly to: unknown },
+  of: Overridable,
+  quota: QuotaResponse | null,
+): readonly OverrideLine[] {
+  const [before, after] = [nested(from), nested(to)]
+  const limits = differences(before?.limits, after?.limits, 'limits').map((line): OverrideLine => {
+    const [, category = '', name = ''] = line.path.split('.')
+    const window = of.windows[category]?.find((each) => each.window === name && each.scope === SCOPE_OF[of.kind])
+    if (window === undefined) return line
+    return { ...line, byDefault: withoutOverride(category, window, of, quota, after?.plan), byPlan: window.byPlan }
+  })
+  const others = differences(before?.others, after?.others).filter(isNews)
+  return [...inOrderOf(of, limits), ...FIELDS.flatMap((field) => others.filter(({ path }) => path === field))]
+}
+
+function nested(override: unknown) {
+  if (override === null || override === undefined) return null
+  const fields = Object.entries(override as OverrideBody)
+  const isField = ([name]: [string, unknown]) => name === 'version' || FIELDS.some((known) => known === name)
+  const others = Object.fromEntries(fields.filter(isField))
+  return { limits: Object.fromEntries(fields.filter((each) => !isField(each))), others, plan: others.plan as string }
+}
+
+/** What was never there and is off, or has no end, is as it was. */
+function isNews({ from, to }: { readonly from: unknown; readonly to: unknown }): boolean {
+  return (from ?? false) !== (to ?? false)
+}
+
+function inOrderOf({ windows }: Overridable, lines: readonly OverrideLine[]): readonly OverrideLine[] {
+  const paths = Object.entries(windows).flatMap(([category, list]) =>
+    list.map(({ window }) => `limits.${category}.${window}`),
+  )
+  const placeOf = ({ path }: OverrideLine) => (paths.includes(path) ? paths.indexOf(path) : paths.length)
+  return lines.toSorted((a, b) => placeOf(a) - placeOf(b))
+}

@@ -1,0 +1,74 @@
+import type { QuotaResponse } from '../../../admin/api.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import type { Overridable } from '../../logic/override.ts'
+import { type OverrideLine, overrideLines } from '../../logic/override-lines.ts'
+import { visible } from '../../logic/visible.ts'
+import { changedName, changedValue } from '../audit/values.tsx'
+
+interface LinesProps {
+  /** As the API takes it, or what is set; `null` for no override. */
+  readonly from: unknown
+  readonly to: unknown
+  readonly of: Overridable
+  /** For the limits that hold without an override; `null` if it is not known. */
+  readonly quota: QuotaResponse | null
+  /** Of those that a field of the dialog has, nothing is said. Default none. */
+  readonly without?: readonly string[]
+}
+
+/** What an override changes, in the words of the audit, one line each. */
+export function OverrideLines({ from, to, of, quota, without = [] }: LinesProps) {
+  const texts = useTexts()
+  const lines = overrideLines({ from, to }, of, quota).filter(({ path }) => !without.includes(path))
+  if (lines.length === 0) return null
+  return (
+    <ul className="differences">
+      {lines.map((line) => (
+        <li key={line.path}>
+          <bdi>{lineName(line, texts)}</bdi>: <Side line={line} value={line.from} isBefore />
+          <Side line={line} value={line.to} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function lineName({ path }: OverrideLine, texts: Texts): string {
+  return path === 'reason' ? texts.t('override.name.reason') : changedName(path, texts)
+}
+
+interface SideProps {
+  readonly line: OverrideLine
+  readonly value: unknown
+  readonly isBefore?: boolean
+}
+
+/** An end and a reason that were not there before need no word. */
+function Side({ line, value, isBefore = false }: SideProps) {
+  const texts = useTexts()
+  const text = value === undefined ? nothingOf(line, isBefore, texts) : changedValue(line.path, value, texts)
+  if (!isBefore) return <ins>{text}</ins>
+  if (text === null) return null
+  return (
+    <>
+      <del>{text}</del>
+      <span aria-hidden="true"> → </span>
+    </>
+  )
+}
+
+/** What holds where nothing is set; `null` if there is nothing to say. */
+function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean, texts: Texts): string | null {
+  const { t, exact } = texts
+  if (path === 'plan') return t('override.planOfCredential')
+  if (path === 'bypassGlobal' || path === 'shadow') return t('word.off')
+  if (!path.startsWith('limits.')) return isBefore ? null : t(path === 'expiresAt' ? 'word.never' : 'word.none')
+  const words = (limit: number | null) => (limit === null ? t('override.noLimit') : exact(limit))
+  const plans = Object.entries(byPlan ?? {})
+  if (plans.length > 0) {
+    return plans
+      .map(([plan, limit]) => t('override.limitOfPlan', { limit: words(limit), plan: visible(plan) }))
+      .join(t('word.listComma'))
+  }
+  return byDefault === undefined ? t('audit.asDefault') : t('override.limitByDefault', { limit: words(byDefault) })
+}
