@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NowResponse } from '../../src/admin/api.ts'
-import { measuredParts, rateHistory, ratesBetween, replicaRates } from '../../src/dashboard/logic/rates.ts'
+import { latestRates, measuredParts, rateHistory, ratesBetween, replicaRates } from '../../src/dashboard/logic/rates.ts'
 
 const START = Date.parse('2026-11-20T10:00:00Z')
 const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString()
@@ -69,4 +69,11 @@ test('minutes in which nobody looked have no rate, and the parts before and behi
   expect(history.map((rates) => (rates.at - START) / 1000)).toEqual([6, 8, 306, 308])
   expect(measuredParts(history).map((part) => part.length)).toEqual([2, 2])
   expect(measuredParts([])).toEqual([])
+})
+
+test('the rates before such minutes are no latest rates', () => {
+  const history = rateHistory([0, 2, 4, 6].map((seconds) => look(seconds, { a: seconds })))
+  expect(latestRates(history, look(8, {}))).toEqual(history.at(-1))
+  expect(latestRates(history, look(300, {}))).toBeUndefined()
+  expect(latestRates([], look(0, {}))).toBeUndefined()
 })

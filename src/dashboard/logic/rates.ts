@@ -74,6 +74,12 @@ function hasGap(looks: readonly NowResponse[]): boolean {
   return looks.some(({ at }, i) => i > 0 && Date.parse(at) - Date.parse(looks[i - 1]?.at ?? at) > LONGEST_GAP_MS)
 }
 
+/** The rates up to a look; `undefined` if nobody has measured for a while before it. */
+export function latestRates(history: readonly Rates[], now: Pick<NowResponse, 'at'>): Rates | undefined {
+  const last = history.at(-1)
+  return last !== undefined && Date.parse(now.at) - last.at <= LONGEST_GAP_MS ? last : undefined
+}
+
 /** The parts of a history between which nobody has measured, oldest first. */
 export function measuredParts(history: readonly Rates[]): readonly (readonly Rates[])[] {
   const parts: Rates[][] = []

@@ -65,7 +65,7 @@ export const overview = {
   'history.tokens': 'Tokens',
   'top.consumers': 'Most tokens',
   'top.runs': 'By what each user used in windows of {window} that began since',
-  'top.share': 'Of all tokens',
+  'top.share': 'Of all in its category',
   'top.refused': 'Refused most',
   'top.count': 'Refusals',
   'top.nobody': 'Nobody was refused in this range.',

@@ -64,7 +64,7 @@ export const overview: Translated<typeof en> = {
   'history.tokens': '额度',
   'top.consumers': '额度用量最多',
   'top.runs': '以各用户在窗口 {window} 中的用量计，起始时间不早于',
-  'top.share': '占全部额度',
+  'top.share': '占该类别总量',
   'top.refused': '被拒绝最多',
   'top.count': '拒绝次数',
   'top.nobody': '此范围内没有用户被拒绝。',

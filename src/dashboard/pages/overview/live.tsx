@@ -1,6 +1,6 @@
 import type { NowResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import type { Rates } from '../../logic/rates.ts'
+import { latestRates, type Rates } from '../../logic/rates.ts'
 import { shareOf } from '../../logic/route-usage.ts'
 import { Panel } from '../../ui/panel.tsx'
 import { RateLine } from '../../ui/rate-line.tsx'
@@ -19,7 +19,7 @@ interface LiveProps {
 /** What happens in a second, as tiles in one row, and requests and refusals as a line. */
 export function Live({ now, history }: LiveProps) {
   const { t, number } = useTexts()
-  const latest = now.store.answers ? history.at(-1) : undefined
+  const latest = now.store.answers ? latestRates(history, now) : undefined
   const inFlight = now.store.answers && now.counts !== null ? number(now.counts.inFlight) : '…'
   return (
     <Panel title={t('now.rates')}>

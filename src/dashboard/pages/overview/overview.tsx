@@ -1,7 +1,7 @@
 import type { NowResponse } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { rateHistory } from '../../logic/rates.ts'
+import { latestRates, rateHistory } from '../../logic/rates.ts'
 import { useLooks } from '../../ui/looks.ts'
 import { Note } from '../../ui/note.tsx'
 import { Loaded, PageTitle } from '../../ui/panel.tsx'
@@ -36,7 +36,7 @@ export function OverviewPage() {
             <History />
             <Top />
             <Alerts />
-            <Health now={now} latest={history.at(-1)} />
+            <Health now={now} latest={latestRates(history, now)} />
             <ReplicaPanel now={now} left={left} />
           </>
         )}
