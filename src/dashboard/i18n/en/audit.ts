@@ -40,7 +40,7 @@ export const audit = {
   'audit.say.guard.keeps': 'The guard keeps a change of {by}: its time is over.',
   'audit.say.override.set': '{who} set an override for {subject}:',
   'audit.say.override.changed': '{who} changed the override of {subject}:',
-  'audit.say.override.removed': '{who} removed the override of {subject}. It had:',
+  'audit.say.override.removed': '{who} removed the override of {subject}:',
   'audit.say.overrides':
     '{total} overrides were put in force by a file of {who}: {added} added, {changed} changed, {removed} removed.',
   'audit.say.reset': '{who} emptied the windows of {subject}.',

@@ -43,7 +43,7 @@ export const audit: Translated<typeof en> = {
   'audit.say.guard.keeps': '守护期已过，{by} 的更改保留。',
   'audit.say.override.set': '{who} 为 {subject} 设置了特别设置：',
   'audit.say.override.changed': '{who} 更改了 {subject} 的特别设置：',
-  'audit.say.override.removed': '{who} 取消了 {subject} 的特别设置，原有：',
+  'audit.say.override.removed': '{who} 取消了 {subject} 的特别设置：',
   'audit.say.overrides': '{who} 用文件写入了 {total} 项特别设置：新增 {added}，更改 {changed}，取消 {removed}。',
   'audit.say.reset': '{who} 将 {subject} 的窗口清零。',
   'audit.say.quota_reset': '{who} 将 {category} 的全局窗口清零，清零前已用：',

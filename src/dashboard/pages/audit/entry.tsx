@@ -3,6 +3,7 @@ import type { SettingsResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Entry, emptiedIn, type Note, type Story, storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'
+import { wholeSentence } from '../../logic/whole-sentence.ts'
 import { Filled } from '../../ui/filled.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
@@ -70,7 +71,7 @@ export function EntrySentence({ entry, story, isAlone = false }: EntrySentencePr
   const { t } = useTexts()
   const text = t(`audit.say.${story.sentence}`)
   const parts = usePartsOf(entry, story)
-  return <Filled text={isAlone ? text.replace(/:$/, '.').replace(/：$/, '。') : text} parts={parts} />
+  return <Filled text={isAlone ? wholeSentence(text) : text} parts={parts} />
 }
 
 function usePartsOf(entry: Entry, { by, undone, at, counts = {}, share, change }: Story): Record<string, ReactNode> {
