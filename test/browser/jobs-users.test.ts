@@ -165,12 +165,12 @@ test('why bob was refused is read on his page after 2 actions, and what there wa
   await page.getByText('Requests are refused now').waitFor()
   await page.getByText('Personal read 1h: 8 of 10 used.').waitFor()
   const row = page.getByRole('region', { name: 'Refusals' }).locator('tbody tr')
-  await expect.poll(() => row.innerText(), SOON).toMatch(/Personal read 1h[\s\S]*8 of 10\s+baseline/)
+  await expect.poll(() => row.innerText(), SOON).toMatch(/Personal read 1h\s+baseline[\s\S]*8 of 10\s+4/)
   await actions.fill(page.getByLabel('Why was this user refused at'), '2026-01-01T12:00')
   await actions.click(button('Look'))
   await page.getByText('Nothing that matches was refused in this time.').waitFor()
   expect(await page.evaluate('location.hash')).toBe(
-    '#/refusals?user=bob&from=2026-01-01T03%3A30%3A00.000Z&until=2026-01-01T04%3A30%3A00.000Z',
+    '#/refusals?user=bob&from=2026-01-01T03%3A30%3A00.000Z&until=2026-01-01T04%3A30%3A00.000Z&at=2026-01-01T04%3A00%3A00.000Z',
   )
   expect(actions.count()).toBe(4)
 })
