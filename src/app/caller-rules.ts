@@ -2,7 +2,7 @@ import { ADDRESS_PREFIX, createAddressCallers } from '../auth/address-callers.ts
 import type { Authenticator } from '../auth/authenticator.ts'
 import { createCallerResolver } from '../auth/caller-resolver.ts'
 import { CERTIFICATE_PREFIX, type CertificateRules } from '../auth/client-certificate.ts'
-import { KEY_PREFIX } from '../auth/unverified-keys.ts'
+import { type IsWatchedOnly, KEY_PREFIX } from '../auth/unverified-keys.ts'
 import type { AuthConfig, Config } from '../config/config.ts'
 import type { CredentialPlaces } from '../forward/contract.ts'
 import type { CallerRules } from '../gateway/snapshot.ts'
@@ -13,6 +13,7 @@ export function callerRulesOf(
   authenticator: Authenticator,
   isProxy: (address: string) => boolean,
   certificates: (() => CertificateRules) | null,
+  isWatchedOnly: IsWatchedOnly,
 ): CallerRules {
   const { from, several, unverifiedKeys, trusted, anonymous, shadow } = auth
   const anonymousStatus = anonymous !== null || routes.some((route) => !route.public && route.anonymous === true)
@@ -22,6 +23,7 @@ export function callerRulesOf(
     from,
     several,
     unverifiedKeys,
+    isWatchedOnly,
     trusted: trusted === null ? null : lowerCase(trusted),
     certificates,
     isProxy,

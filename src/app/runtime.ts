@@ -64,7 +64,7 @@ export async function createRuntime(
     ...planRules,
     documents: publicDocumentsOf(config, { policy: limits.policy, failures }),
     presentation: presentationOf(config),
-    callers: callerRulesOf(config, authenticator, isProxy, certificates),
+    callers: callerRulesOf(config, authenticator, isProxy, certificates, limits.shadow),
     credentials: placesToHide(config),
     policy: limits.policy,
     shadow: limits.shadow,

@@ -7,7 +7,7 @@ import { type CertificateRules, createCertificateReader } from './client-certifi
 import { createPageRule, type PageRule } from './cookie-origin.ts'
 import { type CredentialSource, readerOf } from './credential-sources.ts'
 import { createStrangerCheck, createTrustedReader, type TrustedFields } from './trusted-fields.ts'
-import { createKeyReader, type KeySource } from './unverified-keys.ts'
+import { createKeyReader, type IsWatchedOnly, type KeySource } from './unverified-keys.ts'
 import { type Caller, invalid, isMissing, missing, several } from './verdict.ts'
 
 export interface ResolverOptions {
@@ -18,6 +18,7 @@ export interface ResolverOptions {
   readonly several: 'refuse' | 'first'
   /** Where keys are that nobody here can check; `null` for nowhere. */
   readonly unverifiedKeys: KeySource | null
+  readonly isWatchedOnly: IsWatchedOnly
   readonly trusted: TrustedFields | null
   /** What client certificates are held against now; `null` if nobody is asked for one. */
   readonly certificates: (() => CertificateRules) | null
@@ -109,7 +110,7 @@ function createSourceJudge(options: ResolverOptions, pages: PageRule) {
 function createOthers(options: ResolverOptions, pages: PageRule) {
   const { unverifiedKeys, trusted, certificates, maxKey, isProxy } = options
   const readers = [
-    ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages)]),
+    ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages, options.isWatchedOnly)]),
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
     ...(certificates === null ? [] : [ofOwnPages(createCertificateReader(certificates), pages)]),
   ]

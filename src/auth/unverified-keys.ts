@@ -15,6 +15,9 @@ export type KeySource = CredentialSource & {
   readonly userClaim?: string
 }
 
+/** Whether nobody is refused now: only then a claim that nobody verifies may name a user, whose quota anybody could use up. */
+export type IsWatchedOnly = () => boolean
+
 /**
  * Callers by keys that only the upstream can check: the user is the SHA-256 of the key, so that one key is one user, and
  * nothing that is stored, logged or shown is a key. What many upstreams read as another spelling of a key is refused, or read as
@@ -24,6 +27,7 @@ export function createKeyReader(
   source: KeySource,
   max: number,
   pages: PageRule,
+  isWatchedOnly: IsWatchedOnly,
 ): (asking: Asking) => Caller | Denial | null {
   const read = readerOf(source)
   const isKey = formOf(source)
@@ -37,15 +41,19 @@ export function createKeyReader(
     if (!isKey(key)) return invalid('malformed key', 'The credential is malformed.')
     const foreign = source.kind === 'cookie' ? pages(asking) : null
     if (foreign !== null) return foreign
-    const named = source.userClaim === undefined ? null : namedBy(key, source.userClaim)
+    const { userClaim } = source
+    const named = userClaim !== undefined && isWatchedOnly() ? namedBy(key, userClaim) : null
     return callerOf(named ?? `${KEY_PREFIX}${createHash('sha256').update(key).digest('base64url')}`, 'unverified_key')
   }
 }
 
+/** Of a JWT that is read, in characters: strangers write it, and nobody remembers what it said. */
+const LONGEST_PAYLOAD = 4096
+
 /** The user of a JWT whose signature nobody has checked; `null` if it is none, or names nobody. */
 function namedBy(key: string, claim: string): string | null {
   const [, payload = '', signature, ...more] = key.split('.')
-  if (signature === undefined || more.length > 0) return null
+  if (signature === undefined || more.length > 0 || payload.length > LONGEST_PAYLOAD) return null
   const bytes = decodeBase64url(payload)
   const object = bytes === null ? null : parseObject(bytes)
   if (bytes === null || object === null) return null

@@ -259,6 +259,16 @@ describe('keys that only the upstream can check', () => {
     const hash = expect.stringMatching(/^key:[\w-]{43}$/) as string
     expect(charged()).toEqual(['key:jwt:ann', 'key:jwt:ann', 'key:jwt:42', hash, hash, hash, hash])
     expect(app.requests().map(({ kind }) => kind)).toEqual(Array.from({ length: 7 }, () => 'unverified_key'))
+
+    // Once the quota refuses at run time, anybody could use up the limits of ann.
+    const { status } = await fetch(`${app.admin}/api/quota`, {
+      method: 'PATCH',
+      headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
+      body: JSON.stringify({ shadow: false }),
+    })
+    expect(status).toBe(200)
+    await ask('/a', [`Authorization: Token ${part({ alg: 'none' })}.${part({ sub: 'ann' })}.x`])
+    expect(charged().at(-1)).toEqual(hash)
   })
 
   it('a scheme beside Bearer is forwarded, and Bearer is not', async () => {

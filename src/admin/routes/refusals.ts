@@ -47,7 +47,6 @@ const AskedOfUsers = z.strictObject({
 
 /** The routes of what the quota has refused. */
 export function refusalRoutes(desk: Desk): Route[] {
-  const { store } = desk
   const inTurn = oneAtATime()
   return [
     {

@@ -15,11 +15,11 @@ export interface Costs {
   readonly dearest: RouteCost
 }
 
-/** By category. A category of which no request costs anything is not among them. */
+/** By category, without routes in shadow, which refuse nobody. A category of which no request costs anything is not among them. */
 export function costsOf(rules: readonly Rule[]): ReadonlyMap<string, Costs> {
   const all = new Map<string, Costs>()
-  for (const { match, category, cost, costs } of rules) {
-    if (category === null) continue
+  for (const { match, category, cost, costs, shadow } of rules) {
+    if (category === null || shadow) continue
     for (const each of [...(cost === null ? [] : [cost]), ...Object.values(costs ?? {})]) {
       if (each > 0) all.set(category, withCost(all.get(category), { match, cost: each }))
     }

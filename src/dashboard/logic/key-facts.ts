@@ -24,7 +24,7 @@ export function factsOf(
   }: { readonly keys: readonly TokenResponse[]; readonly lines: readonly Line[]; readonly plans: readonly string[] },
 ): Facts {
   if (user === '') return {}
-  const key = keys.find((each) => each.user === user)
+  const key = keys.find((each) => each.user === user && each.revokedAt === null)
   const line = lines.find((each) => each.user === user)
   const ofCredential = line?.plan?.from === 'credential' ? (line.plan.name ?? undefined) : undefined
   const { organisation, plan } = key ?? { organisation: line?.organisation, plan: ofCredential }

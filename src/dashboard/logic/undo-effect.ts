@@ -27,15 +27,18 @@ export interface LimitBack {
   readonly resetAt: string | null
 }
 
-type Quota = Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'defaultPlan'>
+type Quota = Pick<QuotaResponse, 'effective' | 'plans' | 'cheapest' | 'defaultPlan' | 'shadow'>
+type User = Pick<UserResponse, 'plan' | 'override'>
 
-/** The limit of a user without one of its own; `undefined` for none. */
+/** The limit of a user without one of its own; `undefined` for none, and where an override hides the plan of the credential. */
 export function defaultOf(
   back: OverrideBack | null,
-  user: Pick<UserResponse, 'plan'>,
+  user: User,
   quota: Quota,
   { category, window }: Pick<LimitBack, 'category' | 'window'>,
 ): number | undefined {
+  const isHidden = back?.plan === undefined && user.override?.plan !== undefined
+  if (isHidden && quota.plans !== undefined) return undefined
   const plan = back?.plan ?? user.plan?.name ?? quota.defaultPlan
   const limits = (plan == null ? undefined : quota.plans?.[plan]?.personal) ?? quota.effective.personal
   return limits[category]?.[window]
@@ -44,10 +47,10 @@ export function defaultOf(
 /** The personal windows that have no room for another request once an override is back. */
 export function fullAfter(
   back: OverrideBack | null,
-  user: Pick<UserResponse, 'plan' | 'windows'>,
+  user: User & Pick<UserResponse, 'windows'>,
   quota: Quota,
 ): readonly LimitBack[] {
-  if (back?.shadow === true) return []
+  if (quota.shadow || back?.shadow === true) return []
   return Object.entries(user.windows).flatMap(([category, windows]) =>
     windows.flatMap(({ scope, window, used, resetAt }) => {
       if (scope !== 'Personal') return []
@@ -62,7 +65,7 @@ export function fullAfter(
 export function withDefaults(
   changes: readonly Change[],
   back: OverrideBack | null,
-  user: Pick<UserResponse, 'plan'>,
+  user: User,
   quota: Quota,
 ): readonly Change[] {
   return changes.map((change) => {

@@ -9,36 +9,52 @@ export interface Shown {
 export interface Places {
   /** Header fields in lower case. */
   readonly fields: ReadonlySet<string>
+  /** Whether `Authorization` has a scheme, which may be shown. */
+  readonly hasScheme: boolean
   readonly parameters: ReadonlySet<string>
 }
 
+type Schemes = Readonly<Record<string, unknown>>
+
 const CONCEALED = 'CREDENTIAL'
+const AUTHORIZATION = 'authorization'
 
 /** @param schemes the security schemes of a document, by name */
 export function placesOf(schemes: unknown): Places {
-  const all = Object.values(Object(schemes) as Record<string, unknown>).map(
-    (one) => Object(one) as Record<string, unknown>,
-  )
+  const known = Object(schemes) as Schemes
+  const all = Object.values(known).map((scheme) => resolved(scheme, known))
   const keysIn = (where: string) =>
     all.flatMap((scheme) => (scheme.type === 'apiKey' && scheme.in === where ? String(scheme.name) : []))
-  const fields = ['authorization', 'cookie', ...keysIn('header').map((name) => name.toLowerCase())]
-  return { fields: new Set(fields), parameters: new Set(keysIn('query')) }
+  const fields = keysIn('header').map((name) => name.toLowerCase())
+  return {
+    fields: new Set([AUTHORIZATION, 'cookie', ...fields]),
+    hasScheme: !fields.includes(AUTHORIZATION),
+    parameters: new Set(keysIn('query')),
+  }
+}
+
+/** A scheme may stand for another one of its document. */
+function resolved(scheme: unknown, schemes: Schemes): Schemes {
+  const { $ref, ...own } = Object(scheme) as Schemes
+  const name = typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : null
+  return name === null ? own : (Object(schemes[name]) as Schemes)
 }
 
 /** A request as the page may show it: whoever looks over a shoulder, or gets a picture of the page, reads no credential. */
-export function concealed(request: Shown | null, { fields, parameters }: Places): Shown | null {
+export function concealed(request: Shown | null, { fields, hasScheme, parameters }: Places): Shown | null {
   const headers = request?.get('headers') as Shown | undefined
   if (request === null || headers === undefined) return request
-  const url = withoutValues(String(request.get('url')), parameters)
-  return request.set('url', url).set(
-    'headers',
-    headers.map((value, name) => (fields.has(name.toLowerCase()) ? withoutKey(String(value)) : value)),
-  )
+  const hidden = headers.map((value, name) => {
+    const field = name.toLowerCase()
+    if (!fields.has(field)) return value
+    return field === AUTHORIZATION && hasScheme ? `${schemeIn(String(value))}${CONCEALED}` : CONCEALED
+  })
+  return request.set('url', withoutValues(String(request.get('url')), parameters)).set('headers', hidden)
 }
 
-/** The scheme stays. */
-function withoutKey(value: string): string {
-  return value.includes(' ') ? value.replace(/ .*$/s, ` ${CONCEALED}`) : CONCEALED
+/** With the blank behind it; empty if there is none. */
+function schemeIn(value: string): string {
+  return /^[\w-]+ (?=\S)/.exec(value)?.[0] ?? ''
 }
 
 function withoutValues(url: string, parameters: ReadonlySet<string>): string {
@@ -46,7 +62,16 @@ function withoutValues(url: string, parameters: ReadonlySet<string>): string {
   const [path = '', query = ''] = [url.slice(0, url.indexOf('?')), url.slice(url.indexOf('?') + 1)]
   const pairs = query.split('&').map((pair) => {
     const name = pair.split('=', 1)[0] ?? ''
-    return parameters.has(decodeURIComponent(name)) ? `${name}=${CONCEALED}` : pair
+    return parameters.has(decoded(name)) ? `${name}=${CONCEALED}` : pair
   })
   return `${path}?${pairs.join('&')}`
+}
+
+/** As it stands if it cannot be decoded. */
+function decoded(written: string): string {
+  try {
+    return decodeURIComponent(written)
+  } catch {
+    return written
+  }
 }

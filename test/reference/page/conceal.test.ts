@@ -38,6 +38,21 @@ describe('a request that the reference page shows', () => {
     )
   })
 
+  test('shows no part of a key that stands in Authorization without a scheme, or is named by a reference', () => {
+    const others = placesOf({
+      key: { type: 'apiKey', in: 'header', name: 'Authorization' },
+      same: { $ref: '#/components/securitySchemes/other' },
+      other: { type: 'apiKey', in: 'header', name: 'X-Other' },
+    })
+    const headers = shown({ authorization: 'my phrase', 'X-Other': 'secret ' })
+    const request = concealed(shown({ url: 'https://a.test/?%', headers }), others) as ReturnType<typeof shown>
+    expect((request.entries.headers as ReturnType<typeof shown>).entries).toEqual({
+      authorization: 'CREDENTIAL',
+      'X-Other': 'CREDENTIAL',
+    })
+    expect(hidden('https://a.test/?%&api%20key=secret', {}).url).toBe('https://a.test/?%&api%20key=CREDENTIAL')
+  })
+
   test('is nothing before anything was sent', () => {
     expect(concealed(null, places)).toBeNull()
     expect(placesOf(undefined).parameters.size).toBe(0)

@@ -85,7 +85,8 @@ export const audit = {
     'No {category} request fits into a limit of {limit} in the window {window}: all of {user} are refused.',
   'undo.blocks': 'Users who would be refused at once: {count} ({names}).',
   'undo.blocksMore': 'Users who would be refused at once: {count} ({names}, …).',
-  'undo.blocksNobody': 'None of the {users} users would be refused who is not refused now.',
+  'undo.blocksNobody':
+    'No personal limit would refuse one of the {users} users who is not refused now. Limits of organisations and of all are not looked at.',
   'undo.text': 'If somebody has changed the same values since, nothing is put back.',
   'undo.done': 'Change #{version} is undone. Every replica follows within 2 seconds.',
   'undo.already': 'Everything is already as it was before change #{version}.',

@@ -19,8 +19,9 @@ export const organisations = {
   'organisations.status.ofPlan': 'Users with the plan {plan} are refused.',
   'organisations.members': 'Users of the organisation',
   'organisations.membersText': 'Whoever named this organisation with the last credential and has used something.',
-  'organisations.members.none': 'No user of this organisation is known yet.',
-  'organisations.members.first': 'These are the {count} who used most.',
+  'organisations.members.none':
+    'No user of this organisation is known. Users are known by organisation once a plan or an override limits one.',
+  'organisations.members.first': 'Shown are {count}; there may be more.',
   'organisations.refusals.none': 'No limit of this organisation has refused a request in the last 7 days.',
   'organisations.refusals.all': 'All refusals of this organisation',
   'organisations.refusals.at': 'Why were its users refused at',

@@ -85,7 +85,7 @@ export const audit: Translated<typeof en> = {
   'undo.overAll': '{category} 的 {window}窗口上限为 {limit}，任何请求都无法通过：{user} 的请求将全部被拒绝。',
   'undo.blocks': '将立即被拒绝的用户：{count} 个（{names}）。',
   'undo.blocksMore': '将立即被拒绝的用户：{count} 个（{names}…）。',
-  'undo.blocksNobody': '{users} 个用户中，没有人会因此被拒绝。',
+  'undo.blocksNobody': '{users} 个用户中，没有人会因此被个人上限拒绝。组织上限和全局上限未检查。',
   'undo.text': '如果此后有人更改了同一内容，则不会恢复任何内容。',
   'undo.done': '已撤销更改 #{version}。各副本会在 2 秒内跟上。',
   'undo.already': '一切已与更改 #{version} 之前相同。',

@@ -34,7 +34,10 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
   const [typed, setTyped] = useState('')
   const [query] = useDebouncedValue(typed.trim(), PAUSE_MS)
   const wish = new URLSearchParams({ query, limit: String(MOST) })
-  const found = usePoll<UsersResponse>(query === '' ? null : `/api/users?${wish}`, EVERY_MS).data?.users ?? null
+  const look = usePoll<UsersResponse>(query === '' ? null : `/api/users?${wish}`, EVERY_MS)
+  const found = look.data?.users ?? null
+  /** What the user has is not known yet: a key made now would lack it. */
+  const isLooking = typed.trim() !== query || (query !== '' && look.data === null && look.error === null)
   const plans = Object.keys(usePoll<QuotaResponse>('/api/quota', EVERY_MS).data?.plans ?? {})
   const known = { keys, lines: found ?? [], plans }
   const { draft, chosen, isEmpty, edit, problems, error, made, busy, make, discard } = useNewKey({
@@ -101,7 +104,7 @@ export function NewKey({ keys, ...reading }: NewKeyProps) {
             onChange={(expiry) => edit({ expiry })}
           />
           <div className="actions">
-            <Button ref={button} type="submit" loading={busy}>
+            <Button ref={button} type="submit" loading={busy} disabled={isLooking}>
               {t('keys.make')}
             </Button>
             <Discard disabled={isEmpty} onDiscard={discard} />

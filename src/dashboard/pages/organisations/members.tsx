@@ -34,7 +34,9 @@ export function Members({ of, quota }: MembersProps) {
                 shadow={quota?.shadow === true}
                 range="24h"
               />
-              {page.next !== null && <p>{t('organisations.members.first', { count: number(page.users.length) })}</p>}
+              {(page.next !== null || page.users.length >= MOST) && (
+                <p>{t('organisations.members.first', { count: number(page.users.length) })}</p>
+              )}
             </>
           )
         }
