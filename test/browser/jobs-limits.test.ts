@@ -141,7 +141,9 @@ test('what 20 % less would have done yesterday is seen in three actions', async 
   await click(button('All personal limits: −20%'))
   await click(button('Preview'))
   await open.page
-    .getByText('read 1h: 1 of 2 users had a window with more tokens than this limit. Tokens above it: 1.')
+    .getByText(
+      'read 1h: 1 of 2 users had a window with more tokens than their own limit would be, with overrides and blocks. Tokens above: 1.',
+    )
     .waitFor()
   await open.page.getByText(/^This is approximate: /).waitFor()
   expect(actions).toBeLessThanOrEqual(6)

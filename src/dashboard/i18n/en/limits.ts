@@ -108,7 +108,7 @@ export const limits = {
   'yesterday.counting': 'Looking through what was used in the last 24 hours.',
   'yesterday.nobody': 'None of the {users} users who used something had a window with more tokens than these limits.',
   'yesterday.some':
-    '{category} {window}: {users} of {all} users had a window with more tokens than this limit. Tokens above it: {tokens}.',
+    '{category} {window}: {users} of {all} users had a window with more tokens than their own limit would be, with overrides and blocks. Tokens above: {tokens}.',
   'yesterday.all': 'All windows',
   'yesterday.users': 'Users',
   'yesterday.usersAbove': 'Users above',
@@ -125,7 +125,7 @@ export const limits = {
   'distribution.above':
     'With a limit of {limit}, {above} of the {counted} users with tokens in this window now would have no room for another request.',
   'distribution.inForce':
-    'The limit of {limit} is in force: {above} of the {counted} users with tokens in this window now have no room for another request.',
+    'The limit of {limit} is in force. Of the {counted} users with tokens in this window now, {above} have no room below it; an override may give more.',
   'distribution.nobody': 'Nobody has used anything in this window now. The line stands at {limit}.',
   'distribution.text':
     'Drag the line, or move it by the arrow keys: it sets the field. Bars are users, by the share of their own limit of now. All users count here. The preview looks at every window, and at the limits that each user has by plan and override.',

@@ -104,7 +104,8 @@ export const limits: Translated<typeof en> = {
   'yesterday.title': '过去 24 小时：每个窗口周期，不只是当前的',
   'yesterday.counting': '正在查看过去 24 小时的用量。',
   'yesterday.nobody': '在有用量的 {users} 个用户中，没有人的任何窗口超过这些上限。',
-  'yesterday.some': '{category} {window}：{all} 个用户中有 {users} 个的窗口超过此上限，共超出 {tokens} 额度。',
+  'yesterday.some':
+    '{category} {window}：{all} 个用户中有 {users} 个的窗口超过其自身的上限（含特别设置与封锁），共超出 {tokens} 额度。',
   'yesterday.all': '所有窗口',
   'yesterday.users': '用户',
   'yesterday.usersAbove': '超出的用户',
@@ -118,8 +119,9 @@ export const limits: Translated<typeof en> = {
   'distribution.none': '此处没有生效的个人上限。',
   'distribution.line': '{category} 的个人上限（{window}）',
   'distribution.value': '{limit}，{counted} 个用户中有 {above} 个没有余量',
-  'distribution.above': '上限为 {limit} 时，此窗口现有用量的 {counted} 个用户中有 {above} 个无法再发请求。',
-  'distribution.inForce': '生效的上限为 {limit}：此窗口现有用量的 {counted} 个用户中有 {above} 个无法再发请求。',
+  'distribution.above': '上限为 {limit} 时，此窗口中已有用量的 {counted} 个用户中有 {above} 个无法再发请求。',
+  'distribution.inForce':
+    '生效的上限为 {limit}。此窗口中已有用量的 {counted} 个用户中，有 {above} 个按此上限没有余量；特别设置可能给得更多。',
   'distribution.nobody': '此窗口现在没有用量。线位于 {limit}。',
   'distribution.text':
     '拖动此线或用方向键移动，即可设置字段。柱形为用户数，按其当前上限的占比排列。这里统计所有用户；预览则查看每个窗口，并按每个用户的套餐与特别设置计算。',
