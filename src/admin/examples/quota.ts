@@ -1,4 +1,5 @@
 import type { Examples } from '../example.ts'
+import { hourOf } from './hour.ts'
 
 /** What GET /api/quota, its change and GET /api/in-force have in common. */
 const inForce = {
@@ -38,17 +39,7 @@ const adaptive = {
 }
 
 const windows = {
-  read: [
-    {
-      scope: 'Global',
-      window: '1h',
-      limit: 1200,
-      used: 668,
-      remaining: 532,
-      startedAt: '2026-11-20T10:10:00.000Z',
-      resetAt: '2026-11-20T11:10:00.000Z',
-    },
-  ],
+  read: [hourOf('Global', 1200, 668)],
 }
 
 /** The settings of the quota. */

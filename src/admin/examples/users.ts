@@ -1,4 +1,5 @@
 import type { Examples } from '../example.ts'
+import { hourOf } from './hour.ts'
 
 /** That of alice. */
 const override = {
@@ -20,17 +21,7 @@ export const users: Examples = {
           user: 'bob',
           plan: { name: 'team', from: 'credential', unknown: null },
           windows: {
-            read: [
-              {
-                scope: 'Personal',
-                window: '1h',
-                limit: 600,
-                used: 460,
-                remaining: 140,
-                startedAt: '2026-11-20T10:10:00.000Z',
-                resetAt: '2026-11-20T11:10:00.000Z',
-              },
-            ],
+            read: [hourOf('Personal', 600, 460)],
           },
           override: null,
           blocked: false,
@@ -40,17 +31,7 @@ export const users: Examples = {
           user: 'alice',
           plan: { name: null, from: null, unknown: null },
           windows: {
-            read: [
-              {
-                scope: 'Personal',
-                window: '1h',
-                limit: 500,
-                used: 118,
-                remaining: 382,
-                startedAt: '2026-11-20T10:10:00.000Z',
-                resetAt: '2026-11-20T11:10:00.000Z',
-              },
-            ],
+            read: [hourOf('Personal', 500, 118)],
           },
           override,
           blocked: false,
@@ -68,28 +49,8 @@ export const users: Examples = {
       plan: { name: null, from: null, unknown: null },
       windows: {
         read: [
-          {
-            scope: 'Personal',
-            window: '1h',
-            limit: 500,
-            used: 118,
-            remaining: 382,
-            startedAt: '2026-11-20T10:10:00.000Z',
-            resetAt: '2026-11-20T11:10:00.000Z',
-            source: 'override',
-            steps: ['override 500 (import of a season)'],
-          },
-          {
-            scope: 'Global',
-            window: '1h',
-            limit: 1200,
-            used: 668,
-            remaining: 532,
-            startedAt: '2026-11-20T10:10:00.000Z',
-            resetAt: '2026-11-20T11:10:00.000Z',
-            source: 'baseline',
-            steps: ['baseline 1200 (tollgate.yaml:10)'],
-          },
+          { ...hourOf('Personal', 500, 118), source: 'override', steps: ['override 500 (import of a season)'] },
+          { ...hourOf('Global', 1200, 668), source: 'baseline', steps: ['baseline 1200 (tollgate.yaml:10)'] },
         ],
       },
       override,

@@ -1,4 +1,5 @@
 import type { Examples } from '../example.ts'
+import { hourOf } from './hour.ts'
 
 /** What goes on, what was used and refused. */
 export const watching: Examples = {
@@ -30,17 +31,7 @@ export const watching: Examples = {
       backend: { origin: 'http://songs.internal:9000', requests: 400, status0: 2, status5xx: 6 },
       controlVersion: 4,
       windows: {
-        read: [
-          {
-            scope: 'Global',
-            window: '1h',
-            limit: 1200,
-            used: 668,
-            remaining: 532,
-            startedAt: '2026-11-20T10:10:00.000Z',
-            resetAt: '2026-11-20T11:10:00.000Z',
-          },
-        ],
+        read: [hourOf('Global', 1200, 668)],
       },
       shadow: false,
     },
@@ -99,25 +90,13 @@ export const watching: Examples = {
       plan: { name: null, from: null, unknown: null },
       limits: [
         {
-          scope: 'Personal',
-          window: '1h',
-          limit: 120,
-          used: 118,
-          remaining: 2,
-          startedAt: '2026-11-20T10:10:00.000Z',
-          resetAt: '2026-11-20T11:10:00.000Z',
+          ...hourOf('Personal', 120, 118),
           source: 'baseline',
           steps: ['baseline 120 (tollgate.yaml:8)'],
           refuses: true,
         },
         {
-          scope: 'Global',
-          window: '1h',
-          limit: 1200,
-          used: 668,
-          remaining: 532,
-          startedAt: '2026-11-20T10:10:00.000Z',
-          resetAt: '2026-11-20T11:10:00.000Z',
+          ...hourOf('Global', 1200, 668),
           source: 'baseline',
           steps: ['baseline 1200 (tollgate.yaml:10)'],
           refuses: false,
