@@ -2,6 +2,7 @@ import type { OrganisationResponse, QuotaResponse } from '../../../admin/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { highestLimit } from '../../logic/highest-limit.ts'
 import type { Overridable, OverridableWindow } from '../../logic/override.ts'
 import { isBlock } from '../../logic/quick-override.ts'
 import { Note } from '../../ui/note.tsx'
@@ -197,8 +198,7 @@ function rowOf(
   isSet: boolean,
 ): OverridableWindow {
   const { used = 0, limits = {}, limit: inForce = null } = known ?? {}
-  const ofPlans = Object.values(limits)
-  const byDefault = ofPlans.length === 0 ? null : Math.max(...ofPlans)
+  const byDefault = highestLimit(limits)
   const byPlan = Object.fromEntries([...plans, ...Object.keys(limits)].map((plan) => [plan, limits[plan] ?? null]))
   return { scope: 'Organisation', window, used, limit: isSet ? inForce : byDefault, byDefault, byPlan }
 }

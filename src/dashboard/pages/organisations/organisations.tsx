@@ -1,4 +1,5 @@
 import type { OrganisationOverridesInForceResponse, OrganisationsResponse } from '../../../admin/api.ts'
+import { highestLimit } from '../../logic/highest-limit.ts'
 import { ListPage } from '../users/list.tsx'
 import type { Line } from '../users/used-table.tsx'
 
@@ -28,6 +29,5 @@ function overridesOf({ organisations }: OrganisationOverridesInForceResponse): r
 /** Where the plan that was named last limits nothing, the highest limit of another plan is what some of its users have. */
 function limited(each: OrganisationsResponse['organisations'][number]['windows'][string][number]) {
   const { window, used, limit, limits } = each
-  const ofPlans = Object.values(limits)
-  return { window, used, limit: limit ?? (ofPlans.length === 0 ? null : Math.max(...ofPlans)) }
+  return { window, used, limit: limit ?? highestLimit(limits) }
 }

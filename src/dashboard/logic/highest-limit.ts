@@ -1,0 +1,5 @@
+/** The highest limit that a plan gives an organisation: some of its users have it. `null` if no plan limits it. */
+export function highestLimit(byPlan: Readonly<Record<string, number>>): number | null {
+  const limits = Object.values(byPlan)
+  return limits.length === 0 ? null : Math.max(...limits)
+}
