@@ -30,3 +30,8 @@ test('of a user without a key it has what the last credential named, and no plan
   expect(factsOf('nobody', known)).toEqual({ organisation: undefined, plan: undefined })
   expect(factsOf('', known)).toEqual({})
 })
+
+test('a key that was revoked says nothing of its user', () => {
+  const revoked = keyOf('bob', { organisation: 'left', revokedAt: '2026-11-21T10:00:00Z' })
+  expect(factsOf('bob', { ...known, keys: [revoked] })).toEqual({ organisation: 'globex', plan: 'pro' })
+})

@@ -134,7 +134,7 @@ describe('the status of the gateway', () => {
   })
 })
 
-test('what requests of a category cost is by its cheapest and its dearest route; what is free counts for nothing', () => {
+test('what requests of a category cost is by its cheapest and its dearest route; what is free or in shadow counts for nothing', () => {
   const rule = { line: 1, public: false, costs: null, health: true, shadow: false, hits: 0 }
   const costs = costsOf([
     { ...rule, match: 'GET /a', category: 'read', cost: 4 },
@@ -142,6 +142,7 @@ test('what requests of a category cost is by its cheapest and its dearest route;
     { ...rule, match: 'POST /b', category: 'read', cost: null, costs: { small: 2, large: 20 } },
     { ...rule, match: 'GET /health', category: null, cost: null, public: true },
     { ...rule, match: 'PUT /c', category: 'idle', cost: 0 },
+    { ...rule, match: 'POST /shadow', category: 'read', cost: 50, shadow: true },
   ])
   expect([...costs]).toEqual([['read', { least: 2, dearest: { match: 'POST /b', cost: 20 } }]])
 })
