@@ -6,30 +6,37 @@ const PAGE = 'docs/faults.md'
 
 const INTRO = `# Faults
 
-What is broken on purpose in \`test/faults\`, with real processes, sockets and a proxy, and what holds then. For operators who ask "what if", and for contributors.
+For operators who ask "what if": the faults that \`test/faults\` makes with real processes and sockets.
 
-**The measure.** Charges in the store are the requests that the upstream saw or may have seen, less refunds. No limit is exceeded, nothing is charged twice, every request is settled. Gateways recover by themselves.
-Faults of the store strike limits of users and of everybody for a day, and of organisations for a month in Asia/Kathmandu.
+**The measure.** Charges in the store are the requests that the upstream saw or may have seen, less refunds. No limit is exceeded, nothing is charged twice, gateways recover by themselves. After a fault of Redis no effect comes later.
 
-**Outage**, on the left: charged requests follow \`quota.store_outage\` ([the rules](outage.md)). When the store is back, what was admitted is charged, and what was charged for nobody is given back, exactly.
+**[Outage](outage.md)** shows as \`store_errors_total\` with the reason, \`store_circuit_open\`, and "the store is out" in the log. Afterwards what was admitted is charged exactly once.
 
-**Outage**, on the right: \`store_errors_total\` with the reason, \`store_circuit_open\`, "the store is out" once in the log, and its errors once in each interval. \`/readyz\` has 503, or 200 with \`degraded\` if a share may be admitted.
+Metric names begin with \`tollgate_\`. See also [the simulation](simulation.md).
 
-Metric names begin with \`tollgate_\`. "The same" refers to the row above. See also [the simulation](simulation.md).
-
-This page is made of \`test/faults/catalogue.ts\` by \`FAULTS_PAGE=write vitest run test/faults/table.test.ts\`. Faults of the store client alone are in \`test/store/redis\`, those of one gateway in \`test/e2e\` and \`test/forward\`.
+\`FAULTS_PAGE=write vitest run test/faults/table.test.ts\` makes this page of \`test/faults/catalogue.ts\`.
 `
 
+/** Rows that differ in the fault only are one. */
+function linesOf(rows: Group['rows']): string[] {
+  const faults = new Map<string, string[]>()
+  for (const { fault, does, shows, introduced } of Object.values(rows)) {
+    if (introduced) continue
+    const rest = `| ${does} | ${shows} |`
+    faults.set(rest, [...(faults.get(rest) ?? []), fault])
+  }
+  return [...faults].map(([rest, of]) => `| ${of.join('<br>')} ${rest}`)
+}
+
 function section({ title, file, note, rows }: Group): string {
-  const lines = Object.values(rows).map(({ fault, does, shows }) => `| ${fault} | ${does} | ${shows} |`)
   return [
     `## ${title}`,
     '',
-    `Test: \`${file}\`${note === undefined ? '' : `. ${note}`}`,
+    `\`${file}\`${note === undefined ? '' : `. ${note}`}`,
     '',
-    '| Fault | What the gateway does | What the operator sees |',
+    '| Fault | Gateway | Operator sees |',
     '|---|---|---|',
-    ...lines,
+    ...linesOf(rows),
     '',
   ].join('\n')
 }
