@@ -25,7 +25,7 @@ function linesOf(rows: Group['rows']): string[] {
     const rest = `| ${does} | ${shows} |`
     faults.set(rest, [...(faults.get(rest) ?? []), fault])
   }
-  return [...faults].map(([rest, of]) => `| ${of.join('<br>')} ${rest}`)
+  return [...faults].map(([rest, of]) => `| ${of.join(';<br> ')} ${rest}`)
 }
 
 function section({ title, file, note, rows }: Group): string {
