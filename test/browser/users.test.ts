@@ -188,13 +188,17 @@ test('what a dialog or a review leaves behind has the focus: what opened it, or 
 test('a button that was pressed by the keyboard has the focus again after what it waited for', async () => {
   const focused = () => page.evaluate('document.activeElement.textContent')
   /** Answers after the browser has noticed that the button cannot be pressed. */
-  async function press(name: string, url: string, json?: unknown): Promise<void> {
+  async function press(name: string, method: string, url: string, json?: unknown): Promise<void> {
     const answered = Promise.withResolvers<void>()
     await page.route(url, async (route) => {
+      // The page also reads by itself, before the button is pressed.
+      if (route.request().method() !== method) return route.continue()
       await expect.poll(() => page.evaluate('document.activeElement.tagName'), SOON).toBe('BODY')
       await (json === undefined ? route.continue() : route.fulfill({ status: 503, json }))
       answered.resolve()
     })
+    // An access key can be made when it is known what its user has.
+    await expect.poll(() => button(name).isEnabled(), SOON).toBe(true)
     await button(name).focus()
     await page.keyboard.press('Enter')
     await answered.promise
@@ -204,16 +208,16 @@ test('a button that was pressed by the keyboard has the focus again after what i
   const json = { error: 'store_unavailable', msg: 'The store does not answer.' }
   await show('rosa')
   await page.getByRole('textbox', { name: 'Path' }).fill('/items/1')
-  await press('Test', '**/api/explain?**')
-  await press('Test', '**/api/explain?**', json)
+  await press('Test', 'GET', '**/api/explain?**')
+  await press('Test', 'GET', '**/api/explain?**', json)
   await button('Reset windows').click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
-  await press('Empty the windows', '**/reset', json)
+  await press('Empty the windows', 'POST', '**/reset', json)
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'Access keys' }).click()
   await page.getByRole('textbox', { name: 'User', exact: true }).fill('rosa')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
-  await press('Create key', '**/api/tokens', json)
+  await press('Create key', 'POST', '**/api/tokens', json)
   open.errors.splice(0, open.errors.length, ...open.errors.filter((error) => !error.includes('503')))
 })
 
