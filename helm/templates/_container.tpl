@@ -203,42 +203,6 @@ TOLLGATE_JWT_{{ regexReplaceAll "[^A-Za-z0-9]" (printf "%s_%s" .existingSecret (
       key: {{ index . 2 }}
 {{- end }}
 
-{{/* The strategic merge patch that puts the sidecar into a workload. */}}
-{{- define "tollgate.sidecarPatch" -}}
-apiVersion: apps/v1
-kind: {{ .Values.sidecar.workload.kind }}
-metadata:
-  name: {{ .Values.sidecar.workload.name }}
-spec:
-  template:
-    metadata:
-      labels:
-        {{- include "tollgate.sidecarLabels" . | nindent 8 }}
-      {{- with include "tollgate.podAnnotations" . }}
-      annotations:
-        {{- . | trim | nindent 8 }}
-      {{- end }}
-    spec:
-      terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
-      {{- with .Values.imagePullSecrets }}
-      imagePullSecrets:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      initContainers:
-        {{- include "tollgate.container" . | nindent 8 }}
-      {{- if gt (int .Values.drain.delaySeconds) 0 }}
-      containers:
-        - name: {{ .Values.sidecar.container }}
-          lifecycle:
-            preStop:
-              # It goes on working until nobody sends to this pod any more.
-              sleep:
-                seconds: {{ .Values.drain.delaySeconds }}
-      {{- end }}
-      volumes:
-        {{- include "tollgate.volumes" . | nindent 8 }}
-{{- end }}
-
 {{- define "tollgate.podAnnotations" -}}
 {{- include "tollgate.checksums" . | trim }}
 {{- with .Values.podAnnotations }}

@@ -54,3 +54,14 @@ tollgate/sidecar: {{ include "tollgate.fullname" . }}
 {{- .digest | empty | ternary (printf "%s:%s" $name (default $.Chart.AppVersion .tag)) (printf "%s@%s" $name .digest) }}
 {{- end }}
 {{- end }}
+
+{{/*
+On what the pods of an application need and a release of ours has: without it the next start of such a pod would wait for ever,
+also after `helm uninstall`. Where the application's own chart brings us, both go together.
+*/}}
+{{- define "tollgate.keptForSidecar" -}}
+{{- if and (eq .Values.mode "sidecar") .Chart.IsRoot }}
+annotations:
+  helm.sh/resource-policy: keep
+{{- end }}
+{{- end }}

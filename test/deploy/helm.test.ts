@@ -40,7 +40,9 @@ const SECRETS = {
 }
 
 let folder: string
-/** Rendered examples by name; all but the patch, which is no whole object. */
+/** Examples that are patches, and no whole objects. */
+const PATCHES = ['sidecar-snippet', 'sidecar-remove']
+/** Rendered examples by name, all but the patches. */
 const rendered = new Map<string, string>()
 const fileOf = (name: string) => join(folder, `${name}.yaml`)
 
@@ -48,7 +50,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-helm-'))
   makeCa(folder, 'example')
   for (const [name, values] of EXAMPLES) {
-    if (name !== 'sidecar-snippet') rendered.set(name, await render(CHART, '-f', values))
+    if (!PATCHES.includes(name)) rendered.set(name, await render(CHART, '-f', values))
   }
   rendered.set('library', await render(libraryChart()))
   rendered.set('kustomize', (await run('kustomize', ['build', `${HERE}kustomize`])).stdout)
@@ -74,8 +76,8 @@ describe('the chart', () => {
     expect(code, stdout).toBe(0)
   })
 
-  // Of the patch, which is no whole Deployment, the lint would miss the rest.
-  test.each([...EXAMPLES].filter(([name]) => name !== 'sidecar-snippet'))(
+  // Of a patch, which is no whole Deployment, the lint would miss the rest.
+  test.each([...EXAMPLES].filter(([name]) => !PATCHES.includes(name)))(
     'passes the strict lint with the example %s',
     async (_, values) => {
       const { stdout, stderr, code } = await run('helm', ['lint', '--strict', CHART, '-f', values])
@@ -260,7 +262,8 @@ describe('the sidecar', () => {
     const overlay = join(folder, 'patched')
     mkdirSync(overlay)
     cpSync(`${HERE}kustomize/application.yaml`, join(overlay, 'application.yaml'))
-    writeFileSync(join(overlay, 'patch.yaml'), await render(CHART, '-f', EXAMPLES.get('sidecar-snippet') ?? ''))
+    const values = ['-f', EXAMPLES.get('sidecar-snippet') ?? '', '--set', 'sidecar.patchTool=kustomize']
+    writeFileSync(join(overlay, 'patch.yaml'), await render(CHART, ...values))
     writeFileSync(
       join(overlay, 'kustomization.yaml'),
       'resources: [application.yaml]\npatches: [{ path: patch.yaml }]\n',
