@@ -7,7 +7,7 @@ import { type AdminToken, identityOf } from './session-cookie.ts'
 
 const HOST_NOT_ALLOWED = refusal(
   'host_not_allowed',
-  'The admin listener does not answer to this host name: use its address, or localhost.',
+  'The admin listener does not respond to this host name: use its address or localhost, or add the name to admin.hosts.',
 )
 const NOT_FROM_BROWSERS = refusal('not_from_browsers', 'This is for probes and scripts, not for a page in a browser.')
 const NOT_FROM_OUR_PAGE = refusal(

@@ -36,12 +36,13 @@ export interface AdminPlane extends Omit<Admin, 'issueCode'> {
 
 /** The administrators' listener, which is the same whoever serves the requests. */
 export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions): AdminPlane {
-  const { listen, tls, tokens } = current().admin
+  const { listen, tls, hosts, tokens } = current().admin
   const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
   const setup = remembered(current)
   const stopReporting = reportCommandLine(parts)
   const admin = createAdmin({
     listen,
+    hosts,
     certificate,
     credentials: tokens,
     live: () => true,

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import type { QuotaResponse } from '../../src/admin/api.ts'
 import { setupOf } from '../../src/app/admin-plane.ts'
@@ -45,5 +47,19 @@ it('administrators see the configuration in force, also after a reload', async (
   expect(await mode()).toBe('loose')
   await app.reload(config('conservative'))
   expect(await mode()).toBe('conservative')
+  await app.stop()
+})
+
+it('the admin listener lets in the names of admin.hosts, and no other', async () => {
+  const text = yaml('http://127.0.0.1:1', '').replace('admin: { ', 'admin: { hosts: [Ops.example.org], ')
+  const app = await startApp(text)
+  const status = async (host: string) => {
+    const asked = request(`${app.admin}/openapi.json`, { headers: { host } }).end()
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    response.resume()
+    return response.statusCode
+  }
+  expect(await status('ops.example.org')).toBe(200)
+  expect(await status('other.example.org')).toBe(403)
   await app.stop()
 })

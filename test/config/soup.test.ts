@@ -134,7 +134,7 @@ test('any values under the right keys are understood or refused', () => {
       listen: anything,
       upstream: or(section('url', 'connect_timeout', 'headers', 'tls')),
       store: anything,
-      admin: or(section('listen', 'token')),
+      admin: or(section('listen', 'token', 'hosts')),
       auth: or(fc.record({ jwt: or(fc.array(issuer)), gateway_tokens: anything })),
       quota: or(
         fc.record(

@@ -61,6 +61,14 @@ export const adminToken = section(
   'A token of the admin API',
 )
 
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?)*$/i
+
+/** @returns the name in lower case */
+function parseHostName(name: string): Reading<string> {
+  if (HOST_NAME.test(name)) return { value: name.toLowerCase() }
+  return { problem: 'is not a host name: write it without scheme, port and path, like tollgate.example.org' }
+}
+
 /** `admin.token` is short for one token of this name. */
 export const ADMIN_NAME = 'admin'
 
@@ -70,15 +78,20 @@ export const admin = section(
       'Where probes, metrics, the admin API and the dashboard are. Default 127.0.0.1:9090; any address but a loopback one needs a token',
     ).prefault('127.0.0.1:9090'),
     tls: listenerTls.optional(),
+    hosts: list(read('a host name', parseHostName, { description: 'A host name without its port' }), 0, 100, {
+      description:
+        'More names that the Host header may carry, besides addresses, localhost and the host of listen: those of an Ingress or a proxy in front. Default none',
+    }).default([]),
     token: secret('A token named admin of role admin, 16 to 1024 visible ASCII characters. No default').optional(),
     tokens: list(adminToken, 0, 100, {
       description: 'Named tokens of the admin API and the dashboard. Default none',
     }).default([]),
   },
   'The administrators’ listener',
-).transform(({ listen, tls = null, token, tokens }) => ({
+).transform(({ listen, tls = null, hosts, token, tokens }) => ({
   listen,
   tls,
+  hosts,
   tokens: token === undefined ? tokens : [{ name: ADMIN_NAME, role: 'admin' as const, token }, ...tokens],
 }))
 
