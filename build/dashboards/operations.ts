@@ -272,9 +272,18 @@ export const OPERATIONS: Dashboard = {
         {
           title: 'Event loop lag',
           about:
-            'How late timers come, 99th percentile since the last scrape. Lastingly above edge.max_lag (500 ms) new requests get 503.',
+            'How late timers come, 99th percentile since the last scrape, in the slowest process. Lastingly above edge.max_lag (500 ms) new requests get 503.',
           unit: 's',
           queries: [q('{{instance}}', 'max by (instance) (nodejs_eventloop_lag_p99_seconds{@})')],
+        },
+        {
+          title: 'Files and heap used',
+          about: 'Open files and heap, as shares of what a process may have, of the fullest process. At 1 it takes no connection, or ends.',
+          unit: 'percentunit',
+          queries: [
+            q('{{instance}} files', 'max by (instance) (process_open_fds{@} / process_max_fds{@})'),
+            q('{{instance}} heap', 'max by (instance) (tollgate_heap_used_ratio{@})'),
+          ],
         },
         {
           title: 'Connections turned away',

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import type { LogConfig } from '../config/config.ts'
 import { createLog, type Log } from '../observe/log.ts'
 import { createMetrics, type GaugeSource, type Metrics } from '../observe/metrics.ts'
@@ -25,7 +26,18 @@ export function createTelemetry({ log: options, version, worker, gauges }: Telem
   const readers: Observer[] = []
   const observe = fanOut(readers)
   const log = createLog({ ...options, ...(worker !== undefined && { worker }), observe })
-  const metrics = createMetrics({ version, gauges })
+  const metrics = createMetrics({ version, gauges: [HEAP, ...gauges] })
   readers.push(log.observer, metrics.observer)
   return { observe, log, metrics, follow: (reader) => void readers.push(reader) }
+}
+
+/** At 1 the process ends. `nodejs_heap_*` of several processes are sums, which do not show that. */
+const HEAP: GaugeSource = {
+  name: 'heap_used_ratio',
+  help: 'Share of the heap that V8 allows which is used, of the process that uses most of its own.',
+  together: 'max',
+  read() {
+    const { used_heap_size, heap_size_limit } = getHeapStatistics()
+    return used_heap_size / heap_size_limit
+  },
 }

@@ -1,5 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import { registerFigures } from '../node/custom-metric.ts'
+import { putTogether, registerFigures } from '../node/custom-metric.ts'
 import { Counts, Distribution } from './series.ts'
 
 /** A value that is read when somebody scrapes, for what is a state and not an event. */
@@ -8,6 +8,8 @@ export interface GaugeSource {
   readonly name: string
   readonly help: string
   readonly labels?: readonly string[]
+  /** What several processes show as one. Default their sum. */
+  readonly together?: Together
   /** A number, or one sample for each label set. A read that fails leaves the gauge out of this scrape. */
   readonly read: () => number | readonly Sample[] | Promise<number | readonly Sample[]>
 }
@@ -50,6 +52,21 @@ export function sumSnapshots(snapshots: readonly Snapshot[]): {
 }
 
 const PREFIX = 'tollgate_'
+/**
+ * Gauges of prom-client that it adds, averages or leaves out. What fills up or falls behind does so in one process: a sum or a mean
+ * with idle ones would hide that.
+ */
+const TOGETHER: Readonly<Record<string, Together>> = {
+  process_open_fds: 'max',
+  process_max_fds: 'min',
+  process_start_time_seconds: 'min',
+  ...Object.fromEntries(['', '_mean', '_stddev', '_p50', '_p90', '_p99'].map((of) => [lag(of), 'max'])),
+}
+
+function lag(of: string): string {
+  return `nodejs_eventloop_lag${of}_seconds`
+}
+
 /** Gauges with the name of a counter, which `promtool check metrics` finds fault with; the sums of those without `_total`. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
@@ -58,10 +75,10 @@ export function createMeter(): Meter {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
+  for (const [name, together] of Object.entries(TOGETHER)) putTogether(registry.getSingleMetric(name), together)
   return {
     counter: (name, help, labelNames) => plainCounter(registry, PREFIX + name, help, labelNames),
-    gauge: (name, help, labelNames = [], together = 'sum') =>
-      new Gauge({ name: PREFIX + name, help, labelNames, registers, aggregator: together }),
+    gauge: (name, help, labelNames = [], together = 'sum') => plainGauge(registers, name, help, labelNames, together),
     gaugeSource: (source) => addGaugeSource(registry, source),
     histogram: (name, help, buckets, labelNames = []) =>
       plainHistogram(registry, PREFIX + name, help, buckets, labelNames),
@@ -69,6 +86,19 @@ export function createMeter(): Meter {
     snapshot: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   }
+}
+
+function plainGauge(
+  registers: Registry[],
+  name: string,
+  help: string,
+  labelNames: string[],
+  aggregator: Together,
+): Gauge {
+  const gauge = new Gauge({ name: PREFIX + name, help, labelNames, registers, aggregator })
+  // It begins as 0. In a process that never sets it, that would be the least or the most of all processes.
+  if (aggregator !== 'sum' && labelNames.length === 0) gauge.remove()
+  return gauge
 }
 
 /** Plain numbers, handed to prom-client when it collects. */
@@ -116,12 +146,13 @@ function bucketValues(name: string, { bounds, series }: Distribution) {
   })
 }
 
-function addGaugeSource(registry: Registry, { name, help, labels = [], read }: GaugeSource): void {
+function addGaugeSource(registry: Registry, { name, help, labels = [], together = 'sum', read }: GaugeSource): void {
   new Gauge({
     name: PREFIX + name,
     help,
     labelNames: [...labels],
     registers: [registry],
+    aggregator: together,
     async collect() {
       this.reset()
       try {
