@@ -270,11 +270,16 @@ export class ClientConnection implements ClientPeer {
     this.#isLast = true
     res.shouldKeepAlive = false
     this.#ignore(req)
-    const { observe, limits } = this.#context
-    observe({ type: 'bad_connection', code: 'pipelining', status: STATUS_OF.too_many_in_flight })
     const denial = tooManyInFlight('connection', 'requests', MAX_PIPELINED, req.headers.accept)
-    const requestId = requestIdOf(req, limits().isProxy)
+    const requestId = requestIdOf(req, this.#context.limits().isProxy)
+    this.#reportRefused('pipelining', denial, requestId, req.method ?? null)
     writeResponse(req, res, this.#own(denial, askedBy(req, requestId, null)), requestId)
+  }
+
+  /** Nobody but the connection knows of it. A client that has sent nothing yet has no request that it could ask about. */
+  #reportRefused(code: string, { code: error, reason = null }: Denial, requestId: string, method: string | null): void {
+    const refused = this.#socket.bytesRead === 0 ? {} : { refused: { requestId, method, error, reason } }
+    this.#context.observe({ type: 'bad_connection', code, status: STATUS_OF[error], ...refused })
   }
 
   /** A response of the gateway's own to what never came as far as the gateway. */
@@ -287,8 +292,8 @@ export class ClientConnection implements ClientPeer {
     if (this.#isLast) return
     // A head that came too slowly may still be finished.
     this.#isLast = true
-    this.#context.observe({ type: 'bad_connection', code: denial.code, status: 0 })
     const requestId = randomUUID()
+    this.#reportRefused(denial.code, denial, requestId, null)
     const asked = { origin, requestId, method: null, path: null, user: null }
     writeRawResponse(this.#socket, this.#own(denial, asked), requestId)
   }

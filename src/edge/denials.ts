@@ -101,5 +101,6 @@ export function tooLarge(max: number): Denial {
 }
 
 export function targetTooLong(max: number): Denial {
-  return denial('uri_too_long', `The request target may have at most ${max} bytes.`)
+  const reason = 'longer than edge.max_url'
+  return denial('uri_too_long', `The request target may have at most ${max} bytes.`, { reason })
 }

@@ -20,12 +20,17 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, maxUrl: n
   const isOfTarget = code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_INVALID_URL'
   if (isOfTarget && beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return denial('headers_too_large', 'The header fields of this request are too large.')
+    return denial('headers_too_large', 'The header fields of this request are too large.', {
+      reason: 'longer than edge.max_header_size',
+    })
   }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return denial('request_timeout', 'The head of this request came too slowly.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return denial('request_timeout', 'The head of this request came too slowly.', { reason: 'the head came too slowly' })
+  }
   // In the form of a version, and none that the parser knows, HTTP/1.2 too; anything else in its place is malformed.
   if (reason === 'Invalid HTTP version') return versionNotSupported()
-  return denial('bad_request', 'This request is not valid HTTP/1.1.')
+  // The parser has these words of its own: nothing that the client sent is among them.
+  return denial('bad_request', 'This request is not valid HTTP/1.1.', { reason: reason ?? code ?? 'not HTTP' })
 }
 
 /** Whether a piece begins with a request line whose target alone is longer than targets may be. */

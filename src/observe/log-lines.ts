@@ -114,7 +114,10 @@ const ODD_COSTS: Readonly<Partial<Record<CostSource, string>>> = {
 /** The life of the process and its workers, and what clients do to it. */
 const PROCESS = {
   // Anybody can send nonsense as often as they like: the metrics count it, the log stays readable.
-  bad_connection: (seen) => line('debug', 'not an HTTP request', { code: seen.code, status: seen.status }),
+  bad_connection: ({ code, status, refused }) =>
+    refused === undefined
+      ? line('debug', 'not an HTTP request', { code, status })
+      : line('info', 'request refused on its connection', { ...refused, outcome: 'denied', clientStatus: status }),
   one_address: (seen) =>
     line('warn', 'one address brings nearly all requests', { address: seen.address, detail: seen.text }),
   draining: (seen) => line('info', 'draining', { inFlight: seen.inFlight }),

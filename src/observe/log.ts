@@ -5,7 +5,7 @@ import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
 import type { Observation, Observer, RefusingLimit, RequestDone } from './observation.ts'
 import { createOutageLines } from './outage-lines.ts'
-import { createOrderedThrottle, createThrottle } from './throttle.ts'
+import { createAllowance, createOrderedThrottle, createThrottle } from './throttle.ts'
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
 
@@ -69,6 +69,9 @@ export function createLog(options: LogOptions = {}): Log {
   const turnedAway = createThrottle<string>(storeFailureMs, (limit, count) =>
     logger.warn({ limit, count }, 'connections are turned away: a limit is reached'),
   )
+  const refused = createAllowance<Reported>(storeFailureMs, MOST_REFUSED, (latest, count) =>
+    report(latest, logger, count > 1 ? { count } : {}),
+  )
   const startsAhead = createThrottle<Reported>(STARTS_AHEAD_MS, (latest, count) =>
     report(latest, logger, count > 1 ? { count } : {}),
   )
@@ -130,9 +133,11 @@ export function createLog(options: LogOptions = {}): Log {
           outage.count(observation.verdict)
           break
         case 'bad_connection': {
-          const limit = LIMITS.get(observation.code)
-          if (limit === undefined) report(observation, logger)
-          else turnedAway.add(limit, limit)
+          const { type, code, status } = observation
+          const limit = LIMITS.get(code)
+          if (limit !== undefined) turnedAway.add(limit, limit)
+          else if (observation.refused !== undefined && requests === 'all') refused.add(code, observation)
+          else report({ type, code, status }, logger)
           break
         }
         case 'config_loaded':
@@ -149,6 +154,7 @@ export function createLog(options: LogOptions = {}): Log {
       outage.end()
       news.close()
       turnedAway.close()
+      refused.close()
       startsAhead.close()
       unknownPlans.close()
       oddCosts.close()
@@ -168,6 +174,9 @@ function report(observation: Reported, logger: Logger, more: Readonly<Record<str
 function reportFailure({ operation, reason, message }: StoreFailed, count: number, logger: Logger): void {
   logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails')
 }
+
+/** Of each code so many within the interval have a line of their own: anybody can send nonsense as often as they like. */
+const MOST_REFUSED = 20
 
 /** Users come back over hours, and each brings windows of his own that started in the future. */
 const STARTS_AHEAD_MS = 3_600_000

@@ -163,7 +163,13 @@ export type Observation =
   /** Several times one after the other: from now on one request in a second asks it, until `introspection_recovered`. */
   | { readonly type: 'introspection_out'; readonly provider: string; readonly message: string }
   | { readonly type: 'introspection_recovered'; readonly provider: string; readonly downMs: number }
-  | { readonly type: 'bad_connection'; readonly code: string; readonly status: number }
+  | {
+      readonly type: 'bad_connection'
+      readonly code: string
+      readonly status: number
+      /** The request that got a response, and is none for the gateway; missing if there was none. */
+      readonly refused?: RefusedOnConnection
+    }
   | { readonly type: 'upgrade_opened' }
   | { readonly type: 'upgrade_closed' }
   /** A tunnel is ended since what admitted it holds no longer. */
@@ -215,6 +221,16 @@ export type Observation =
       readonly isLast: boolean
     }
   | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
+
+/** A request that its connection refused: its head could not be read, or too many waited. */
+export interface RefusedOnConnection {
+  /** Its client finds it in `X-Request-Id`. */
+  readonly requestId: string
+  /** `null` if its head could not be read. */
+  readonly method: string | null
+  readonly error: ErrorCode
+  readonly reason: string | null
+}
 
 /** A worker process is gone. */
 export interface WorkerEnded {

@@ -65,6 +65,49 @@ export function createThrottle<T>(
 }
 
 /**
+ * The same for things of which somebody may look for each: so many of a key within an interval are reported one by one, at once. Those
+ * that follow in it are reported as one at its end, with their count.
+ * @param most of a key within `intervalMs` milliseconds
+ */
+export function createAllowance<T>(
+  intervalMs: number,
+  most: number,
+  report: (latest: T, count: number) => void,
+): Throttle<T> {
+  const reported = new Map<string, number>()
+  const others = new Map<string, Unreported<T>>()
+  let timer: NodeJS.Timeout | undefined
+
+  function add(key: string, latest: T): void {
+    timer ??= setInterval(begin, intervalMs).unref()
+    const count = reported.get(key) ?? 0
+    if (count < most) {
+      reported.set(key, count + 1)
+      report(latest, 1)
+    } else others.set(key, { latest, count: (others.get(key)?.count ?? 0) + 1 })
+  }
+
+  /** The next interval. */
+  function begin(): void {
+    reportAll(others.values(), report)
+    if (reported.size === 0) {
+      clearInterval(timer)
+      timer = undefined
+    }
+    others.clear()
+    reported.clear()
+  }
+
+  function close(): void {
+    begin()
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return { add, close }
+}
+
+/**
  * The same for things that follow from each other, like going and coming back. All keys share one interval. What is not yet
  * reported is reported in the order in which it happened last, also before a new key. So the last report is of what happened last.
  *
