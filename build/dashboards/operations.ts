@@ -176,6 +176,12 @@ export const OPERATIONS: Dashboard = {
           ],
         },
         {
+          title: 'Warnings of the store',
+          about: 'What is wrong with a store that works: charges may be lost later. The log has file and cure.',
+          unit: 'none',
+          queries: [q('{{warning}}', 'max by (warning) (tollgate_store_warnings{@})')],
+        },
+        {
           title: 'Charges without the store',
           about: 'accepted and refused by the share of quota.store_outage; unable got 503.',
           unit: 'reqps',
@@ -246,6 +252,17 @@ export const OPERATIONS: Dashboard = {
           ],
         },
         {
+          title: 'Certificates refused',
+          about: '1: new files of a listener could not be used, and those before stay. Empty without TLS.',
+          unit: 'none',
+          queries: [
+            q(
+              '{{instance}} {{listener}} {{files}}',
+              'max by (instance, listener, files) (tollgate_certificate_refused{@})',
+            ),
+          ],
+        },
+        {
           title: 'Versions',
           about: 'What runs.',
           kind: 'table',
@@ -278,7 +295,8 @@ export const OPERATIONS: Dashboard = {
         },
         {
           title: 'Files and heap used',
-          about: 'Open files and heap, as shares of what a process may have, of the fullest process. At 1 it takes no connection, or ends.',
+          about:
+            'Open files and heap, as shares of what a process may have, of the fullest process. At 1 it takes no connection, or ends.',
           unit: 'percentunit',
           queries: [
             q('{{instance}} files', 'max by (instance) (process_open_fds{@} / process_max_fds{@})'),

@@ -46,6 +46,7 @@ interface Pair {
  */
 export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin', observe: Observer): Certificate {
   let pair = readPair(tls)
+  let isRefused = false
   const listeners: ((next: SecureContextOptions) => void)[] = []
   report()
   // Each looks at its own file and reads both: whichever changes last brings the whole pair.
@@ -56,7 +57,8 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
   const daily = setInterval(report, DAY_MS).unref()
 
   function report(): void {
-    observe({ type: 'certificate_loaded', listener, file: tls.certFile, expiresAt: pair.expiresAt })
+    // While newer files are refused, the one in force is not what was loaded last.
+    if (!isRefused) observe({ type: 'certificate_loaded', listener, file: tls.certFile, expiresAt: pair.expiresAt })
     if (isOpenToAll(tls.keyFile)) observe({ type: 'config_warning', file: tls.keyFile, problem: OPEN_TO_ALL })
     const leftMs = pair.expiresAt - Date.now()
     if (leftMs < WARN_MS) observe({ type: 'certificate_expires', listener, file: tls.certFile, leftMs })
@@ -65,17 +67,15 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
   function reread(): void {
     try {
       const next = readPair(tls)
-      // The same certificate has the same key, so nothing has changed.
-      if (next.cert === pair.cert) return
+      // The same certificate has the same key, so nothing has changed: or the files are again what they were.
+      if (next.cert === pair.cert && !isRefused) return
+      isRefused = false
       for (const listener of listeners) listener(next.options)
       pair = next
       report()
     } catch (error) {
-      observe({
-        type: 'certificate_refused',
-        listener,
-        problem: messageOf(error),
-      })
+      isRefused = true
+      observe({ type: 'certificate_refused', listener, files: 'pair', problem: messageOf(error) })
     }
   }
 

@@ -51,7 +51,12 @@ export function openClientAuthorities(config: ClientCertificateConfig, observe: 
         revoked: read.rules.revoked.size,
       })
     } catch (error) {
-      observe({ type: 'certificate_refused', listener: 'gateway', problem: messageOf(error) })
+      observe({
+        type: 'certificate_refused',
+        listener: 'gateway',
+        files: 'client_authorities',
+        problem: messageOf(error),
+      })
     }
   }
 

@@ -31,6 +31,7 @@ import { openFilesProblem } from './open-files.ts'
 import { noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
 import { createRuntime, type Runtime, retire } from './runtime.ts'
 import { createScarcity, type Scarcity } from './scarcity.ts'
+import { createStandingFaults, type StandingFaults } from './standing-faults.ts'
 import { createStoreClock, type StoreClock } from './store-clock.ts'
 import { type StoreHealth, watchStore } from './store-health.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -99,6 +100,7 @@ interface Plane extends DataPlaneOptions {
   readonly livePolicy: LivePolicy
   readonly lag: LagMeter
   readonly scarcity: Scarcity
+  readonly faults: StandingFaults
   readonly gateway: Gateway
   readonly listener: Listener
   readonly heartbeat: Heartbeat
@@ -142,6 +144,8 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const instance = randomBytes(12).toString('base64url')
   // The configuration in force follows when it is made: nobody asks for it before.
   const state = { hash, started: false, draining: false, stopping: false } as State
+  const faults = createStandingFaults()
+  follow(faults.observer)
   const own = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
   const { clientCertificate } = config.auth
   const clients = clientCertificate === null ? null : openClientAuthorities(clientCertificate, observe)
@@ -215,6 +219,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     livePolicy,
     lag,
     scarcity,
+    faults,
     gateway,
     listener,
     heartbeat,

@@ -5,6 +5,7 @@ import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
 import type { Runtime } from './runtime.ts'
 import type { Scarcity } from './scarcity.ts'
+import type { StandingFaults } from './standing-faults.ts'
 import { type StoreHealth, storeReason } from './store-health.ts'
 
 export interface Readiness {
@@ -20,6 +21,7 @@ interface Observed {
   readonly ledger: Ledger
   readonly lag: LagMeter
   readonly scarcity: Scarcity
+  readonly faults: StandingFaults
 }
 
 const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
@@ -37,13 +39,14 @@ export function readinessOf(plane: Observed, startup = false): Readiness {
   }
 }
 
-/** What requests wait for or are refused for. Other processes may lack the same, so this one stays ready. */
-function lacking({ state, lag, scarcity }: Observed): string[] {
+/** What requests wait for or are refused for, and what is wrong. Other processes may lack the same, so this one stays ready. */
+function lacking({ state, lag, scarcity, faults }: Observed): string[] {
   const { forwarder, rules } = state.current
   return [
     ...(forwarder.isFull() ? [FULL] : []),
     ...(lag.lasting() > rules.maxLagMs ? [LATE] : []),
     ...scarcity.reasons(),
+    ...faults.reasons(),
   ]
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientTls, StoreConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import type { ClientCredentials } from '../lib/tls.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observer, StoreWarning } from '../observe/observation.ts'
 import { NO_RETENTION, type Retention } from '../quota/history.ts'
 import type { RedisAccess } from '../store/redis/client.ts'
 import { replaceable } from '../store/replaceable.ts'
@@ -12,6 +12,7 @@ import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import type { Store } from '../store/store.ts'
 import { readClientTls } from './certificate.ts'
 import { SetupError } from './setup-error.ts'
+import { createStoreWarnings, type StoreWarnings } from './store-warnings.ts'
 
 /** The store of a gateway, which may be given another login without a pause. */
 export interface GatewayStore extends Store {
@@ -35,7 +36,8 @@ export async function openStore(
   let access = accessOf(config)
   let kept = retention
   const keeping = (): Retention => kept
-  const { store, replace } = replaceable(await open(config, observe, true, keeping), 2 * config.deadlineMs)
+  const warnings = createStoreWarnings(observe)
+  const { store, replace } = replaceable(await open(config, warnings, true, keeping), 2 * config.deadlineMs)
 
   async function renew(next: StoreConfig, nextRetention: Retention): Promise<void> {
     await renewAccess(next)
@@ -46,7 +48,12 @@ export async function openStore(
     const wanted = accessOf(next)
     if (JSON.stringify(wanted) === JSON.stringify(access)) return
     let isInUse = false
-    const opened = await open(next, (observation) => isInUse && observe(observation), true, keeping)
+    const opened = await open(
+      next,
+      onlyIf(() => isInUse, warnings),
+      true,
+      keeping,
+    )
     const problem = await problemOf(opened, PATIENCE_MS)
     // If the old one is of no use either, nothing is lost by the new one.
     if (problem !== null && (await problemOf(store, 0)) === null) {
@@ -60,6 +67,15 @@ export async function openStore(
   }
 
   return { ...store, renew }
+}
+
+/** What a store reports that may never be in use. */
+function onlyIf(isInUse: () => boolean, { observe, begin, only }: StoreWarnings): StoreWarnings {
+  return {
+    observe: (seen) => isInUse() && observe(seen),
+    begin: (warning, message) => isInUse() && begin(warning, message),
+    only: (warnings) => isInUse() && only(warnings),
+  }
 }
 
 const UNCHANGED = 'the old one stays in use; check it, and reload'
@@ -114,7 +130,7 @@ function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCr
 export async function openStoreToLook(config: StoreConfig): Promise<Store> {
   return open(
     config,
-    () => {},
+    createStoreWarnings(() => {}),
     false,
     () => NO_RETENTION,
   )
@@ -126,23 +142,21 @@ export async function openStoreToLook(config: StoreConfig): Promise<Store> {
  */
 async function open(
   config: StoreConfig,
-  observe: Observer,
+  warnings: StoreWarnings,
   toWrite: boolean,
   retention: () => Retention,
 ): Promise<Store> {
   const { location, prefix, deadlineMs } = config
+  const { observe, only } = warnings
   const access = accessOf(config)
   if (access !== null) {
     const { openRedisStore } = await import('../store/redis/redis-store.ts')
-    return openRedisStore({ ...access, prefix, deadlineMs, retention, observe })
+    return openRedisStore({ ...access, prefix, deadlineMs, retention, observe, onChecked: only })
   }
   if (location.kind === 'redis') throw new Error('a Redis without access')
   try {
-    return reportingItsFile(
-      openSqliteStore({ file: location.path, toWrite, retention, observe }),
-      location.path,
-      observe,
-    )
+    const store = openSqliteStore({ file: location.path, toWrite, retention, observe })
+    return reportingItsFile(store, location.path, warnings)
   } catch (cause) {
     const why = messageOf(cause)
     throw new SetupError(['store'], `cannot open ${location.path} (${why}): ${cureOf(why) ?? ANOTHER_FILE}`, cause)
@@ -158,21 +172,26 @@ const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or
 /**
  * SQLite goes on in a file that was taken away or replaced, and responds as if nothing were wrong. What is charged and
  * changed from then on is gone with the process, and nobody else sees it. Each ping looks whether the file is still
- * there.
+ * there, and so does the end.
  */
-function reportingItsFile(store: Store, path: string, observe: Observer): Store {
+function reportingItsFile(store: Store, path: string, { observe, begin, only }: StoreWarnings): Store {
   const opened = identityOf(path)
-  let reported = false
+  const isLost = (): boolean => identityOf(path) !== opened
   return {
     ...store,
     async ping() {
       await store.ping()
-      const lost = identityOf(path) !== opened
-      if (lost && !reported) observe({ type: 'store_warning', message: lostFile(path) })
-      reported = lost
+      if (isLost()) begin('file_gone', lostFile(path))
+      else only(NO_WARNINGS)
+    },
+    async close() {
+      if (isLost()) observe({ type: 'store_lost', file: path })
+      await store.close()
     },
   }
 }
+
+const NO_WARNINGS = new Set<StoreWarning>()
 
 function lostFile(path: string): string {
   return `${path} is gone, or another file, and the one before is still in use: its charges and tokens end with this process; put it back, or restart the gateway`

@@ -277,8 +277,9 @@ export class ClientConnection implements ClientPeer {
   }
 
   /** Nobody but the connection knows of it. A client that has sent nothing yet has no request that it could ask about. */
-  #reportRefused(code: string, { code: error, reason = null }: Denial, requestId: string, method: string | null): void {
-    const refused = this.#socket.bytesRead === 0 ? {} : { refused: { requestId, method, error, reason } }
+  #reportRefused(code: string, { code: error, reason }: Denial, requestId: string, method: string | null): void {
+    const refused =
+      this.#socket.bytesRead === 0 ? {} : { refused: { requestId, method, error, reason: reason ?? null } }
     this.#context.observe({ type: 'bad_connection', code, status: STATUS_OF[error], ...refused })
   }
 

@@ -25,7 +25,9 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, maxUrl: n
     })
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return denial('request_timeout', 'The head of this request came too slowly.', { reason: 'the head came too slowly' })
+    return denial('request_timeout', 'The head of this request came too slowly.', {
+      reason: 'the head came too slowly',
+    })
   }
   // In the form of a version, and none that the parser knows, HTTP/1.2 too; anything else in its place is malformed.
   if (reason === 'Invalid HTTP version') return versionNotSupported()

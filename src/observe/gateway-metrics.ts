@@ -67,13 +67,24 @@ function keyMetrics(meter: Meter, now: () => number): Counting {
     ['listener'],
     'min',
   )
+  const refused = meter.gauge(
+    'certificate_refused',
+    'Whether the files of a listener were refused when last read: its certificate (pair), or who may issue those of clients.',
+    ['listener', 'files'],
+    'max',
+  )
   return {
     jwks_fetched({ issuer }) {
       success.set({ issuer }, now() / 1000)
       failures.add(issuer, 0)
     },
     jwks_failed: ({ issuer }) => failures.add(issuer),
-    certificate_loaded: ({ listener, expiresAt }) => expiry.set({ listener }, expiresAt / 1000),
+    certificate_loaded({ listener, expiresAt }) {
+      expiry.set({ listener }, expiresAt / 1000)
+      refused.set({ listener, files: 'pair' }, 0)
+    },
+    client_authorities_loaded: () => refused.set({ listener: 'gateway', files: 'client_authorities' }, 0),
+    certificate_refused: ({ listener, files }) => refused.set({ listener, files }, 1),
   }
 }
 

@@ -51,7 +51,10 @@ const STORE = {
   additions_lost: (seen) =>
     line('warn', 'what responses cost beyond the charge may never be charged', { tokens: seen.tokens }),
   store_recovered: (seen) => line('info', 'the store answers again', { downMs: Math.round(seen.downMs) }),
-  store_warning: (seen) => line('warn', 'store warning', { detail: scrub(seen.message) }),
+  store_warning: ({ warning, message }) => line('warn', 'store warning', { warning, detail: scrub(message) }),
+  store_warning_over: ({ warning }) => line('info', 'store warning is over', { warning }),
+  store_lost: ({ file }) =>
+    line('error', 'the file of the store is gone: counters, access keys and changes at run time end now', { file }),
   outcome_unknown: (seen) =>
     seen.settled
       ? line('info', 'charges whose reply was lost are settled', { charges: seen.charges })
@@ -90,6 +93,7 @@ const CREDENTIALS = {
   certificate_refused: (seen) =>
     line('error', 'certificate refused, the one before stays in force', {
       what: seen.listener,
+      files: seen.files,
       detail: scrub(seen.problem),
     }),
   cost_settled: (seen) => {

@@ -149,7 +149,11 @@ export type Observation =
   | { readonly type: 'refunds_lost'; readonly tokens: number }
   /** What responses said beyond the cost, and nobody knows whether it is charged. */
   | { readonly type: 'additions_lost'; readonly tokens: number }
-  | { readonly type: 'store_warning'; readonly message: string }
+  /** Something about the store that does no harm yet, until `store_warning_over`. */
+  | { readonly type: 'store_warning'; readonly warning: StoreWarning; readonly message: string }
+  | { readonly type: 'store_warning_over'; readonly warning: StoreWarning }
+  /** The process closes a store whose file is gone: what it kept ends with it. */
+  | { readonly type: 'store_lost'; readonly file: string }
   | { readonly type: 'log_lost'; readonly lines: number }
   | { readonly type: 'outcome_unknown'; readonly charges: number; readonly settled: boolean }
   | { readonly type: 'credential_checked'; readonly cached: boolean }
@@ -196,8 +200,14 @@ export type Observation =
       readonly authorities: number
       readonly revoked: number
     }
-  /** The files that it was to be replaced by are no pair: the old one stays. */
-  | { readonly type: 'certificate_refused'; readonly listener: 'gateway' | 'admin'; readonly problem: string }
+  /** The files that it was to be replaced by cannot be used: the old one stays. */
+  | {
+      readonly type: 'certificate_refused'
+      readonly listener: 'gateway' | 'admin'
+      /** Its certificate and key, or what it holds certificates of clients against. */
+      readonly files: 'pair' | 'client_authorities'
+      readonly problem: string
+    }
   | { readonly type: 'draining'; readonly inFlight: number }
   /** It is in service again. */
   | { readonly type: 'drain_ended' }
@@ -221,6 +231,22 @@ export type Observation =
       readonly isLast: boolean
     }
   | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
+
+/** What may be wrong with a store that works. Names never change their meaning: a metric has them. */
+export type StoreWarning =
+  /** Its file was taken away or replaced: what is kept in it from then on ends with the process. */
+  | 'file_gone'
+  /** It may forget counters for want of memory. */
+  | 'eviction'
+  /** It keeps nothing on a disk. */
+  | 'no_persistence'
+  /** It asks for no password, although there is one. */
+  | 'no_password'
+  | 'old_version'
+  /** It cannot be looked at: its user has no right to INFO. */
+  | 'no_rights'
+  /** A copy into it has not ended. */
+  | 'copy_unended'
 
 /** A request that its connection refused: its head could not be read, or too many waited. */
 export interface RefusedOnConnection {

@@ -1,11 +1,12 @@
 import { type Counting, SHORT_SECONDS } from './counting.ts'
+import type { StoreWarning } from './observation.ts'
 import type { Meter } from './registry.ts'
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 /** Calls to the store, its outages, and its clock. */
 export function storeMetrics(meter: Meter): Counting {
-  return { ...callMetrics(meter), ...outageMetrics(meter), ...clockMetrics(meter) }
+  return { ...callMetrics(meter), ...outageMetrics(meter), ...clockMetrics(meter), ...warningMetrics(meter) }
 }
 
 function callMetrics(meter: Meter): Counting {
@@ -71,5 +72,30 @@ function clockMetrics(meter: Meter): Counting {
   return {
     store_clock: (seen) => offset.set(seen.offsetMs / 1000),
     window_start_ahead: () => corrected.add(''),
+  }
+}
+
+/** All of them, so that a series is there before its first warning. */
+const WARNINGS: Readonly<Record<StoreWarning, 0>> = {
+  file_gone: 0,
+  eviction: 0,
+  no_persistence: 0,
+  no_password: 0,
+  old_version: 0,
+  no_rights: 0,
+  copy_unended: 0,
+}
+
+function warningMetrics(meter: Meter): Counting {
+  const warnings = meter.gauge(
+    'store_warnings',
+    'Whether something about the store is wrong that does no harm yet.',
+    ['warning'],
+    'max',
+  )
+  for (const [warning, none] of Object.entries(WARNINGS)) warnings.set({ warning }, none)
+  return {
+    store_warning: ({ warning }) => warnings.set({ warning }, 1),
+    store_warning_over: ({ warning }) => warnings.set({ warning }, 0),
   }
 }

@@ -71,6 +71,8 @@ export type StoreFailure =
   | 'busy'
   | 'auth'
   | 'cluster'
+  | 'disk_full'
+  | 'disk_error'
   | 'other'
 
 /** Whether nothing came back at all. Any other failure is a reply. */

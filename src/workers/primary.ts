@@ -8,6 +8,7 @@ import type { Readiness } from '../app/readiness.ts'
 import { needRestart, untilRestart } from '../app/restart-warnings.ts'
 import { retentionOf } from '../app/retention.ts'
 import { tryRuntime } from '../app/runtime.ts'
+import { createStandingFaults, type StandingFaults } from '../app/standing-faults.ts'
 import { isOfStore } from '../app/store-health.ts'
 import { type GatewayStore, openStore } from '../app/stores.ts'
 import { createTelemetry, type Telemetry } from '../app/telemetry.ts'
@@ -95,6 +96,8 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
   const telemetry = createTelemetry({ log: config.log, version, gauges })
   const { observe } = telemetry
   if (also !== undefined) telemetry.follow(also)
+  const faults = createStandingFaults()
+  telemetry.follow(faults.observer)
   const store = await openStore(config.store, observe, retentionOf(config))
   const sums = createSums()
   const supervisor = superviseWorkers(state, sums, version, telemetry)
@@ -107,7 +110,7 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
     knownUsers: new KnownUsers({ store, reserve: () => state.current.config.quota.reserve }),
     observe,
     metrics: metricsOfAll(sums, supervisor, telemetry.metrics),
-    ready: (startup) => readiness(state, supervisor, startup),
+    ready: (startup) => readiness(state, supervisor, faults, startup),
     adaptive: () => state.adaptive,
     lacksStore: () => supervisor.states().some(({ reasons }) => reasons.some(isOfStore)),
     drain: drainOf(state, supervisor),
@@ -214,12 +217,15 @@ async function stop({ telemetry, store, control, supervisor, admin, asking, stat
 }
 
 /** One worker that is ready is enough: the others get no connections. What keeps the others is reported all the same. */
-function readiness({ started, draining }: State, supervisor: Supervisor, startup = false): Readiness {
+function readiness(
+  { started, draining }: State,
+  supervisor: Supervisor,
+  faults: StandingFaults,
+  startup = false,
+): Readiness {
   const own = [...(started ? [] : ['starting']), ...(draining ? ['draining'] : [])]
   if (own.length > 0) return { ready: false, reasons: own }
   const workers = supervisor.states()
-  return {
-    ready: startup || workers.some(({ ready }) => ready),
-    reasons: workers.flatMap(({ worker, reasons }) => reasons.map((reason) => `worker ${worker}: ${reason}`)),
-  }
+  const ofWorkers = workers.flatMap(({ worker, reasons }) => reasons.map((reason) => `worker ${worker}: ${reason}`))
+  return { ready: startup || workers.some(({ ready }) => ready), reasons: [...faults.reasons(), ...ofWorkers] }
 }

@@ -44,6 +44,18 @@ it('a pair that is replaced as soon as the one before was read comes into force'
   certificate.close()
 })
 
+it('is refused until its files can be used again, also if they are those of before', async () => {
+  const pair = makeCa(folder, 'one')
+  const seen: Observation['type'][] = []
+  const certificate = openCertificate(pair, 'gateway', ({ type }) => seen.push(type))
+  const states = () => seen.filter((type) => type === 'certificate_loaded' || type === 'certificate_refused')
+  writeFileSync(pair.certFile, 'garbage')
+  await expect.poll(states, { timeout: 20_000 }).toEqual(['certificate_loaded', 'certificate_refused'])
+  writeFileSync(pair.certFile, pair.cert)
+  await expect.poll(() => states().at(-1), { timeout: 20_000 }).toBe('certificate_loaded')
+  certificate.close()
+})
+
 it('a chain with a part that is broken is refused, though its first certificate is good', () => {
   const pair = makeCa(folder, 'one')
   writeFileSync(pair.certFile, `${pair.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)

@@ -95,15 +95,21 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
   await store.ping()
   await store.ping()
   expect(seen).toEqual([
-    { type: 'store_warning', message: expect.stringContaining(`${path} is gone, or another file`) },
+    {
+      type: 'store_warning',
+      warning: 'file_gone',
+      message: expect.stringContaining(`${path} is gone, or another file`),
+    },
   ])
   renameSync(`${path}.old`, path)
   await store.ping()
+  expect(seen.at(-1)).toEqual({ type: 'store_warning_over', warning: 'file_gone' })
   rmSync(path)
   writeFileSync(path, '')
   await store.ping()
-  expect(seen).toHaveLength(2)
+  expect(seen.map(({ type }) => type)).toEqual(['store_warning', 'store_warning_over', 'store_warning'])
   await store.close()
+  expect(seen.at(-1)).toEqual({ type: 'store_lost', file: path })
   rmSync(folder, { recursive: true })
 })
 

@@ -196,7 +196,11 @@ describe('tollgate store copy', () => {
     const store = openRedisStore({ url: redis.url, prefix, deadlineMs: 2000, observe: (o) => seen.push(o) })
     await whenReady(store)
     expect((await users(store)).size).toBeLessThan(20_000)
-    const warning = { type: 'store_warning', message: expect.stringContaining('a copy into this store has not ended') }
+    const warning = {
+      type: 'store_warning',
+      warning: 'copy_unended',
+      message: expect.stringContaining('a copy into this store has not ended'),
+    }
     await expect.poll(() => seen).toContainEqual(warning)
     // What a first copy left behind may be gone from the source since.
     await client.set(keys.user('left over'), (await client.getBuffer(keys.user('user 1'))) ?? '')

@@ -250,6 +250,12 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     for (const [credential, field] of CREDENTIALS) {
       const response = await rawExchange(app.url, Buffer.from(text.replace('§', field) + SMUGGLED, 'latin1'))
       expect([credential, statusesIn(response)]).toEqual([credential, [status]])
+      // Whoever has the response finds its line in the log, and there why it was refused.
+      const [line] = app.observations
+        .flatMap((o) => (o.type === 'bad_connection' ? (o.refused ?? []) : o.type === 'request' ? o : []))
+        .slice(-1)
+      expect(line?.reason).toMatch(/../)
+      expect(response).toContain(`X-Request-Id: ${line?.requestId}`)
     }
     expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
     expect(app.observations.filter((o) => o.type === 'batch_settled' || o.type === 'internal_error')).toEqual([])

@@ -418,6 +418,31 @@ test('bad connections are reported at debug only, for anybody can send them', as
   expect(await lines([bad], { level: 'debug' })).toHaveLength(1)
 })
 
+test('requests that their connection refuses have a line with their id, and many of a kind share one', async () => {
+  const refused = { method: null, error: 'headers_too_large', reason: 'bytes' } as const
+  const seen = Array.from({ length: 25 }, (_, i): Observation => {
+    return {
+      type: 'bad_connection',
+      code: 'headers_too_large',
+      status: 431,
+      refused: { ...refused, requestId: `id-${i}` },
+    }
+  })
+  const told = await lines(seen)
+  expect(told).toHaveLength(21)
+  expect(told[0]).toMatchObject({
+    level: INFO,
+    requestId: 'id-0',
+    outcome: 'denied',
+    error: 'headers_too_large',
+    reason: 'bytes',
+    clientStatus: 431,
+    msg: 'request refused on its connection',
+  })
+  expect(told.at(-1)).toMatchObject({ requestId: 'id-24', count: 5 })
+  expect(await lines(seen, { requests: 'errors' })).toEqual([])
+})
+
 test('connections that find no place are reported with the limit that they met, at once and then together', async () => {
   const full: Observation = { type: 'bad_connection', code: 'too_many', status: 0 }
   const ofOne: Observation = { type: 'bad_connection', code: 'too_many_of_address', status: 0 }
@@ -527,7 +552,9 @@ test.each<[Observation, number]>([
   [{ type: 'store_connected' }, INFO],
   [{ type: 'store_out', reason: 'timeout' }, ERROR],
   [{ type: 'outage_settled', tokens: 41 }, INFO],
-  [{ type: 'store_warning', message: 'eviction policy' }, WARN],
+  [{ type: 'store_warning', warning: 'eviction', message: 'eviction policy' }, WARN],
+  [{ type: 'store_warning_over', warning: 'eviction' }, INFO],
+  [{ type: 'store_lost', file: 'q.db' }, ERROR],
   [{ type: 'outcome_unknown', charges: 3, settled: false }, WARN],
   [{ type: 'refunds_lost', tokens: 41 }, WARN],
   [{ type: 'additions_lost', tokens: 41 }, WARN],
@@ -536,7 +563,7 @@ test.each<[Observation, number]>([
   [{ type: 'jwks_keys_refused', issuer: 'https://id', message: 'key 2' }, WARN],
   [{ type: 'introspection_out', provider: 'https://id/introspect', message: 'timeout' }, ERROR],
   [{ type: 'introspection_recovered', provider: 'https://id/introspect', downMs: 7 }, INFO],
-  [{ type: 'certificate_refused', listener: 'admin', problem: 'no key' }, ERROR],
+  [{ type: 'certificate_refused', listener: 'admin', files: 'pair', problem: 'no key' }, ERROR],
   [{ type: 'listening', what: 'admin', url: 'http://x' }, INFO],
   [{ type: 'draining', inFlight: 2 }, INFO],
   [{ type: 'drain_ended' }, INFO],
@@ -555,12 +582,12 @@ test('no credential gets into the log, whatever text carries it', async () => {
   const told = await lines([
     request({ outcome: 'denied', error: 'unauthorized', reason: `not a token: ${secret}` }),
     { type: 'store_failed', operation: 'settle', reason: 'auth', message: url },
-    { type: 'store_warning', message: url },
+    { type: 'store_warning', warning: 'eviction', message: url },
     { type: 'config_rejected', file: 'f', problems: [url] },
     { type: 'config_warning', file: 'f', problem: url },
     { type: 'jwks_failed', issuer: 'i', message: `Bearer CANARY` },
     { type: 'introspection_out', provider: 'i', message: `Basic CANARY` },
-    { type: 'certificate_refused', listener: 'gateway', problem: url },
+    { type: 'certificate_refused', listener: 'gateway', files: 'pair', problem: url },
     {
       type: 'internal_error',
       where: 'x',

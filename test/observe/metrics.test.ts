@@ -56,7 +56,7 @@ const everything: Observation[] = [
   { type: 'outage_tokens', event: 'owed', tokens: 9 },
   { type: 'outage_tokens', event: 'settled', tokens: 4 },
   { type: 'outage_settled', tokens: 4 },
-  { type: 'store_warning', message: 'm' },
+  { type: 'store_warning', warning: 'eviction', message: 'm' },
   { type: 'store_clock', offsetMs: -1500 },
   { type: 'window_start_ahead', aheadMs: 5 },
   { type: 'window_start_ahead', aheadMs: 5 },
@@ -289,9 +289,22 @@ test('every label is one of these, all of which have few values', async () => {
   const own = text.split('\n').filter((line) => line.startsWith('tollgate_'))
   const labels = own.flatMap((line) => [...line.matchAll(/[{,]([a-z_]+)="/g)].map(([, label]) => label))
   expect([...new Set(labels)].sort()).toEqual([
-    ...['bound', 'cached', 'category', 'code', 'code_class', 'error', 'event', 'fault', 'hash', 'issuer', 'le'],
+    ...[
+      'bound',
+      'cached',
+      'category',
+      'code',
+      'code_class',
+      'error',
+      'event',
+      'fault',
+      'files',
+      'hash',
+      'issuer',
+      'le',
+    ],
     ...['listener', 'node_version', 'operation', 'outcome', 'provider', 'reason', 'scope', 'settled', 'thing'],
-    ...['verdict', 'version', 'where'],
+    ...['verdict', 'version', 'warning', 'where'],
   ])
 })
 

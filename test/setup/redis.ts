@@ -71,8 +71,8 @@ function isFree(port: number): Promise<boolean> {
  */
 export const PERSISTENT: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'no']
 
-/** Arguments of a Redis with a save point, as it has by default, so that a gateway does not warn of it. */
-export const SAVING: readonly string[] = ['--save', '3600 1']
+/** Arguments of a Redis of which gateways warn, as it keeps nothing on disk. */
+export const FORGETFUL: readonly string[] = ['--save', '']
 
 export interface RedisOptions {
   readonly port?: number
@@ -84,7 +84,9 @@ export interface RedisOptions {
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   const port = options.port ?? (await freePort())
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder]
+  // A save point, as Redis has by default, so that no gateway warns of it. Nothing is saved that soon, nor at its end.
+  const saving = ['--save', '3600 1', '--shutdown-on-sigterm', 'nosave']
+  const args = ['--port', String(port), '--bind', '127.0.0.1', ...saving, '--appendonly', 'no', '--dir', folder]
   const env = { ...process.env, ...options.clock?.env }
   let child: ChildProcess
   let exited: Promise<unknown>

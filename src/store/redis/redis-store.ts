@@ -8,19 +8,20 @@ import { redisAccessKeys } from './access-keys.ts'
 import { redisAlerts } from './alerts.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { decodeReply, encodeBatch } from './charge-batch.ts'
-import { asksForNoPassword, type RedisAccess, type RedisClient } from './client.ts'
+import type { RedisAccess } from './client.ts'
 import { redisControl } from './control.ts'
 import { redisGuard } from './guard.ts'
 import { redisHistory } from './history.ts'
-import { createKeys, type Keys } from './keys.ts'
+import { createKeys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
 import { redisMemberships } from './memberships.ts'
 import { NEWEST_FORM, redisReplicas } from './replicas.ts'
 import { readCounter } from './sections.ts'
 import { connectToPrimary } from './sentinels.ts'
+import { createServerCheck, type ServerCheckOptions } from './server-check.ts'
 import { shareReads } from './shared-reads.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
-import { asStoreError, isForbidden, wasNeverSent } from './store-errors.ts'
+import { asStoreError, wasNeverSent } from './store-errors.ts'
 import { subscription } from './subscription.ts'
 import { readBuckets } from './tallies.ts'
 import { redisUsage } from './usage.ts'
@@ -46,6 +47,10 @@ export interface RedisStoreOptions extends RedisAccess {
   /** How long runs are kept, asked whenever one may be over. Default: not at all. */
   readonly retention?: () => Retention
   readonly observe: Observer
+  /** Hears of all warnings that hold, after each look at the server. Default nobody. */
+  readonly onChecked?: ServerCheckOptions['onChecked']
+  /** How often the server is looked at, in milliseconds. Default 60,000. */
+  readonly checkMs?: number
 }
 
 /** Redis 6.2 or newer, or Valkey. Connects in the background: until then every call fails with a StoreError. */
@@ -54,12 +59,19 @@ export function openRedisStore({
   deadlineMs = 250,
   retention = () => NO_RETENTION,
   observe,
+  onChecked = () => {},
+  checkMs,
   ...access
 }: RedisStoreOptions): Store {
   const redis = connectToPrimary({ ...access, deadlineMs })
   const keys = createKeys(prefix)
   const clock = new StoreClock()
   const ping = pinging(redis, keys.version)
+  const check = createServerCheck(redis, keys, {
+    observe,
+    onChecked,
+    ...(checkMs !== undefined && { everyMs: checkMs }),
+  })
   const changes = subscription(() => connectToPrimary({ ...access, deadlineMs }), keys.changes)
 
   redis.on('error', (error: Error) => {
@@ -75,7 +87,7 @@ export function openRedisStore({
     // A cluster is ready before its nodes are connected: the first command connects ours, and others fail meanwhile.
     if (redis.isCluster) await ping().catch(() => {})
     observe({ type: 'store_connected' })
-    await checkServer(redis, keys, observe)
+    await check.look()
   }
 
   /** Whether all processes read short sections; until that is known, none is written. */
@@ -129,6 +141,7 @@ export function openRedisStore({
   }
 
   async function close(): Promise<void> {
+    check.stop()
     changes.close()
     redis.disconnect()
   }
@@ -154,62 +167,4 @@ export function openRedisStore({
     ping,
     close,
   }
-}
-
-/** What an operator must know before a quota is trusted to this server. */
-async function checkServer(redis: RedisClient, keys: Keys, observe: Observer): Promise<void> {
-  try {
-    if ((await redis.get(keys.copying)) !== null) {
-      const message = 'a copy into this store has not ended, windows may be missing: run "tollgate store copy" again'
-      observe({ type: 'store_warning', message })
-    }
-    if (await asksForNoPassword(redis)) {
-      const message =
-        'Redis asks for no password, so whoever reaches it may change every counter: set requirepass of Redis to the password of the URL under store, or take that out of the URL'
-      observe({ type: 'store_warning', message })
-    }
-    const info = await infoOf(redis)
-    if (info === null) return observe({ type: 'store_warning', message: NO_INFO })
-    const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
-    const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)
-    if (major < 6 || (major === 6 && minor < 2)) {
-      observe({ type: 'store_warning', message: `Redis ${major}.${minor} is too old: 6.2 or newer is needed` })
-    }
-    const policy = field('maxmemory_policy')
-    if (policy !== '' && policy !== 'noeviction' && field('maxmemory') !== '0') {
-      observe({
-        type: 'store_warning',
-        message: `maxmemory-policy is ${policy}: Redis may evict counters and forget charges; set it to noeviction`,
-      })
-    }
-    if (field('aof_enabled') === '0' && (await hasNoSavePoints(redis))) {
-      observe({ type: 'store_warning', message: NOTHING_ON_DISK })
-    }
-  } catch {
-    // The next call reports what is wrong; a check that fails is no reason to refuse service.
-  }
-}
-
-const NO_INFO =
-  'the version of Redis and its maxmemory-policy cannot be looked at: give the user of the URL under store the right to INFO (ACL SETUSER NAME +info)'
-
-const NOTHING_ON_DISK =
-  'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
-
-/** A refused CONFIG would leave an entry in ACL LOG, and this question leaves none. Redis has it from 7.0 on. */
-const MAY_ASK = "return redis.acl_check_cmd and redis.acl_check_cmd('config', 'get', 'save')"
-
-/** `false` also if that is not known: most users of Redis may not see its configuration, which has passwords. */
-async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
-  if ((await redis.eval(MAY_ASK, 0)) !== 1) return false
-  const [, save] = (await redis.config('GET', 'save')) as string[]
-  return save === ''
-}
-
-/** What Redis says of itself; `null` if our user may not ask. */
-async function infoOf(redis: RedisClient): Promise<string | null> {
-  return redis.info().catch((error: unknown) => {
-    if (isForbidden(error)) return null
-    throw error
-  })
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { messageOf } from '../../errors.ts'
-import { StoreError } from '../../quota/quota-store.ts'
+import { StoreError, type StoreFailure } from '../../quota/quota-store.ts'
 import { cureOf } from './cures.ts'
 import { migrate, recognise } from './schema.ts'
 
@@ -87,11 +87,23 @@ function storeError(error: unknown): StoreError {
   const why = messageOf(error)
   const cure = cureOf(why)
   const message = cure === null ? why : `${why}. Cure: ${cure}`
-  return new StoreError(`SQLite: ${message}`, isBusy(error) ? 'busy' : 'other', 'no', error)
+  return new StoreError(`SQLite: ${message}`, reasonOf(error), 'no', error)
+}
+
+/** By the primary result code, which is the low byte. https://www.sqlite.org/rescode.html */
+const REASONS: ReadonlyMap<number, StoreFailure> = new Map([
+  [5, 'busy'],
+  [6, 'busy'],
+  [8, 'readonly'],
+  [10, 'disk_error'],
+  [13, 'disk_full'],
+])
+
+function reasonOf(error: unknown): StoreFailure {
+  const { errcode = 0 } = error as { errcode?: number }
+  return REASONS.get(errcode & 0xff) ?? 'other'
 }
 
 function isBusy(error: unknown): boolean {
-  const { errcode = 0 } = error as { errcode?: number }
-  // The low byte is the primary result code. https://www.sqlite.org/rescode.html
-  return [5, 6].includes(errcode & 0xff)
+  return reasonOf(error) === 'busy'
 }

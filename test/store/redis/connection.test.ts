@@ -8,14 +8,14 @@ import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { freePort, PERSISTENT, type RedisServer, SAVING, startRedis } from '../../setup/redis.ts'
+import { FORGETFUL, freePort, PERSISTENT, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 let server: RedisServer
 let admin: Redis
 const stores: Store[] = []
 beforeAll(async () => {
-  server = await startRedis({ args: SAVING })
+  server = await startRedis()
   admin = new Redis(server.url)
 })
 afterAll(async () => {
@@ -225,7 +225,7 @@ describe('the operator', () => {
 
     it('is warned in the log alone, also if Redis has no HELLO', async () => {
       const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
-      const old = await startRedis({ args: [...SAVING, '--rename-command', 'HELLO', ''] })
+      const old = await startRedis({ args: ['--rename-command', 'HELLO', ''] })
       try {
         const seen: Observation[] = []
         await whenReady(open(`redis://:pw@127.0.0.1:${old.port}`, seen))
@@ -239,14 +239,16 @@ describe('the operator', () => {
 
     it('is not warned once Redis asks for it', async () => {
       await admin.acl('SETUSER', 'default', 'resetpass', '>pw')
-      await admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru')
+      await admin.config('SET', 'maxmemory', '100mb')
+      await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
       try {
         const seen: Observation[] = []
         await whenReady(open(`redis://:pw@127.0.0.1:${server.port}`, seen))
         // Told after it would have been.
         await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy')])
       } finally {
-        await admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+        await admin.config('SET', 'maxmemory', '0')
+        await admin.config('SET', 'maxmemory-policy', 'noeviction')
         await admin.acl('SETUSER', 'default', 'nopass')
       }
     })
@@ -260,7 +262,8 @@ describe('the operator', () => {
   ])('is warned of a server that is too old, and not of the first that is not: %s', async (version, warnings) => {
     const { url, close } = await relay(version)
     // Told after the version, so that a version which is not told of has been looked at.
-    await admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru')
+    await admin.config('SET', 'maxmemory', '100mb')
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
     try {
       const seen: Observation[] = []
       await whenReady(open(url, seen))
@@ -268,7 +271,8 @@ describe('the operator', () => {
       expect(told(seen).slice(0, -1)).toEqual(warnings)
     } finally {
       close()
-      await admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+      await admin.config('SET', 'maxmemory', '0')
+      await admin.config('SET', 'maxmemory-policy', 'noeviction')
     }
   })
 
@@ -277,7 +281,11 @@ describe('the operator', () => {
     // Looked at before what is on disk, so that whoever is warned of this alone is not warned of the other.
     const before = expect.stringContaining('maxmemory-policy')
 
-    async function warned(of: readonly unknown[], args: readonly string[] = [], rights = '+@all'): Promise<void> {
+    async function warned(
+      of: readonly unknown[],
+      args: readonly string[] = FORGETFUL,
+      rights = '+@all',
+    ): Promise<void> {
       const redis = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru', ...args] })
       const other = new Redis(redis.url, { disableClientInfo: true })
       try {
@@ -297,11 +305,11 @@ describe('the operator', () => {
 
     it('is warned once', () => warned([before, warning]))
     it.each([
-      ['save points', SAVING],
+      ['save points', []],
       ['an append-only file', PERSISTENT],
     ])('is not warned once it has %s', (_, args) => warned([before], args))
     it('is not warned if the rights hide it, and ACL LOG has no entry of the look', () =>
-      warned([before], [], '-config'))
+      warned([before], FORGETFUL, '-config'))
   })
 
   it('is warned of nothing if nothing is ever evicted', async () => {
@@ -317,6 +325,21 @@ describe('the operator', () => {
     expect(told(seen)).toEqual([])
     await admin.config('SET', 'maxmemory-policy', 'noeviction')
   })
+})
+
+it('what is wrong with a server that runs is noticed, and that it is mended', async () => {
+  const seen: string[] = []
+  const begun = (o: Observation) => void (o.type === 'store_warning' && seen.push(o.warning))
+  const onChecked = (all: ReadonlySet<string>) => void (all.size === 0 && seen.push('none'))
+  const store = openRedisStore({ url: server.url, deadlineMs: 5000, observe: begun, onChecked, checkMs: 20 })
+  stores.push(store)
+  await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
+  await admin.config('SET', 'maxmemory', '100mb')
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('eviction')
+  await admin.config('SET', 'maxmemory', '0')
+  await admin.config('SET', 'maxmemory-policy', 'noeviction')
+  await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
 })
 
 it('the clock is that of Redis, whatever this process takes for the time', async () => {

@@ -115,7 +115,9 @@ it('without the right to INFO the log says what cannot be looked at, and nothing
     store.onChange(() => heard++)
     await expect.poll(() => heard, { timeout: 30_000 }).toBe(1)
     const message = expect.stringMatching(/maxmemory-policy cannot be looked at: .*\+info/)
-    await expect.poll(() => seen).toEqual([{ type: 'store_connected' }, { type: 'store_warning', message }])
+    await expect
+      .poll(() => seen)
+      .toEqual([{ type: 'store_connected' }, { type: 'store_warning', warning: 'no_rights', message }])
     expect(printed).not.toHaveBeenCalled()
   } finally {
     printed.mockRestore()

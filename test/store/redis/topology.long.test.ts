@@ -18,7 +18,7 @@ import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { quotaStoreSuite } from '../../quota/quota-store.suite.ts'
 import { usageStoreSuite } from '../../quota/usage.suite.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
-import { freePort, type RedisServer, SAVING, startRedis } from '../../setup/redis.ts'
+import { freePort, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
 let opened = 0
@@ -122,7 +122,9 @@ describe('the Redis store on a cluster', () => {
     try {
       await whenReady(store)
       const message = expect.stringContaining('Redis asks for no password')
-      await expect.poll(() => seen, { timeout: 30_000 }).toContainEqual({ type: 'store_warning', message })
+      await expect
+        .poll(() => seen, { timeout: 30_000 })
+        .toContainEqual({ type: 'store_warning', warning: 'no_password', message })
       expect(printed).not.toHaveBeenCalled()
     } finally {
       printed.mockRestore()
@@ -206,7 +208,7 @@ it('the rights that docs/stores.md names for a cluster suffice, and Redis denies
 })
 
 it('the Redis store on a cluster is asked at the node that has its keys, and warns of what it finds there', async () => {
-  const more = [...SAVING, '--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']
+  const more = ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']
   const [ours, other] = [await startNode({ more }), await startNode({ more })]
   const warnings: string[] = []
   try {

@@ -13,6 +13,7 @@ import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { usageOf } from '../../../src/quota/counter.ts'
 import type { Retention } from '../../../src/quota/history.ts'
 import { pack } from '../../../src/store/packed-value.ts'
+import { attempt, openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 
@@ -79,6 +80,25 @@ describe('the file of the embedded store', () => {
     expect((await settle(two, charge(5), charge(4))).map((d) => d.accepted)).toEqual([false, true])
     expect((await settle(one, charge(1))).map((d) => d.accepted)).toEqual([false])
     expect(await used(one, 'alice')).toEqual([10, 10])
+  })
+
+  it.each([
+    ['disk_full', 'PRAGMA max_page_count = 1', 'CREATE TABLE more (x)'],
+    ['readonly', 'PRAGMA query_only = 1', 'CREATE TABLE more (x)'],
+  ])('that takes no writes says why: %s', async (reason, before, write) => {
+    const database = openDatabase(file)
+    database.exec(before)
+    await expect(attempt(() => database.exec(write))).rejects.toMatchObject({ name: 'StoreError', reason })
+    database.close()
+  })
+
+  it('whose disk does not read or write says so, whatever it was asked for', async () => {
+    const error = Object.assign(new Error('disk I/O error'), { errcode: 778 })
+    await expect(
+      attempt(() => {
+        throw error
+      }),
+    ).rejects.toMatchObject({ reason: 'disk_error' })
   })
 
   // SQLite takes the whole transaction back where the disk is full, and the statement alone otherwise.

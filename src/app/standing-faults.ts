@@ -1,0 +1,48 @@
+import type { Observer, StoreWarning } from '../observe/observation.ts'
+
+/** What is wrong and does no harm yet, as long as it is so. */
+export interface StandingFaults {
+  readonly observer: Observer
+  /** A sentence for each; the log has file and cure. */
+  reasons(): string[]
+}
+
+const WARNINGS: Readonly<Record<StoreWarning, string>> = {
+  file_gone: 'the file of the store is gone or another one: what is charged ends with this process',
+  eviction: 'Redis may evict counters: its maxmemory-policy is not noeviction',
+  no_persistence: 'Redis keeps nothing on disk',
+  no_password: 'Redis asks for no password',
+  old_version: 'Redis is older than 6.2',
+  no_rights: 'Redis cannot be looked at: its user may not run INFO',
+  copy_unended: 'a copy into the store has not ended',
+}
+
+const REFUSED = {
+  pair: (listener: string) => `the new certificate of the ${listener} listener is refused: the one before stays`,
+  client_authorities: () => 'the new authorities of client certificates are refused: those before stay',
+}
+
+export function createStandingFaults(): StandingFaults {
+  const reasons = new Map<string, string>()
+  return {
+    observer: function noteFaults(seen) {
+      switch (seen.type) {
+        case 'store_warning':
+          reasons.set(seen.warning, WARNINGS[seen.warning])
+          break
+        case 'store_warning_over':
+          reasons.delete(seen.warning)
+          break
+        case 'certificate_refused':
+          reasons.set(`${seen.listener} ${seen.files}`, REFUSED[seen.files](seen.listener))
+          break
+        case 'certificate_loaded':
+          reasons.delete(`${seen.listener} pair`)
+          break
+        case 'client_authorities_loaded':
+          reasons.delete('gateway client_authorities')
+      }
+    },
+    reasons: () => [...reasons.values()],
+  }
+}

@@ -1,0 +1,109 @@
+import type { Observer, StoreWarning } from '../../observe/observation.ts'
+import { asksForNoPassword, type RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+import { isForbidden } from './store-errors.ts'
+
+/** How often a server is looked at again, in milliseconds: what is wrong with it may come, and be mended, while it runs. */
+const AGAIN_MS = 60_000
+
+export interface ServerCheckOptions {
+  readonly observe: Observer
+  /** Hears of all warnings that hold, after each look. */
+  readonly onChecked: (warnings: ReadonlySet<StoreWarning>) => void
+  /** How often a server is looked at, in milliseconds. Default 60,000. */
+  readonly everyMs?: number
+}
+
+export interface ServerCheck {
+  /** Looks at a server that was just connected to, and from then on again and again. */
+  look(): Promise<void>
+  stop(): void
+}
+
+type Found = Map<StoreWarning, string>
+
+/** What an operator must know before a quota is trusted to a server: reported at each look at which it is so. */
+export function createServerCheck(
+  redis: RedisClient,
+  keys: Keys,
+  { observe, onChecked, everyMs = AGAIN_MS }: ServerCheckOptions,
+): ServerCheck {
+  let timer: NodeJS.Timeout | undefined
+
+  async function look(): Promise<void> {
+    clearInterval(timer)
+    try {
+      // Asked once: a password that was changed meanwhile would be refused at each look.
+      const ofLogin: Found = (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
+      const found = await lookAt(redis, keys, ofLogin)
+      report(found)
+      // Each question that is refused is an entry in the log of Redis.
+      if (!found.has('no_rights')) timer = setInterval(() => void lookAgain(ofLogin), everyMs).unref()
+    } catch {
+      // The next call reports what is wrong; a check that fails is no reason to refuse service.
+    }
+  }
+
+  async function lookAgain(ofLogin: Found): Promise<void> {
+    const found = await lookAt(redis, keys, ofLogin).catch(() => null)
+    if (found !== null) report(found)
+  }
+
+  function report(found: Found): void {
+    for (const [warning, message] of found) observe({ type: 'store_warning', warning, message })
+    onChecked(new Set(found.keys()))
+  }
+
+  return { look, stop: () => clearInterval(timer) }
+}
+
+const NO_PASSWORD =
+  'Redis asks for no password, so whoever reaches it may change every counter: set requirepass of Redis to the password of the URL under store, or take that out of the URL'
+
+const COPYING = 'a copy into this store has not ended, windows may be missing: run "tollgate store copy" again'
+
+const NO_INFO =
+  'the version of Redis and its maxmemory-policy cannot be looked at: give the user of the URL under store the right to INFO (ACL SETUSER NAME +info)'
+
+const NOTHING_ON_DISK =
+  'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
+
+/** @param before what is known already @throws whatever Redis says */
+async function lookAt(redis: RedisClient, keys: Keys, before: Found): Promise<Found> {
+  const copying = (await redis.get(keys.copying)) !== null
+  const found: Found = new Map([...(copying ? ([['copy_unended', COPYING]] as const) : []), ...before])
+  const info = await infoOf(redis)
+  if (info === null) return found.set('no_rights', NO_INFO)
+  const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
+  const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)
+  if (major < 6 || (major === 6 && minor < 2)) {
+    found.set('old_version', `Redis ${major}.${minor} is too old: 6.2 or newer is needed`)
+  }
+  const policy = field('maxmemory_policy')
+  if (policy !== '' && policy !== 'noeviction' && field('maxmemory') !== '0') {
+    found.set(
+      'eviction',
+      `maxmemory-policy is ${policy}: Redis may evict counters and forget charges; set it to noeviction`,
+    )
+  }
+  if (field('aof_enabled') === '0' && (await hasNoSavePoints(redis))) found.set('no_persistence', NOTHING_ON_DISK)
+  return found
+}
+
+/** A refused CONFIG would leave an entry in ACL LOG, and this question leaves none. Redis has it from 7.0 on. */
+const MAY_ASK = "return redis.acl_check_cmd and redis.acl_check_cmd('config', 'get', 'save')"
+
+/** `false` also if that is not known: most users of Redis may not see its configuration, which has passwords. */
+async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
+  if ((await redis.eval(MAY_ASK, 0)) !== 1) return false
+  const [, save] = (await redis.config('GET', 'save')) as string[]
+  return save === ''
+}
+
+/** What Redis says of itself; `null` if our user may not ask. */
+async function infoOf(redis: RedisClient): Promise<string | null> {
+  return redis.info().catch((error: unknown) => {
+    if (isForbidden(error)) return null
+    throw error
+  })
+}

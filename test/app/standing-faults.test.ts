@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { createStandingFaults } from '../../src/app/standing-faults.ts'
+import { createStoreWarnings } from '../../src/app/store-warnings.ts'
+import type { Observation, StoreWarning } from '../../src/observe/observation.ts'
+
+test('a fault is a reason as long as it stands', () => {
+  const { observer, reasons } = createStandingFaults()
+  const refused = { type: 'certificate_refused', problem: 'p' } as const
+  observer({ type: 'store_warning', warning: 'eviction', message: 'm' })
+  observer({ ...refused, listener: 'gateway', files: 'pair' })
+  observer({ ...refused, listener: 'gateway', files: 'client_authorities' })
+  expect(reasons()).toEqual([
+    expect.stringContaining('evict'),
+    expect.stringContaining('gateway listener is refused'),
+    expect.stringContaining('authorities'),
+  ])
+  observer({ type: 'certificate_loaded', listener: 'admin', file: 'f', expiresAt: 0 })
+  observer({ type: 'client_authorities_loaded', file: 'f', authorities: 1, revoked: 0 })
+  expect(reasons()).toHaveLength(2)
+  observer({ type: 'certificate_loaded', listener: 'gateway', file: 'f', expiresAt: 0 })
+  observer({ type: 'store_warning_over', warning: 'eviction' })
+  expect(reasons()).toEqual([])
+})
+
+test('a warning of the store is reported when it begins, when it changes and when it is over', () => {
+  const seen: Observation[] = []
+  const { observe, only } = createStoreWarnings((one) => seen.push(one))
+  const look = (found: Partial<Record<StoreWarning, string>>): void => {
+    for (const [warning, message] of Object.entries(found))
+      observe({ type: 'store_warning', warning: warning as StoreWarning, message })
+    only(new Set(Object.keys(found) as StoreWarning[]))
+  }
+  look({ eviction: 'lru', no_persistence: 'nothing' })
+  look({ eviction: 'lru', no_persistence: 'nothing' })
+  look({ eviction: 'lfu' })
+  look({})
+  expect(seen).toEqual([
+    { type: 'store_warning', warning: 'eviction', message: 'lru' },
+    { type: 'store_warning', warning: 'no_persistence', message: 'nothing' },
+    { type: 'store_warning', warning: 'eviction', message: 'lfu' },
+    { type: 'store_warning_over', warning: 'no_persistence' },
+    { type: 'store_warning_over', warning: 'eviction' },
+  ])
+})
