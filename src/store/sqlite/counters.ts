@@ -12,6 +12,7 @@ import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
 import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { CounterRows } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
@@ -23,6 +24,7 @@ export function sqliteCounters(
   clock: () => number,
   observe: Observer,
   retention: () => Retention,
+  checkpoints: Checkpoints,
 ): QuotaStore {
   const { writing, reading } = transactions(database)
   const rows = new CounterRows(database)
@@ -73,7 +75,11 @@ export function sqliteCounters(
   }
 
   return {
-    settle: (batch) => attempt(() => settleNow(batch)),
+    settle: async (batch) => {
+      const decisions = await attempt(() => settleNow(batch))
+      checkpoints.written()
+      return decisions
+    },
     readUsage: (user, categories, organisation = null) =>
       attempt(() => reading(() => usageNow(user, categories, organisation))),
   }

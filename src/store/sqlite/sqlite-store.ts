@@ -3,6 +3,7 @@ import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { Store } from '../store.ts'
 import { sqliteAccessKeys } from './access-keys.ts'
 import { sqliteAlerts } from './alerts.ts'
+import { checkpointsOf } from './checkpoints.ts'
 import { sqliteControl } from './control.ts'
 import { sqliteCounters } from './counters.ts'
 import { attempt, openDatabase } from './database.ts'
@@ -41,8 +42,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     for (const listener of [...listeners]) listener()
   }
   const stopSweeper = startSweeper(database, clock)
+  const checkpoints = checkpointsOf(database, file, observe)
   return {
-    ...sqliteCounters(database, clock, observe, retention),
+    ...sqliteCounters(database, clock, observe, retention, checkpoints),
     ...sqliteFailures(database, clock),
     ...sqliteAccessKeys(database, onAccessKeys),
     ...sqliteControl(database, { clock, listeners, retention }),
@@ -59,6 +61,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     },
     close: async () => {
       stopSweeper()
+      await checkpoints.close()
       if (database.isOpen) database.close()
     },
   }
