@@ -139,6 +139,8 @@ function configMetrics(meter: Meter, now: () => number): Counting {
 /** Processes that follow the same store show the same. */
 function controlMetrics(meter: Meter): Counting {
   const version = meter.gauge('control_version', 'The last change at run time that is in force.', [], 'min')
+  // None yet: every process follows, and one that cannot is behind.
+  version.set(0)
   const factor = meter.gauge('adaptive_factor', 'Factor of mode adaptive, whichever mode is in force.', [], 'max')
   const trimmed = meter.counter('audit_trimmed_total', 'Entries that the audit forgot for newer ones.', [])
   trimmed.add('', 0)
