@@ -38,7 +38,7 @@ export function checkpointsOf(database: DatabaseSync, file: string, observe: Obs
     started.unref()
     started.on('message', onCopied)
     started.on('error', (error) => {
-      observe({ type: 'internal_error', where: 'the thread that copies the log of SQLite', error })
+      observe({ type: 'internal_error', where: 'checkpoints', error })
       // SQLite does it within a commit, as it does by default.
       if (database.isOpen) database.exec('PRAGMA wal_autocheckpoint = 1000')
       state = 'over'

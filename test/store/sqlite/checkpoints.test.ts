@@ -84,7 +84,7 @@ it('a thread that cannot start is reported, and SQLite copies within a commit as
   const { file, database, write, seen } = start(new URL('./no-such-thread.ts', import.meta.url))
   await write(256)
   await expect.poll(() => seen).toHaveLength(1)
-  expect(seen[0]).toMatchObject({ type: 'internal_error', where: 'the thread that copies the log of SQLite' })
+  expect(seen[0]).toMatchObject({ type: 'internal_error', where: 'checkpoints' })
   expect(database.prepare('PRAGMA wal_autocheckpoint').get()).toEqual({ wal_autocheckpoint: 1000 })
   await write(2000)
   expect(logOf(file)).toBeLessThan(16 * MiB)
