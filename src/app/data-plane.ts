@@ -27,6 +27,7 @@ import { type ClientAuthorities, openClientAuthorities } from './client-authorit
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
 import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
+import { memoryProblem } from './memory-limit.ts'
 import { openFilesProblem } from './open-files.ts'
 import { noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
 import { createRuntime, type Runtime, retire } from './runtime.ts'
@@ -265,8 +266,8 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
   const { file, quota } = config
   const storeOutage = new Map([...quota.storeOutage.keys()].map((it) => [it, outageShareOf(config, it)]))
   observe({ type: 'config_loaded', file, hash: state.hash, rules: fingerprint(config), storeOutage })
-  const tooFew = openFilesProblem(config)
-  const warnings = [...(tooFew === null ? [] : [tooFew]), ...restingChanges(quota, livePolicy.control.state())]
+  const tooFew = [openFilesProblem(config), memoryProblem()].filter((problem) => problem !== null)
+  const warnings = [...tooFew, ...restingChanges(quota, livePolicy.control.state())]
   for (const problem of warnings) observe({ type: 'config_warning', file, problem })
 }
 
