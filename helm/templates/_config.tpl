@@ -17,6 +17,9 @@ admin:
   {{- if .Values.admin.tls.existingSecret }}
   tls: { cert: /etc/tollgate-admin-tls/tls.crt, key: /etc/tollgate-admin-tls/tls.key }
   {{- end }}
+  {{- with include "tollgate.adminHosts" . | fromYamlArray }}
+  hosts: {{ toJson . }}
+  {{- end }}
   token: ${TOLLGATE_ADMIN_TOKEN}
 upstream:
   url: {{ .Values.upstream.url | quote }}
@@ -74,6 +77,12 @@ auth:
 drain:
   delay: {{ ternary .Values.drain.delaySeconds 0 (eq .Values.mode "standalone") }}s
   timeout: {{ .Values.drain.timeoutSeconds }}s
+{{- end }}
+
+{{/* Names that the admin port lets in: those of the values, and those of its Ingress. */}}
+{{- define "tollgate.adminHosts" -}}
+{{- $published := and (eq .Values.mode "standalone") .Values.adminIngress.enabled }}
+{{- toYaml (uniq (concat .Values.admin.hosts (ternary .Values.adminIngress.hosts list $published))) }}
 {{- end }}
 
 {{/* Keys that stand both in `ours` and in `theirs`, as paths with a blank after each. */}}

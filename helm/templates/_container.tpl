@@ -14,14 +14,8 @@
     - name: {{ .Values.portNames.admin }}
       containerPort: {{ .Values.containerPorts.admin }}
       protocol: TCP
-  {{- with include "tollgate.env" . }}
-  env:
-    {{- . | trim | nindent 4 }}
-  {{- end }}
-  {{- with .Values.extraEnvFrom }}
-  envFrom:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  terminationMessagePolicy: FallbackToLogsOnError
+  {{- include "tollgate.environment" . }}
   startupProbe:
     httpGet:
       path: /readyz?startup=1
@@ -41,9 +35,14 @@
       {{- include "tollgate.probeScheme" . | nindent 6 }}
     {{- toYaml .Values.probes.liveness | nindent 4 }}
   lifecycle:
+    {{- if not .Values.lifecycle.preStop }}
     preStop:
       exec: # from within the container, where it needs no token
         command: [/nodejs/bin/node, /app/dist/main.js, drain, -c, /etc/tollgate/tollgate.yaml]
+    {{- end }}
+    {{- with .Values.lifecycle }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- with .Values.resources }}
   resources:
     {{- toYaml . | nindent 4 }}
@@ -53,33 +52,70 @@
     {{- toYaml . | nindent 4 }}
   {{- end }}
   volumeMounts:
-    - name: tollgate-config
-      mountPath: /etc/tollgate # the folder and no subPath, so that changes arrive
-      readOnly: true
-    - name: tollgate-tmp
-      mountPath: /tmp
-    {{- if eq .Values.store "embedded" }}
-    - name: tollgate-data
-      mountPath: /data
-    {{- end }}
-    {{- if .Values.tls.existingSecret }}
-    - name: tollgate-tls
-      mountPath: /etc/tollgate-tls
-      readOnly: true
-    {{- end }}
-    {{- if .Values.admin.tls.existingSecret }}
-    - name: tollgate-admin-tls
-      mountPath: /etc/tollgate-admin-tls
-      readOnly: true
-    {{- end }}
-    {{- if .Values.redis.tls.existingSecret }}
-    - name: tollgate-redis-ca
-      mountPath: /etc/tollgate-redis-ca
-      readOnly: true
-    {{- end }}
-    {{- with .Values.extraVolumeMounts }}
+    {{- include "tollgate.mounts" . | nindent 4 }}
+{{- end }}
+
+{{/* The container that checks the configuration before the gateway starts, and says file, line and cure where it fails. */}}
+{{- define "tollgate.checkContainer" -}}
+- name: check
+  image: {{ include "tollgate.image" . | quote }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  args: [check, -c, /etc/tollgate/tollgate.yaml]
+  terminationMessagePolicy: FallbackToLogsOnError # kubectl describe pod shows it
+  {{- include "tollgate.environment" . }}
+  {{- with .Values.resources }}
+  resources:
     {{- toYaml . | nindent 4 }}
-    {{- end }}
+  {{- end }}
+  {{- with .Values.securityContext }}
+  securityContext:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  volumeMounts:
+    {{- include "tollgate.mounts" . | nindent 4 }}
+{{- end }}
+
+{{/* The variables of both containers, as members of a container. */}}
+{{- define "tollgate.environment" -}}
+{{- with include "tollgate.env" . }}
+  env:
+    {{- . | trim | nindent 4 }}
+{{- end }}
+{{- with .Values.extraEnvFrom }}
+  envFrom:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end }}
+
+{{/* The mounts of both containers. */}}
+{{- define "tollgate.mounts" -}}
+- name: tollgate-config
+  mountPath: /etc/tollgate # the folder and no subPath, so that changes arrive
+  readOnly: true
+- name: tollgate-tmp
+  mountPath: /tmp
+{{- if eq .Values.store "embedded" }}
+- name: tollgate-data
+  mountPath: /data
+{{- end }}
+{{- if .Values.tls.existingSecret }}
+- name: tollgate-tls
+  mountPath: /etc/tollgate-tls
+  readOnly: true
+{{- end }}
+{{- if .Values.admin.tls.existingSecret }}
+- name: tollgate-admin-tls
+  mountPath: /etc/tollgate-admin-tls
+  readOnly: true
+{{- end }}
+{{- if .Values.redis.tls.existingSecret }}
+- name: tollgate-redis-ca
+  mountPath: /etc/tollgate-redis-ca
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* The kubelet does not verify the certificate. */}}

@@ -147,6 +147,8 @@ describe('the values', () => {
     ['at the root', 'replicas=3', "additional properties 'replicas' not allowed"],
     ['within an object', 'image.tga=1', "additional properties 'tga' not allowed"],
     ['of a type', 'replicaCount=many', 'got string, want integer'],
+    ['of tollgate.yaml', 'config.qouta.mode=loose', "additional properties 'qouta' not allowed"],
+    ['of a choice in tollgate.yaml', 'config.unmatched.category=7', 'got number, want string'],
     ['of a choice', 'store=memcached', "value must be one of 'redis', 'embedded'"],
   ])('that are wrong are told: %s', async (_, set, message) => {
     const { code, stderr } = await run('helm', ['template', CHART, '--set', set])
@@ -308,6 +310,11 @@ describe('monitoring', () => {
       expect(annotations.runbook_url, alert).toMatch(/^https:\/\/wiki\.example\.org\/tollgate\/runbook#[\w-]+$/)
       expect(annotations.runbook, alert).toBeUndefined()
     }
+    // Without the address of the runbook an alert names the section, since a link would lead nowhere.
+    const [unlinked] = only(example('sidecar'), 'PrometheusRule')
+    const first = unlinked.spec.groups.flatMap(({ rules }: Manifest) => rules).find(({ alert }: Manifest) => alert)
+    expect(first.annotations.runbook_url).toBeUndefined()
+    expect(first.annotations.runbook).toMatch(/^docs\/runbook\.md#/)
   })
 
   test('has every dashboard as it is', () => {

@@ -35,6 +35,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   tollgate: (words) => tollgate(words),
   docker: ([verb, flag = '', value = '', ...rest]) => {
     if (verb === 'build') return same([flag, ...rest], ['-t', '.']) ?? isThere('Dockerfile')
+    if (verb === 'push')
+      return same([flag, value, ...rest], [`registry.example.org/tollgate:${packageJson.version}`, ''])
     return same([verb, flag, ...rest], ['compose', '-f', 'up', '--build']) ?? isThere(value)
   },
   helm: ([verb = '', release, chart, ...rest]) => {
