@@ -3,6 +3,7 @@ import './node/inspector-signal.ts'
 import { HELP, helpOf, UsageError } from './cli/help.ts'
 import { insistOnNode } from './cli/node-version.ts'
 import { messageOf } from './errors.ts'
+import { insistOnOutput } from './lib/print.ts'
 import { didYouMean } from './lib/suggest.ts'
 import { version } from './lib/version.ts'
 
@@ -52,6 +53,7 @@ function say(text: string): number {
 }
 
 const [name = '--help', ...args] = process.argv.slice(2)
+if (name !== 'serve') insistOnOutput()
 try {
   process.exitCode = await main(name, args)
 } catch (error) {

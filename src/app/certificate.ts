@@ -5,6 +5,7 @@ import type { ClientTls, Config, ListenerTls } from '../config/config.ts'
 import { hashText } from '../config/hash.ts'
 import { watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
+import { ENDLESS, isEndlessFile } from '../lib/endless-file.ts'
 import type { Certificate, ClientCredentials } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { readClientAuthorities } from './client-authorities.ts'
@@ -178,6 +179,8 @@ function readPair({ certFile, keyFile }: ListenerTls): Pair {
 }
 
 function read(file: string): string {
+  // It would hold up everything.
+  if (isEndlessFile(file)) throw new Error(`${file} ${ENDLESS}`)
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {

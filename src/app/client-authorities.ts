@@ -7,6 +7,7 @@ import type { AuthConfig } from '../config/config.ts'
 import { hashText } from '../config/hash.ts'
 import { type ConfigWatch, watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
+import { ENDLESS, isEndlessFile } from '../lib/endless-file.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { SetupError } from './setup-error.ts'
@@ -117,6 +118,8 @@ function derOf(pem: string): Buffer {
 }
 
 function read(file: string, key: string): string {
+  // It would hold up everything.
+  if (isEndlessFile(file)) throw new SetupError([...PLACE, key], `${file} ${ENDLESS}`)
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {

@@ -1,7 +1,8 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isEndless } from '../lib/endless-file.ts'
 import { hashText } from './hash.ts'
 
 export interface WatchOptions {
@@ -126,8 +127,10 @@ function watchFolder(file: string, look: () => void): FSWatcher | null {
   }
 }
 
+/** `null` also for what cannot be read to its end, which would end the watch. */
 async function hashOf(file: string): Promise<string | null> {
   try {
+    if (isEndless(await stat(file))) return null
     return hashText(await readFile(file, 'utf8'))
   } catch {
     return null

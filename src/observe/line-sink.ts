@@ -18,8 +18,11 @@ export interface LineSink {
   flush(): Promise<void>
   /** For the end of the process: writes what is left at once. */
   flushSync(): void
-  /** Flushes, unless the reader takes nothing any more, and closes the file where the sink opened it. */
-  close(): Promise<void>
+  /**
+   * Flushes, unless the reader takes nothing any more, and closes the file where the sink opened it.
+   * @returns how many lines are lost and no line of the log reports
+   */
+  close(): Promise<number>
 }
 
 export interface LineSinkOptions {
@@ -94,12 +97,14 @@ class FileSink implements LineSink {
     }
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<number> {
     clearInterval(this.#timer)
     this.#isClosing = true
     await this.flush()
+    if (this.#state === 'full') this.#giveUp(0)
     this.#state = 'broken'
     if (this.#isOurs) closeSync(this.#fd)
+    return this.#dropped
   }
 
   #drop(lines: string): void {
@@ -142,7 +147,9 @@ class FileSink implements LineSink {
   /** A reader that has gone (EPIPE) does not come back, and a gateway without a log is better than no gateway. */
   #giveUp(linesLeft: number): void {
     this.#state = 'broken'
-    this.#options.onLost(linesLeft + this.#backlog.clear())
+    const lost = linesLeft + this.#backlog.clear()
+    this.#dropped += lost
+    this.#options.onLost(lost)
   }
 }
 

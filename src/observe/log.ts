@@ -160,10 +160,16 @@ export function createLog(options: LogOptions = {}): Log {
       oddCosts.close()
       alerts.close()
       requestLines.close()
-      await sink.close()
+      const lost = await sink.close()
       process.off('exit', flushAtExit)
+      if (lost > 0) process.stderr.write(lostLine(lost))
     },
   }
+}
+
+/** The log itself cannot say it. */
+function lostLine(lines: number): string {
+  return `tollgate: ${lines} lines of the log are lost: its disk is full, or its reader is gone or too slow\n`
 }
 
 function report(observation: Reported, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,6 +55,13 @@ it('is refused until its files can be used again, also if they are those of befo
   writeFileSync(pair.certFile, pair.cert)
   await expect.poll(() => states().at(-1), { timeout: 20_000 }).toBe('certificate_loaded')
   certificate.close()
+})
+
+it('a pipe in the place of a key is refused at once, and holds nothing up', () => {
+  const pair = makeCa(folder, 'one')
+  rmSync(pair.keyFile)
+  execFileSync('mkfifo', [pair.keyFile])
+  expect(() => openCertificate(pair, 'gateway', () => {})).toThrow(`${pair.keyFile} is not a regular file`)
 })
 
 it('a chain with a part that is broken is refused, though its first certificate is good', () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -57,6 +58,18 @@ async function expectNoMore(count: number): Promise<void> {
 }
 
 describe('a watched file', () => {
+  test('that a pipe takes the place of is noticed, and so is its return', async () => {
+    const file = join(folder, 'config.yaml')
+    writeFileSync(file, 'one')
+    await start(file, { missingMs: 20 })
+    rmSync(file)
+    execFileSync('mkfifo', [file])
+    await calls(1)
+    rmSync(file)
+    writeFileSync(file, 'two')
+    await calls(2)
+  })
+
   test('that is written again is noticed, each time once', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -57,6 +57,13 @@ async function tollgate(...args: string[]): Promise<{ code: number; stdout: stri
 }
 
 describe('in the package', () => {
+  test('is no script that npm would run for whoever installs it', async () => {
+    const manifest = JSON.parse(readFileSync(join(installed(), 'node_modules/tollgate/package.json'), 'utf8'))
+    const ofInstall = ['preinstall', 'install', 'postinstall', 'prepare']
+    expect(Object.keys(manifest.scripts).filter((name) => ofInstall.includes(name))).toEqual([])
+    expect(readFileSync(join(folder, 'sources/package.json'), 'utf8')).toBe(readFileSync('package.json', 'utf8'))
+  })
+
   test('are the gateway, its pages, the reference of its configuration, and nothing else', () => {
     const rules = [
       /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,

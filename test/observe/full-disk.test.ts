@@ -83,11 +83,13 @@ test('while the disk is full the memory is bounded, and the loss is reported', a
   expect(lost + lines.length - told.length).toBe(2000)
 })
 
-test('a disk that stays full does not keep the log from closing', async () => {
-  const sink = openLineSink(file)
+test('a disk that stays full does not keep the log from closing, which says how many lines are lost', async () => {
+  const lost: number[] = []
+  const sink = openLineSink(file, { onLost: (lines) => lost.push(lines) })
   disk.room = 0
-  sink.write('lost\n')
+  sink.write('lost\nlost too\n')
   await sink.flush()
-  await sink.close()
+  expect(await sink.close()).toBe(2)
+  expect(lost).toEqual([2])
   expect(written()).toBe('')
 })
