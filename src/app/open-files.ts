@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { MAX_CONNECTIONS } from '../admin/connections.ts'
 import type { Config } from '../config/config.ts'
+import { openFilesLimit } from '../lib/open-files.ts'
 
 /** Beside connections of clients and to the upstream: the store, the log, the listeners, and what Node itself has open. */
 const OTHERS = 64
@@ -12,19 +12,9 @@ const OTHERS = 64
  */
 export function openFilesProblem(
   { edge, upstream }: Pick<Config, 'edge' | 'upstream'>,
-  limit = ownLimit(),
+  limit = openFilesLimit(),
 ): string | null {
   const connections = edge.maxConnections + upstream.maxConnections + edge.maxTunnels + MAX_CONNECTIONS
   if (limit === null || limit >= connections + OTHERS) return null
   return `edge: this process may have ${limit} files open, and edge.max_connections, upstream.max_connections, edge.max_tunnels and the admin listener (${MAX_CONNECTIONS}) allow for ${connections} connections: above its limit clients are turned away without a word; raise it (ulimit -Hn, LimitNOFILE) or lower these`
-}
-
-/** `null` if the system does not say, or has none. Node raises its own to the hard one. */
-function ownLimit(): number | null {
-  try {
-    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return soft === undefined ? null : Number(soft)
-  } catch {
-    return null
-  }
 }

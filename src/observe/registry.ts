@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { openFiles, openFilesLimit } from '../lib/open-files.ts'
 import { putTogether, registerFigures } from '../node/custom-metric.ts'
 import { Counts, Distribution } from './series.ts'
 
@@ -75,6 +76,7 @@ export function createMeter(): Meter {
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
   for (const name of MISNAMED) registry.removeSingleMetric(name)
+  lookAtOpenFiles(registry)
   for (const [name, together] of Object.entries(TOGETHER)) putTogether(registry.getSingleMetric(name), together)
   return {
     counter: (name, help, labelNames) => plainCounter(registry, PREFIX + name, help, labelNames),
@@ -86,6 +88,23 @@ export function createMeter(): Meter {
     snapshot: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
   }
+}
+
+/** prom-client's own keeps its last figure when no file is free for the look: of a full process it would show what was before. */
+function lookAtOpenFiles(registry: Registry): void {
+  const name = 'process_open_fds'
+  const limit = openFilesLimit()
+  if (registry.getSingleMetric(name) === undefined) return
+  registry.removeSingleMetric(name)
+  new Gauge({
+    name,
+    help: 'Number of open file descriptors.',
+    registers: [registry],
+    collect() {
+      const open = openFiles(limit)
+      if (open !== null) this.set(open)
+    },
+  })
 }
 
 function plainGauge(
