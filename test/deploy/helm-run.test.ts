@@ -1,13 +1,22 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../setup/redis.ts'
-import { CHART, EXAMPLES, environmentOf, gatewayOf, type Manifest, manifestsOf, render } from './rendering.ts'
+import {
+  CHART,
+  EXAMPLES,
+  environmentOf,
+  gatewayOf,
+  type Manifest,
+  manifestsOf,
+  podSpecsOf,
+  render,
+} from './rendering.ts'
 
 /** What the chart says of the container is done to a real process: its arguments, environment and configuration, probes, hooks. */
 
@@ -68,11 +77,32 @@ test('the gateway of the chart starts, is probed, drains at the hook and ends at
   expect((await once(gateway, 'exit'))[0], log).toBe(0)
 })
 
+test('the container before it checks the configuration, and fails with file, line and cure', async () => {
+  const [{ initContainers }] = podSpecsOf(manifests)
+  const [{ args }] = initContainers.filter(({ name }: Manifest) => name === 'check')
+  expect((await tollgate(args)).stdout).toContain('tollgate.yaml: ok')
+
+  const broken = join(folder, 'broken.yaml')
+  const text = readFileSync(join(folder, 'tollgate.yaml'), 'utf8')
+  writeFileSync(broken, text.replace('match: GET /a', 'match: GET a'))
+  const line = text.split('\n').findIndex((each) => each.includes('match: GET /a')) + 1
+  const failed = tollgate(args.map((arg: string) => arg.replace('/etc/tollgate/tollgate.yaml', broken)))
+  await expect(failed).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`broken\\.yaml:${line}:\\d+ routes\\[0\\]\\.match: `)),
+  })
+})
+
 /** As the container runtime does it: of the image the program is Node, and the gateway lies at /app/dist. */
 async function runHook([node, program, ...args]: readonly string[]): Promise<string> {
   expect([node, program]).toEqual(['/nodejs/bin/node', '/app/dist/main.js'])
+  return (await tollgate(args)).stdout
+}
+
+/** The gateway's program with the files of this machine. */
+function tollgate(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
   const local = args.map((arg) => arg.replace('/etc/tollgate', folder))
-  return (await promisify(execFile)(process.execPath, [join(CHART, '../src/main.ts'), ...local], { env })).stdout
+  return promisify(execFile)(process.execPath, [join(CHART, '../src/main.ts'), ...local], { env })
 }
 
 /** What `helm test` runs, with our address in place of the Service's. */
