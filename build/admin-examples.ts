@@ -60,7 +60,7 @@ export interface Document {
 export async function adminDocument(): Promise<Document> {
   const drain = { isOn: () => false, turn: () => {} }
   const options = { store: {}, metrics: {}, now: Date.now, version: '0', drain } as unknown as AdminOptions
-  const routes = routesOf(options, new Login({ credentials: [], now: Date.now }))
+  const routes = routesOf(options, new Login({ credentials: () => [], now: Date.now }))
   const call = { params: {}, query: {}, body: undefined, headers: {}, address: '', identity: null }
   const itself = routes.find(({ path }) => path === '/openapi.json')
   const response = await itself?.handle({ ...call, signal: new AbortController().signal })

@@ -23,7 +23,8 @@ const NOT_SAID = refusal(
 
 export interface GuardOptions {
   readonly login: Login
-  readonly credentials: readonly AdminToken[]
+  /** The admin tokens in force now. */
+  readonly credentials: () => readonly AdminToken[]
   /** More names that the Host header may carry. */
   readonly names: readonly string[]
   readonly now: () => number
@@ -59,7 +60,7 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
 
   /** A token that was sent counts, also a wrong one. A session counts if no token was sent. */
   function identify({ headers, address }: Asked): Identity | AdminResponse {
-    const session = headers.authorization === undefined ? identityOf(headers.cookie, credentials, now()) : null
+    const session = headers.authorization === undefined ? identityOf(headers.cookie, credentials(), now()) : null
     return session ?? bearer({ headers, address })
   }
 

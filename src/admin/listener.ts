@@ -41,8 +41,8 @@ export interface AdminOptions extends ProbeOptions, DeskOptions {
   readonly listen: { readonly host: string; readonly port: number }
   /** `null` for requests in the clear. */
   readonly certificate?: Certificate | null
-  /** For /api, which responds with 403 without one. */
-  readonly credentials: readonly AdminToken[]
+  /** Those in force now, for /api, which responds with 403 without one. */
+  readonly credentials: () => readonly AdminToken[]
   /** More names that the Host header may carry, in lower case. Address literals, localhost and `listen.host` always may. */
   readonly hosts?: readonly string[]
   readonly explain: Explain

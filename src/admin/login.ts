@@ -5,10 +5,15 @@ import type { AdminToken } from './session-cookie.ts'
 import { createSignInCode, digest, type SignInCode } from './sign-in-code.ts'
 
 export interface LoginOptions {
-  /** The admin tokens; none closes the API. */
-  readonly credentials: readonly AdminToken[]
+  /** The admin tokens in force now; none closes the API. A list is not changed: others come as another list. */
+  readonly credentials: () => readonly AdminToken[]
   /** Milliseconds since the epoch. */
   readonly now: () => number
+}
+
+interface Digests {
+  readonly of: readonly AdminToken[]
+  readonly known: readonly { readonly credential: AdminToken; readonly digest: Buffer }[]
 }
 
 /** Wrong tokens and codes from one address within WINDOW_MS, above which it has to wait. */
@@ -20,19 +25,20 @@ const MAX_ADDRESSES = 10_000
 /** Checks admin tokens and codes of sign-in links, and remembers the addresses that guess. */
 export class Login {
   readonly #now: () => number
-  readonly #known: readonly { readonly credential: AdminToken; readonly digest: Buffer }[]
+  readonly #credentials: LoginOptions['credentials']
+  #digests: Digests = { of: [], known: [] }
   readonly #wrong = new Map<string, { count: number; until: number }>()
   readonly #code: SignInCode
 
   constructor({ credentials, now }: LoginOptions) {
     this.#now = now
-    this.#known = credentials.map((credential) => ({ credential, digest: digest(credential.token) }))
+    this.#credentials = credentials
     this.#code = createSignInCode(now)
   }
 
   /** Whose token came from an address, or the refusal. @param given `null` if none was sent, which is no guess */
   check(given: string | null, address: string): AdminToken | AdminResponse {
-    if (this.#known.length === 0) return NO_TOKEN
+    if (this.#credentials().length === 0) return NO_TOKEN
     if (given === null) return UNAUTHORIZED
     // Also for an address whose wrong tokens are refused: administrators share it with others behind a proxy, or in a
     // pod.
@@ -41,7 +47,7 @@ export class Login {
 
   /** The same for the code of a sign-in link, which is good no more from then on. */
   checkCode(given: string, address: string): AdminToken | AdminResponse {
-    if (this.#known.length === 0) return NO_TOKEN
+    if (this.#credentials().length === 0) return NO_TOKEN
     return this.#code.take(given) ?? this.#refuse(address, WRONG_CODE)
   }
 
@@ -58,7 +64,16 @@ export class Login {
 
   /** Compares with all of them, so that the time says nothing of the place. */
   #find(given: Buffer): AdminToken | null {
-    return this.#known.filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
+    return this.#known().filter(({ digest }) => timingSafeEqual(digest, given))[0]?.credential ?? null
+  }
+
+  /** Made anew whenever the tokens are others. */
+  #known(): Digests['known'] {
+    const of = this.#credentials()
+    if (this.#digests.of !== of) {
+      this.#digests = { of, known: of.map((credential) => ({ credential, digest: digest(credential.token) })) }
+    }
+    return this.#digests.known
   }
 
   /** What a wrong token or code gets. */

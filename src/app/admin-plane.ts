@@ -19,7 +19,7 @@ import { retentionOf } from './retention.ts'
 
 export interface AdminPlaneOptions
   extends Pick<AdminOptions, 'knownUsers' | 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
-  /** The configuration in force; the listener keeps the `admin` section that it began with. */
+  /** The configuration in force; of its `admin` section the listener takes over new tokens only. */
   readonly current: () => Config
   readonly store: Store
   /** Started and closed by the caller. That of the process that serves requests, if it is this one. */
@@ -36,7 +36,7 @@ export interface AdminPlane extends Omit<Admin, 'issueCode'> {
 
 /** The administrators' listener, which is the same whoever serves the requests. */
 export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions): AdminPlane {
-  const { listen, tls, hosts, tokens } = current().admin
+  const { listen, tls, hosts } = current().admin
   const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
   const setup = remembered(current)
   const stopReporting = reportCommandLine(parts)
@@ -44,7 +44,7 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
     listen,
     hosts,
     certificate,
-    credentials: tokens,
+    credentials: () => current().admin.tokens,
     live: () => true,
     store,
     setup,
@@ -54,10 +54,13 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
     ...parts,
   })
   // A named token is of a person or a script: whoever starts the gateway does not act in that name.
-  const own = tokens.find(({ name, role }) => name === ADMIN_NAME && role === 'admin')
+  const ownToken = () => current().admin.tokens.find(({ name, role }) => name === ADMIN_NAME && role === 'admin')
   return {
     listen: admin.listen,
-    signInCode: () => (own === undefined ? null : admin.issueCode(own)),
+    signInCode: () => {
+      const own = ownToken()
+      return own === undefined ? null : admin.issueCode(own)
+    },
     close: async () => {
       stopReporting()
       certificate?.close()

@@ -6,9 +6,10 @@ const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'workers'] as const
 /** Of `edge`: what the listener was opened with. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const
 
-/** Another login or certificate for the same store is taken over. */
+/** Another login or certificate for the same store is taken over, and so are other admin tokens. */
 function hasChanged(running: Config, next: Config, key: (typeof SECTIONS)[number]): boolean {
   if (key === 'store') return !same(placeOf(running), placeOf(next))
+  if (key === 'admin') return !same(next.admin, adminUntilRestart(running, next))
   return !same(running[key], next[key])
 }
 
@@ -43,7 +44,12 @@ function hasMoved({ admin: before }: Config, { admin: after }: Config): boolean 
 export function untilRestart(running: Config, next: Config): Config {
   const kept = SECTIONS.filter((key) => key !== 'store' || hasChanged(running, next, key))
   const auth = { ...next.auth, ...pick(running.auth, ['clientCertificate']) }
-  return { ...next, ...pick(running, kept), auth, edge: { ...next.edge, ...pick(running.edge, EDGE) } }
+  const admin = adminUntilRestart(running, next)
+  return { ...next, ...pick(running, kept), admin, auth, edge: { ...next.edge, ...pick(running.edge, EDGE) } }
+}
+
+function adminUntilRestart(running: Config, next: Config): Config['admin'] {
+  return { ...running.admin, tokens: next.admin.tokens }
 }
 
 function pick<T, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {

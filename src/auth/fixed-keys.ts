@@ -33,26 +33,27 @@ function parse(text: string): unknown {
 }
 
 /**
- * A shared secret, its UTF-8 bytes as they are. It has no kid: a token's is not looked at.
- * @throws Error if the secret is shorter than the hash of an algorithm (RFC 7518, section 3.2)
+ * Shared secrets, their UTF-8 bytes as they are. They have no kid: a token's is not looked at, and each secret is tried.
+ * @param secrets one, or two while it is rotated
+ * @throws Error if a secret is shorter than the hash of an algorithm (RFC 7518, section 3.2)
  */
-export async function keysFromSecret(secret: string, algorithms: readonly string[]): Promise<KeySource> {
-  const bytes = new TextEncoder().encode(secret)
-  const keys = new Map<string, VerifyingKey>()
-  for (const alg of algorithms) {
-    const algorithm = ALGORITHMS.get(alg)
-    if (algorithm === undefined) continue
-    if (bytes.length < algorithm.hashBytes) {
-      throw new Error(`secret of ${bytes.length} bytes is too short: ${alg} needs ${algorithm.hashBytes} at least`)
-    }
-    keys.set(alg, { id: alg, key: importSecret(bytes), cost: 0 })
-  }
+export async function keysFromSecrets(secrets: readonly string[], algorithms: readonly string[]): Promise<KeySource> {
+  const keys = new Map(algorithms.map((alg) => [alg, secrets.map((secret, i) => keyOf(secret, alg, `${alg} ${i}`))]))
   return {
     find(alg) {
-      const key = keys.get(alg)
-      return key === undefined ? { is: 'unknown' } : { is: 'keys', keys: [key] }
+      const found = keys.get(alg)
+      return found === undefined ? NO_OTHER : { is: 'keys', keys: found }
     },
     findOther: () => NO_OTHER,
     close: () => {},
   }
+}
+
+function keyOf(secret: string, alg: string, id: string): VerifyingKey {
+  const bytes = new TextEncoder().encode(secret)
+  const least = ALGORITHMS.get(alg)?.hashBytes ?? 0
+  if (bytes.length < least) {
+    throw new Error(`secret of ${bytes.length} bytes is too short: ${alg} needs ${least} at least`)
+  }
+  return { id, key: importSecret(bytes), cost: 0 }
 }

@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import type { FactClaims } from './claim-facts.ts'
-import { keysFromFile, keysFromSecret } from './fixed-keys.ts'
+import { keysFromFile, keysFromSecrets } from './fixed-keys.ts'
 import { keysFromUrl } from './jwks.ts'
 import { keySetUrl } from './jwks-fetch.ts'
 import type { KeySource } from './key-set.ts'
@@ -14,11 +14,11 @@ export interface IssuerOptions extends FactClaims {
   readonly audiences: readonly string[]
   /** The claim that names them, by path; `aud` by default. */
   readonly audienceClaim?: string
-  /** `url`: https, or http to this machine. `secret`: its UTF-8 bytes are the key. */
+  /** `url`: https, or http to this machine. `secret`: its UTF-8 bytes are the key, and those of `previous` are good too. */
   readonly keys:
     | { readonly kind: 'url'; readonly url: string }
     | { readonly kind: 'file'; readonly path: string }
-    | { readonly kind: 'secret'; readonly secret: string }
+    | { readonly kind: 'secret'; readonly secret: string; readonly previous?: string }
   /** Allowed values of `alg`. HS256, HS384 and HS512 go with a secret only, and a secret only with them. */
   readonly algorithms: readonly string[]
   /** The claim that holds the user id, by path, for example `sub` or `app.user` (lib/json-path.ts). */
@@ -93,9 +93,13 @@ async function openIssuer(
 
   function openKeys(): KeySource | Promise<KeySource> {
     if (keys.kind === 'file') return keysFromFile(keys.path, options.algorithms)
-    if (keys.kind === 'secret') return keysFromSecret(keys.secret, options.algorithms)
+    if (keys.kind === 'secret') return keysFromSecrets(secretsOf(keys), options.algorithms)
     return fetchedFrom(options.issuer, keys.url)
   }
+}
+
+function secretsOf({ secret, previous }: { readonly secret: string; readonly previous?: string }): readonly string[] {
+  return previous === undefined ? [secret] : [secret, previous]
 }
 
 function problemOf(options: Omit<IssuerOptions, 'keys'>, kind: IssuerOptions['keys']['kind']): string | null {

@@ -15,7 +15,8 @@ export type IssuerKeys =
   | { readonly kind: 'url'; readonly url: string }
   /** `hash` is of what the file held when the configuration was loaded. */
   | { readonly kind: 'file'; readonly path: string; readonly hash?: string }
-  | { readonly kind: 'secret'; readonly secret: string }
+  /** `previous` is good too, while the secret is rotated. */
+  | { readonly kind: 'secret'; readonly secret: string; readonly previous?: string }
 
 export type StoreLocation =
   /** The path is relative to the working directory, or `:memory:`. */

@@ -7,7 +7,8 @@ const SAID = { 'x-tollgate-drain': 'yes' }
 
 /** What becomes of a request that only this machine, or an administrator, may make. */
 function judge(address: string, headers: Record<string, string>, hasTokens = true): unknown {
-  const credentials = hasTokens ? [{ name: 'ops', role: 'admin', token: TOKEN } as const] : []
+  const tokens = hasTokens ? [{ name: 'ops', role: 'admin', token: TOKEN } as const] : []
+  const credentials = () => tokens
   const now = (): number => 0
   const check = createGuard({ login: new Login({ credentials, now }), credentials, names: [], now })
   const guarded = check('machine', { method: 'POST', headers: { host: 'localhost', ...headers }, address })

@@ -61,7 +61,7 @@ describe('the admin token', () => {
   })
 
   test('that is not configured closes the API with the cure, and leaves the probes open', async () => {
-    const { call } = await start({ credentials: [] })
+    const { call } = await start({ credentials: () => [] })
     const reply = await call('GET', '/api/tokens')
     expect(reply.status).toBe(403)
     expect(reply.json).toEqual({ error: 'no_admin_token', msg: expect.stringContaining('admin.token') })

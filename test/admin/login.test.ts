@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { Login } from '../../src/admin/login.ts'
 
 const RIGHT = { name: 'admin', role: 'admin', token: 'right' } as const
-const loginAt = (now: () => number) => new Login({ credentials: [RIGHT], now })
+const RIGHT_ONLY = [RIGHT]
+const loginAt = (now: () => number) => new Login({ credentials: () => RIGHT_ONLY, now })
 const status = (response: object) => ('status' in response ? response.status : 'in')
 const guess = (login: Login, address: string) => status(login.bearer('Bearer wrong', address))
 
@@ -64,7 +65,20 @@ test('guesses by the header and at the sign-in count together', () => {
 
 test('each token has the name and role of its own', () => {
   const credentials = [RIGHT, { name: 'desk', role: 'viewer', token: 'other' } as const]
-  const login = new Login({ credentials, now: () => 0 })
+  const login = new Login({ credentials: () => credentials, now: () => 0 })
   expect(login.bearer('Bearer other', '192.0.2.1')).toEqual({ name: 'desk', role: 'viewer', expiresAt: null })
   expect(login.bearer('Bearer right', '192.0.2.1')).toEqual({ name: 'admin', role: 'admin', expiresAt: null })
+})
+
+test('tokens that change are in force at once, and those that are gone are wrong', () => {
+  let credentials: readonly { name: string; role: 'admin'; token: string }[] = [RIGHT]
+  const login = new Login({ credentials: () => credentials, now: () => 0 })
+  const statuses = () => ['right', 'next'].map((token) => status(login.bearer(`Bearer ${token}`, '192.0.2.1')))
+  expect(statuses()).toEqual(['in', 401])
+  credentials = [RIGHT, { ...RIGHT, name: 'next', token: 'next' }]
+  expect(statuses()).toEqual(['in', 'in'])
+  credentials = [{ ...RIGHT, token: 'next' }]
+  expect(statuses()).toEqual([401, 'in'])
+  credentials = []
+  expect(statuses()).toEqual([403, 403])
 })

@@ -202,7 +202,7 @@ describe('the OpenAPI document', () => {
 
   test('has every route of the listener and no other', () => {
     const options = { ...fakeOptions(), drain: DRAIN }
-    const routes = routesOf(options, new Login({ credentials: [], now: Date.now }))
+    const routes = routesOf(options, new Login({ credentials: () => [], now: Date.now }))
     const listed = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
     expect(
       operations()

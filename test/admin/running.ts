@@ -96,7 +96,7 @@ export async function startAdmin({
   const setup = setupOf(config)
   const admin = createAdmin({
     listen: { host: '127.0.0.1', port: 0 },
-    credentials: config.admin.tokens,
+    credentials: () => config.admin.tokens,
     live: () => true,
     ready: () => ({ ready: true, reasons: [] }),
     metrics: { render: async () => 'tollgate_up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },

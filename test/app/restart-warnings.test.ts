@@ -36,6 +36,7 @@ it.each([
   'routes: [{ match: GET /x, public: true }]',
   'drain: { delay: 1s }',
   'edge: { max_in_flight: 7 }',
+  'admin: { token: another-admin-token-01 }',
 ])('%s does not wait for a restart', (text) => {
   const next = config(text)
   expect(needRestart(running, next)).toEqual([])
@@ -45,7 +46,7 @@ it.each([
 it.each([
   ['admin: { listen: 127.0.0.1:1 }', true],
   ['admin: { tls: { cert: a.crt, key: a.key } }', true],
-  ['admin: { token: another-admin-token-01 }', false],
+  ['admin: { hosts: [tollgate.example.org] }', false],
 ])('%s has a warning exactly if a health check is led astray until the restart', (text, astray) => {
   const [told] = needRestart(running, config(text))
   expect(told?.includes('`tollgate healthcheck` and `tollgate drain` find nobody')).toBe(astray)

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { keysFromFile, keysFromSecret } from '../../src/auth/fixed-keys.ts'
+import { keysFromFile, keysFromSecrets } from '../../src/auth/fixed-keys.ts'
 import { ecKey, keySet, rsaKey } from './support.ts'
 
 let folder: string
@@ -60,14 +60,14 @@ describe('a shared secret', () => {
     ['HS384', 48],
     ['HS512', 64],
   ])('for %s has %i bytes at least', async (alg, bytes) => {
-    expect(await (await keysFromSecret('x'.repeat(bytes), [alg])).find(alg, undefined)).toMatchObject({ is: 'keys' })
-    await expect(keysFromSecret('x'.repeat(bytes - 1), [alg])).rejects.toThrow(
+    expect(await (await keysFromSecrets(['x'.repeat(bytes)], [alg])).find(alg, undefined)).toMatchObject({ is: 'keys' })
+    await expect(keysFromSecrets(['x'.repeat(bytes), 'x'.repeat(bytes - 1)], [alg])).rejects.toThrow(
       `secret of ${bytes - 1} bytes is too short`,
     )
   })
 
   it('is measured in bytes, and never shown', async () => {
-    await expect(keysFromSecret('ü'.repeat(16), ['HS256'])).resolves.toBeDefined()
-    await expect(keysFromSecret('canary', ['HS256'])).rejects.not.toThrow(/canary/)
+    await expect(keysFromSecrets(['ü'.repeat(16)], ['HS256'])).resolves.toBeDefined()
+    await expect(keysFromSecrets(['canary'], ['HS256'])).rejects.not.toThrow(/canary/)
   })
 })

@@ -201,6 +201,16 @@ describe('the key', () => {
     expect(await reason(withHeader({ kid: 'b' }), await inFile(ec, ecKey('b')))).toBe('bad signature')
   })
 
+  it('is a shared secret or the one before it, while both are named', async () => {
+    const [secret, previous] = ['new', 'old'].map((name) => name.padEnd(32, '-secret')) as [string, string]
+    const both = { keys: { kind: 'secret', secret, previous } as const, algorithms: ['HS256'] }
+    for (const key of [secret, previous]) {
+      expect(await judge(jwt({ alg: 'HS256', key }), both)).toMatchObject({ user: 'alice' })
+    }
+    const alone = { ...both, keys: { kind: 'secret', secret } as const }
+    expect(await reason(jwt({ alg: 'HS256', key: previous }), alone)).toBe('bad signature')
+  })
+
   it('is one of ten that are tried for one token, whatever rules its issuer has', async () => {
     const rules = (secret: string) => ({ keys: { kind: 'secret', secret } as const, algorithms: ['HS256'] })
     const secrets = Array.from({ length: 11 }, (_, i) => `${i}`.padStart(32, 'secret'))

@@ -19,7 +19,7 @@ export function checkAuth(parsed: Salvage): Finding[] {
     return [
       ...checkKeys(issuer, path),
       ...checkAlgorithms(issuer, path),
-      ...checkSecret(issuer, path),
+      ...checkSecrets(issuer, path),
       ...checkNames(issuer, path),
     ]
   })
@@ -50,6 +50,11 @@ function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
 const NOWHERE = 'names no place, so no credential is read and only public rules are served: add one, like bearer'
 
 function checkKeys(issuer: Issuer, path: Path): Finding[] {
+  if (issuer.previous_secret !== undefined && issuer.secret === undefined) {
+    return [
+      { path: [...path, 'previous_secret'], message: 'needs a secret that takes its place: add secret, or remove it' },
+    ]
+  }
   if (!('jwks' in issuer && 'secret' in issuer)) return []
   if (issuer.jwks === undefined && issuer.secret === undefined) {
     return [{ path, message: 'has no keys: add jwks (https://HOST/PATH or file:PATH) or secret' }]
@@ -73,13 +78,20 @@ function checkAlgorithms({ jwks, secret, algorithms = [] }: Issuer, path: Path):
   return findings
 }
 
-function checkSecret({ secret, algorithms = [] }: Issuer, path: Path): Finding[] {
+function checkSecrets({ secret, previous_secret, algorithms = [] }: Issuer, path: Path): Finding[] {
+  return [
+    ...checkSecret(secret, algorithms, [...path, 'secret']),
+    ...checkSecret(previous_secret, algorithms, [...path, 'previous_secret']),
+  ]
+}
+
+function checkSecret(secret: string | undefined, algorithms: readonly string[], path: Path): Finding[] {
   if (secret === undefined) return []
   const [algorithm, need = 0] = [...SECRET_BYTES].findLast(([name]) => algorithms.some((a) => a === name)) ?? []
   const has = Buffer.byteLength(secret)
   if (has >= need) return []
   const message = `has ${has} bytes, and ${algorithm} needs at least ${need}: make one with "openssl rand -base64 ${need}"`
-  return [{ path: [...path, 'secret'], message }]
+  return [{ path, message }]
 }
 
 /** What is compared letter by letter, and written as if it were not. */

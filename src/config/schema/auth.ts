@@ -1,4 +1,4 @@
-import { parseIntrospection, parseKeys } from '../addresses.ts'
+import { type IssuerKeys, parseIntrospection, parseKeys } from '../addresses.ts'
 import { CALLERS } from './callers.ts'
 import { domain } from './domain.ts'
 import { choice, duration, either, flag, integer, list, read, section, text } from './values.ts'
@@ -37,6 +37,16 @@ const CLAIMS = {
   ).optional(),
 }
 
+interface NamedKeys {
+  readonly jwks?: IssuerKeys | undefined
+  readonly secret?: string | undefined
+  readonly previous_secret?: string | undefined
+}
+
+function keysOf({ jwks, secret = '', previous_secret: previous }: NamedKeys): IssuerKeys {
+  return jwks ?? { kind: 'secret', secret, ...(previous !== undefined && { previous }) }
+}
+
 export const issuer = section(
   {
     issuer: text({ description: 'The claim iss, exactly' }),
@@ -46,6 +56,10 @@ export const issuer = section(
     }).optional(),
     secret: text(
       { description: 'Shared secret instead of jwks: at least 32 bytes for HS256, 48 for HS384, 64 for HS512' },
+      { what: 'a secret' },
+    ).optional(),
+    previous_secret: text(
+      { description: 'Another secret that is good too, while secret is rotated. Default none' },
       { what: 'a secret' },
     ).optional(),
     algorithms: list(choice([...PUBLIC_KEY, ...SHARED], { description: 'An algorithm' }), 1, 14, {
@@ -61,10 +75,10 @@ export const issuer = section(
     }).optional(),
   },
   'An issuer of JWTs',
-).transform(({ issuer, audience, jwks, secret = '', algorithms, clock_tolerance, typ = null, ...claims }) => ({
+).transform(({ issuer, audience, algorithms, clock_tolerance, typ = null, ...claims }) => ({
   issuer,
   audiences: audience,
-  keys: jwks ?? { kind: 'secret' as const, secret },
+  keys: keysOf(claims),
   algorithms,
   audienceClaim: claims.audience_claim,
   userClaim: claims.user_claim,
