@@ -142,7 +142,7 @@ export const CATALOGUE: readonly Group[] = [
       evicted: {
         fault: 'Redis evicts a counter (`allkeys-lru`)',
         does: 'Admits more than the limit: use `noeviction`',
-        shows: '"store warning" at the start',
+        shows: '"store warning" in the log, `store_warnings`, `degraded`',
       },
       clock_skew: {
         fault: 'one gateway’s clock is an hour fast, another’s slow',

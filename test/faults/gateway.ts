@@ -70,7 +70,7 @@ export async function endGateway({ process: { child, end } }: Gateway): Promise<
 }
 
 /** It has found its store; for before the first test, if nothing is expected yet. */
-export async function untilReady({ readiness }: Gateway): Promise<void> {
+export async function untilReady({ readiness }: Pick<Gateway, 'readiness'>): Promise<void> {
   for (let tries = 0; (await readiness()) !== '200'; tries++) {
     if (tries > 400) throw new Error(`not ready: ${await readiness()}`)
     await sleep(50)
