@@ -96,6 +96,7 @@ export async function createApp({ config, hash, version, observe: also, witness 
     await admin.close()
     await store.close()
     observe({ type: 'stopped' })
+    telemetry.delay.stop()
     await log.close()
   }
 

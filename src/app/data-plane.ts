@@ -8,9 +8,9 @@ import type { Listener } from '../edge/listener.ts'
 import { createShares } from '../edge/shares.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import { createFailureRecorder, type FailureRecorder } from '../failures/recorder.ts'
-import { createLagMeter, type LagMeter } from '../gateway/event-loop-lag.ts'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import { createOwnUsage } from '../gateway/own-usage.ts'
+import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
 import type { Witness } from '../observe/observation.ts'
@@ -81,7 +81,7 @@ export interface DataPlaneOptions {
   /** Of Tollgate. */
   readonly version: string
   readonly store: Store
-  readonly telemetry: Pick<Telemetry, 'observe' | 'follow'>
+  readonly telemetry: Pick<Telemetry, 'observe' | 'follow' | 'delay'>
   /** Default nobody. */
   readonly witness?: Witness | undefined
 }
@@ -99,7 +99,7 @@ interface Plane extends DataPlaneOptions {
   readonly memberships: Memberships
   readonly alerts: Alerts
   readonly livePolicy: LivePolicy
-  readonly lag: LagMeter
+  readonly delay: EventLoopDelay
   readonly scarcity: Scarcity
   readonly faults: StandingFaults
   readonly gateway: Gateway
@@ -140,7 +140,7 @@ export async function createDataPlane(options: DataPlaneOptions): Promise<DataPl
 
 async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const { config, hash, version, store, telemetry } = options
-  const { observe, follow } = telemetry
+  const { observe, follow, delay } = telemetry
   letHeapGrow()
   const instance = randomBytes(12).toString('base64url')
   // The configuration in force follows when it is made: nobody asks for it before.
@@ -182,7 +182,6 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     await Promise.all([recorder.close(), usage.close(0)])
     throw error
   })
-  const lag = createLagMeter()
   const scarcity = createScarcity()
   follow(scarcity.observer)
   const shares = createShares()
@@ -196,7 +195,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     ownUsage: createOwnUsage(store, () => livePolicy.control.storeTime()),
     observe,
     witness: options.witness,
-    lag: lag.lasting,
+    lag: delay.ofRequest,
     shares,
   })
   const listener = openGatewayListener({ config, certificate, gateway, observe, shares, current: () => state.current })
@@ -218,7 +217,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     memberships,
     alerts,
     livePolicy,
-    lag,
+    delay,
     scarcity,
     faults,
     gateway,
@@ -316,7 +315,6 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await Promise.all([plane.recorder.close(), plane.usage.close(graceMs)])
   plane.certificate?.close()
   plane.health.stop()
-  plane.lag.stop()
   state.current.authenticator.close()
 }
 

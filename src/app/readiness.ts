@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
-import type { LagMeter } from '../gateway/event-loop-lag.ts'
 import { ONE_ADDRESS } from '../gateway/one-address.ts'
+import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
 import type { Runtime } from './runtime.ts'
@@ -19,7 +19,7 @@ interface Observed {
   readonly state: { readonly current: Runtime; readonly started: boolean; readonly draining: boolean }
   readonly health: StoreHealth
   readonly ledger: Ledger
-  readonly lag: LagMeter
+  readonly delay: EventLoopDelay
   readonly scarcity: Scarcity
   readonly faults: StandingFaults
 }
@@ -40,11 +40,11 @@ export function readinessOf(plane: Observed, startup = false): Readiness {
 }
 
 /** What requests wait for or are refused for, and what is wrong. Other processes may lack the same, so this one stays ready. */
-function lacking({ state, lag, scarcity, faults }: Observed): string[] {
+function lacking({ state, delay, scarcity, faults }: Observed): string[] {
   const { forwarder, rules } = state.current
   return [
     ...(forwarder.isFull() ? [FULL] : []),
-    ...(lag.lasting() > rules.maxLagMs ? [LATE] : []),
+    ...(delay.lasting() > rules.maxLagMs ? [LATE] : []),
     ...scarcity.reasons(),
     ...faults.reasons(),
   ]

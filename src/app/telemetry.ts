@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import type { LogConfig } from '../config/config.ts'
+import { createEventLoopDelay, type EventLoopDelay } from '../lib/event-loop-delay.ts'
 import { createLog, type Log } from '../observe/log.ts'
 import { createMetrics, type GaugeSource, type Metrics } from '../observe/metrics.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -10,6 +11,8 @@ export interface Telemetry {
   readonly observe: Observer
   readonly log: Log
   readonly metrics: Metrics
+  /** Whoever ends the process stops it. */
+  readonly delay: EventLoopDelay
   /** Adds a reader of all that is reported from now on. */
   follow(reader: Observer): void
 }
@@ -26,9 +29,10 @@ export function createTelemetry({ log: options, version, worker, gauges }: Telem
   const readers: Observer[] = []
   const observe = fanOut(readers)
   const log = createLog({ ...options, ...(worker !== undefined && { worker }), observe })
-  const metrics = createMetrics({ version, gauges: [HEAP, ...gauges] })
+  const delay = createEventLoopDelay()
+  const metrics = createMetrics({ version, gauges: [HEAP, ...gauges], delay })
   readers.push(log.observer, metrics.observer)
-  return { observe, log, metrics, follow: (reader) => void readers.push(reader) }
+  return { observe, log, metrics, delay, follow: (reader) => void readers.push(reader) }
 }
 
 /** At 1 the process ends. `nodejs_heap_*` of several processes are sums, which do not show that. */

@@ -28,7 +28,7 @@ export interface LineSink {
 export interface LineSinkOptions {
   /** Write as soon as this many bytes wait. Default 65536, the size of a Linux pipe. */
   readonly chunk?: number
-  /** And at least this often, in milliseconds. Default 500. */
+  /** And no later than this after a line came, in milliseconds. Default 500. */
   readonly flushMs?: number
   /** Drop lines while this many bytes wait for a reader that has stalled. Default 16 MiB. */
   readonly limit?: number
@@ -57,7 +57,8 @@ class FileSink implements LineSink {
   readonly #isOurs: boolean
   readonly #options: Required<LineSinkOptions>
   readonly #backlog = new LineBacklog()
-  readonly #timer: NodeJS.Timeout
+  /** `null` while nothing waits: an idle process is not woken. */
+  #timer: NodeJS.Timeout | null = null
   #state: 'open' | 'full' | 'broken' = 'open'
   /** Lines that were dropped and that no line of the log reports yet. */
   #dropped = 0
@@ -69,7 +70,6 @@ class FileSink implements LineSink {
     this.#fd = fd
     this.#isOurs = isOurs
     this.#options = options
-    this.#timer = setInterval(() => this.#start(), options.flushMs).unref()
   }
 
   write(lines: string): void {
@@ -78,6 +78,7 @@ class FileSink implements LineSink {
       this.#drop(lines)
       return
     }
+    this.#timer ??= this.#await()
     this.#reportDropped()
     this.#backlog.add(lines)
     if (this.#backlog.bytes >= chunk && this.#state === 'open') this.#start()
@@ -98,7 +99,7 @@ class FileSink implements LineSink {
   }
 
   async close(): Promise<number> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer ?? undefined)
     this.#isClosing = true
     await this.flush()
     if (this.#state === 'full') this.#giveUp(0)
@@ -131,6 +132,15 @@ class FileSink implements LineSink {
     return this.#writing ?? Promise.resolve()
   }
 
+  /** As long as something waits. */
+  #await(): NodeJS.Timeout {
+    const look = (): void => {
+      this.#start()
+      this.#timer = this.#isBehind() ? this.#await() : null
+    }
+    return setTimeout(look, this.#options.flushMs).unref()
+  }
+
   #next(): Buffer {
     if (this.#backlog.isLastBlock) this.#reportDropped()
     return this.#backlog.take()
@@ -142,6 +152,7 @@ class FileSink implements LineSink {
     if (left !== null && isFull(error)) this.#backlog.putBack(left)
     else if (error !== null) this.#giveUp(left === null ? 0 : linesIn(left))
     else if (this.#backlog.bytes >= this.#options.chunk) this.#start()
+    if (this.#isBehind()) this.#timer ??= this.#await()
   }
 
   /** A reader that has gone (EPIPE) does not come back, and a gateway without a log is better than no gateway. */

@@ -1,3 +1,4 @@
+import { createEventLoopDelay, type EventLoopDelay } from '../lib/event-loop-delay.ts'
 import { connectionMetrics } from './connection-metrics.ts'
 import type { Counting } from './counting.ts'
 import { gatewayMetrics } from './gateway-metrics.ts'
@@ -13,6 +14,8 @@ export interface MetricsOptions {
   /** Of Tollgate, for `tollgate_build_info`. */
   readonly version: string
   readonly gauges?: readonly GaugeSource[]
+  /** Default one of its own. */
+  readonly delay?: Pick<EventLoopDelay, 'takeFigures'>
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number
 }
@@ -27,8 +30,9 @@ export interface Metrics {
 }
 
 /** The reader of observations that counts. Each call has its own registry. */
-export function createMetrics({ version, gauges = [], now = Date.now }: MetricsOptions): Metrics {
-  const meter = createMeter()
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { version, gauges = [], delay = createEventLoopDelay(), now = Date.now } = options
+  const meter = createMeter(delay)
   for (const source of gauges) meter.gaugeSource(source)
   const build = meter.gauge('build_info', 'Constant 1; the labels say what runs.', ['version', 'node_version'], 'max')
   build.set({ version, node_version: process.version }, 1)

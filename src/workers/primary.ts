@@ -213,6 +213,7 @@ async function stop({ telemetry, store, control, supervisor, admin, asking, stat
   await admin.close()
   await store.close()
   telemetry.observe({ type: 'stopped' })
+  telemetry.delay.stop()
   await telemetry.log.close()
 }
 

@@ -54,6 +54,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
     await dataPlane.stop(limits)
     await store.close()
     observe({ type: 'stopped' })
+    telemetry.delay.stop()
     await log.close()
   }
 

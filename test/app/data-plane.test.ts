@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { createDataPlane } from '../../src/app/data-plane.ts'
+import { createEventLoopDelay } from '../../src/lib/event-loop-delay.ts'
 import type { Observation, Observer } from '../../src/observe/observation.ts'
 import { fanOut } from '../../src/observe/tee.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -103,6 +104,7 @@ function make(text: string, reader: Observer = () => {}, upstream = '') {
   const readers = [reader]
   const observe = fanOut(readers)
   const store = openSqliteStore({ file: ':memory:' })
-  const telemetry = { observe, follow: (more: Observer) => void readers.push(more) }
+  const delay = createEventLoopDelay()
+  const telemetry = { observe, delay, follow: (more: Observer) => void readers.push(more) }
   return { observe, store, making: createDataPlane({ config, hash, version: 'test', store, telemetry }) }
 }

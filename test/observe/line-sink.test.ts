@@ -43,6 +43,19 @@ test('a few lines do not wait for more than the flush time', async () => {
   await sink.close()
 })
 
+test('a log with nothing to write does not wake its process', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval'] })
+  const sink = openLineSink(file)
+  expect(vi.getTimerCount()).toBe(0)
+  sink.write('alone\n')
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(500)
+  vi.useRealTimers()
+  await sink.flush()
+  expect(readFileSync(file, 'utf8')).toBe('alone\n')
+  await sink.close()
+})
+
 test('characters beyond ASCII are not cut', async () => {
   const sink = openLineSink(file, { chunk: 3 })
   for (let i = 0; i < 1000; i++) sink.write('配额 ✓\n')

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import perf_hooks from 'node:perf_hooks'
+import { expect, test, vi } from 'vitest'
 import { createMetrics, type GaugeSource } from '../../src/observe/metrics.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { parseMetrics } from './parse-metrics.ts'
@@ -319,6 +320,19 @@ test('every name keeps the rules: prefix, base units, _total for counters only, 
   }
   expect(types.get('process_cpu_seconds_total')).toBe('counter')
   expect(types.get('nodejs_eventloop_lag_p99_seconds')).toBe('gauge')
+})
+
+test('the event loop is measured by ours, and prom-client does not wake the process for that', async () => {
+  const monitoring = vi.spyOn(perf_hooks, 'monitorEventLoopDelay')
+  const figures = { min: 0.001, max: 0.007, mean: 0.002, stddev: 0.003, p50: 0.004, p90: 0.005, p99: 0.006 }
+  const metrics = createMetrics({ version: '1', delay: { takeFigures: () => figures } })
+  const day = 86_400_000
+  for (const [options] of monitoring.mock.calls) expect(options?.resolution).toBeGreaterThan(day)
+  monitoring.mockRestore()
+  const { value } = parseMetrics(await metrics.render())
+  for (const [name, figure] of Object.entries(figures))
+    expect(value(`nodejs_eventloop_lag_${name}_seconds`)).toBe(figure)
+  expect(value('nodejs_eventloop_lag_seconds')).toBeGreaterThan(0)
 })
 
 test('two sets of metrics in one process do not share a count', async () => {

@@ -1,0 +1,99 @@
+import { createHistogram } from 'node:perf_hooks'
+
+/** Measures how late timers fire: often while there is something to measure, else once a second, for a process that rests is not to be woken. */
+export interface EventLoopDelay {
+  /**
+   * How late the event loop lastingly is, in milliseconds. The least of the last samples counts: one long pause (a garbage
+   * collection, a stopped process) is over when it is seen; overload stays.
+   */
+  lasting(): number
+  /** The same, for a request: it is measured often as long as they come. */
+  ofRequest(): number
+  /** Of the samples since it was called last, in seconds; if there are none, of those before. */
+  takeFigures(): DelayFigures
+  stop(): void
+}
+
+export interface DelayFigures {
+  readonly min: number
+  readonly max: number
+  readonly mean: number
+  readonly stddev: number
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+}
+
+const OFTEN_MS = 50
+const SELDOM_MS = 1000
+const SAMPLES = 3
+/** So many samples without a request, and none later than this, and it is measured seldom. */
+const UNUSED = 20
+const LATE_MS = 10
+/** Of the histogram: 1 % of each figure. Three of them take ten times the memory. */
+const DIGITS = 2
+
+const NO_DELAY: DelayFigures = { min: 0, max: 0, mean: 0, stddev: 0, p50: 0, p90: 0, p99: 0 }
+
+export function createEventLoopDelay(): EventLoopDelay {
+  const samples = new Array<number>(SAMPLES).fill(0)
+  const histogram = createHistogram({ figures: DIGITS })
+  let lasting = 0
+  let unused = 0
+  let isResting = false
+  let figures = NO_DELAY
+  let due = 0
+  let timer: NodeJS.Timeout
+  waitFor(OFTEN_MS)
+
+  function waitFor(ms: number): void {
+    due = performance.now() + ms
+    timer = setTimeout(measure, ms).unref()
+  }
+
+  function measure(): void {
+    const late = Math.max(0, performance.now() - due)
+    samples.shift()
+    samples.push(late)
+    lasting = Math.min(...samples)
+    histogram.record(Math.max(1, Math.round(late * 1e6)))
+    unused = late > LATE_MS ? 0 : unused + 1
+    isResting = unused > UNUSED
+    waitFor(isResting ? SELDOM_MS : OFTEN_MS)
+  }
+
+  function wake(): void {
+    isResting = false
+    clearTimeout(timer)
+    waitFor(OFTEN_MS)
+  }
+
+  return {
+    lasting: () => lasting,
+    ofRequest() {
+      unused = 0
+      if (isResting) wake()
+      return lasting
+    },
+    takeFigures() {
+      if (histogram.count > 0) figures = figuresOf(histogram)
+      histogram.reset()
+      return figures
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+function figuresOf(histogram: ReturnType<typeof createHistogram>): DelayFigures {
+  const seconds = (nanoseconds: number): number => nanoseconds / 1e9
+  const at = (percent: number): number => seconds(histogram.percentile(percent))
+  return {
+    min: seconds(histogram.min),
+    max: seconds(histogram.max),
+    mean: seconds(histogram.mean),
+    stddev: seconds(histogram.stddev),
+    p50: at(50),
+    p90: at(90),
+    p99: at(99),
+  }
+}

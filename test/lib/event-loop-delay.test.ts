@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createEventLoopDelay, type EventLoopDelay } from '../../src/lib/event-loop-delay.ts'
+
+let delay: EventLoopDelay
+beforeEach(() => {
+  delay = createEventLoopDelay()
+})
+afterEach(() => {
+  delay.stop()
+  vi.useRealTimers()
+})
+
+/** Holds the event loop up for so long, again and again, until the condition is met. */
+async function holdUp(ms: number, condition: () => boolean): Promise<void> {
+  for (let turns = 0; !condition(); turns++) {
+    if (turns > 1000) throw new Error('it never came to pass')
+    const until = performance.now() + ms
+    while (performance.now() < until);
+    await sleep(1)
+  }
+}
+
+it('a loop that is held up again and again lags, until it is let go', async () => {
+  await holdUp(200, () => delay.lasting() > 50)
+  await holdUp(0, () => delay.lasting() < 50)
+})
+
+it('one long pause is over when it is seen, and is no lag', async () => {
+  const until = performance.now() + 1500
+  while (performance.now() < until);
+  let most = 0
+  for (let looks = 0; looks < 20; looks++) {
+    await sleep(20)
+    most = Math.max(most, delay.lasting())
+  }
+  expect(most).toBeLessThan(1000)
+})
+
+it('the figures are those of the samples since they were taken last, or else the last ones', async () => {
+  await holdUp(100, () => delay.lasting() > 20)
+  const { min, max, mean, p50, p99 } = delay.takeFigures()
+  expect(max).toBeGreaterThan(0.02)
+  expect(min).toBeLessThanOrEqual(p50)
+  expect(p50).toBeLessThanOrEqual(p99)
+  expect(p99).toBeLessThanOrEqual(max)
+  expect(mean).toBeLessThanOrEqual(max)
+  expect(delay.takeFigures().max).toBe(max)
+})
+
+/** How often a timer fires in so many milliseconds of a clock that is turned by hand. */
+function wakeUps(ms: number): number {
+  const setting = vi.spyOn(globalThis, 'setTimeout')
+  vi.advanceTimersByTime(ms)
+  const { length } = setting.mock.calls
+  setting.mockRestore()
+  return length
+}
+
+it('a process that rests is woken once a second, and one with requests as often as overload asks for', () => {
+  delay.stop()
+  vi.useFakeTimers()
+  delay = createEventLoopDelay()
+  expect(wakeUps(1000)).toBe(20)
+  vi.advanceTimersByTime(1000)
+  expect(wakeUps(10_000)).toBe(10)
+  delay.lasting()
+  expect(wakeUps(10_000)).toBe(10)
+  delay.ofRequest()
+  expect(wakeUps(1000)).toBe(20)
+})
