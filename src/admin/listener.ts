@@ -1,3 +1,4 @@
+import type { Server } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { patientClose } from '../lib/closing.ts'
 import type { Certificate } from '../lib/tls.ts'
@@ -39,6 +40,8 @@ import { sessionRoutes } from './sessions.ts'
 export interface AdminOptions extends ProbeOptions, DeskOptions {
   /** Port 0 for any free one. */
   readonly listen: { readonly host: string; readonly port: number }
+  /** Default one of its own, without a sign-in link. */
+  readonly login?: Login
   /** `null` for requests in the clear. */
   readonly certificate?: Certificate | null
   /** Those in force now, for /api, which responds with 403 without one. */
@@ -57,13 +60,10 @@ export interface AdminOptions extends ProbeOptions, DeskOptions {
 export interface Admin {
   /** @throws Error when the address cannot be had */
   listen(): Promise<{ url: string }>
+  /** For whoever listens already. @returns the server, ready for connections */
+  ready(): Promise<Server>
   /** Closes idle connections at once, and lets requests under way finish, for 2 seconds at most. */
   close(): Promise<void>
-  /**
-   * A code for a sign-in link: good once, for 10 minutes, at this listener. The one before is good no more.
-   * @param token whose session it gives; one of the credentials
-   */
-  issueCode(token: AdminToken): string
 }
 
 type Check = ReturnType<typeof createGuard>
@@ -71,7 +71,7 @@ type Check = ReturnType<typeof createGuard>
 /** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
-  const login = new Login({ credentials, now })
+  const { login = new Login({ credentials, now }) } = options
   const check = createGuard({ login, credentials, names: [listen.host.toLowerCase(), ...hosts], now })
   const app = createServer(certificate, observe)
   const routes = routesOf(options, login)
@@ -79,8 +79,11 @@ export function createAdmin(options: AdminOptions): Admin {
   addPage(app, options.assets, check)
   return {
     listen: async () => ({ url: await app.listen({ host: listen.host, port: listen.port }) }),
+    ready: async () => {
+      await app.ready()
+      return app.server
+    },
     close: patientClose(app.server, () => app.close()),
-    issueCode: (token) => login.issueCode(token),
   }
 }
 

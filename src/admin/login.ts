@@ -51,7 +51,10 @@ export class Login {
     return this.#code.take(given) ?? this.#refuse(address, WRONG_CODE)
   }
 
-  /** A code for a sign-in link. @param token whose session it gives */
+  /**
+   * A code for a sign-in link: good once, for 10 minutes. The one before is good no more.
+   * @param token whose session it gives; one of the credentials
+   */
   issueCode(token: AdminToken): string {
     return this.#code.issue(token)
   }

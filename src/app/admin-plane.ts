@@ -1,18 +1,19 @@
 import { fileURLToPath } from 'node:url'
 import { folderAssets } from '../admin/assets.ts'
 import { entryResponse } from '../admin/audit-entry.ts'
-import { type Admin, type AdminOptions, createAdmin } from '../admin/listener.ts'
-import { globalWindows } from '../admin/routes/quota.ts'
+import type { AdminOptions } from '../admin/listener.ts'
+import { Login } from '../admin/login.ts'
 import { inForceOf, type Setup } from '../admin/state.ts'
+import { ADMIN_NAME } from '../config/admin-name.ts'
 import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
-import { ADMIN_NAME } from '../config/schema/listen.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import type { Priced } from '../control/too-dear.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { WindowStatuses } from '../quota/status.ts'
 import type { Store } from '../store/store.ts'
+import { openAdminListener } from './admin-listener.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
 import { retentionOf } from './retention.ts'
@@ -27,7 +28,11 @@ export interface AdminPlaneOptions
   readonly observe: Observer
 }
 
-export interface AdminPlane extends Omit<Admin, 'issueCode'> {
+export interface AdminPlane {
+  /** @throws Error when the address cannot be had */
+  listen(): Promise<{ url: string }>
+  /** Closes idle connections at once, and lets requests under way finish, for 2 seconds at most. */
+  close(): Promise<void>
   /** A code for a sign-in link, which gives a session of `admin.token`; `null` if the configuration has none. */
   signInCode(): string | null
   /** The windows of all users together, as the administrators see them. @throws StoreError */
@@ -40,11 +45,14 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
   const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
   const setup = remembered(current)
   const stopReporting = reportCommandLine(parts)
-  const admin = createAdmin({
+  const credentials = () => current().admin.tokens
+  const login = new Login({ credentials, now: Date.now })
+  const options = {
     listen,
     hosts,
+    login,
     certificate,
-    credentials: () => current().admin.tokens,
+    credentials,
     live: () => true,
     store,
     setup,
@@ -52,22 +60,25 @@ export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions):
     assets: folderAssets(DASHBOARD),
     now: Date.now,
     ...parts,
-  })
+  } satisfies AdminOptions
+  const listener = openAdminListener(options, parts.observe)
   // A named token is of a person or a script: whoever starts the gateway does not act in that name.
-  const ownToken = () => current().admin.tokens.find(({ name, role }) => name === ADMIN_NAME && role === 'admin')
+  const ownToken = () => credentials().find(({ name, role }) => name === ADMIN_NAME && role === 'admin')
   return {
-    listen: admin.listen,
+    listen: listener.listen,
     signInCode: () => {
       const own = ownToken()
-      return own === undefined ? null : admin.issueCode(own)
+      return own === undefined ? null : login.issueCode(own)
     },
     close: async () => {
       stopReporting()
       certificate?.close()
-      await admin.close()
+      await listener.close()
     },
-    globalWindows: async () =>
-      globalWindows({ store }, inForceOf(setup(), parts.control.state(), parts.adaptive().factor)),
+    globalWindows: async () => {
+      const { globalWindows } = await import('../admin/routes/quota.ts')
+      return globalWindows({ store }, inForceOf(setup(), parts.control.state(), parts.adaptive().factor))
+    },
   }
 }
 

@@ -1,10 +1,11 @@
 import { createSecretKey, KeyObject } from 'node:crypto'
-import { importJWK, type JWK } from 'jose'
+import type { JWK } from 'jose'
 
-/** The one door to jose, which imports keys. What a token says is read and judged by us. */
+/** The one door to jose, which imports public keys and is loaded with the first. What a token says is read and judged by us. */
 
 /** @throws on a key that is malformed, not on its curve, or not for the algorithm */
 export async function importPublicKey(jwk: JWK, alg: string): Promise<KeyObject> {
+  const { importJWK } = await import('jose')
   const key = await importJWK(jwk, alg)
   if (key instanceof Uint8Array || key.type !== 'public') throw new TypeError('not a public key')
   return KeyObject.from(key)

@@ -3,6 +3,7 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/listener.ts'
+import { Login } from '../../src/admin/login.ts'
 import { setupOf } from '../../src/app/admin-plane.ts'
 import { explain } from '../../src/app/explain.ts'
 import type { Config } from '../../src/config/config.ts'
@@ -62,6 +63,7 @@ export type CallOptions = {
 
 export interface Running {
   readonly admin: Admin
+  readonly login: Login
   readonly url: string
   readonly store: Store
   /** A request with the admin token, unless its headers say otherwise. A JSON answer is held against the OpenAPI document. */
@@ -94,9 +96,12 @@ export async function startAdmin({
   const asked = { ...store, ...broken }
   const control = createChangeFollower({ store: asked, observe: () => {} })
   const setup = setupOf(config)
+  const credentials = changes.credentials ?? (() => config.admin.tokens)
+  const login = new Login({ credentials, now })
   const admin = createAdmin({
+    login,
     listen: { host: '127.0.0.1', port: 0 },
-    credentials: () => config.admin.tokens,
+    credentials,
     live: () => true,
     ready: () => ({ ready: true, reasons: [] }),
     metrics: { render: async () => 'tollgate_up 1\n', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
@@ -117,6 +122,7 @@ export async function startAdmin({
   let sequence = 0
   return {
     admin,
+    login,
     url,
     store,
     call: async (method, path, options) => check(method, path, await call(url, method, path, options)),

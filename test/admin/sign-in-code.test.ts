@@ -26,7 +26,7 @@ const NO_MORE = {
 
 test('the code of a sign-in link gives a session of the admin token once, and then says how to go on', async () => {
   await start()
-  const code = running.admin.issueCode(OWN)
+  const code = running.login.issueCode(OWN)
   expect(code).toMatch(/^[\w-]{43}$/)
   const { status, json, headers } = await post({ code })
   expect(status).toBe(200)
@@ -40,7 +40,7 @@ test('the code of a sign-in link gives a session of the admin token once, and th
 
 test('of two requests with one code at the same time one signs in', async () => {
   await start()
-  const code = running.admin.issueCode(OWN)
+  const code = running.login.issueCode(OWN)
   const replies = await Promise.all([post({ code }), post({ code })])
   expect(replies.map(({ status }) => status).sort()).toEqual([200, 401])
 })
@@ -51,14 +51,14 @@ test.each([
   ['is good no more if the clock was set back', -1, 401],
 ])('a code %s', async (_, later, status) => {
   await start()
-  const code = running.admin.issueCode(OWN)
+  const code = running.login.issueCode(OWN)
   clock += later
   expect((await post({ code })).status).toBe(status)
 })
 
 test('a new code ends the one before', async () => {
   await start()
-  const [before, code] = [running.admin.issueCode(OWN), running.admin.issueCode(OWN)]
+  const [before, code] = [running.login.issueCode(OWN), running.login.issueCode(OWN)]
   expect(await post({ code: before })).toMatchObject(NO_MORE)
   expect((await post({ code })).status).toBe(200)
 })
@@ -70,7 +70,7 @@ test('a listener that printed no link takes no code', async () => {
 
 test('a session by a code is good on another replica and after a restart, and ends when the admin token is replaced', async () => {
   await start()
-  const reply = await post({ code: running.admin.issueCode(OWN) })
+  const reply = await post({ code: running.login.issueCode(OWN) })
   const [cookie = ''] = reply.headers['set-cookie']?.[0]?.split(';') ?? []
   await running.stop()
   await start()
@@ -82,7 +82,7 @@ test('a session by a code is good on another replica and after a restart, and en
 
 test('wrong codes are guesses like wrong tokens, and the right code signs in after any number of them', async () => {
   await start()
-  const code = running.admin.issueCode(OWN)
+  const code = running.login.issueCode(OWN)
   for (let i = 0; i < 5; i++) expect((await post({ code: `wrong-${i}` })).status).toBe(401)
   for (let i = 0; i < 5; i++) expect((await post({ token: 'wrong' })).status).toBe(401)
   expect(await post({ code: 'wrong' })).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } })
@@ -92,7 +92,7 @@ test('wrong codes are guesses like wrong tokens, and the right code signs in aft
 
 test('a page of another site does not use up a code', async () => {
   await start()
-  const code = running.admin.issueCode(OWN)
+  const code = running.login.issueCode(OWN)
   expect(await post({ code }, { 'sec-fetch-site': 'cross-site' })).toMatchObject({
     status: 403,
     json: { error: 'not_from_our_page' },

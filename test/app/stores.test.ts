@@ -134,6 +134,6 @@ test('a store in memory has no file to look for', async () => {
 
 test('the client of Redis is loaded with a store in Redis, and not before', () => {
   const loaded = packagesOf('src/app/app.ts')
-  expect(loaded).toContain('fastify')
+  expect(loaded).toContain('pino')
   expect(loaded).not.toContain('ioredis')
 })

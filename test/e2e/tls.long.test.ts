@@ -466,7 +466,8 @@ describe('a gateway as a process', () => {
       )
     expect(await healthcheck()).toMatch(/^not alive: https:/)
     gateway = await spawnGateway(file, `${url.replace('https', 'http')}/none`)
-    expect(await healthcheck()).toMatch(/^alive: https:/)
+    // The first who asks waits until the listener is loaded.
+    await expect.poll(healthcheck, { timeout: 60_000 }).toMatch(/^alive: https:/)
   }, 120_000)
 
   it('does not start with files that are no pair, and check tells of them', async () => {

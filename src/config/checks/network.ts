@@ -1,9 +1,9 @@
 import { foldedName } from '../../lib/field-names.ts'
 import { type HostPort, isLoopback, leadsTo, shareAddress } from '../addresses.ts'
+import { ADMIN_NAME } from '../admin-name.ts'
 import type { Salvage } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
-import { ADMIN_NAME } from '../schema/listen.ts'
 
 /** Listeners, the upstream, and whom to trust. */
 export function checkNetwork(parsed: Salvage): Finding[] {

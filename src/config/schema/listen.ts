@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isTokenName } from '../../control/access-key-record.ts'
 import { parseHostPort, parseSubnet } from '../addresses.ts'
+import { ADMIN_NAME } from '../admin-name.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
 import { shares } from './shares.ts'
@@ -68,9 +69,6 @@ function parseHostName(name: string): Reading<string> {
   if (HOST_NAME.test(name)) return { value: name.toLowerCase() }
   return { problem: 'is not a host name: write it without scheme, port and path, like tollgate.example.org' }
 }
-
-/** `admin.token` is short for one token of this name. */
-export const ADMIN_NAME = 'admin'
 
 export const admin = section(
   {

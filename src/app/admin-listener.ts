@@ -1,0 +1,47 @@
+import type { AddressInfo } from 'node:net'
+import { MAX_CONNECTIONS } from '../admin/connections.ts'
+import type { Admin, AdminOptions } from '../admin/listener.ts'
+import { listenerOnDemand } from '../lib/listener-on-demand.ts'
+import type { Observer } from '../observe/observation.ts'
+
+export type AdminListener = Pick<Admin, 'listen' | 'close'>
+
+/**
+ * Opens the administrators' address at once, and loads what is behind it when somebody connects: it takes a third of the start, and a
+ * copy that nobody looks at has no use for it.
+ */
+export function openAdminListener(options: AdminOptions, observe: Observer): AdminListener {
+  // Of two addresses: its server sees to both.
+  if (options.listen.host === 'localhost') return openedAtOnce(options)
+  const listener = listenerOnDemand({
+    maxConnections: MAX_CONNECTIONS,
+    prepare: async () => {
+      const admin = await load(options)
+      return { server: await admin.ready(), close: admin.close }
+    },
+    onFailure: (error) => observe({ type: 'internal_error', where: 'admin', error }),
+  })
+  return {
+    listen: async () => ({ url: urlOf(await listener.listen(options.listen), options) }),
+    close: () => listener.close(),
+  }
+}
+
+function openedAtOnce(options: AdminOptions): AdminListener {
+  const loading = load(options)
+  return {
+    listen: async () => (await loading).listen(),
+    close: async () => (await loading).close(),
+  }
+}
+
+async function load(options: AdminOptions): Promise<Admin> {
+  const { createAdmin } = await import('../admin/listener.ts')
+  return createAdmin(options)
+}
+
+/** Of all addresses one that whoever starts the gateway can reach. */
+function urlOf({ address, family, port }: AddressInfo, { certificate = null }: AdminOptions): string {
+  const host = address === '0.0.0.0' ? '127.0.0.1' : address
+  return `${certificate === null ? 'http' : 'https'}://${family === 'IPv6' ? `[${host}]` : host}:${port}`
+}

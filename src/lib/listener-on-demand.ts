@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+
+/** A server that is not listening yet. */
+export interface Prepared {
+  readonly server: Server
+  close(): Promise<void>
+}
+
+export interface ListenerOnDemand {
+  /** @throws Error when the address cannot be had */
+  listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo>
+  /** Lets the server close, and waits for the connections that it took over. */
+  close(): Promise<void>
+}
+
+export interface OnDemandOptions {
+  /** Is called when somebody connects for the first time, and again with the next connection if it has failed. */
+  readonly prepare: () => Promise<Prepared>
+  /** Connections that may wait for the server. */
+  readonly maxConnections: number
+  /** Hears why the server could not be made. The connections that waited are ended. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Has its address from the start, and makes the server behind it when somebody connects. */
+export function listenerOnDemand(options: OnDemandOptions): ListenerOnDemand {
+  return new OnDemand(options)
+}
+
+/**
+ * | State     | Event                    | Next                                                     |
+ * |-----------|--------------------------|----------------------------------------------------------|
+ * | waiting   | a connection             | preparing: connections wait, and nothing is read of them |
+ * | preparing | the server is made       | served: it has the address and the connections           |
+ * | preparing | it cannot be made        | waiting, without the connections                         |
+ */
+class OnDemand implements ListenerOnDemand {
+  readonly #options: OnDemandOptions
+  readonly #first: Server
+  /** Accepted here: Node counts them for this server. */
+  readonly #accepted = new Set<Socket>()
+  #prepared: Promise<Prepared | null> | null = null
+
+  constructor(options: OnDemandOptions) {
+    this.#options = options
+    this.#first = createServer({ pauseOnConnect: true }, (socket) => this.#accept(socket))
+    this.#first.maxConnections = options.maxConnections
+  }
+
+  async listen(address: { readonly host: string; readonly port: number }): Promise<AddressInfo> {
+    this.#first.listen(address)
+    await once(this.#first, 'listening')
+    return this.#first.address() as AddressInfo
+  }
+
+  async close(): Promise<void> {
+    const prepared = await this.#prepared
+    if (prepared == null) return void this.#first.close()
+    await prepared.close()
+    await Promise.all([...this.#accepted].map((socket) => socket.closed || once(socket, 'close')))
+  }
+
+  #accept(socket: Socket): void {
+    this.#accepted.add(socket)
+    socket.on('error', ignore)
+    socket.once('close', () => this.#accepted.delete(socket))
+    this.#prepared ??= this.#prepare()
+  }
+
+  async #prepare(): Promise<Prepared | null> {
+    try {
+      const prepared = await this.#options.prepare()
+      this.#handOver(prepared.server)
+      return prepared
+    } catch (error) {
+      this.#prepared = null
+      for (const socket of this.#accepted) socket.destroy()
+      this.#options.onFailure(error)
+      return null
+    }
+  }
+
+  /** Both share one handle, of which the last that listens hears. */
+  #handOver(server: Server): void {
+    server.listen(this.#first)
+    for (const socket of this.#accepted) {
+      server.emit('connection', socket)
+      socket.resume()
+    }
+  }
+}
+
+function ignore(): void {}
