@@ -233,7 +233,7 @@ describe('tollgate store copy', () => {
 
 describe('docs/upkeep.md', () => {
   /** The commands of a section, run as they stand, beside a `tollgate.db`. */
-  async function follow(heading: string, which: number): Promise<void> {
+  async function follow(heading: string, which: number, redisUrl?: string): Promise<void> {
     const text = readFileSync(new URL('../../docs/upkeep.md', import.meta.url), 'utf8')
     const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
     const command = [...section.matchAll(/^```sh\n(.*?)^```$/gms)][which]?.[1] ?? ''
@@ -241,19 +241,16 @@ describe('docs/upkeep.md', () => {
     const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
     writeFileSync(join(folder, 'tollgate'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, { mode: 0o755 })
     const PATH = `${folder}:${process.env.PATH}`
-    const own = await startRedis()
-    try {
-      const env = { ...process.env, PATH, TOLLGATE_STORE_URL: own.url }
-      await run('/bin/sh', ['-ec', command], { cwd: folder, env })
-      const moved = openRedisStore({ url: own.url, deadlineMs: 5000, observe: () => {} })
-      await whenReady(moved)
-      inRedis = (await users(moved)).size
-      await moved.close()
-    } finally {
-      await own.stop()
-    }
+    const env = { ...process.env, PATH, ...(redisUrl !== undefined && { TOLLGATE_STORE_URL: redisUrl }) }
+    await run('/bin/sh', ['-ec', command], { cwd: folder, env })
   }
-  let inRedis: number
+  const usersIn = async (url: string): Promise<number> => {
+    const moved = openRedisStore({ url, deadlineMs: 5000, observe: () => {} })
+    await whenReady(moved)
+    const { size } = await users(moved)
+    await moved.close()
+    return size
+  }
   const usersOf = async (name: string): Promise<number> => {
     const store = openSqliteStore({ file: join(folder, name) })
     const { size } = await users(store)
@@ -263,9 +260,28 @@ describe('docs/upkeep.md', () => {
 
   it('says how to move to Redis', async () => {
     await filled(join(folder, 'tollgate.db'), 7)
-    await follow('Move from the embedded store to Redis', 0)
-    expect(inRedis).toBe(7)
+    const own = await startRedis()
+    try {
+      await follow('Move from the embedded store to Redis', 0, own.url)
+      expect(await usersIn(own.url)).toBe(7)
+    } finally {
+      await own.stop()
+    }
   })
+
+  it('says how to back up and restore Redis', async () => {
+    await filled(join(folder, 'tollgate.db'), 7)
+    const [own, lost] = [await startRedis(), await startRedis()]
+    try {
+      await follow('Move from the embedded store to Redis', 0, own.url)
+      await follow('Back up and restore Redis', 0, own.url)
+      expect(await usersOf('backup.db')).toBe(7)
+      await follow('Back up and restore Redis', 1, lost.url)
+      expect(await usersIn(lost.url)).toBe(7)
+    } finally {
+      await Promise.all([own.stop(), lost.stop()])
+    }
+  }, 180_000)
 
   it('says how to back up and restore', async () => {
     const file = join(folder, 'tollgate.db')
