@@ -54,10 +54,18 @@ class Client:
         self.url, self.token, self.patience, self.max_tries, self.timeout = url, token, patience, max_tries, timeout
         self.sleep, self.now, self.random = sleep, now, random
 
-    def call(self, path: str, method: str = "GET", body: Optional[str] = None, repeatable: Optional[bool] = None) -> Answer:
+    def call(
+        self,
+        path: str,
+        method: str = "GET",
+        body: Optional[str] = None,
+        repeatable: Optional[bool] = None,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Answer:
         """Gives the last answer, also a refusal; raises OSError or HTTPException where there was none.
 
-        repeatable: whether the service may get it twice. By default only GET, HEAD and OPTIONS."""
+        repeatable: whether the service may get it twice. By default only GET, HEAD and OPTIONS.
+        headers: more of them, such as an Idempotency-Key."""
         if repeatable is None:
             repeatable = method in ("GET", "HEAD", "OPTIONS")
         give_up_at = self.now() + self.patience
@@ -65,7 +73,7 @@ class Client:
         while True:
             error, answer = None, None
             try:
-                answer = self._send(path, method, body)
+                answer = self._send(path, method, body, headers or {})
             except (OSError, http.client.HTTPException) as failure:
                 error = failure
             wait = self._wait_after(answer, tries, repeatable)
@@ -77,8 +85,8 @@ class Client:
             self.sleep(wait)
             tries += 1
 
-    def _send(self, path: str, method: str, body: Optional[str]) -> Answer:
-        headers = {"Authorization": f"Bearer {self.token}"}
+    def _send(self, path: str, method: str, body: Optional[str], more: Mapping[str, str]) -> Answer:
+        headers = {**more, "Authorization": f"Bearer {self.token}"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         data = None if body is None else body.encode()

@@ -42,21 +42,23 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
     observe,
   })
 
-  function configure(next: readonly AlertConfig[]): void {
+  function arrange(next: readonly AlertConfig[]): void {
     const all = next.map(alertOf)
     const ofWindows = all.filter((alert): alert is WindowAlert => alert.scope !== 'failures')
     const ofFailures = all.filter((alert): alert is FailureAlert => alert.scope === 'failures')
     receivers = new Map(next.map(({ name, webhook }) => [name, webhook]))
     watch = ofWindows.length === 0 ? null : createWatch({ alerts: ofWindows, raise: raiser.raise })
     failureWatch = ofFailures.length === 0 ? null : createFailureWatch(ofFailures, raiser.raise)
-    courier.wake()
   }
 
-  configure(alerts)
+  arrange(alerts)
   return {
     note: (charge, decision, isVerified) => watch?.note(charge, decision, isVerified),
     noteFailures: (buckets, at) => failureWatch?.note(buckets, at),
-    configure,
+    configure(next) {
+      arrange(next)
+      courier.wake()
+    },
     start: courier.start,
     async close(graceMs) {
       await raiser.close()

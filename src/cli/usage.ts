@@ -46,7 +46,9 @@ export async function usage(args: readonly string[]): Promise<number> {
       // Whoever reads only the beginning, like head, has seen enough.
       if (process.stdout.destroyed) break
     }
-    return 0
+    if (query.isComplete) return 0
+    console.error('usage: --from lies before what is kept (usage.keep, usage.shorter): what was used then is missing')
+    return 1
   } finally {
     await store.close()
   }

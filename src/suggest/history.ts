@@ -37,10 +37,13 @@ export async function suggestFromHistory(
   if (peaks.size === 0) throw new Error('nobody used anything in this time: choose a longer one with --from')
   const { rows } = await store.readSeries({ by: 'category', from, to })
   const { categories } = file.config.quota
-  const all = categories.flatMap((category) => limitsOf(category, { peaks, rows, ...options, config: file.config }))
+  // A store that is an hour old knows nothing of a day, whatever was asked for.
+  const began = rows.reduce((first, { start }) => Math.min(first, start), rows.length === 0 ? from : to)
+  const basis = { peaks, rows, margin, from: Math.max(from, began), to, config: file.config }
+  const all = categories.flatMap((category) => limitsOf(category, basis))
   const limits = (['personal', 'global'] as const).flatMap((scope) => all.filter((limit) => limit.scope === scope))
   const text = withBaselines(file.text, limits, [
-    `Baselines suggested from what users did, ${moment(from)} to ${moment(to)}.`,
+    `Baselines suggested from what users did, ${moment(basis.from)} to ${moment(to)}.`,
     `A limit is what ${margin.percentile} % of users stayed within, each in the busiest run of the window, times ${margin.headroom}, rounded up to two digits.`,
     'The history has runs and no requests: "tollgate replay" with a log has the share of requests.',
   ])
@@ -93,7 +96,7 @@ function limitsOf(category: string, basis: Basis): SuggestedLimit[] {
     const isLong = window.seconds * 1000 > basis.to - basis.from
     const isKnown = users.length > 0 && !isLong
     const whyKept = (limit: number, before: number) =>
-      `${isLong ? 'longer than this time' : 'not used in this time'}: ${limit === before ? 'as before' : 'by the other limits'}`
+      `${isLong ? 'longer than the time that is known' : 'not used in this time'}: ${limit === before ? 'as before' : 'by the other limits'}`
     const covered = isKnown ? percentileOf(users, margin.percentile) : 0
     const personal = Math.max(shorter.personal, isKnown ? roundedUp(covered * margin.headroom) : before.personal)
     const most = isKnown ? mostOfAll(category, window, basis.rows) : 0

@@ -82,7 +82,18 @@ test('a window that is longer than the time looked at keeps its limit', async ()
   const options = { margin: MARGIN, from: NOW - 22 * HOUR, to: NOW, env: ENV }
   const text = await suggestFromHistory(source, { text: YAML, config }, options)
   expect(understood(text).config.quota.baselines.personal.get('read')?.get('1h')).toBe(2)
-  expect(text).toContain('9 # longer than this time: as before')
+  expect(text).toContain('9 # longer than the time that is known: as before')
+})
+
+test('a store that is younger than a window keeps the limit of that window, however long a time is asked for', async () => {
+  const { config } = understood(YAML)
+  const rows = [{ start: NOW - 30 * HOUR, name: 'read', counts: { ...noCounts(), tokens: 2000 } }]
+  const young = { ...source, readSeries: async () => ({ at: NOW - 29 * HOUR, rows }) }
+  const options = { margin: MARGIN, from: NOW - 720 * HOUR, to: NOW - 29 * HOUR, env: ENV }
+  const text = await suggestFromHistory(young, { text: YAML, config }, options)
+  expect(text).toContain(`what users did, ${new Date(NOW - 30 * HOUR).toISOString()} to`)
+  expect(understood(text).config.quota.baselines.personal.get('read')?.get('1h')).toBe(150)
+  expect(text).toContain('longer than the time that is known')
 })
 
 test('a store of which nobody used anything has nothing to suggest from', async () => {
