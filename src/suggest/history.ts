@@ -33,17 +33,15 @@ export async function suggestFromHistory(
   options: HistoryOptions,
 ): Promise<string> {
   const { from, to, margin, env } = options
-  const peaks = await peaksOf(store, from, to)
+  const { peaks, began } = await peaksOf(store, from, to)
   if (peaks.size === 0) throw new Error('nobody used anything in this time: choose a longer one with --from')
   const { rows } = await store.readSeries({ by: 'category', from, to })
   const { categories } = file.config.quota
-  // A store that is an hour old knows nothing of a day, whatever was asked for.
-  const began = rows.reduce((first, { start }) => Math.min(first, start), rows.length === 0 ? from : to)
-  const basis = { peaks, rows, margin, from: Math.max(from, began), to, config: file.config }
+  const basis = { peaks, rows, margin, from, began, to, config: file.config }
   const all = categories.flatMap((category) => limitsOf(category, basis))
   const limits = (['personal', 'global'] as const).flatMap((scope) => all.filter((limit) => limit.scope === scope))
   const text = withBaselines(file.text, limits, [
-    `Baselines suggested from what users did, ${moment(basis.from)} to ${moment(to)}.`,
+    `Baselines suggested from what users did, ${moment(began)} to ${moment(to)}.`,
     `A limit is what ${margin.percentile} % of users stayed within, each in the busiest run of the window, times ${margin.headroom}, rounded up to two digits.`,
     'The history has runs and no requests: "tollgate replay" with a log has the share of requests.',
   ])
@@ -52,13 +50,20 @@ export async function suggestFromHistory(
   return text
 }
 
-async function peaksOf(store: HistorySource, from: number, to: number): Promise<PeaksOfUsers> {
+/** @returns also when the first run of the time began */
+async function peaksOf(
+  store: HistorySource,
+  from: number,
+  to: number,
+): Promise<{ readonly peaks: PeaksOfUsers; readonly began: number }> {
   const peaks = new Map<string, number[]>()
+  let began = to
   for (let cursor: string | null = null; ; ) {
     const { owners, next } = await store.scanHistory('personal', cursor)
     for (const owner of owners) {
       const own = new Map<string, number>()
-      owner.eachRun(from, to, (category, seconds, _startedAt, tokens) => {
+      owner.eachRun(from, to, (category, seconds, startedAt, tokens) => {
+        began = Math.min(began, startedAt)
         const key = keyOf(category, seconds)
         own.set(key, Math.max(own.get(key) ?? 0, tokens))
       })
@@ -72,7 +77,7 @@ async function peaksOf(store: HistorySource, from: number, to: number): Promise<
     cursor = next
   }
   for (const list of peaks.values()) list.sort((a, b) => a - b)
-  return peaks
+  return { peaks, began }
 }
 
 function keyOf(category: string, seconds: number): string {
@@ -80,6 +85,8 @@ function keyOf(category: string, seconds: number): string {
 }
 
 interface Basis extends Omit<HistoryOptions, 'env'> {
+  /** When the first run began: a store that is an hour old knows nothing of a day, whatever was asked for. */
+  readonly began: number
   readonly peaks: PeaksOfUsers
   /** By half hours. */
   readonly rows: readonly SeriesRow[]
@@ -93,7 +100,9 @@ function limitsOf(category: string, basis: Basis): SuggestedLimit[] {
   return config.quota.windows.flatMap((window): SuggestedLimit[] => {
     const users = peaks.get(keyOf(category, window.seconds)) ?? []
     const before = limitsBefore(category, window, config)
-    const isLong = window.seconds * 1000 > basis.to - basis.from
+    const length = window.seconds * 1000
+    // Half of a window is enough: nobody begins at the very start of the time.
+    const isLong = length > basis.to - basis.from || length > 2 * (basis.to - basis.began)
     const isKnown = users.length > 0 && !isLong
     const whyKept = (limit: number, before: number) =>
       `${isLong ? 'longer than the time that is known' : 'not used in this time'}: ${limit === before ? 'as before' : 'by the other limits'}`

@@ -85,15 +85,24 @@ test('a window that is longer than the time looked at keeps its limit', async ()
   expect(text).toContain('9 # longer than the time that is known: as before')
 })
 
-test('a store that is younger than a window keeps the limit of that window, however long a time is asked for', async () => {
+test('a store that is younger than half a window keeps the limit of that window, however long a time is asked for', async () => {
   const { config } = understood(YAML)
-  const rows = [{ start: NOW - 30 * HOUR, name: 'read', counts: { ...noCounts(), tokens: 2000 } }]
-  const young = { ...source, readSeries: async () => ({ at: NOW - 29 * HOUR, rows }) }
-  const options = { margin: MARGIN, from: NOW - 720 * HOUR, to: NOW - 29 * HOUR, env: ENV }
-  const text = await suggestFromHistory(young, { text: YAML, config }, options)
-  expect(text).toContain(`what users did, ${new Date(NOW - 30 * HOUR).toISOString()} to`)
-  expect(understood(text).config.quota.baselines.personal.get('read')?.get('1h')).toBe(150)
-  expect(text).toContain('longer than the time that is known')
+  const suggestedAt = (hours: number) =>
+    suggestFromHistory(
+      source,
+      { text: YAML, config },
+      { margin: MARGIN, from: NOW - 720 * HOUR, to: NOW - hours * HOUR, env: ENV },
+    )
+  const young = await suggestedAt(19)
+  expect(young).toContain(`what users did, ${new Date(NOW - 30 * HOUR).toISOString()} to`)
+  expect(young).toContain('150 # longer than the time that is known: by the other limits')
+  const personal = understood(young).config.quota.baselines.personal.get('read')
+  expect([personal?.get('1h'), personal?.get('1d')]).toEqual([150, 150])
+  expect(
+    understood(await suggestedAt(17))
+      .config.quota.baselines.personal.get('read')
+      ?.get('1d'),
+  ).toBe(300)
 })
 
 test('a store of which nobody used anything has nothing to suggest from', async () => {
@@ -106,7 +115,8 @@ test('the command reads the store of its configuration, and check accepts what i
   const [file, out] = [join(folder, 'old.yaml'), join(folder, 'new.yaml')]
   const yaml = YAML.replace(VARIABLE, ENV.SERVICE).replace('./history.db', join(folder, 'history.db'))
   writeFileSync(file, yaml)
-  const store = openSqliteStore({ file: join(folder, 'history.db'), toWrite: true })
+  const clock = () => Date.now() - HOUR
+  const store = openSqliteStore({ file: join(folder, 'history.db'), toWrite: true, clock })
   const window = { name: '1h', seconds: 3600 }
   const limits = { personal: [{ window, limit: 1000 }], organisation: null, global: null }
   const charges = ['alice', 'bob'].map((user) => ({ ...payerOf(user), category: 'read', cost: 40, limits }))
