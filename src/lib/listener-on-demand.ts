@@ -58,7 +58,14 @@ class OnDemand implements ListenerOnDemand {
     const prepared = await this.#prepared
     if (prepared == null) return void this.#first.close()
     await prepared.close()
+    // Node does not count them for the server that closes, so it does not wait for them either.
+    const patience = setTimeout(() => this.#endAccepted(), PATIENCE_MS)
     await Promise.all([...this.#accepted].map((socket) => socket.closed || once(socket, 'close')))
+    clearTimeout(patience)
+  }
+
+  #endAccepted(): void {
+    for (const socket of this.#accepted) socket.destroy()
   }
 
   #accept(socket: Socket): void {
@@ -75,7 +82,7 @@ class OnDemand implements ListenerOnDemand {
       return prepared
     } catch (error) {
       this.#prepared = null
-      for (const socket of this.#accepted) socket.destroy()
+      this.#endAccepted()
       this.#options.onFailure(error)
       return null
     }
@@ -90,5 +97,8 @@ class OnDemand implements ListenerOnDemand {
     }
   }
 }
+
+/** How long a request may take to end after the server has closed, in milliseconds. */
+const PATIENCE_MS = 2000
 
 function ignore(): void {}

@@ -95,6 +95,18 @@ test('to close waits for the response to a client of the first hour, and nobody 
   await closed
 })
 
+test('to close does not wait for a client of the first hour that leaves half a request', async () => {
+  let requests = 0
+  const port = await open(async () => serverOf((_req, res) => res.end(`request ${++requests}`)))
+  const half = connect(port, '127.0.0.1')
+  half.on('error', () => {}).resume()
+  half.write('GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /half HTTP/1.1\r\nHos')
+  await expect.poll(() => requests, { timeout: 20_000 }).toBe(1)
+  const end = once(half, 'close')
+  await listener.close()
+  await end
+})
+
 test('one that nobody has connected to closes without a server', async () => {
   const port = await open(prompt)
   await listener.close()
