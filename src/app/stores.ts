@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientTls, StoreConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
+import { fileIdentity } from '../lib/file-identity.ts'
 import type { ClientCredentials } from '../lib/tls.ts'
 import type { Observer, StoreWarning } from '../observe/observation.ts'
 import { NO_RETENTION, type Retention } from '../quota/history.ts'
@@ -47,13 +47,8 @@ export async function openStore(
   async function renewAccess(next: StoreConfig): Promise<void> {
     const wanted = accessOf(next)
     if (JSON.stringify(wanted) === JSON.stringify(access)) return
-    let isInUse = false
-    const opened = await open(
-      next,
-      onlyIf(() => isInUse, warnings),
-      true,
-      keeping,
-    )
+    const ofNew = heldBack(warnings)
+    const opened = await open(next, ofNew, true, keeping)
     const problem = await problemOf(opened, PATIENCE_MS)
     // If the old one is of no use either, nothing is lost by the new one.
     if (problem !== null && (await problemOf(store, 0)) === null) {
@@ -61,20 +56,26 @@ export async function openStore(
       throw new SetupError(['store'], `the new login or certificate is refused (${problem}): ${UNCHANGED}`)
     }
     access = wanted
-    isInUse = true
     replace(opened)
+    ofNew.use()
     observe({ type: 'store_login_renewed' })
   }
 
   return { ...store, renew }
 }
 
-/** What a store reports that may never be in use. */
-function onlyIf(isInUse: () => boolean, { observe, begin, only }: StoreWarnings): StoreWarnings {
+/** Warnings of a store that may never be in use are kept until then. What else it reports before is not heard. */
+function heldBack({ observe, begin, only }: StoreWarnings): StoreWarnings & { use(): void } {
+  let held: (() => void)[] | null = []
+  const pass = (report: () => void): void => void (held === null ? report() : held.push(report))
   return {
-    observe: (seen) => isInUse() && observe(seen),
-    begin: (warning, message) => isInUse() && begin(warning, message),
-    only: (warnings) => isInUse() && only(warnings),
+    observe: (seen) => (held === null || seen.type === 'store_warning') && pass(() => observe(seen)),
+    begin: (warning, message) => pass(() => begin(warning, message)),
+    only: (warnings) => pass(() => only(warnings)),
+    use() {
+      for (const report of held ?? []) report()
+      held = null
+    },
   }
 }
 
@@ -175,8 +176,8 @@ const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or
  * there, and so does the end.
  */
 function reportingItsFile(store: Store, path: string, { observe, begin, only }: StoreWarnings): Store {
-  const opened = identityOf(path)
-  const isLost = (): boolean => identityOf(path) !== opened
+  const opened = fileIdentity(path)
+  const isLost = (): boolean => fileIdentity(path) !== opened
   return {
     ...store,
     async ping() {
@@ -195,14 +196,4 @@ const NO_WARNINGS = new Set<StoreWarning>()
 
 function lostFile(path: string): string {
   return `${path} is gone, or another file, and the one before is still in use: its charges and tokens end with this process; put it back, or restart the gateway`
-}
-
-/** `null` without a file that can be looked at, as of a store in memory. */
-function identityOf(path: string): string | null {
-  try {
-    const { dev, ino } = statSync(path, { bigint: true })
-    return `${dev}:${ino}`
-  } catch {
-    return null
-  }
 }

@@ -29,24 +29,39 @@ export function createServerCheck(
   { observe, onChecked, everyMs = AGAIN_MS }: ServerCheckOptions,
 ): ServerCheck {
   let timer: NodeJS.Timeout | undefined
+  /** A look that is older, or was stopped, has nothing to say any more. */
+  let looks = 0
 
   async function look(): Promise<void> {
-    clearInterval(timer)
+    stop()
+    const own = looks
     try {
       // Asked once: a password that was changed meanwhile would be refused at each look.
       const ofLogin: Found = (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
       const found = await lookAt(redis, keys, ofLogin)
+      if (own !== looks) return
       report(found)
       // Each question that is refused is an entry in the log of Redis.
-      if (!found.has('no_rights')) timer = setInterval(() => void lookAgain(ofLogin), everyMs).unref()
+      if (!found.has('no_rights')) goOn(ofLogin)
     } catch {
       // The next call reports what is wrong; a check that fails is no reason to refuse service.
+      if (own === looks) goOn(new Map())
     }
   }
 
+  function goOn(ofLogin: Found): void {
+    timer = setInterval(() => void lookAgain(ofLogin), everyMs).unref()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    looks++
+  }
+
   async function lookAgain(ofLogin: Found): Promise<void> {
+    const own = looks
     const found = await lookAt(redis, keys, ofLogin).catch(() => null)
-    if (found !== null) report(found)
+    if (found !== null && own === looks) report(found)
   }
 
   function report(found: Found): void {
@@ -54,7 +69,7 @@ export function createServerCheck(
     onChecked(new Set(found.keys()))
   }
 
-  return { look, stop: () => clearInterval(timer) }
+  return { look, stop }
 }
 
 const NO_PASSWORD =

@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { extname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
+import { fileIdentity } from '../../lib/file-identity.ts'
 import type { Observer } from '../../observe/observation.ts'
 
 /** Batches from one copy to the next: about 1,000 pages of 4 KiB. */
@@ -28,6 +28,7 @@ export interface Checkpoints {
  */
 export function checkpointsOf(database: DatabaseSync, file: string, observe: Observer, thread = THREAD): Checkpoints {
   if (file === ':memory:') return { written: () => {}, close: async () => {} }
+  const opened = fileIdentity(file)
   let worker: Worker | null = null
   let state: 'idle' | 'copying' | 'over' = 'idle'
   let batches = 0
@@ -37,13 +38,15 @@ export function checkpointsOf(database: DatabaseSync, file: string, observe: Obs
     const started = new Worker(thread, { workerData: file })
     started.unref()
     started.on('message', onCopied)
-    started.on('error', (error) => {
-      observe({ type: 'internal_error', where: 'checkpoints', error })
-      // SQLite does it within a commit, as it does by default.
-      if (database.isOpen) database.exec('PRAGMA wal_autocheckpoint = 1000')
-      state = 'over'
-    })
+    started.on('error', giveUp)
     return started
+  }
+
+  /** SQLite does it within a commit, as it does by default. */
+  function giveUp(error: unknown): void {
+    state = 'over'
+    observe({ type: 'internal_error', where: 'checkpoints', error })
+    if (database.isOpen) database.exec('PRAGMA wal_autocheckpoint = 1000')
   }
 
   function onCopied(pages: number): void {
@@ -64,15 +67,24 @@ export function checkpointsOf(database: DatabaseSync, file: string, observe: Obs
       batches++
       if (state !== 'idle' || batches < EVERY_BATCHES) return
       batches = 0
+      // A file that was taken away or replaced, as the store reports, is none of ours.
+      if (worker === null && fileIdentity(file) !== opened) return
       state = 'copying'
-      worker ??= start()
-      worker.postMessage('copy')
+      try {
+        worker ??= start()
+        worker.postMessage('copy')
+      } catch (error) {
+        // The batch is charged all the same: no thread is to be had.
+        giveUp(error)
+      }
     },
     async close() {
       const isRunning = worker !== null && state !== 'over'
       state = 'over'
       if (worker === null || !isRunning) return
-      const exit = once(worker, 'exit')
+      const { promise: exit, resolve } = Promise.withResolvers<void>()
+      // It comes after an error, too.
+      worker.once('exit', () => resolve())
       worker.ref()
       worker.postMessage('close')
       await exit

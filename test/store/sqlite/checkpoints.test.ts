@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -59,7 +59,7 @@ it('a long log of a busy store is copied beside its work, and begins anew before
         await write(64)
         return beginningOf(file)
       },
-      { interval: 100 },
+      { interval: 100, timeout: 60_000 },
     )
     .not.toBe(before)
   expect(database.prepare('PRAGMA wal_autocheckpoint').get()).toEqual({ wal_autocheckpoint: 16_384 })
@@ -83,7 +83,7 @@ it('nothing is started before there is something to copy, and in memory never', 
 it('a thread that cannot start is reported, and SQLite copies within a commit as it would without', async () => {
   const { file, database, write, seen } = start(new URL('./no-such-thread.ts', import.meta.url))
   await write(256)
-  await expect.poll(() => seen).toHaveLength(1)
+  await expect.poll(() => seen, { timeout: 30_000 }).toHaveLength(1)
   expect(seen[0]).toMatchObject({ type: 'internal_error', where: 'checkpoints' })
   expect(database.prepare('PRAGMA wal_autocheckpoint').get()).toEqual({ wal_autocheckpoint: 1000 })
   await write(2000)
@@ -115,4 +115,23 @@ it('a store that is closed while its log is copied has every charge, and leaves 
   open.push(again)
   const { global, personal } = await again.readUsage('ann', ['read'])
   expect([personal[0]?.[0]?.used, global[0]?.[0]?.used]).toEqual([1, 1501])
+})
+
+it('a file that is moved away before there is something to copy keeps its log, and has every row when it is back', async () => {
+  const { file, write } = start()
+  await write(10)
+  renameSync(file, `${file}.away`)
+  await write(600)
+  expect(existsSync(file)).toBe(false)
+  renameSync(`${file}.away`, file)
+  expect(logOf(file)).toBeGreaterThan(MiB)
+  // As a process that was killed leaves it.
+  const killed = newFile()
+  for (const suffix of ['', '-wal']) copyFileSync(file + suffix, killed + suffix)
+  const again = openDatabase(killed)
+  // The last batch that was written.
+  expect(again.prepare('SELECT value FROM pages WHERE id = 300').get()).toEqual({
+    value: new Uint8Array(4000).fill(599 % 256),
+  })
+  again.close()
 })
