@@ -21,6 +21,8 @@ const LONG = 'test/**/*.long.test.ts'
 const DEPLOY = 'test/deploy/**/*.test.ts'
 /** With services that other registries have: `npm run test:guides`. */
 const GUIDES = 'test/guides/installed/**/*.test.ts'
+/** In a Kubernetes that takes minutes to build: `npm run test:cluster`. */
+const CLUSTER = 'test/cluster/**/*.test.ts'
 
 export default defineConfig({
   test: {
@@ -45,7 +47,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES],
+          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES, CLUSTER],
           sequence: { groupOrder: 0 },
         },
       },
@@ -65,6 +67,16 @@ export default defineConfig({
       // Each takes a core for itself, or waits for clocks.
       { extends: true, test: { name: 'long', include: [LONG], sequence: { groupOrder: 4 }, maxWorkers: 2 } },
       { extends: true, test: { name: 'guides', include: [GUIDES], sequence: { groupOrder: 3 }, maxWorkers: 2 } },
+      {
+        extends: true,
+        test: {
+          name: 'cluster',
+          include: [CLUSTER],
+          globalSetup: 'test/cluster/setup.ts',
+          sequence: { groupOrder: 5 },
+          hookTimeout: 900_000,
+        },
+      },
       {
         extends: true,
         test: {

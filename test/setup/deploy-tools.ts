@@ -1,7 +1,8 @@
 /**
  * What the tests of the chart need and npm cannot bring: Go programs, and the schemas that they check against, in exact versions
  * and from the Go module proxy only. They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools. `node
- * test/setup/deploy-tools.ts` installs what is missing there; with everything there it needs no Go.
+ * test/setup/deploy-tools.ts` installs what is missing there, or of it the programs and `schemas` that it is given; with everything there
+ * it needs no Go.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -45,12 +46,12 @@ export function tool(program: Program): string {
   return path
 }
 
-/** Installs what is missing, or is of another version. @param tell is given a line for each */
-function installTools(tell: (line: string) => void): void {
+/** Installs what is missing, or is of another version. @param wanted names; none for all. @param tell is given a line for each */
+function installTools(wanted: readonly string[], tell: (line: string) => void): void {
+  const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name)
   const hasGo = spawnSync('go', ['version']).status === 0
-  const programs = (Object.keys(PROGRAMS) as Program[]).filter((program) => !isThere(program, hasGo))
-  const modules = Object.values(SCHEMAS)
-  const needsSchemas = !isMadeOf(SCHEMAS_FOLDER, modules)
+  const programs = (Object.keys(PROGRAMS) as Program[]).filter(isWanted).filter((program) => !isThere(program, hasGo))
+  const needsSchemas = isWanted('schemas') && !isMadeOf(SCHEMAS_FOLDER, Object.values(SCHEMAS))
   if (programs.length === 0 && !needsSchemas) return
   if (!hasGo) {
     const missing = [...programs, ...(needsSchemas ? ['schemas'] : [])].join(', ')
@@ -127,7 +128,7 @@ function timed(tell: (line: string) => void, what: string, work: () => void): vo
 
 if (import.meta.main) {
   try {
-    installTools(console.log)
+    installTools(process.argv.slice(2), console.log)
   } catch (error) {
     console.error((error as Error).message)
     process.exit(1)
