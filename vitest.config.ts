@@ -40,7 +40,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'shared', include: SHARED, isolate: false, sequence: { groupOrder: 0 } },
+        test: {
+          name: 'shared',
+          include: SHARED,
+          exclude: [...configDefaults.exclude, LONG],
+          isolate: false,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,

@@ -20,6 +20,11 @@ describe('the members of an object', () => {
     ])
   })
 
+  test('have each its own key, also one after an object whose key there was a backslash', () => {
+    expect(topLevelMembers('{"q":1,"\\\\":2}').map((m) => m.key)).toEqual(['q', '\\'])
+    expect(topLevelMembers('{"q":1,"\\u0061":2}').map((m) => m.key)).toEqual(['q', 'a'])
+  })
+
   test('of an empty object are none', () => {
     expect(topLevelMembers(' { } ')).toEqual([])
   })
@@ -32,13 +37,21 @@ describe('the members of an object', () => {
 
 describe('the text of a body', () => {
   const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 })
-  const key = fc.oneof(fc.constantFrom('a', 'b', '__proto__', ''), fc.string({ unit: 'binary' }))
+  // JSON.parse of Node 26 takes any escaped name for "\\" if an object before had that name there: it is no model of such names.
+  const key = fc
+    .oneof(fc.constantFrom('a', 'b', '__proto__', ''), fc.string({ unit: 'binary' }))
+    .filter((text) => !text.includes('\\'))
   const quoted = fc
     .tuple(key, fc.boolean())
     .map(([text, escaped]) => ({ key: text, text: escaped ? escapeAll(text) : JSON.stringify(text) }))
+  const json = fc
+    .oneof(
+      fc.json({ noUnicodeString: false }),
+      fc.tuple(fc.jsonValue(), fc.nat(3)).map(([each, indent]) => JSON.stringify(each, null, indent)),
+    )
+    .filter((text) => !/"\\\\"\s*:/.test(text))
   const value = fc.oneof(
-    fc.json({ noUnicodeString: false }),
-    fc.tuple(fc.jsonValue(), fc.nat(3)).map(([json, indent]) => JSON.stringify(json, null, indent)),
+    json,
     fc.constantFrom('2.0', '2e0', '-0', '1E+2', '"\\u0032"', '"\\\\"', '"}"', '[{"a":["\\"]"]}]'),
   )
   const member = fc.record({ name: quoted, value, gaps: fc.tuple(space, space, space, space) })
