@@ -153,13 +153,30 @@ test('one whose way out failed is told to be signed in still, and no more once i
   await page.getByLabel('Admin token').waitFor()
 })
 
+/**
+ * What the page asks for by itself would find out first, on a slow machine, and the form be gone before the click.
+ * @returns lets it go on
+ */
+async function holdReads(): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await page.route('**/api/**', async (route) => {
+    if (route.request().method() === 'GET') await promise
+    await route.continue().catch(() => {})
+  })
+  return resolve
+}
+
 test('a session that ends keeps what was being typed, and goes on where it was', async () => {
   await visit('#/tokens')
   await signIn(open, ADMIN)
   await page.getByRole('textbox', { name: 'User', exact: true }).fill('bob')
   await page.getByRole('textbox', { name: 'Name' }).fill('robot')
+  // It can be pressed when it is known what bob has.
+  await expect.poll(() => page.getByRole('button', { name: 'Create key' }).isEnabled(), SOON).toBe(true)
+  const clicked = await holdReads()
   await open.context.clearCookies()
   await page.getByRole('button', { name: 'Create key' }).click()
+  clicked()
   await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
   await signIn(open, ADMIN)
   await expect.poll(focused, SOON).toBe('Create key')
@@ -175,15 +192,10 @@ test('a session that ends under a dialog asks for the token in front of it, and 
   await signIn(open, ADMIN)
   await page.getByRole('button', { name: 'Reset windows' }).click()
   await page.getByRole('dialog').getByLabel('Reason').fill('our fault')
-  // What the page asks for by itself would find out first, on a slow machine, and the dialog be gone before the click.
-  const clicked = Promise.withResolvers<void>()
-  await page.route('**/api/**', async (route) => {
-    if (route.request().method() === 'GET') await clicked.promise
-    await route.continue()
-  })
+  const clicked = await holdReads()
   await open.context.clearCookies()
   await page.getByRole('dialog').getByRole('button', { name: 'Empty the windows' }).click()
-  clicked.resolve()
+  clicked()
   await page.getByText('The session is over. Sign in again: what you were doing is kept.').waitFor()
   expect(await page.getByRole('dialog').count()).toBe(0)
   await page.getByLabel('Admin token').click()
