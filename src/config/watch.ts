@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { constants, type FSWatcher, watch } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isEndless } from '../lib/endless-file.ts'
@@ -130,8 +130,13 @@ function watchFolder(file: string, look: () => void): FSWatcher | null {
 /** `null` also for what cannot be read to its end, which would end the watch. */
 async function hashOf(file: string): Promise<string | null> {
   try {
-    if (isEndless(await stat(file))) return null
-    return hashText(await readFile(file, 'utf8'))
+    // A pipe may take the place of the file at any moment: opened like this, it keeps nobody waiting for a writer.
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      return isEndless(await handle.stat()) ? null : hashText(await handle.readFile('utf8'))
+    } finally {
+      await handle.close()
+    }
   } catch {
     return null
   }
