@@ -65,8 +65,9 @@ export function isDenial<T>(result: T | Denial): result is Denial {
   return typeof result === 'object' && result !== null && 'code' in result
 }
 
-/** Why a file could not be read, by the code of the system, with the cure. */
+/** Why a file could not be read, by the code of the system or that of `lib/regular-file.ts`, with the cure. */
 export function unreadable(code = 'error'): string {
+  if (code === 'ENDLESS') return 'is not a regular file: name one'
   if (code !== 'EMFILE' && code !== 'ENFILE') return `cannot be read (${code}): check the path and the permissions`
   return `cannot be read (${code}): too many files and connections are open, so raise the limit (ulimit -Hn, LimitNOFILE)`
 }

@@ -1,11 +1,11 @@
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { ClientTls, Config, ListenerTls } from '../config/config.ts'
 import { hashText } from '../config/hash.ts'
 import { watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
-import { ENDLESS, isEndlessFile } from '../lib/endless-file.ts'
+import { readRegularSync } from '../lib/regular-file.ts'
 import type { Certificate, ClientCredentials } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { readClientAuthorities } from './client-authorities.ts'
@@ -179,10 +179,8 @@ function readPair({ certFile, keyFile }: ListenerTls): Pair {
 }
 
 function read(file: string): string {
-  // It would hold up everything.
-  if (isEndlessFile(file)) throw new Error(`${file} ${ENDLESS}`)
   try {
-    return readFileSync(file, 'utf8')
+    return readRegularSync(file).toString()
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new Error(`${file} ${unreadable(code)}`, { cause })

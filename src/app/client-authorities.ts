@@ -1,5 +1,4 @@
 import { constants, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { CertificateRules } from '../auth/client-certificate.ts'
 import { revokedBy } from '../auth/x509.ts'
@@ -7,7 +6,7 @@ import type { AuthConfig } from '../config/config.ts'
 import { hashText } from '../config/hash.ts'
 import { type ConfigWatch, watchConfig } from '../config/watch.ts'
 import { messageOf, unreadable } from '../errors.ts'
-import { ENDLESS, isEndlessFile } from '../lib/endless-file.ts'
+import { readRegularSync } from '../lib/regular-file.ts'
 import type { Certificate } from '../lib/tls.ts'
 import type { Observer } from '../observe/observation.ts'
 import { SetupError } from './setup-error.ts'
@@ -118,10 +117,8 @@ function derOf(pem: string): Buffer {
 }
 
 function read(file: string, key: string): string {
-  // It would hold up everything.
-  if (isEndlessFile(file)) throw new SetupError([...PLACE, key], `${file} ${ENDLESS}`)
   try {
-    return readFileSync(file, 'utf8')
+    return readRegularSync(file).toString()
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new SetupError([...PLACE, key], `${file} ${unreadable(code)}`, cause)

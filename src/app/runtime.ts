@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
 import type { CertificateRules } from '../auth/client-certificate.ts'
@@ -8,6 +7,7 @@ import type { AccessKeys } from '../control/held-access-keys.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
 import { remembered } from '../lib/memo.ts'
+import { readRegularSync } from '../lib/regular-file.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import { callerRulesOf, credentialPlacesOf } from './caller-rules.ts'
@@ -106,7 +106,7 @@ function tlsFiles({ tls }: UpstreamConfig): string[] {
 function fingerprintsOf(files: readonly string[]): Fingerprints {
   return files.map((file) => {
     try {
-      return createHash('sha256').update(readFileSync(file)).digest('hex')
+      return createHash('sha256').update(readRegularSync(file)).digest('hex')
     } catch {
       return null
     }

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { messageOf } from '../errors.ts'
 import { jsonFault } from '../lib/json-fault.ts'
+import { readRegular } from '../lib/regular-file.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { importSecret } from './jose.ts'
 import { findKeys, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
@@ -14,8 +14,8 @@ const NO_OTHER = { is: 'unknown' } as const
  * @throws Error naming the file
  */
 export async function keysFromFile(path: string, algorithms: readonly string[]): Promise<KeySource> {
-  const { keys, refused } = await readFile(path, 'utf8')
-    .then((text) => readKeySet(parse(text)))
+  const { keys, refused } = await readRegular(path)
+    .then((bytes) => readKeySet(parse(bytes.toString())))
     .catch((cause: unknown) => {
       throw new Error(`cannot use key set ${path}: ${messageOf(cause)}`, { cause })
     })

@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { type ErrorCode, unreadable } from '../errors.ts'
+import { readRegular } from '../lib/regular-file.ts'
 import { type Names, parseTemplate } from '../lib/template.ts'
 import { type Finding, quote } from './problems.ts'
 import type { ErrorBodyConfig } from './schema/errors.ts'
@@ -58,7 +59,7 @@ async function readText(file: string): Promise<Reading<string>> {
     const found = await stat(file)
     if (!found.isFile()) return { problem: 'is not a regular file: name the file with the body' }
     if (found.size > MAX_BODY) return { problem: 'is larger than 64 KiB: shorten it' }
-    return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file)) }
+    return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readRegular(file)) }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { unreadable } from '../errors.ts'
-import { ENDLESS, isEndless } from '../lib/endless-file.ts'
+import { ENDLESS, isEndless } from '../lib/regular-file.ts'
 import { MAX_SOCKET_PATH } from './addresses.ts'
 import type { ClientTls, Config, ListenerTls } from './config.ts'
 import { type Finding, type Path, quote } from './problems.ts'
@@ -62,7 +62,7 @@ function ofListener(path: Path, tls: ListenerTls | null): (readonly [Path, strin
 async function problemOf(path: Path, file: string): Promise<Finding | null> {
   try {
     await access(file, constants.R_OK)
-    return isEndless(await stat(file)) ? { path, message: `${quote(file)} ${ENDLESS}` } : null
+    return isEndless(await stat(file)) ? { path, message: `${quote(file)} ${unreadable(ENDLESS)}` } : null
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     return { path, message: `${quote(file)} ${unreadable(code)}` }

@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import type { z } from 'zod'
 import { unreadable } from '../errors.ts'
+import { readRegular } from '../lib/regular-file.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
 import { readErrorBodies } from './error-bodies.ts'
@@ -98,7 +99,12 @@ async function withKeyHashes(config: Config): Promise<Config> {
 
 /** `undefined` without a file, or if it is gone since it was looked for: whoever needs it reports that. */
 async function hashOfFile(file: string | null | undefined): Promise<string | undefined> {
-  return file == null ? undefined : readFile(file, 'utf8').then(hashText, () => undefined)
+  return file == null
+    ? undefined
+    : readRegular(file).then(
+        (bytes) => hashText(bytes.toString()),
+        () => undefined,
+      )
 }
 
 /** Understands the text of a configuration file. Never throws: all that is wrong is a problem. */
@@ -132,7 +138,7 @@ async function readText(file: string): Promise<{ readonly text: string } | { rea
     // A pipe or a device could go on for ever.
     if (!found.isFile()) return { problem: 'is not a regular file: name the configuration file' }
     if (found.size > MAX_FILE) return { problem: TOO_LARGE }
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file)) }
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readRegular(file)) }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }

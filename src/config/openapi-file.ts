@@ -1,7 +1,8 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { unreadable } from '../errors.ts'
 import { isObject } from '../lib/json.ts'
 import { jsonFault } from '../lib/json-fault.ts'
+import { readRegular } from '../lib/regular-file.ts'
 import { formatPath, quote } from './problems.ts'
 import { parseTree, type Tree } from './tree.ts'
 import type { Reading } from './units.ts'
@@ -26,7 +27,7 @@ async function readText(file: string): Promise<Reading<string>> {
     const found = await stat(file)
     if (!found.isFile()) return { problem: 'is not a regular file: name an OpenAPI document' }
     if (found.size > MAX_JSON) return { problem: 'is larger than 8 MiB: shorten it' }
-    return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file)) }
+    return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readRegular(file)) }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }

@@ -1,8 +1,7 @@
-import { constants, type FSWatcher, watch } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isEndless } from '../lib/endless-file.ts'
+import { readRegular } from '../lib/regular-file.ts'
 import { hashText } from './hash.ts'
 
 export interface WatchOptions {
@@ -130,13 +129,7 @@ function watchFolder(file: string, look: () => void): FSWatcher | null {
 /** `null` also for what cannot be read to its end, which would end the watch. */
 async function hashOf(file: string): Promise<string | null> {
   try {
-    // A pipe may take the place of the file at any moment: opened like this, it keeps nobody waiting for a writer.
-    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
-    try {
-      return isEndless(await handle.stat()) ? null : hashText(await handle.readFile('utf8'))
-    } finally {
-      await handle.close()
-    }
+    return hashText((await readRegular(file)).toString())
   } catch {
     return null
   }

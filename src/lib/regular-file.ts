@@ -1,0 +1,42 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs'
+import { open } from 'node:fs/promises'
+
+/** The code of the error for what is no regular file. `unreadable` of `errors.ts` has its words. */
+export const ENDLESS = 'ENDLESS'
+
+/**
+ * A pipe may take the place of a file at any moment, also between a look at it and its opening. Opened like this it keeps
+ * nobody waiting for a writer.
+ */
+const AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK
+
+/** Whether whoever reads it may wait for ever: a pipe without a writer, or a device. */
+export function isEndless(found: Stats): boolean {
+  return found.isFIFO() || found.isCharacterDevice()
+}
+
+function insist(found: Stats): void {
+  if (isEndless(found)) throw Object.assign(new Error('not a regular file'), { code: ENDLESS })
+}
+
+/** The bytes of a file that may be replaced while the process runs. @throws Error with a `code`: that of the system, or ENDLESS */
+export function readRegularSync(file: string): Buffer {
+  const fd = openSync(file, AT_ONCE)
+  try {
+    insist(fstatSync(fd))
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The same without holding up the event loop. */
+export async function readRegular(file: string): Promise<Buffer> {
+  const handle = await open(file, AT_ONCE)
+  try {
+    insist(await handle.stat())
+    return await handle.readFile()
+  } finally {
+    await handle.close()
+  }
+}
