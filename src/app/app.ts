@@ -40,8 +40,8 @@ export interface AppOptions {
   /** Of the configuration and the files that it names: replicas that disagree show different ones. */
   readonly hash: string
   readonly version: string
-  /** One more reader of the observations, for tests. */
-  readonly observe?: Observer
+  /** One more reader of the observations. Default none. */
+  readonly observe?: Observer | undefined
   /** Hears of each request with its target, in a gateway of one process. Default nobody. */
   readonly witness?: Witness | undefined
 }

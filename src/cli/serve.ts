@@ -4,7 +4,7 @@ import { loadConfig } from '../config/load.ts'
 import { formatProblems, type Problem } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'
 import { version } from '../lib/version.ts'
-import type { Witness } from '../observe/observation.ts'
+import type { Observer, Witness } from '../observe/observation.ts'
 import { createPrimary } from '../workers/primary.ts'
 import { workerCount } from '../workers/share.ts'
 import { type Loaded, loadOrReport, orReportWhere, setupProblem } from './config.ts'
@@ -24,13 +24,15 @@ export interface ServeOptions {
   readonly load?: (file: string) => Promise<Loaded | null>
   /** Hears of each request with its target. Default nobody. */
   readonly witness?: Witness
+  /** One more reader of the observations. Default none. */
+  readonly observe?: Observer
 }
 
 /** Runs the gateway of a configuration file until a signal ends it. */
 export async function serveFile(
   file: string,
   started: (running: Started) => void | Promise<void>,
-  { load = loadOrReport, witness }: ServeOptions = {},
+  { load = loadOrReport, witness, observe }: ServeOptions = {},
 ): Promise<number> {
   // Before anything else: as the first process of a container a signal that nobody listens to would be ignored.
   let app: App | null = null
@@ -39,7 +41,10 @@ export async function serveFile(
   const loaded = await load(file)
   if (loaded === null) return 1
   const create = workerCount(loaded.config) === 1 ? createApp : createPrimary
-  const made = await orReportWhere(loaded, create({ config: loaded.config, hash: loaded.hash, version, witness }))
+  const made = await orReportWhere(
+    loaded,
+    create({ config: loaded.config, hash: loaded.hash, version, witness, observe }),
+  )
   app = made
   const urls = await orReportWhere(loaded, made.start()).catch(async (error: unknown) => {
     await made.stop()

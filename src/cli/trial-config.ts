@@ -13,7 +13,7 @@ export interface Trial {
 
 /**
  * A configuration that refuses as little as a gateway can: no quota, no credential, and each spelling of a path that is no fault of
- * HTTP. The service sees the credential, since only it can check it.
+ * HTTP. The service sees the credential, since only it can check it. An open WebSocket does not keep Ctrl-C waiting for half a minute.
  */
 export function trialConfig({ upstream, listen, admin, key, token, store }: Trial): string {
   // `${` would name a variable of the environment.
@@ -40,5 +40,6 @@ edge:
   allow_in_path: [encoded_slash, semicolon, empty_segment]
   shares: { address: none, user: none, tunnels: { user: none } }
 log: { level: warn, requests: none }
+drain: { timeout: 2s }
 `
 }

@@ -19,6 +19,7 @@ import { serveFile } from './serve.ts'
 import { linkFor, type Started } from './sign-in-link.ts'
 import { suggest } from './suggest.ts'
 import { trialConfig } from './trial-config.ts'
+import { createTrialTally, leftOutText, type TrialTally } from './trial-tally.ts'
 
 /** What was typed to come here: npm knows the command of a checkout, the shell does not. */
 const COMMAND = process.env.npm_lifecycle_event === 'tollgate' ? 'npm run -s tollgate --' : 'tollgate'
@@ -95,28 +96,37 @@ function isFree(port: number): Promise<boolean> {
   })
 }
 
-/** @returns how many requests came; `null` if the gateway could not start */
-async function run(wish: Wish, folder: string, requests: string): Promise<number | null> {
+/** What came. */
+interface Seen {
+  /** Requests that are in the log. */
+  readonly logged: number
+  /** All others. */
+  readonly tally: TrialTally
+}
+
+/** `null` if the gateway could not start. */
+async function run(wish: Wish, folder: string, requests: string): Promise<Seen | null> {
   const gateway = join(folder, 'gateway')
   await mkdir(gateway)
   const file = join(gateway, 'tollgate.yaml')
   const token = randomBytes(32).toString('hex')
   await writeFile(file, trialConfig({ ...wish, token, store: join(gateway, 'tollgate.db') }), { mode: 0o600 })
   const log = openLineSink(requests)
-  let seen = 0
+  const tally = createTrialTally(wish.upstream)
+  let logged = 0
   const witness: Witness = (target, done) => {
     const line = accessLine(target, done, Date.now())
-    if (line === null) return
-    seen++
+    if (line === null) return tally.leftOut(done)
+    logged++
     log.write(line)
   }
   try {
     const code = await serveFile(
       file,
       async (started) => welcome(wish, folder, started, await accepts(wish.upstream)),
-      { witness, load: loadQuietly },
+      { witness, observe: tally.hear, load: loadQuietly },
     )
-    return code === 0 ? seen : null
+    return code === 0 ? { logged, tally } : null
   } catch (error) {
     const message = messageOf(error)
     if (!message.includes('EADDRINUSE')) throw error
@@ -167,20 +177,19 @@ Press Ctrl-C to end it. It then offers a configuration made from the requests.`)
  * Writes the configuration that fits the requests, if somebody at the terminal wants it. Elsewhere it says how to.
  * @returns whether the requests are still needed
  */
-async function offer(upstream: string, requests: string, seen: number): Promise<boolean> {
-  if (seen === 0) {
-    console.log('No request came, so no configuration is suggested.')
-    return false
-  }
+async function offer(upstream: string, requests: string, { logged, tally }: Seen): Promise<boolean> {
+  const leftOut = leftOutText(logged, tally)
+  if (leftOut !== null) console.log(leftOut)
+  if (logged === 0) return false
   const out = freeName()
   const options = ['--log', requests, '--upstream', upstream, '--out', out]
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     console.log(
-      `The requests (${seen}) are in ${requests}. For a configuration: ${COMMAND} suggest ${options.join(' ')}`,
+      `The requests (${logged}) are in ${requests}. For a configuration: ${COMMAND} suggest ${options.join(' ')}`,
     )
     return true
   }
-  if (!(await isWanted(`Write ${out} from the requests (${seen})? [Y/n] `))) return false
+  if (!(await isWanted(`Write ${out} from the requests (${logged})? [Y/n] `))) return false
   try {
     await suggest(options)
   } catch (error) {

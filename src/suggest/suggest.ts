@@ -14,7 +14,7 @@ import { type Span, textOf } from './file.ts'
 import type { Margin } from './limits.ts'
 import { Peaks } from './peaks.ts'
 import { rulesOf, type SuggestedRule } from './route-map.ts'
-import { type Survey, surveyOf } from './survey.ts'
+import { LEFT_OUT, type Survey, surveyOf } from './survey.ts'
 import { Verdict } from './verdict.ts'
 
 export interface SuggestOptions extends Margin {
@@ -35,7 +35,7 @@ export const MOST_REQUESTS = 3_000_000
 export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: SuggestOptions): Promise<string> {
   const { journal } = logs
   const survey = surveyOf(journal)
-  if (survey.requests === 0) throw new Error('the logs have no request for a route map: name others, or their --format')
+  if (survey.requests === 0) throw new Error(noRequest(survey))
   const base = { upstream, callers: callersOf(survey) }
   const routes = await pricedRoutes(journal, rulesOf(survey.tree, names), base)
 
@@ -50,6 +50,12 @@ export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: Su
   const text = textOf(draft, { logs, span, margin, leftOut: survey.leftOut, verdict })
   insistOnGood(parseConfig(text, 'tollgate.yaml', {}))
   return text
+}
+
+function noRequest({ leftOut }: Survey): string {
+  const reasons = [...leftOut].map(([why, count]) => `${count} requests are in no route: ${LEFT_OUT[why]}`)
+  const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`
+  return `the logs have no request for a route map${why}: name others, or their --format`
 }
 
 function callersOf({ requests, named }: Survey): Callers {

@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { tryOut } from '../../src/cli/try.ts'
 import { wrongCall } from './wrong-call.ts'
@@ -14,12 +15,20 @@ import { wrongCall } from './wrong-call.ts'
 const SOON = { timeout: 60_000, interval: 25 }
 const MAIN = resolve('src/main.ts')
 
+/** For the key of RFC 6455, section 1.3. */
+const SWITCHED =
+  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n'
+
 let service: Server
 let upstream: string
 beforeAll(async () => {
   service = createServer(({ method, url, headers }, response) => {
     response.end(`${method} ${url} ${headers.authorization ?? 'nobody'}`)
-  }).listen(0, '127.0.0.1')
+  })
+    .on('upgrade', (_, socket) => {
+      socket.on('error', () => {}).write(SWITCHED)
+    })
+    .listen(0, '127.0.0.1')
   await once(service, 'listening')
   upstream = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
 })
@@ -49,9 +58,9 @@ interface Trial {
   readonly ended: Promise<number | null>
 }
 
-/** @param terminal whether it runs at a terminal of its own */
-async function startTrial({ terminal = false } = {}): Promise<Trial> {
-  const args = [MAIN, 'try', upstream, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
+/** @param terminal whether it runs at a terminal of its own @param service its URL */
+async function startTrial({ terminal = false, service = upstream } = {}): Promise<Trial> {
+  const args = [MAIN, 'try', service, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
   const [program, programArgs]: [string, string[]] = terminal
     ? ['script', ['-qec', `exec ${[process.execPath, ...args].join(' ')}`, '/dev/null']]
     : [process.execPath, args]
@@ -73,6 +82,14 @@ async function startTrial({ terminal = false } = {}): Promise<Trial> {
 async function get(url: string, authorization?: string, method = 'GET'): Promise<string> {
   const response = await fetch(url, { method, headers: { ...(authorization && { authorization }) } })
   return `${response.status} ${await response.text()}`
+}
+
+/** @returns what the gateway sends for bytes that are no request for it */
+async function responseTo(gateway: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(gateway)
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.write(bytes)
+  return text(socket)
 }
 
 const signIn = ({ origin, hash }: URL): Promise<Response> =>
@@ -147,6 +164,34 @@ describe('tollgate try', () => {
     expect(await trial.ended).toBe(0)
     expect(trial.output()).toContain('No request came, so no configuration is suggested.')
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('says what came if the service responded to nothing', async () => {
+    const trial = await startTrial({ service: 'http://127.0.0.1:1' })
+    for (let n = 0; n < 2; n++) expect(await get(`${trial.gateway}/items/${n}`)).toMatch(/^502 /)
+    expect(await get(`${trial.gateway}/me/quota`)).toMatch(/^200 /)
+    expect(await responseTo(trial.gateway, 'GET / HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /)
+    trial.child.kill('SIGTERM')
+    expect(await trial.ended).toBe(0)
+    const said = trial.output()
+    expect(said).toContain('4 requests came and got no response of the service, so no configuration is suggested:\n')
+    expect(said).toContain('\n  2 got 502: http://127.0.0.1:1 cannot be reached (connect ECONNREFUSED 127.0.0.1:1)\n')
+    expect(said).toContain('\n  1 got 200: the gateway has this path for itself\n')
+    expect(said).toMatch(/\n {2}1 got 400: the gateway refused it, bad_request/)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('counts a WebSocket that is open when it ends', async () => {
+    const trial = await startTrial()
+    const { hostname, port } = new URL(trial.gateway)
+    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {})
+    socket.write(
+      'GET /live HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    )
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1.1 101 /)
+    trial.child.kill('SIGTERM')
+    expect(await trial.ended).toBe(0)
+    expect(trial.output()).toMatch(/\nThe requests \(1\) are in /)
   })
 
   test('says what is wrong with a call', async () => {
