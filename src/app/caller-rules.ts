@@ -2,8 +2,9 @@ import { ADDRESS_PREFIX, createAddressCallers } from '../auth/address-callers.ts
 import type { Authenticator } from '../auth/authenticator.ts'
 import { createCallerResolver } from '../auth/caller-resolver.ts'
 import { CERTIFICATE_PREFIX, type CertificateRules } from '../auth/client-certificate.ts'
-import { type IsWatchedOnly, KEY_PREFIX } from '../auth/unverified-keys.ts'
+import type { IsWatchedOnly } from '../auth/unverified-keys.ts'
 import type { AuthConfig, Config } from '../config/config.ts'
+import { KEY_PREFIX } from '../control/user-id.ts'
 import type { CredentialPlaces } from '../forward/contract.ts'
 import type { CallerRules } from '../gateway/snapshot.ts'
 

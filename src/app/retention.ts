@@ -1,6 +1,6 @@
 import { ADDRESS_PREFIX } from '../auth/address-callers.ts'
-import { KEY_PREFIX } from '../auth/unverified-keys.ts'
 import type { Config } from '../config/config.ts'
+import { KEY_PREFIX } from '../control/user-id.ts'
 import type { Retention } from '../quota/history.ts'
 
 /** How long runs of windows are kept, by one configuration. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isUserId } from '../control/user-id.ts'
+import { isUserId, JWT_PREFIX, KEY_PREFIX } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
 import type { Asking } from './asking.ts'
 import { tooLong } from './bearer-credential.ts'
@@ -75,9 +75,3 @@ function formOf(source: CredentialSource): (key: string) => boolean {
 function unescaped(written: string): string {
   return written.replace(/%[0-9A-Fa-f]{2}/g, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)))
 }
-
-/** What the id of such a user begins with. */
-export const KEY_PREFIX = 'key:'
-
-/** The same for one whom a claim names. No hash has a colon. */
-const JWT_PREFIX = `${KEY_PREFIX}jwt:`

@@ -9,3 +9,9 @@ export function isUserId(value: unknown): value is string {
   if (value === '.' || value === '..') return false
   return value.isWellFormed() && !/\p{Cc}/u.test(value) && Buffer.byteLength(value) <= MAX_USER_BYTES
 }
+
+/** What the id of a user begins with whom an unverified key names. */
+export const KEY_PREFIX = 'key:'
+
+/** The same for one whom a claim of the key names. No hash has a colon. */
+export const JWT_PREFIX = `${KEY_PREFIX}jwt:`

@@ -5,6 +5,7 @@ export interface Draft {
   /** URL of the service; `null` for a placeholder. */
   readonly upstream: string | null
   readonly callers: Callers
+  readonly credentials: Credentials
   readonly routes: readonly SuggestedRoute[]
   /** For each category both scopes with each window, in this order. */
   readonly limits: readonly SuggestedLimit[]
@@ -12,6 +13,13 @@ export interface Draft {
 
 /** Whom the logs name: users, addresses, or now these and now those. */
 export type Callers = 'users' | 'addresses' | 'both'
+
+/** What users of the logs are named by, as the log of `tollgate try` shows it. */
+export interface Credentials {
+  readonly hasJwts: boolean
+  /** That only the service can check. */
+  readonly hasKeys: boolean
+}
 
 export interface SuggestedRoute extends SuggestedRule {
   /** Whole tokens, 1 to 100. */

@@ -29,14 +29,20 @@ export function textOf(draft: Draft, facts: Facts | null = null): string {
     ...(facts === null ? [] : [...headOf(facts), '']),
     ...upstreamOf(draft),
     '',
-    ...CALLERS[draft.callers],
+    ...PLACES,
     '',
-    '# Each spelling of a path costs the same. Where the service tells them apart, write exact.',
-    'edge: { match: { case: fold, trailing_slash: ignore, trailing_dots: exact } }',
+    ...authOf(draft),
+    '',
+    'edge:',
+    '  # Each spelling of a path costs the same. Where the service tells them apart, write exact.',
+    '  match: { case: fold, trailing_slash: ignore, trailing_dots: exact }',
+    '  # The load balancer, if there is one: else all clients have its address.',
+    '  # trusted_proxies: [10.0.0.0/8]',
     '',
     'quota:',
     '  # The quota refuses nobody yet. Set shadow to false when the dashboard shows that the limits fit.',
     '  shadow: true',
+    ...(draft.credentials.hasKeys ? RESERVE : []),
     '  baselines:',
     ...limitsOf(draft.limits, facts?.verdict ?? null),
     '',
@@ -72,21 +78,57 @@ function upstreamOf({ upstream }: Draft): string[] {
   return upstream === null ? ['upstream:', `${url} # a placeholder: write where the service is`] : ['upstream:', url]
 }
 
-const CALLERS: Readonly<Record<Callers, readonly string[]>> = {
-  users: [
-    '# The logs name users. Say who vouches for them: access keys of this gateway, as here, or auth.jwt, or another entry of auth.',
-    'auth: { gateway_tokens: true }',
-  ],
-  addresses: [
-    '# The logs name no users: each address is one. Whoever shows an access key of this gateway is its user.',
-    'auth: { gateway_tokens: true, anonymous: { by: address } }',
-  ],
-  both: [
-    '# The logs name users. Say who vouches for them: access keys of this gateway, as here, or auth.jwt, or another entry of auth.',
-    '# Rules with anonymous: true also had callers without a user. Each of their addresses is one.',
-    'auth: { gateway_tokens: true }',
-  ],
+/** What is in force without these lines, but for the token. */
+const PLACES = [
+  '# Uncomment what has to differ: where clients connect, where counters are kept, and the zone of times in a 429.',
+  '# listen: 0.0.0.0:8080',
+  '# store: sqlite:./tollgate.db',
+  '# time_zone: Asia/Shanghai',
+  '# For the dashboard, on 127.0.0.1:9090. Make a token: export TOLLGATE_ADMIN_TOKEN=$(openssl rand -hex 32)',
+  `# admin: { token: "\${TOLLGATE_ADMIN_TOKEN}" }`,
+]
+
+function authOf({ callers, credentials: { hasJwts, hasKeys } }: Pick<Draft, 'callers' | 'credentials'>): string[] {
+  return [
+    ...CALLERS[callers],
+    'auth:',
+    '  # Access keys of this gateway: tollgate token create',
+    '  gateway_tokens: true',
+    ...(callers === 'addresses' ? ['  anonymous: { by: address }'] : []),
+    ...(hasJwts || !hasKeys
+      ? [`  # JWTs of your identity provider.${hasJwts ? ' The logs show some.' : ''}`, ...JWTS]
+      : []),
+    ...(hasKeys ? KEYS : []),
+  ]
 }
+
+const WHO = '# The logs name users. Uncomment in auth what vouches for them, and write your own names there.'
+const CALLERS: Readonly<Record<Callers, readonly string[]>> = {
+  users: [WHO],
+  addresses: ['# The logs name no users: each address is one. Whoever shows a credential is its user.'],
+  both: [WHO, '# Rules with anonymous: true also had callers without a user. Each of their addresses is one.'],
+}
+
+const JWTS = [
+  '  # jwt:',
+  '  #   - issuer: https://id.example.org',
+  '  #     audience: my-service',
+  '  #     jwks: https://id.example.org/.well-known/jwks.json',
+  '  #     algorithms: [ES256, RS256]',
+]
+
+const KEYS = [
+  '  # Keys that only the service can check, with quota.reserve. The logs show some. Either behind Authorization: Bearer:',
+  '  # from: []',
+  '  # unverified_keys: { header: Authorization, scheme: Bearer }',
+  '  # or in a field of their own:',
+  '  # unverified_keys: { header: X-API-Key }',
+]
+
+const RESERVE = [
+  '  # With unverified_keys: anybody can make up keys, so known users keep a part of the global limits.',
+  '  # reserve: { share: 20%, known_after: 1d, remember: 30d }',
+]
 
 function limitsOf(limits: readonly SuggestedLimit[], verdict: Verdict | null): string[] {
   const lines: string[] = []

@@ -36,7 +36,7 @@ export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: Su
   const { journal } = logs
   const survey = surveyOf(journal)
   if (survey.requests === 0) throw new Error(noRequest(survey))
-  const base = { upstream, callers: callersOf(survey) }
+  const base = { upstream, callers: callersOf(survey), credentials: survey.credentials }
   const routes = await pricedRoutes(journal, rulesOf(survey.tree, names), base)
 
   const peaks = new Peaks()
@@ -67,7 +67,7 @@ function callersOf({ requests, named }: Survey): Callers {
 async function pricedRoutes(
   journal: Journal,
   rules: readonly SuggestedRule[],
-  base: Pick<Draft, 'upstream' | 'callers'>,
+  base: Pick<Draft, 'upstream' | 'callers' | 'credentials'>,
 ): Promise<SuggestedRoute[]> {
   const bare = rules.map((rule) => ({ ...rule, cost: 1, requests: 0, medianMs: null }))
   const config = understood(textOf({ ...base, routes: bare, limits: sameLimits(bare, MAX_LIMIT) }))

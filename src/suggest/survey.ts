@@ -1,8 +1,10 @@
 import { parsePattern } from '../config/pattern.ts'
+import { JWT_PREFIX, KEY_PREFIX } from '../control/user-id.ts'
 import { STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import type { Entry } from '../replay/entry.ts'
 import type { Journal } from '../replay/journal.ts'
 import { canonicalTarget } from '../routing/target.ts'
+import type { Credentials } from './draft.ts'
 import { addPath, newTree, type Step, type Tree } from './path-tree.ts'
 
 /** Why a request of the log has no place in the route map. */
@@ -21,6 +23,7 @@ export interface Survey {
   readonly requests: number
   /** Those of them whose caller the log names. */
   readonly named: number
+  readonly credentials: Credentials
   readonly leftOut: ReadonlyMap<LeftOut, number>
 }
 
@@ -29,6 +32,7 @@ export function surveyOf(journal: Journal): Survey {
   const leftOut = new Map<LeftOut, number>()
   const isServed = createMethods()
   let [requests, named] = [0, 0]
+  let [hasJwts, hasKeys] = [false, false]
   const look = (entry: Entry): void => {
     const steps = isServed(entry.method) ? stepsOf(entry) : 'method'
     if (typeof steps === 'string') {
@@ -37,10 +41,12 @@ export function surveyOf(journal: Journal): Survey {
     }
     requests++
     if (entry.user !== null) named++
+    if (entry.user?.startsWith(JWT_PREFIX)) hasJwts = true
+    else if (entry.user?.startsWith(KEY_PREFIX)) hasKeys = true
     addPath(tree, steps, entry.method, entry.user === null)
   }
   journal.forEach(look, () => {})
-  return { tree, requests, named, leftOut }
+  return { tree, requests, named, credentials: { hasJwts, hasKeys }, leftOut }
 }
 
 /** What a rule may name: there are three dozen methods. */

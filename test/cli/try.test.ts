@@ -170,7 +170,7 @@ describe('tollgate try', () => {
     const trial = await startTrial({ service: 'http://127.0.0.1:1' })
     for (let n = 0; n < 2; n++) expect(await get(`${trial.gateway}/items/${n}`)).toMatch(/^502 /)
     expect(await get(`${trial.gateway}/me/quota`)).toMatch(/^200 /)
-    expect(await responseTo(trial.gateway, 'GET / HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /)
+    expect(await responseTo(trial.gateway, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /)
     trial.child.kill('SIGTERM')
     expect(await trial.ended).toBe(0)
     const said = trial.output()
