@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from '../groups/group.ts'
 import { freePort } from '../processes.ts'
@@ -134,8 +135,21 @@ function traefik({ stage }: Bench): Peer {
       const [config, rules] = [join(own, 'traefik.yaml'), join(own, 'rules.yaml')]
       writeFileSync(config, traefikConfig(port, rules))
       writeFileSync(rules, traefikRules(upstream.port, redis.port))
-      return { server: await stage.server([peerTool('traefik'), `--configFile=${config}`], port), redis }
+      const server = await stage.server([peerTool('traefik'), `--configFile=${config}`], port)
+      await hasRoutes(port)
+      return { server, redis }
     },
+  }
+}
+
+const ROUTES_WITHIN_MS = 15_000
+
+/** Traefik listens before it has read its routes: until then each request gets 404. */
+async function hasRoutes(port: number): Promise<void> {
+  const until = Date.now() + ROUTES_WITHIN_MS
+  while ((await fetch(`http://127.0.0.1:${port}/`)).status === 404) {
+    if (Date.now() > until) throw new Error('Traefik has no routes')
+    await sleep(5)
   }
 }
 
