@@ -12,30 +12,44 @@ export function scopeOf(number: number): ScopeName {
   return SCOPE_NAMES.find((scope) => SCOPE_NUMBERS[scope] === number) ?? 'global'
 }
 
+/** What is kept of a counter. */
+export interface CounterRow {
+  /** Packed. */
+  readonly windows: Uint8Array
+  /** When the row may be forgotten, in milliseconds since the epoch. */
+  readonly ends: number
+}
+
 /** The counters as rows. The id is that of the user or the organisation, and empty for everybody. */
 export class CounterRows {
   readonly #read
   readonly #write
+  readonly #change
   readonly #forget
 
   constructor(database: DatabaseSync) {
-    this.#read = database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?')
+    this.#read = database.prepare('SELECT windows, ends FROM counters WHERE category = ? AND scope = ? AND user = ?')
     this.#write = database.prepare(
       `INSERT INTO counters (category, scope, user, windows, ends) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET windows = excluded.windows, ends = excluded.ends`,
     )
+    this.#change = database.prepare('UPDATE counters SET windows = ? WHERE category = ? AND scope = ? AND user = ?')
     this.#forget = database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?')
   }
 
-  /** @returns the packed windows; `undefined` without a row */
-  read(scope: ScopeName, id: string, category: string): Uint8Array | undefined {
-    const row = this.#read.get(category, SCOPE_NUMBERS[scope], id) as { windows: Uint8Array } | undefined
-    return row?.windows
+  read(scope: ScopeName, id: string, category: string): CounterRow | undefined {
+    return this.#read.get(category, SCOPE_NUMBERS[scope], id) as CounterRow | undefined
   }
 
-  /** @param windows packed @param ends when the row may be forgotten, in milliseconds since the epoch */
-  write(scope: ScopeName, id: string, category: string, windows: Uint8Array, ends: number): void {
-    this.#write.run(category, SCOPE_NUMBERS[scope], id, windows, ends)
+  /**
+   * SQLite deletes and inserts the entry of an index whose column is set, also if the value stays. So the end is set only when it is
+   * another one: mostly it stays, and the page of the index need not be written.
+   * @param before what `read` returned in this transaction
+   */
+  write(scope: ScopeName, id: string, category: string, { windows, ends }: CounterRow, before?: CounterRow): void {
+    const number = SCOPE_NUMBERS[scope]
+    if (before?.ends === ends) this.#change.run(windows, category, number, id)
+    else this.#write.run(category, number, id, windows, ends)
   }
 
   /** A full disk lets everything through that writes nothing. @throws Error if nothing can be written */

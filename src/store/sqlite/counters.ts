@@ -13,7 +13,7 @@ import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/hist
 import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import { CounterRows } from './counter-rows.ts'
+import { type CounterRow, CounterRows } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
 import { onceRows } from './once-rows.ts'
@@ -65,7 +65,7 @@ export function sqliteCounters(
 
   function usageNow(user: string, categories: readonly string[], organisation: string | null): UsageSnapshot {
     const of = (scope: ScopeName, id: string): Counter[] =>
-      categories.map((category) => unpack(rows.read(scope, id, category)))
+      categories.map((category) => unpack(rows.read(scope, id, category)?.windows))
     return {
       at: clock(),
       personal: of('personal', user),
@@ -90,12 +90,12 @@ function isQuestion({ charges, refunds }: Batch): boolean {
   return charges.length + refunds.length === 0
 }
 
-/** A counter that a batch works on, and its bytes as they were, and as they were when the refunds were made. */
+/** A counter that a batch works on, and its row as it was, and its bytes as they were when the refunds were made. */
 interface Touched {
   readonly scope: ScopeName
   readonly id: string
   readonly category: string
-  readonly before: Uint8Array | undefined
+  readonly before: CounterRow | undefined
   refunded: Uint8Array | undefined
   readonly counter: Counter
 }
@@ -115,7 +115,7 @@ class TouchedCounters {
     let touched = this.#touched.get(key)
     if (touched === undefined) {
       const before = this.#rows.read(scope, id, category)
-      touched = { scope, id, category, before, refunded: before, counter: unpack(before) }
+      touched = { scope, id, category, before, refunded: before?.windows, counter: unpack(before?.windows) }
       this.#touched.set(key, touched)
     }
     return touched.counter
@@ -135,12 +135,13 @@ class TouchedCounters {
       const isOver = running(counter, now).length === 0
       const left = isOver && kept !== null ? counter : running(counter, now)
       const windows = pack(left)
-      if (left.length === 0 || (before !== undefined && windows.equals(before))) continue
+      if (left.length === 0 || (before !== undefined && windows.equals(before.windows))) continue
       if (kept !== null && scope !== 'global') {
         histories.add(scope, id, category, endedRuns(unpack(refunded), left, kept, now), now)
       }
       const keptMs = kept === null ? 0 : longestKept(kept) * 1000
-      this.#rows.write(scope, id, category, windows, Math.max(endsAt(left), isOver ? 0 : now) + keptMs)
+      const ends = Math.max(endsAt(left), isOver ? 0 : now) + keptMs
+      this.#rows.write(scope, id, category, { windows, ends }, before)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -71,6 +71,41 @@ describe('the embedded store', () => {
       await settle(3, charge('bob', 1))
       expect(version()).not.toEqual(before)
       reader.close()
+      await close()
+    })
+
+    it('writes no page of an index for a charge whose windows run on', async () => {
+      const file = newFile()
+      const { store, pass, close } = await open(file)
+      let sequence = 0
+      const charge = {
+        user: 'alice',
+        organisation: null,
+        category: 'read',
+        cost: 1,
+        limits: limits([99, 99], [99, 99]),
+      }
+      /** Pages that one more charge adds to the log. Each has 24 bytes before it. */
+      const pagesOfCharge = async (): Promise<number> => {
+        const before = statSync(`${file}-wal`).size
+        await store.settle({ instance: 'test', sequence: ++sequence, refunds: [], charges: [charge] })
+        return (statSync(`${file}-wal`).size - before) / (4096 + 24)
+      }
+      await pagesOfCharge()
+      expect(await pagesOfCharge()).toBe(1)
+      const { at } = await store.readUsage('alice', ['read'])
+      const ends = () => {
+        const reader = new DatabaseSync(file, { readOnly: true })
+        const rows = reader.prepare('SELECT ends FROM counters').all() as { ends: number }[]
+        reader.close()
+        return rows.map((row) => row.ends - at)
+      }
+      const DAY_MS = 86_400_000
+      expect(ends()).toEqual([DAY_MS, DAY_MS])
+      // A later run ends later: that is in the index.
+      await pass(DAY_MS + 1)
+      expect(await pagesOfCharge()).toBe(2)
+      expect(ends()).toEqual([2 * DAY_MS + 1, 2 * DAY_MS + 1])
       await close()
     })
   })
