@@ -1,11 +1,22 @@
+import type { EventEmitter } from 'node:events'
+
 /** What is asked of a command of ioredis. */
 interface Command {
-  readonly promise: Promise<unknown>
+  /** It has its reply, or has failed. */
+  readonly isSettled: boolean
   reject(error: Error): void
 }
 
-interface Client {
+interface Client extends EventEmitter {
   sendCommand(command: Command, ...more: never[]): unknown
+}
+
+/** A command whose deadline has not passed, or that nobody has looked at since it was settled. */
+interface Waiting {
+  readonly command: Command
+  /** Monotonic milliseconds. */
+  readonly due: number
+  next: Waiting | null
 }
 
 /**
@@ -14,19 +25,66 @@ interface Client {
  * With ioredis's own `commandTimeout` a turn of our event loop that takes long passes for a silence of Redis. If a process was held up, as
  * in a container that is throttled, its timer comes before the reply that is there already is read (ioredis 6.0). So the method that
  * ioredis sends every command by, its own ones too, is replaced.
+ *
+ * One timer looks at the oldest command, and no reply stops it. A timer for each command costs more when commands go alone: with this and
+ * `giveUpSilent` a charge of the store takes 0.93 of the CPU (24 and 30 pairs).
  */
 export function giveDeadline(client: Client, ms: number): void {
   const send = client.sendCommand.bind(client)
+  const line = createLine()
+  let timer: NodeJS.Timeout | null = null
+
+  /** The connection keeps the process as long as a command waits for its reply: so the timer need not. */
+  function watch(left: number): void {
+    timer = setTimeout(look, Math.max(1, Math.ceil(left))).unref()
+  }
+
+  function look(): void {
+    const now = performance.now()
+    const oldest = line.oldest()
+    if (oldest === null) timer = null
+    else if (oldest.due > now) watch(oldest.due - now)
+    // A reply that is there already is read before the command is given up.
+    else setImmediate(giveUp, now)
+  }
+
+  function giveUp(now: number): void {
+    for (let late = line.oldest(); late !== null && late.due <= now; late = line.oldest()) {
+      line.leave()
+      late.command.reject(new Error('Command timed out'))
+    }
+    look()
+  }
+
   client.sendCommand = (command, ...more) => {
-    const timer = giveUpAfter(ms, command)
-    const clear = (): void => clearTimeout(timer)
-    command.promise.then(clear, clear)
+    line.join({ command, due: performance.now() + ms, next: null })
+    if (timer === null) watch(ms)
     return send(command, ...more)
   }
 }
 
-/** A reply that is there already is read before the command is given up. */
-function giveUpAfter(ms: number, command: Command): NodeJS.Timeout {
-  const giveUp = (): void => command.reject(new Error('Command timed out'))
-  return setTimeout(() => setImmediate(giveUp), ms)
+/** Commands in the order in which they went out, which is that of their replies. */
+function createLine() {
+  let first: Waiting | null = null
+  let last: Waiting | null = null
+
+  function leave(): void {
+    first = first?.next ?? null
+    if (first === null) last = null
+  }
+
+  /** Those before it that are settled leave. */
+  function oldest(): Waiting | null {
+    while (first?.command.isSettled) leave()
+    return first
+  }
+
+  function join(waiting: Waiting): void {
+    oldest()
+    if (last === null) first = waiting
+    else last.next = waiting
+    last = waiting
+  }
+
+  return { join, leave, oldest }
 }

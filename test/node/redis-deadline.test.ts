@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { Redis } from 'ioredis'
+import { Command, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { giveDeadline } from '../../src/node/redis-deadline.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
@@ -49,6 +49,36 @@ it('a command that Redis does not reply to fails after its deadline, a script an
     expect(await Promise.allSettled(asked)).toMatchObject([late, late, late])
   } finally {
     process.kill(server.pid, 'SIGCONT')
+  }
+})
+
+it('each command has the whole deadline, also one that goes out while another one waits', async () => {
+  const client = await connected(new Redis(server.url, { lazyConnect: true }))
+  giveDeadline(client, 500)
+  const ends: number[] = []
+  const ask = async (): Promise<void> => {
+    const since = performance.now()
+    await client.ping().catch(() => {})
+    ends.push(performance.now() - since)
+  }
+  process.kill(server.pid, 'SIGSTOP')
+  try {
+    const first = ask()
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    await Promise.all([first, ask()])
+    expect(Math.min(...ends)).toBeGreaterThan(499)
+  } finally {
+    process.kill(server.pid, 'SIGCONT')
+  }
+})
+
+it('ioredis marks what has its reply or has failed: by that a command leaves the line', async () => {
+  const client = await connected(new Redis(server.url, { lazyConnect: true }))
+  const [right, wrong] = [new Command('ping'), new Command('no-such-command')]
+  for (const command of [right, wrong]) {
+    expect(command).toMatchObject({ isSettled: false })
+    await Promise.allSettled([client.sendCommand(command)])
+    expect(command).toMatchObject({ isSettled: true })
   }
 })
 

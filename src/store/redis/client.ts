@@ -5,6 +5,7 @@ import { messageOf } from '../../errors.ts'
 import type { ClientCredentials } from '../../lib/tls.ts'
 import { giveDeadline } from '../../node/redis-deadline.ts'
 import { type Judge, judgeReadyCheck } from '../../node/redis-ready-check.ts'
+import { giveUpSilent } from '../../node/redis-silence.ts'
 import { isForbidden, isOfSelect } from './store-errors.ts'
 
 /** The only file that knows ioredis. */
@@ -76,13 +77,15 @@ export interface ConnectOptions extends RedisAccess {
   readonly deadlineMs: number
 }
 
+/** How long a connection may bring nothing while commands wait, in milliseconds. */
+const silenceOf = (deadlineMs: number): number => Math.max(1000, deadlineMs * 4)
+
 /**
  * By default ioredis sends a command again after a reconnect, and so charges twice when only the reply was lost.
  * Here nothing is sent twice behind our back and nothing waits for a connection: the ledger sends a batch again,
  * under its sequence number.
  */
 function optionsOf(deadlineMs: number) {
-  const silence = Math.max(1000, deadlineMs * 4)
   return {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -90,11 +93,9 @@ function optionsOf(deadlineMs: number) {
     // If that fails, ioredis rejects a promise that nobody has, which ends the process: subscription.ts subscribes
     // itself.
     autoResubscribe: false,
-    // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
-    socketTimeout: silence,
     connectTimeout: CONNECT_MS,
     // A sentinel that does so is given up too: by default ioredis waits for ever. Connecting to it counts too.
-    sentinelCommandTimeout: CONNECT_MS + silence,
+    sentinelCommandTimeout: CONNECT_MS + silenceOf(deadlineMs),
     // By default ioredis waits for 2 s when it closes a connection, also one that is closed already. A process would
     // not end before that.
     disconnectTimeout: deadlineMs,
@@ -137,6 +138,8 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
   /** Commands have twice the caller's deadline, so that the caller's passes first. */
   const prepared = (redis: Redis): Redis => {
     giveDeadline(redis, 2 * deadlineMs)
+    // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
+    giveUpSilent(redis, silenceOf(deadlineMs))
     judgeReadyCheck(redis, judge)
     return redis
   }

@@ -1,0 +1,73 @@
+import type { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
+
+interface Client extends EventEmitter {
+  sendCommand(command: never, ...more: never[]): unknown
+}
+
+/** What is used of ioredis and not in its types. */
+interface Inside {
+  /** The connection of now. */
+  readonly stream: Duplex
+  /** Commands that were written and have no reply. */
+  readonly commandQueue: { readonly length: number }
+}
+
+/**
+ * Gives a connection of a client of ioredis up that takes commands and brings nothing for this many milliseconds.
+ *
+ * ioredis's own `socketTimeout` (6.0) sets and clears a timer, adds a listener and resumes the stream for each command. Here one timer looks
+ * whether anything has come since, and each connection has one listener. A byte that is there already is read first.
+ */
+export function giveUpSilent(client: Client, ms: number): void {
+  const inside = client as unknown as Inside
+  const send = client.sendCommand.bind(client)
+  let timer: NodeJS.Timeout | null = null
+  /** When something came last, or a command went out that was the only one; monotonic milliseconds. `null`: no command waits. */
+  let since: number | null = null
+
+  function asked(): void {
+    since ??= performance.now()
+    if (timer === null) watch(ms)
+  }
+
+  /** The connection keeps the process: so the timer need not. */
+  function watch(left: number): void {
+    timer = setTimeout(look, Math.max(1, Math.ceil(left))).unref()
+  }
+
+  function look(): void {
+    timer = null
+    if (inside.commandQueue.length === 0) since = null
+    if (since === null) return
+    const left = since + ms - performance.now()
+    if (left > 0) watch(left)
+    else setImmediate(giveUp, since)
+  }
+
+  function giveUp(before: number): void {
+    if (since !== before || inside.commandQueue.length === 0) {
+      if (timer === null) look()
+      return
+    }
+    since = null
+    const text = `Socket timeout. Expecting data, but didn't receive any in ${ms}ms.`
+    inside.stream.destroy(new Error(text))
+  }
+
+  function heard(): void {
+    if (since !== null) since = inside.commandQueue.length === 0 ? null : performance.now()
+  }
+
+  client.on('connect', () => {
+    since = null
+    if (inside.commandQueue.length > 0) asked()
+    // Behind the listener of ioredis, which takes what has its reply from the queue.
+    inside.stream.on('data', heard)
+  })
+  client.sendCommand = (command, ...more) => {
+    const sent = send(command, ...more)
+    asked()
+    return sent
+  }
+}
