@@ -62,11 +62,24 @@ spec:
       {{- if gt (int .Values.drain.delaySeconds) 0 }}
       containers:
         - name: {{ .Values.sidecar.container }}
-          lifecycle:
-            preStop: null
+          {{- include "tollgate.hooksGivenBack" .Values.sidecar.workload.lifecycle | nindent 10 }}
       {{- end }}
       volumes:
         {{- include "tollgate.deleted" (include "tollgate.volumeNames" . | fromYamlArray) | nindent 8 }}
+{{- end }}
+
+{{/* A patch cannot see whether other hooks are left, so only the values can say that the whole key goes. */}}
+{{- define "tollgate.hooksGivenBack" -}}
+{{- if kindIs "invalid" . -}}
+lifecycle:
+  preStop: null
+{{- else if . -}}
+lifecycle:
+  $patch: replace
+  {{- toYaml . | nindent 2 }}
+{{- else -}}
+lifecycle: null
+{{- end }}
 {{- end }}
 
 {{- define "tollgate.sidecarWorkload" -}}

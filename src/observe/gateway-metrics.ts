@@ -58,7 +58,8 @@ function keyMetrics(meter: Meter, now: () => number): Counting {
     'jwks_last_success_timestamp_seconds',
     'When the signing keys were fetched last.',
     ['issuer'],
-    'min',
+    // Keys are fetched when a credential needs them: that an idle process fetched none for hours says nothing.
+    'max',
   )
   const failures = meter.counter('jwks_failures_total', 'Fetches of signing keys that failed.', ['issuer'])
   const expiry = meter.gauge(

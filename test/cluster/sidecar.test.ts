@@ -48,8 +48,8 @@ describe('the sidecar of an application', () => {
     await patch(commands, 'sidecar-snippet')
     expect(saidIn(await application(namespace))).toEqual(saidIn(once))
 
-    await patch(commands, 'sidecar-remove')
-    expect(written(await application(namespace))).toEqual(written(before))
+    await patch(commands, 'sidecar-remove', '--set-json', 'sidecar.workload.lifecycle={}')
+    expect(saidIn(await application(namespace))).toEqual(saidIn(before))
     await commands.helm('uninstall', RELEASE)
     await startAnew(commands, namespace)
   })
@@ -132,7 +132,7 @@ async function rolledOut(commands: Commands): Promise<void> {
 const application = (namespace: string): Promise<Manifest> =>
   api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/legacy`)
 
-/** The application, but for a hook that was there: of it `lifecycle: {}` stays. */
+/** The application, but for the empty `lifecycle` that stays where the values do not say that it had none. */
 function written(deployment: Manifest): Manifest {
   const said = saidIn(deployment)
   for (const container of said.spec.template.spec.containers) {

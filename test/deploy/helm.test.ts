@@ -82,8 +82,14 @@ describe('the chart', () => {
     async (_, values) => {
       const { stdout, stderr, code } = await run('helm', ['lint', '--strict', CHART, '-f', values])
       expect(code, stdout + stderr).toBe(0)
+      expect(stdout).not.toMatch(/^\[/m)
     },
   )
+
+  test('has the icon of the dashboard', () => {
+    const icon = readFileSync(new URL('../../src/dashboard/icon.svg', import.meta.url), 'base64')
+    expect(chart().icon).toBe(`data:image/svg+xml;base64,${icon}`)
+  })
 
   test('is packaged without tests and examples, with the rules and the dashboards', async () => {
     const { stderr, code } = await run('helm', ['package', CHART, '--destination', folder])

@@ -97,6 +97,17 @@ describe.skipIf(!hasKubectl)('the sidecar in a workload', () => {
     expect(JSON.stringify(after)).not.toMatch(/tollgate|checksum|preStop|team/)
     expect(without(after.spec.template.spec)).toEqual(without(application.spec.template.spec))
   })
+
+  test.each([
+    ['that had none', {}, undefined],
+    ['that had its own', { preStop: { sleep: { seconds: 3 } } }, { preStop: { sleep: { seconds: 3 } } }],
+  ])('leaves the hooks that the values name, of an application %s', async (_, named, left) => {
+    const before = await patched(BARE, 'sidecar-snippet')
+    const after = await patched(before, 'sidecar-remove', `sidecar.workload.lifecycle=${JSON.stringify(named)}`)
+    expect(after.spec.template.spec.containers).toEqual([
+      { name: 'legacy', image: 'legacy:1', ...(left && { lifecycle: left }) },
+    ])
+  })
 })
 
 /** A pod without empty lists, and without the grace period that the values of the removal name. */
