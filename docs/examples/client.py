@@ -1,4 +1,4 @@
-"""A client of a service behind Tollgate that waits as it is told. Python 3.9 or newer, the standard library, nothing else.
+"""A client of a service behind Tollgate that waits as the gateway says. Python 3.9 or newer, the standard library, nothing else.
 
     python3 client.py METHOD PATH [BODY]     with TOLLGATE_URL and TOLLGATE_TOKEN in the environment
 """
@@ -106,7 +106,9 @@ class Client:
         if never_fits(answer):
             return None
         if code_of(answer) in NEVER_FORWARDED:
-            return self._spread(1 if told is None else told)
+            least = 1 if told is None else told
+            # An outage may last: the waits grow.
+            return least + self._backoff(tries) if answer.status == 503 else self._spread(least)
         if answer.status not in PERHAPS_FORWARDED or not repeatable:
             return None
         return self._backoff(tries) if told is None else self._spread(told)
@@ -137,7 +139,9 @@ def never_fits(answer: Answer) -> bool:
 
 
 def code_of(answer: Answer) -> str:
-    """The `error` of an answer of the gateway."""
+    """The `error` of an answer of the gateway. Only its 429 of the quota has X-Quota-Reset, whatever body the operator gives it."""
+    if "X-Quota-Reset" in answer.headers:
+        return "quota_exceeded"
     code = said_by(answer).get("error")
     return code if isinstance(code, str) else ""
 

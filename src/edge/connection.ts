@@ -83,6 +83,8 @@ export interface ConnectionContext {
   readonly gateway: RequestHandler
   readonly observe: Observer
   readonly limits: () => ConnectionLimits
+  /** Bytes of a head, which the server was started with. */
+  readonly maxHeaderSize: number
   readonly uploads: UploadWatch
   /** Whether every response closes its connection. */
   readonly isDraining: () => boolean
@@ -219,7 +221,7 @@ export class ClientConnection implements ClientPeer {
     // Nothing behind a body that is not complete is a request: the error is one of the last request's body.
     else if (last !== undefined && !last.req.complete) this.#breakBody(last, error)
     // The requests before the broken one get their responses first, or the denial would be taken for one of those.
-    else this.#whenIdle(() => this.#denyHead(parserDenial(error, this.#context.limits().maxUrl), originIn(error)))
+    else this.#whenIdle(() => this.#denyUnread(error))
   }
 
   #handOver(req: IncomingMessage, head: Buffer): void {
@@ -286,6 +288,11 @@ export class ClientConnection implements ClientPeer {
   /** A response of the gateway's own to what never came as far as the gateway. */
   #own(denial: Denial, asked: Asked): OwnResponse {
     return presented(this.#context.limits().presentation, denialResponse(denial), asked)
+  }
+
+  #denyUnread(error: ParserError): void {
+    const { limits, maxHeaderSize } = this.#context
+    this.#denyHead(parserDenial(error, { maxUrl: limits().maxUrl, maxHeaderSize }), originIn(error))
   }
 
   #denyHead(denial: Denial, origin: string | undefined): void {

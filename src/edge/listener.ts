@@ -68,10 +68,11 @@ class NodeListener implements Listener {
   #isDraining = false
 
   constructor(options: ListenerOptions) {
-    const { gateway, observe, limits } = options
+    const { gateway, observe, limits, maxHeaderSize } = options
     this.#options = options
     this.#uploads = createUploadWatch(() => limits().uploads)
-    this.#context = { gateway, observe, limits, uploads: this.#uploads, isDraining: () => this.#isDraining }
+    const isDraining = () => this.#isDraining
+    this.#context = { gateway, observe, limits, maxHeaderSize, uploads: this.#uploads, isDraining }
     this.#server = createServer(options, (socket) => this.#connections.get(socket)?.takesUpgrade === true)
     this.#watchConnections()
     this.#routeRequests()

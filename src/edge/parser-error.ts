@@ -14,15 +14,21 @@ export interface ParserError extends NodeJS.ErrnoException {
   readonly rawPacket?: Buffer
 }
 
+/** In bytes. */
+export interface HeadBounds {
+  readonly maxUrl: number
+  /** Of target and fields together: the parser takes fewer. */
+  readonly maxHeaderSize: number
+}
+
 /** Node's parser and limits, in the contract's words. */
-export function parserDenial({ code, reason, rawPacket }: ParserError, maxUrl: number): Denial {
+export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl, maxHeaderSize }: HeadBounds): Denial {
   // As in the plan of a request the length counts first, before what the target consists of.
   const isOfTarget = code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_INVALID_URL'
   if (isOfTarget && beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return denial('headers_too_large', 'The header fields of this request are too large.', {
-      reason: 'longer than edge.max_header_size',
-    })
+    const msg = `The target and header fields of this request must together have less than ${maxHeaderSize} bytes.`
+    return denial('headers_too_large', msg, { reason: 'longer than edge.max_header_size' })
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return denial('request_timeout', 'The head of this request came too slowly.', {

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createClient } from '../../docs/examples/client.ts'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createClient } from '../../docs/examples/client.mjs'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 
@@ -35,7 +38,7 @@ interface Ended {
   readonly failed: boolean
 }
 
-async function typescript({
+async function javascript({
   url,
   patience = 60,
   maxTries = 5,
@@ -119,7 +122,7 @@ function codes(): Record<string, number> {
 }
 
 describe.each([
-  ['client.ts', typescript],
+  ['client.mjs', javascript],
   ['client.py', python],
 ] as const)('%s', (_file, call) => {
   test('waits for the end of the window, asks once more, and is served', async () => {
@@ -155,6 +158,20 @@ describe.each([
     expect([longest >= left + 29.9, longest <= 3630]).toEqual([true, true])
   })
 
+  test('waits also if the operator wrote the body of the refusal', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-examples-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    writeFileSync(join(folder, '429.html'), '<p>{{msg}}</p>')
+    const rest = `
+quota: { baselines: { personal: { read: { 1h: 1 } }, global: { read: { 1h: 1000 } } }, windows: { 1h: 1h } }
+routes: [{ match: "* /items", category: read, cost: 1 }]
+errors: { quota_exceeded: { body: ${join(folder, '429.html')}, content_type: text/html } }`
+    const url = await start({ rest })
+    await call({ url })
+    const { status, slept } = await call({ url, skip: true, patience: 1e6, maxTries: 2 })
+    expect([status, slept.length]).toEqual([429, 1])
+  })
+
   test('gives up after so many tries', async () => {
     const url = await start({ limit: 1 })
     const { status, slept } = await call({ url, skip: true, patience: 1e6, maxTries: 3, times: 2 })
@@ -182,8 +199,10 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
     const url = await start({ respond, maxInFlight: 1 })
     const first = fetch(`${url}/items`, { headers: { authorization: `Bearer ${jwtOf('bob')}` } })
     await vi.waitUntil(() => upstream.seen.length === 1, SOON)
+    const inVain = { url, method: 'POST', skip: true, maxTries: 4, chance: 0.5 }
+    expect(await call(inVain)).toMatchObject({ status: 503, slept: [1.5, 2, 3] })
     const second = call({ url, method: 'POST' })
-    await vi.waitUntil(() => app.requests().some(({ error }) => error === 'overloaded'), SOON)
+    await vi.waitUntil(() => codes().overloaded === 5, SOON)
     free()
     await first
     await vi.waitUntil(() => upstream.seen.length === 2, SOON)

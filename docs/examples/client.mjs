@@ -1,0 +1,185 @@
+// @ts-check
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * A client of a service behind Tollgate that waits as the gateway says. Node 20 or newer, nothing else.
+ *
+ *   node client.mjs METHOD PATH [BODY]     with TOLLGATE_URL and TOLLGATE_TOKEN in the environment
+ */
+
+/**
+ * @typedef {object} ClientOptions
+ * @property {string} url Address of the gateway, such as `https://api.example.org`.
+ * @property {string} token The Bearer credential.
+ * @property {number} [patience] The longest that a call may take with all its waiting, in seconds. Default 60.
+ * @property {number} [maxTries] The most requests for one call. Default 5.
+ * @property {number} [timeout] The longest that one request may take, in seconds. Default 60.
+ * @property {(seconds: number) => Promise<void>} [sleep] Resolves after so many seconds. Default: a timer.
+ * @property {() => number} [now] Seconds from any fixed moment. Default: those since the process began, which no change of the clock moves.
+ * @property {() => number} [random] From 0 to below 1. Default `Math.random`.
+ */
+
+/**
+ * @typedef {object} Request
+ * @property {string} [method] Default GET.
+ * @property {string} path
+ * @property {string} [body] Sent as JSON.
+ * @property {Readonly<Record<string, string>>} [headers] Further fields, such as `Idempotency-Key`.
+ * @property {boolean} [repeatable] Whether the service may get it twice. Default: only GET, HEAD and OPTIONS.
+ */
+
+/** @typedef {{ status: number, headers: Headers, body: string }} Answer */
+
+/** Refusals of the gateway itself: the service has certainly not seen the request. */
+const NEVER_FORWARDED = new Set(['quota_exceeded', 'too_many_in_flight', 'overloaded', 'store_unavailable'])
+/** The service may have had the request, and may have acted on it. */
+const PERHAPS_FORWARDED = new Set([502, 503, 504])
+
+/**
+ * @param {ClientOptions} options
+ * @returns a function that makes a call: it gives the last answer, also a refusal, and rejects if there was none
+ */
+export function createClient(options) {
+  const { url, token, patience = 60, maxTries = 5, timeout = 60 } = options
+  const { random = Math.random, sleep = timer, now = () => performance.now() / 1000 } = options
+
+  /**
+   * @param {Request} request
+   * @returns {Promise<Answer>}
+   */
+  return async function call(request) {
+    const { method = 'GET', repeatable = ['GET', 'HEAD', 'OPTIONS'].includes(method) } = request
+    const giveUpAt = now() + patience
+    for (let tries = 1; ; tries++) {
+      const outcome = await send(request, method).catch((/** @type {unknown} */ error) => ({ error }))
+      const wait = waitAfter(outcome, tries, repeatable)
+      // If waiting is in vain, the caller learns it at once.
+      if (wait === null || tries === maxTries || now() + wait > giveUpAt) {
+        if ('error' in outcome) throw outcome.error
+        return outcome
+      }
+      await sleep(wait)
+    }
+  }
+
+  /**
+   * @param {Request} request
+   * @param {string} method
+   * @returns {Promise<Answer>}
+   */
+  async function send({ path, body, headers: more }, method) {
+    const headers = {
+      ...more,
+      authorization: `Bearer ${token}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    }
+    const answer = await fetch(url + path, {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      redirect: 'manual', // the credential is for this address only
+      signal: AbortSignal.timeout(timeout * 1000),
+    })
+    return { status: answer.status, headers: answer.headers, body: await answer.text() }
+  }
+
+  /**
+   * @param {Answer | { error: unknown }} outcome
+   * @param {number} tries
+   * @param {boolean} repeatable
+   * @returns {number | null} seconds; `null` if the request must not be sent again, or has been answered
+   */
+  function waitAfter(outcome, tries, repeatable) {
+    if ('error' in outcome) return repeatable ? backoff(tries) : null
+    const told = retryAfter(outcome)
+    if (neverFits(outcome)) return null
+    if (NEVER_FORWARDED.has(codeOf(outcome))) {
+      // An outage may last: the waits grow.
+      return outcome.status === 503 ? (told ?? 1) + backoff(tries) : spread(told ?? 1)
+    }
+    if (!PERHAPS_FORWARDED.has(outcome.status) || !repeatable) return null
+    return told === null ? backoff(tries) : spread(told)
+  }
+
+  /**
+   * Never earlier than told, and not all at the same moment: a tenth later at most, or half a minute.
+   * @param {number} seconds
+   */
+  function spread(seconds) {
+    return seconds + random() * Math.min(30, Math.max(1, seconds / 10))
+  }
+
+  /**
+   * Up to 1, 2, 4, … 30 seconds.
+   * @param {number} tries
+   */
+  function backoff(tries) {
+    return random() * Math.min(30, 2 ** (tries - 1))
+  }
+}
+
+/**
+ * In seconds; `null` if it is missing or a date, which the gateway never sends.
+ * @param {Answer} answer
+ */
+function retryAfter({ headers }) {
+  const text = headers.get('retry-after') ?? ''
+  return /^\d+$/.test(text) ? Number(text) : null
+}
+
+/**
+ * Whether a refusal of the quota is one that no waiting helps: the request costs more than one of its limits.
+ * @param {Answer} answer
+ */
+function neverFits(answer) {
+  if (codeOf(answer) !== 'quota_exceeded') return false
+  const { requested = 0 } = saidBy(answer)?.quota ?? {}
+  const limits = (answer.headers.get('ratelimit-policy') ?? '').matchAll(/;q=(\d+)/g)
+  return [...limits].some(([, limit]) => requested > Number(limit))
+}
+
+/**
+ * The `error` of an answer of the gateway. Only its 429 of the quota has `X-Quota-Reset`, whatever body the operator gives it.
+ * @param {Answer} answer
+ */
+function codeOf(answer) {
+  return answer.headers.has('x-quota-reset') ? 'quota_exceeded' : (saidBy(answer)?.error ?? '')
+}
+
+/**
+ * @param {Answer} answer
+ * @returns {{ error?: string, quota?: { requested?: number } } | null}
+ */
+function saidBy({ body }) {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * @param {number} seconds
+ * @returns {Promise<void>}
+ */
+function timer(seconds) {
+  return new Promise((done) => setTimeout(done, seconds * 1000))
+}
+
+/** Whether this file was started, not imported: `import.meta.main` of Node 24.2. */
+function isStarted() {
+  try {
+    return realpathSync(process.argv[1] ?? '') === fileURLToPath(import.meta.url)
+  } catch {
+    return false
+  }
+}
+
+if (isStarted()) {
+  const { TOLLGATE_URL = 'http://127.0.0.1:8080', TOLLGATE_TOKEN = '' } = process.env
+  const [method = 'GET', path = '/me/quota', body] = process.argv.slice(2)
+  const call = createClient({ url: TOLLGATE_URL, token: TOLLGATE_TOKEN })
+  const answer = await call({ method, path, ...(body !== undefined && { body }) })
+  console.log(answer.status, answer.body)
+}
