@@ -1,12 +1,14 @@
 import { type CallerKind, isMissing } from '../auth/authenticator.ts'
 import type { Denial } from '../errors.ts'
 import type { Observation, RefusingLimit, RequestDone } from '../observe/observation.ts'
+import type { Decision } from '../quota/charge.ts'
 import { payerOf, planLabel } from '../quota/policy.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import { SCOPES, type Settlement, shadowScopeOf } from './charge-order.ts'
 import type { Context, Exchange } from './context.ts'
 import { voiceOf } from './failure-voice.ts'
 import type { Ending } from './outcome.ts'
+import { refusingWindow } from './responses.ts'
 
 /** All that is observed about a request: once when it is admitted or not, and once when it has ended. */
 
@@ -76,7 +78,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     plan: plan?.name ?? null,
     planLabel: planLabel(plan),
     organisation: settlement?.charge.organisation ?? null,
-    refusedBy: settlement?.kind === 'refused' ? refusingLimit(exchange, settlement) : null,
+    refusedBy: settlement === null ? null : refusingLimit(exchange, settlement),
     decidedAt: settlement?.decision?.at ?? null,
     exempt,
     lenient,
@@ -89,14 +91,21 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
   witness?.(req.url ?? '', done)
 }
 
-function refusingLimit(
-  { rules, caller }: Exchange,
-  { charge, decision, refusal: { by } }: Extract<Settlement, { kind: 'refused' }>,
-): RefusingLimit {
+function refusingLimit({ rules, caller }: Exchange, settlement: Settlement): RefusingLimit | null {
+  const { charge, decision } = settlement
+  const by = decision === null ? null : byOf(settlement, decision)
+  if (decision === null || by === null) return null
   const payer = caller ?? payerOf(charge.user)
   const made = rules.policy().sourceOf(charge.category, payer, SCOPES[by.scope], by.window)
   // While the store is out a share of the limits holds.
   return { ...by, source: decision.limits === undefined ? made : `${made} x outage share` }
+}
+
+function byOf(settlement: Settlement, decision: Decision): Omit<RefusingLimit, 'source'> | null {
+  if (settlement.kind === 'refused') return settlement.refusal.by
+  // A key that is that of another request is refused by no window.
+  if (settlement.kind !== 'shadowed' || decision.once?.kind === 'reused') return null
+  return refusingWindow(settlement.charge, decision)
 }
 
 /** What is charged less what is given back is what the store has counted. */

@@ -41,12 +41,21 @@ export function refusalOf(charge: Charge, decision: Decision, timeZone: string, 
   if (before?.cost === cost && before.timeZone === timeZone && before.problem === problem) return before
   const body = refusalBody(charge, decision, timeZone)
   const response = refusalResponse(charge, decision, body, problem)
-  const { scope, window, limit, used, requested, resetAt } = body.quota
-  const startedAt = violations(charge, decision)[0]?.startedAt ?? null
-  const by = { scope, window, limit, used, requested, resetAt, startedAt, at: decision.at }
+  const by = refusingWindow(charge, decision)
+  if (by === null) throw new Error('an accepted charge has no refusal')
   const refusal = { response, by, cost, timeZone, problem }
   known.set(decision, refusal)
   return refusal
+}
+
+/** What a 429 names. @returns `null` if no window refuses the charge */
+export function refusingWindow(charge: Charge, decision: Decision): Refusal['by'] | null {
+  const [worst] = violations(charge, decision)
+  if (worst === undefined) return null
+  const { scope, limit, used, startedAt } = worst
+  const resetAt = new Date(worst.resetAt).toISOString()
+  const of = { scope, window: limit.window.name, limit: limit.limit }
+  return { ...of, used, requested: charge.cost, resetAt, startedAt, at: decision.at }
 }
 
 function refusalResponse(charge: Charge, decision: Decision, body: RefusalBody, problem: boolean): OwnResponse {

@@ -337,7 +337,7 @@ export interface RequestDone {
   readonly planLabel: string | null
   /** The one whose limits the caller shares; `null` if it has none, if its plan limits none, and if the quota was not asked. */
   readonly organisation: string | null
-  /** The limit that refused it; `null` if the quota did not. */
+  /** The limit that refused it, or would have if it was not in shadow; `null` if no limit did. */
   readonly refusedBy: RefusingLimit | null
   /** The store's time of the decision of the quota, in milliseconds since the epoch; `null` if it did not decide. */
   readonly decidedAt: number | null

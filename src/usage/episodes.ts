@@ -13,7 +13,7 @@ export const KEEP_EPISODES_MS = 7 * 24 * 60 * 60_000
 export const MOST_EPISODE_ROUTES = 8
 
 export interface Episode {
-  /** 16 letters or digits, `-` or `_`: the same for the same user, category, scope, window and run. */
+  /** 16 letters or digits, `-` or `_`: the same for the same user, category, scope, window, run and shadow. */
   readonly id: string
   /**
    * `null` for all callers together of whom nobody knows who they are (by address, by an unverified key): made-up names do not
@@ -42,6 +42,8 @@ export interface Episode {
   readonly source: string
   /** What the last refused request was to cost, in tokens; absent in one that an earlier version has stored. */
   readonly cost?: number
+  /** What would have been refused, and was let through in shadow; absent in refusals. */
+  readonly shadow?: true
 }
 
 /** What of an episode is to be added: `count` counts the refusals since it was sent last. */
@@ -58,6 +60,8 @@ export interface RefusalFilter {
   readonly since?: number | undefined
   /** Only episodes whose first refusal was at this moment or earlier. */
   readonly until?: number | undefined
+  /** What would have been refused, instead of refusals. Default no. */
+  readonly shadow?: boolean | undefined
 }
 
 /** Where a page ends: the episode that was shown last. */
@@ -79,8 +83,9 @@ export function withChange(known: Episode | null, change: EpisodeChange): Episod
 }
 
 export function fits(episode: Episode, filter: RefusalFilter): boolean {
-  const { user, organisation, scope, category, route, since, until } = filter
+  const { user, organisation, scope, category, route, since, until, shadow = false } = filter
   return (
+    (episode.shadow === true) === shadow &&
     (user === undefined || episode.user === user) &&
     (organisation === undefined || episode.organisation === organisation) &&
     (scope === undefined || episode.scope === scope) &&

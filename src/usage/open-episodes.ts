@@ -3,9 +3,9 @@ import { bucketStart } from '../failures/histogram.ts'
 import type { RequestDone } from '../observe/observation.ts'
 import { type EpisodeChange, MOST_EPISODE_ROUTES } from './episodes.ts'
 
-/** The refusals that this process has seen lately, by their episodes. */
+/** The refusals that this process has seen lately, also those in shadow, by their episodes. */
 export interface OpenEpisodes {
-  /** Counts a refused request; any other is passed over. */
+  /** Counts a request that was refused, or would have been if it was not in shadow; any other is passed over. */
   count(done: RequestDone): void
   /** Takes at most this many that are to be sent. @param all also those that were sent a moment ago */
   take(most: number, all: boolean): EpisodeChange[]
@@ -60,7 +60,7 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
   function episodeOf(done: Refused, user: string | null): Open {
     const { scope, window, startedAt, at } = done.refusedBy
     const run = startedAt ?? bucketStart(at)
-    const key = `${run} ${scope} ${window} ${done.category} ${user === null ? '' : `=${user}`}`
+    const key = `${done.shadowed ? 'shadow ' : ''}${run} ${scope} ${window} ${done.category} ${user === null ? '' : `=${user}`}`
     const known = open.get(key)
     if (known !== undefined) return known
     if (open.size >= MOST_OPEN && user !== null) return episodeOf(done, null)
@@ -91,7 +91,7 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
 }
 
 function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): EpisodeChange {
-  const { plan, organisation, category, refusedBy } = latest
+  const { plan, organisation, category, refusedBy, shadowed } = latest
   const { scope, window, limit, used, source, at, requested } = refusedBy
   return {
     id,
@@ -110,5 +110,6 @@ function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): 
     used,
     source,
     cost: requested,
+    ...(shadowed && { shadow: true as const }),
   }
 }

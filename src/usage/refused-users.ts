@@ -15,25 +15,33 @@ export interface RefusedUser {
   readonly last: number
 }
 
+interface RefusedQuestion {
+  /** In milliseconds since the epoch. */
+  readonly since: number
+  /** Whose requests would have been refused, instead of those that were. */
+  readonly shadow: boolean
+  readonly limit: number
+  readonly signal: AbortSignal
+}
+
 /** Episodes that are read at once. */
 const PAGE = 1000
 
 /**
  * Those with the most refusals first. An episode whose last refusal is in the range counts whole. It reads at most as many episodes as a
  * store keeps, a page at a time, with others between.
- * @param since in milliseconds since the epoch
  * @throws StoreError, or the reason of the signal
  */
 export async function mostRefused(
   store: Pick<UsageLogStore, 'readRefusals'>,
-  { since, limit, signal }: { readonly since: number; readonly limit: number; readonly signal: AbortSignal },
+  { since, shadow, limit, signal }: RefusedQuestion,
 ): Promise<RefusedUser[]> {
   const users = new Map<string | null, Mutable>()
   const slices = inSlices(0)
   let cursor: Place | null = null
   for (let read = 0; read < MOST_EPISODES; read += PAGE) {
     signal.throwIfAborted()
-    const { episodes, next } = await store.readRefusals({ since }, { cursor, limit: PAGE })
+    const { episodes, next } = await store.readRefusals({ since, shadow }, { cursor, limit: PAGE })
     for (const { user, scope, count, last } of episodes) {
       const sums = users.get(user) ?? { user, count: 0, scopes: { Personal: 0, Organisation: 0, Global: 0 }, last }
       sums.count += count

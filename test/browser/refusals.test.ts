@@ -12,16 +12,19 @@ beforeAll(async () => {
     rest: `quota: { plans: { pro: { personal: { read: { 1h: 10 } } } }, default_plan: pro, baselines: { personal: { read: { 1h: 10 }, write: { 1h: 4 } }, global: { read: { 1h: 1000 }, write: { 1h: 4 } } } }
 routes:
   - { match: GET /items/*, category: read, cost: 4 }
-  - { match: GET /notes/*, category: write, cost: 4 }`,
+  - { match: GET /notes/*, category: write, cost: 4 }
+  - { match: GET /exports/*, category: write, cost: 4, shadow: true }`,
   })
   for (let i = 0; i < 4; i++) await ask(stage.app.url, 'bob')
   await ask(stage.app.url, 'dora', '/notes/1')
   await ask(stage.app.url, 'eve', '/notes/1')
+  await ask(stage.app.url, 'dora', '/exports/1')
   await stage.api('PUT', '/api/users/zoe/override', { read: { '1h': 0 }, reason: 'abuse' })
   await vi.waitUntil(async () => (await ask(stage.app.url, 'zoe')).status === 429, SOON)
   // What was refused is sent to the store every two seconds.
-  const kept = () => stage.api<RefusalsResponse>('GET', '/api/refusals')
+  const kept = (query = '') => stage.api<RefusalsResponse>('GET', `/api/refusals${query}`)
   await vi.waitUntil(async () => new Set((await kept()).refusals.map(({ user }) => user)).size === 3, SOON)
+  await vi.waitUntil(async () => (await kept('?shadow=true')).refusals.length === 1, SOON)
 })
 afterAll(() => stage.stop())
 afterEach(async () => {
@@ -71,6 +74,16 @@ test('a refusal leads to its user, its limit and its route', async () => {
   await page.goBack()
   await rows().filter({ hasText: 'eve' }).getByRole('link', { name: 'Global write 1h' }).click()
   await expect.poll(() => marked.getByRole('textbox').inputValue(), SOON).toBe('4')
+})
+
+test('what was let through in shadow is a choice of its own, by name', async () => {
+  await show('#/refusals')
+  await page.getByLabel('What became of it').selectOption('let through in shadow')
+  await expect.poll(users, SOON).toEqual(['dora'])
+  expect(await rows().innerText()).toMatch(/Personal write 1h[\s\S]*4 of 4\s+4\s+GET \/exports\/\*/)
+  expect(await hash()).toBe('#/refusals?shadow=true')
+  await page.getByLabel('User').fill('bob')
+  await page.getByText('Nothing that matches would have been refused in this time.').waitFor()
 })
 
 test('the refusals of a moment that is asked for are marked, or the nearest one is', async () => {

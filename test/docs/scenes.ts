@@ -164,9 +164,10 @@ routes:
   - { match: GET /items, category: read, cost: 1 }
   - { match: GET /report, category: read, cost: 10 }
   - { match: GET /broken, category: read, cost: 1 }
+  - { match: GET /export, category: read, cost: 70, shadow: true }
 `
 
-/** alice uses 23 tokens, bob all of his 100 and is refused twice, carol meets two failures, and mallory uses 40. */
+/** alice uses 23 tokens, bob all of his 100 and is refused twice, carol meets two failures, and mallory uses 40 and would have been refused once. */
 async function traffic(url: string): Promise<void> {
   const send = async (user: string, path: string, times: number, expected = 200): Promise<void> => {
     for (let i = 0; i < times; i++) {
@@ -181,6 +182,7 @@ async function traffic(url: string): Promise<void> {
   await send('bob', '/report', 2, 429)
   await send('carol', '/broken', 2, 500)
   await send('mallory', '/items', 40)
+  await send('mallory', '/export', 1)
 }
 
 /** The gateway reports to its store every few seconds. */
@@ -189,9 +191,10 @@ async function reported(admin: string): Promise<void> {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the gateway sent
   const get = async (path: string): Promise<any> => (await fetch(`${admin}${path}`, { headers })).json()
   await until(async () => (await get('/api/refusals')).refusals[0]?.count === 2)
-  await until(async () => (await get('/api/usage?by=all')).rows[0]?.requests === 59)
-  await until(async () => (await get('/api/now')).counts.requests === 59)
-  await until(async () => (await get('/api/now')).backend.requests === 57)
+  await until(async () => (await get('/api/usage?by=all')).rows[0]?.requests === 60)
+  await until(async () => (await get('/api/now')).counts.requests === 60)
+  await until(async () => (await get('/api/now')).backend.requests === 58)
+  await until(async () => (await get('/api/refusals?shadow=true')).refusals.length === 1)
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {

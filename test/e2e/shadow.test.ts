@@ -100,6 +100,8 @@ async function expectShadow(user = 'alice'): Promise<void> {
   expect(told.map(({ outcome, shadowed, cost, error }) => [outcome, shadowed, cost, error])).toEqual(
     responses.map((_, i) => ['forwarded', i >= 2, COST, null]),
   )
+  const by = { scope: 'Personal', window: '1h', limit: LIMIT, used: 2 * COST, requested: COST, source: 'baseline' }
+  expect(told.map(({ refusedBy }) => refusedBy)).toMatchObject(responses.map((_, i) => (i >= 2 ? by : null)))
 }
 
 async function expectRefusals(user = 'alice'): Promise<void> {
@@ -191,6 +193,7 @@ describe('while the store is out', () => {
       [200, 'would-refuse'],
     ])
     expect(responses[0]?.headers.get('ratelimit')).toBeNull()
+    expect(app.requests().at(-1)?.refusedBy).toBeNull()
     expect(await statuses(1, 'alice', '/others/1')).toEqual([503])
     expect(await metric('category="read",scope="store"')).toBe(2)
     expect(app.requests().at(-1)).toMatchObject({ error: 'store_unavailable', shadowed: false })

@@ -289,6 +289,16 @@ describe('refusals', () => {
     expect(found.find(({ user }) => user === 'bob')).toMatchObject({ organisation: 'acme', count: 1 })
   })
 
+  it('in shadow are episodes of their own, which only who asks for them reads', async () => {
+    start()
+    const inShadow = refused({ outcome: 'forwarded', clientStatus: 200, httpStatus: 200, shadowed: true })
+    see(refused(), inShadow, inShadow)
+    await recorder.close(0)
+    expect(await refusals()).toMatchObject([{ user: 'alice', count: 1 }])
+    const { episodes } = await store.readRefusals({ shadow: true }, { cursor: null, limit: 10 })
+    expect(episodes).toMatchObject([{ user: 'alice', count: 2, shadow: true }])
+  })
+
   it('of a window that does not run are one for each half hour', async () => {
     start()
     for (const at of [START, START + 5, START + BUCKET_MS]) see(refused({}, { startedAt: null, at }))

@@ -282,6 +282,14 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await users({ since: now - 20, until: now - 20 })).toEqual(['bob'])
     })
 
+    it('in shadow are apart, and stay so when they are added to', async () => {
+      const inShadow = episode({ user: 'bob', first: now, last: now, shadow: true })
+      await add({ episodes: [episode({ first: now, last: now }), inShadow] })
+      await add({ episodes: [inShadow] })
+      expect((await refusals()).map(({ user }) => user)).toEqual(['alice'])
+      expect(await refusals({ shadow: true })).toEqual([{ ...inShadow, count: 2 }])
+    })
+
     it('come page by page, each once, also many of one moment', async () => {
       const all = Array.from({ length: 620 }, (_, i) => episode({ user: `u${i}`, last: now - (i % 2) }))
       for (let i = 0; i < all.length; i += MOST_CHANGES) await add({ episodes: all.slice(i, i + MOST_CHANGES) })

@@ -10,6 +10,7 @@ import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'
+import { only } from '../used-filter.ts'
 
 const text = z.string({ error: 'must be given once' }).min(1, { error: 'must not be empty' })
 const SHORT = 'must have at most 512 characters'
@@ -31,6 +32,7 @@ const Asked = z.strictObject({
     .meta({ description: 'The rule as the configuration has it, for example `POST /v1/x`' }),
   since: moment.optional().meta({ description: 'Only what was refused last at this time or later' }),
   until: moment.optional().meta({ description: 'Only what was refused first at this time or earlier' }),
+  shadow: only('What would have been refused and was let through in shadow, instead of what was refused'),
   limit: limit(1000, 100),
   cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })
@@ -42,6 +44,7 @@ const AskedOfUsers = z.strictObject({
     .refine((from) => spanMs(from) !== null || timeOf(from) !== null, { error: BEGIN })
     .default('1d')
     .meta({ description: 'Only refusals whose entry ends then or later: a time, or a span before now' }),
+  shadow: only('Whose requests would have been refused and were let through in shadow, instead of those refused'),
   limit: limit(100, 10),
 })
 
@@ -54,7 +57,7 @@ export function refusalRoutes(desk: Desk): Route[] {
       path: '/api/refusals',
       guard: 'read',
       doc: {
-        summary: 'What the quota has refused in the last 7 days, latest first, page by page',
+        summary: 'What the quota has refused in the last 7 days, or would have in shadow, latest first, page by page',
         query: Asked,
         responses: { 200: schemas.refusals },
       },
@@ -65,7 +68,7 @@ export function refusalRoutes(desk: Desk): Route[] {
       path: '/api/refusals/users',
       guard: 'read',
       doc: {
-        summary: 'Whose requests the quota refused most',
+        summary: 'Whose requests the quota refused most, or would have in shadow',
         query: AskedOfUsers,
         responses: { 200: schemas.refusedUsers },
       },
@@ -91,11 +94,11 @@ async function list({ store, setup }: Desk, { query }: Call): Promise<AdminRespo
 async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResponse> {
   const fields = readFields(AskedOfUsers, query)
   if ('problems' in fields) return badFields(fields.problems)
-  const { from, limit } = fields.data
+  const { from, limit, shadow } = fields.data
   await desk.control.fresh()
   const span = spanMs(from)
   const since = span === null ? (timeOf(from) ?? 0) : Math.max(0, desk.control.storeTime() - span)
-  const users = await mostRefused(desk.store, { since, limit, signal })
+  const users = await mostRefused(desk.store, { since, shadow, limit, signal })
   const response: RefusedUsersResponse = {
     from: iso(since),
     users: users.map(({ last, ...user }) => ({ ...user, last: iso(last) })),
@@ -105,7 +108,7 @@ async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResp
 
 type Shown = RefusalsResponse['refusals'][number]
 
-function shown({ id, startedAt, first, last, ...episode }: Episode, windows: readonly Window[]): Shown {
+function shown({ id, startedAt, first, last, shadow: _, ...episode }: Episode, windows: readonly Window[]): Shown {
   const window = windows.find(({ name }) => name === episode.window)
   return {
     ...episode,

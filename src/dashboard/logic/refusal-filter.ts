@@ -15,6 +15,8 @@ export interface RefusalWish {
   readonly scope: Scope | ''
   readonly category: string
   readonly route: string
+  /** What would have been refused in shadow, instead of what was. */
+  readonly shadow: boolean
   readonly since: Since
   /** A range of time instead of `since`, in ISO 8601. */
   readonly range: { readonly from: string; readonly until: string } | null
@@ -29,6 +31,7 @@ export function refusalWishOf({
   scope,
   category = '',
   route = '',
+  shadow,
   since,
   from,
   until,
@@ -41,6 +44,7 @@ export function refusalWishOf({
     scope: SCOPES.find((each) => each === scope) ?? '',
     category,
     route,
+    shadow: shadow === 'true',
     since: isSince(since) ? since : USUAL,
     range: isMoment(from) && isMoment(until) ? { from, until } : null,
     at: isMoment(at) ? at : null,
@@ -66,7 +70,7 @@ const STEP_MS = 60_000
 
 /** The question to the API. @param now milliseconds since the epoch, when one began to look */
 export function refusalQuery(wish: RefusalWish, now: number, limit: number): string {
-  const { user, organisation, scope, category, route, since, range, cursor } = wish
+  const { user, organisation, scope, category, route, shadow, since, range, cursor } = wish
   const begun = Math.floor((now - SINCE_MS[since]) / STEP_MS) * STEP_MS
   const time = range === null ? { since: new Date(begun).toISOString() } : { since: range.from, until: range.until }
   const parts = {
@@ -75,6 +79,7 @@ export function refusalQuery(wish: RefusalWish, now: number, limit: number): str
     scope,
     category,
     route,
+    shadow: shadow ? 'true' : '',
     ...time,
     cursor,
     limit: String(limit),

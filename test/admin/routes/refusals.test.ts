@@ -42,6 +42,7 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
     ['?until=tomorrow', 'until'],
     ['?scope=all', 'scope'],
     ['?organisation=', 'organisation'],
+    ['?shadow=false', 'shadow'],
     ['?usr=bob', 'usr'],
   ]) {
     expect(await get(query ?? '')).toMatchObject({ status: 400, json: { problems: [{ path }] } })
@@ -57,6 +58,7 @@ test('users are listed by how often they were refused in a range, all unknown ca
     of('bob', 'Global', 5, 30),
     of(null, 'Personal', 6, 40),
     of('carol', 'Personal', 50, 3_700_000),
+    { ...of('dora', 'Personal', 70, 10), shadow: true as const },
   ]
   await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
   const { json } = await get('/users?from=1h&limit=2')
@@ -73,6 +75,8 @@ test('users are listed by how often they were refused in a range, all unknown ca
       { user: null, count: 6, scopes: { Personal: 6, Organisation: 0, Global: 0 }, last: '2026-11-20T10:09:59.960Z' },
     ],
   })
+  expect((await get('/users?shadow=true')).json.users).toMatchObject([{ user: 'dora', count: 70 }])
+  expect((await get('?shadow=true')).json.refusals).toMatchObject([{ user: 'dora', count: 70 }])
   expect((await get('/users')).json.users[0]).toMatchObject({ user: 'carol', count: 50 })
   expect((await get('/users?from=2026-11-20T10:09:59.975Z')).json.users).toMatchObject([{ count: 7 }])
   for (const [query, path] of [

@@ -17,7 +17,7 @@ interface RefusalFiltersProps {
 /** Who, by which limit, where and when. */
 export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
   const { t } = useTexts()
-  const { user, organisation, scope, category, route } = wish
+  const { user, organisation, scope, category, route, shadow } = wish
   const quota = usePoll<QuotaResponse>('/api/quota', EVERY_MS).data
   const routes = usePoll<RoutesResponse>('/api/routes', EVERY_MS).data
   const rules = (routes?.routes ?? []).filter((rule) => !rule.public).map(({ match }) => match)
@@ -55,8 +55,17 @@ export function RefusalFilters({ wish, change }: RefusalFiltersProps) {
         value={route}
         onChange={(event) => change({ route: event.currentTarget.value })}
       />
+      <NativeSelect
+        label={t('refusals.fate')}
+        data={[
+          { value: '', label: t('refusals.fate.refused') },
+          { value: 'true', label: t('refusals.fate.shadow') },
+        ]}
+        value={shadow ? 'true' : ''}
+        onChange={(event) => change({ shadow: event.currentTarget.value })}
+      />
       <WhenSelect wish={wish} change={change} />
-      {(isFiltered(wish) || wish.range !== null) && (
+      {(isFiltered(wish) || shadow || wish.range !== null) && (
         <Button variant="default" onClick={() => change(NOTHING)}>
           {t('refusals.clear')}
         </Button>
@@ -71,6 +80,7 @@ const NOTHING = {
   scope: null,
   category: null,
   route: null,
+  shadow: null,
   from: null,
   until: null,
   at: null,

@@ -4,7 +4,7 @@ import type { RefusalsResponse } from '../../../admin/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { isFiltered, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
+import { isFiltered, type RefusalWish, refusalQuery, refusalWishOf } from '../../logic/refusal-filter.ts'
 import { refusalsAt } from '../../logic/refusal-moment.ts'
 import { useFields } from '../../ui/address.tsx'
 import { Filled } from '../../ui/filled.tsx'
@@ -34,7 +34,7 @@ export function RefusalsPage() {
           {({ refusals, next }) => (
             <>
               {refusals.length === 0 ? (
-                <p role="status">{t(isFiltered(wish) ? 'refusals.none' : 'refusals.nobody')}</p>
+                <p role="status">{t(nothingOf(wish))}</p>
               ) : (
                 <Found refusals={refusals} at={wish.at} />
               )}
@@ -48,6 +48,11 @@ export function RefusalsPage() {
       </Panel>
     </>
   )
+}
+
+function nothingOf(wish: RefusalWish) {
+  if (wish.shadow) return isFiltered(wish) ? 'refusals.noneInShadow' : 'refusals.nobodyInShadow'
+  return isFiltered(wish) ? 'refusals.none' : 'refusals.nobody'
 }
 
 interface FoundProps {
