@@ -14,13 +14,18 @@ ARG BUILD_IMAGE=docker.io/library/node:26-trixie-slim
 ARG RUN_IMAGE=gcr.io/distroless/nodejs26-debian13:nonroot
 
 FROM ${BUILD_IMAGE} AS build
-WORKDIR /src
+WORKDIR /app
 COPY package.json package-lock.json ./
 COPY services/package.json services/
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build && npm prune --omit=dev --ignore-scripts && node build/slim.ts \
- && chmod -R go-w node_modules dist package.json LICENSE && mkdir data
+ && chmod -R go-w node_modules dist package.json LICENSE && mkdir data /compiled && chown 65532:65532 /compiled
+# What V8 compiled for one run of the gateway, which a start reads in place of compiling it again. It holds for the same Node, place,
+# flags and user; any other start goes without it.
+USER 65532:65532
+ENV NODE_OPTIONS="--max-semi-space-size=4 --max-old-space-size-percentage=60"
+RUN NODE_COMPILE_CACHE=/compiled node build/smoke.ts && chmod -R a+rX /compiled
 
 FROM ${RUN_IMAGE}
 ARG VERSION
@@ -34,16 +39,18 @@ LABEL org.opencontainers.image.title="tollgate" \
       org.opencontainers.image.created="${CREATED}"
 WORKDIR /app
 # The heap gets 60 % of the memory that the container may use: buffers, SQLite and Node itself are outside of it. Each process of
-# `workers` takes that share: give them 60 divided by their number.
+# `workers` takes that share: give them 60 divided by their number. New objects get at most 3 times 4 MB of it, in place of 3 times 16.
 ENV NODE_ENV=production \
-    NODE_OPTIONS="--enable-source-maps --max-old-space-size-percentage=60" \
+    NODE_OPTIONS="--max-semi-space-size=4 --max-old-space-size-percentage=60" \
+    NODE_COMPILE_CACHE=/app/dist/compiled \
     TOLLGATE_CONFIG=/etc/tollgate/tollgate.yaml
 # Of root, so that a gateway that was taken over cannot change what it runs.
-COPY --from=build --chown=0:0 /src/node_modules ./node_modules
-COPY --from=build --chown=0:0 /src/dist ./dist
-COPY --from=build --chown=0:0 /src/package.json /src/LICENSE ./
+COPY --from=build --chown=0:0 /app/node_modules ./node_modules
+COPY --from=build --chown=0:0 /app/dist ./dist
+COPY --from=build --chown=0:0 /compiled ./dist/compiled
+COPY --from=build --chown=0:0 /app/package.json /app/LICENSE ./
 # For `store: sqlite:/data/tollgate.db`; the only place to write besides /tmp.
-COPY --from=build --chown=65532:65532 /src/data /data
+COPY --from=build --chown=65532:65532 /app/data /data
 VOLUME /data
 USER 65532:65532
 EXPOSE 8080 9090

@@ -2,22 +2,19 @@ import { readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Leaves in `node_modules` only what runs, and the licences: for the image. What goes are types, sources, maps, documentation
- * and tests of the packages, and the command of npm, which looks whether Node is new enough: the image brings its Node.
+ * Leaves in `node_modules` of each package only what it says of itself and its licence: for the image. Its code is in the bundle, and
+ * whoever looks into the image finds by these what the bundle is made of. The command of npm goes too, which looks whether
+ * Node is new enough: the image brings its Node.
  */
 
-const RUNS = /\.(?:[cm]?js|json|node|wasm)$/
-const LICENCE = /licen[cs]e|copying|notice/i
-/** Right under a package only: further in `doc` or `test` may be code. */
-const ASIDE =
-  /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@.][^/]*\/(?:tests?|test\.[cm]?js|__tests__|bench(?:marks?)?|docs?|examples?|integration|\.[^/]+)$/
+const MANIFEST = /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/
+const LICENCE = /(?:licen[cs]e|copying|notice)[^/]*$(?<!\.[cm]?[jt]s)/i
 
 const root = 'node_modules'
 for (const command of [join(root, '.bin'), 'dist/bin']) rmSync(command, { recursive: true, force: true })
 for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name)
-  const runs = entry.isDirectory() || RUNS.test(entry.name) || LICENCE.test(entry.name)
-  if (!runs || ASIDE.test(path)) rmSync(path, { recursive: true, force: true })
+  if (!entry.isDirectory() && !MANIFEST.test(path) && !LICENCE.test(entry.name)) rmSync(path)
 }
 removeEmpty(root)
 

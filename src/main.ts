@@ -52,14 +52,21 @@ function say(text: string): number {
   return 0
 }
 
-const [name = '--help', ...args] = process.argv.slice(2)
-if (name !== 'serve') insistOnOutput()
-try {
-  process.exitCode = await main(name, args)
-} catch (error) {
-  const wrongCall =
-    error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true
-  console.error(`tollgate: ${messageOf(error)}`)
-  if (wrongCall) console.error(`See: tollgate ${COMMANDS.has(name) ? `${name} ` : ''}--help`)
-  process.exitCode = wrongCall ? 2 : 1
+async function run(name: string, args: readonly string[]): Promise<number> {
+  try {
+    if (name !== 'serve') insistOnOutput()
+    return await main(name, args)
+  } catch (error) {
+    const wrongCall =
+      error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true
+    console.error(`tollgate: ${messageOf(error)}`)
+    if (wrongCall) console.error(`See: tollgate ${COMMANDS.has(name) ? `${name} ` : ''}--help`)
+    return wrongCall ? 2 : 1
+  }
 }
+
+const [name = '--help', ...args] = process.argv.slice(2)
+// No `await` here: what is built is CommonJS.
+run(name, args).then((code) => {
+  process.exitCode = code
+})

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { startUpstream, type Upstream } from '../e2e/harness.ts'
-import { freePort } from '../setup/redis.ts'
+import { freePort, startRedis } from '../setup/redis.ts'
 
 /** The npm package: packed from a copy of the sources, looked into, and installed into an empty folder where it serves. */
 
@@ -68,7 +68,7 @@ describe('in the package', () => {
     const rules = [
       /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
       /^config\/tollgate\.(?:yaml|schema\.json)$/,
-      /^dist\/.*\.js$/,
+      /^dist\/(?:.*\.js|package\.json)$/,
       /^dist\/bin\/\w+\.cjs$/,
       /^dist\/store\/redis\/[\w-]+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
@@ -171,6 +171,24 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<html')])
     gateway.kill('SIGTERM')
     expect(await ended).toEqual([0, null])
+  })
+
+  test('serves with two workers over Redis, which charge one window', async () => {
+    const redis = await startRedis()
+    const file = join(folder, 'workers.yaml')
+    const text = readFileSync(config, 'utf8').replace(/^store: .*$/m, `store: ${redis.url}`)
+    writeFileSync(file, `${text}workers: 2\nauth: { gateway_tokens: true }\n`)
+    const made = await tollgate('token', 'create', '--user', 'alice', '--name', 'test', '-c', file)
+    const authorization = `Bearer ${made.stdout.trim()}`
+    gateway = spawn('node_modules/.bin/tollgate', ['serve', '-c', file], { cwd: installed(), stdio: 'ignore' })
+    const ended = once(gateway, 'exit')
+    for (let tries = 0; (await tollgate('healthcheck', '-c', file)).code !== 0 && tries < 100; tries++) await sleep(100)
+    const get = async () => (await fetch(`http://127.0.0.1:${port}/x`, { headers: { authorization } })).status
+    const statuses = await Promise.all(Array.from({ length: 6 }, get))
+    expect(statuses.sort()).toEqual([200, 429, 429, 429, 429, 429])
+    gateway.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+    await redis.stop()
   })
 
   test('has the types of the admin API for programs, and the schema for editors', async () => {
