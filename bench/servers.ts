@@ -6,8 +6,8 @@ import { quotaConfig, upstreamConfig } from './nginx/config.ts'
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
 import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
 
-/** Where `npm run build` leaves the command, from the folder of a checkout. */
-export const BUILT = 'dist/bin/tollgate.cjs'
+/** Where `npm run build` leaves the program, from the folder of a checkout. */
+export const BUILT = 'dist/main.js'
 
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
@@ -60,7 +60,7 @@ export interface Gateway {
   readonly flags?: readonly string[]
   /** Default the core that is tested. */
   readonly cores?: string
-  /** Whether what `npm run build` made is started and not the source. Default no. */
+  /** Whether what `npm run build` made is started and not the source, with the settings of the image. Default no. */
   readonly built?: boolean
   /** Folder of another checkout whose gateway is started. Default this one. */
   readonly checkout?: string
@@ -69,6 +69,7 @@ export interface Gateway {
 export function createStage(parent: string): Stage {
   const started: Server[] = []
   let folders = 0
+  let compiled: string | undefined
 
   function folder(name: string): string {
     const path = join(parent, `${name}-${++folders}`)
@@ -116,13 +117,20 @@ export function createStage(parent: string): Stage {
     return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
+  /** What the image sets, with a folder of compiled code that the first start fills. */
+  function likeTheImage(): string[] {
+    compiled ??= folder('compiled')
+    return ['env', 'NODE_ENV=production', 'NODE_OPTIONS=--max-semi-space-size=4', `NODE_COMPILE_CACHE=${compiled}`]
+  }
+
   async function gateway({ cores = TESTED_CORE, flags = [], built, checkout, ...options }: Gateway): Promise<Running> {
     const own = folder('gateway')
     const port = await freePort()
     const config = join(own, 'tollgate.yaml')
     writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options)))
     const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
-    return start([process.execPath, ...flags, main, 'serve', '-c', config], cores, port, own)
+    const settings = built ? likeTheImage() : []
+    return start([...settings, process.execPath, ...flags, main, 'serve', '-c', config], cores, port, own)
   }
 
   return {
