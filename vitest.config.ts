@@ -23,6 +23,8 @@ const DEPLOY = 'test/deploy/**/*.test.ts'
 const GUIDES = 'test/guides/installed/**/*.test.ts'
 /** In a Kubernetes that takes minutes to build: `npm run test:cluster`. */
 const CLUSTER = 'test/cluster/**/*.test.ts'
+/** Two versions over one Redis, the other one out of the history: `npm run test:upgrade`. */
+const UPGRADE = 'test/upgrade/**/*.test.ts'
 
 export default defineConfig({
   test: {
@@ -53,7 +55,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES, CLUSTER],
+          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES, CLUSTER, UPGRADE],
           sequence: { groupOrder: 0 },
         },
       },
@@ -73,6 +75,7 @@ export default defineConfig({
       // Each takes a core for itself, or waits for clocks.
       { extends: true, test: { name: 'long', include: [LONG], sequence: { groupOrder: 4 }, maxWorkers: 2 } },
       { extends: true, test: { name: 'guides', include: [GUIDES], sequence: { groupOrder: 3 }, maxWorkers: 2 } },
+      { extends: true, test: { name: 'upgrade', include: [UPGRADE], sequence: { groupOrder: 6 } } },
       {
         extends: true,
         test: {

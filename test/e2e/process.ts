@@ -15,12 +15,14 @@ export interface GatewayProcess {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
+/** @param cwd folder of the build to start, by default this one */
 export async function spawnGateway(
   file: string,
   url: string,
   env: Record<string, string> = {},
+  cwd = process.cwd(),
 ): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file], { env: { ...process.env, ...env } })
+  const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file], { cwd, env: { ...process.env, ...env } })
   const chunks: string[] = []
   const logged: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => {
