@@ -8,14 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { ecKey, jwt, type TestKey } from '../auth/support.ts'
-import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
+import { type Certificate, makeCa, makeCertificate, makeCrl } from '../setup/openssl.ts'
 import { freePort } from '../setup/redis.ts'
 import { startUpstream, type Upstream } from './harness.ts'
 import { type GatewayProcess, spawnGateway } from './process.ts'
 
 /**
  * Each secret and certificate is rotated as docs/upkeep.md says, under traffic with every kind of credential. The login and the
- * certificates of Redis are rotated in store-login.test.ts.
+ * certificates of Redis are rotated in store-login.test.ts, the login of sentinels in sentinel-login.long.test.ts.
  */
 
 const WAIT = { timeout: 60_000 }
@@ -39,7 +39,9 @@ let folder: string
 let authorities: readonly [Certificate, Certificate]
 let client: Certificate
 /** Made before the traffic: while one is made, this process responds to nobody. */
-let next: Readonly<Record<'client' | 'server' | 'backend' | 'gateway', Certificate>>
+let next: Readonly<Record<'renewed' | 'client' | 'server' | 'backend' | 'gateway', Certificate>>
+/** Of both authorities: nobody is revoked, and the first certificate of the client is. */
+let lists: Readonly<Record<'empty' | 'revoking', string>>
 let backend: https.Server
 let provider: http.Server
 let hook: Upstream
@@ -82,7 +84,7 @@ auth:
     - { issuer: "https://keys.test", audience: tollgate, jwks: "file:keys.json", algorithms: [ES256] }
   introspection:
     - { url: "${urlOf(provider)}", client_id: gateway, client_secret: ${settings.introspection} }
-  client_certificate: { ca: clients.pem, user: uri }
+  client_certificate: { ca: clients.pem, crl: revoked.pem, user: uri }
   credential_cache: { ttl: 0s }
 quota:
   baselines:
@@ -174,10 +176,16 @@ beforeAll(async () => {
   authorities = [makeCa(folder, 'authority-1'), makeCa(folder, 'authority-2')]
   client = makeCertificate(folder, 'client-1', authorities[0], 'URI:spiffe://test/carol')
   next = {
+    renewed: makeCertificate(folder, 'client-1-renewed', authorities[0], 'URI:spiffe://test/carol'),
     client: makeCertificate(folder, 'client-2', authorities[1], 'URI:spiffe://test/carol'),
     server: makeCertificate(folder, 'server-2', authorities[1], 'IP:127.0.0.1'),
     backend: makeCertificate(folder, 'backend-2', authorities[1], 'IP:127.0.0.1'),
     gateway: makeCertificate(folder, 'gateway-2', authorities[1], 'DNS:gateway.test'),
+  }
+  const other = makeCrl(folder, authorities[1], [])
+  lists = {
+    empty: makeCrl(folder, authorities[0], []) + other,
+    revoking: makeCrl(folder, authorities[0], [client]) + other,
   }
   url = `https://127.0.0.1:${await freePort()}`
   admin = `http://127.0.0.1:${await freePort()}`
@@ -211,6 +219,7 @@ beforeAll(async () => {
   putPair('gateway', makeCertificate(folder, 'gateway-1', authorities[0], 'DNS:gateway.test'))
   put('backends.pem', authorities[0].cert)
   putClients(authorities[0])
+  put('revoked.pem', lists.empty)
   putKeys(sent.key)
   putConfig()
   gateway = await spawnGateway(path('tollgate.yaml'), `${admin}/livez`)
@@ -326,6 +335,19 @@ it(
     expect((await askAdmin(sent.admin, `/api/tokens/${id}`, { method: 'DELETE' })).ok).toBe(true)
     await rounds()
     await expect.poll(async () => (await ask(`${url}/x`, withBearer(old))).status, WAIT).toBe(401)
+  },
+  MINUTES,
+)
+
+it(
+  'a client certificate: the new one, then a revocation list with the old one',
+  async () => {
+    const old = client
+    client = next.renewed
+    await rounds()
+    put('revoked.pem', lists.revoking)
+    await expect.poll(async () => (await ask(`${url}/x`, { cert: old.cert, key: old.key })).status, WAIT).toBe(401)
+    await rounds()
   },
   MINUTES,
 )

@@ -54,7 +54,8 @@ export async function startWatched(args: readonly string[] = []): Promise<Watche
   }
 }
 
-async function startSentinel(primary: number): Promise<{ port: number; stop(): Promise<void> }> {
+/** One that watches a primary as `quota`. */
+export async function startSentinel(primary: number): Promise<{ port: number; stop(): Promise<void> }> {
   const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'tollgate-sentinel-'))]
   const file = join(folder, 'sentinel.conf')
   const watch = [
