@@ -1,4 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRegular } from '../lib/regular-file.ts'
@@ -23,12 +24,18 @@ export interface ConfigWatch {
 /**
  * Calls `onChange` when the content of a file has become another one. The file may be rewritten, replaced by a rename,
  * or reached by a link that is swapped, as in a ConfigMap. A file that is gone is a change too, and so is its return.
- * The folder's events make it quick, and looking again and again makes it sure. Links lead out of the folder, some file
- * systems report nothing, and a modification time can be the same after a change. A small file is cheap to read.
+ * The folder's events make it quick, and looking again and again makes it sure: links lead out of the folder, and some file
+ * systems report nothing. A look without an event reads the file only if its marks are others than when it was read, or once a
+ * minute.
  */
 export function watchConfig(file: string, onChange: () => void, options: WatchOptions = {}): ConfigWatch {
   return new FileWatch(file, onChange, options)
 }
+
+/** Content that changes within this time of its last change can have the same marks. */
+const RESTED_MS = 5000
+/** Between two readings of a file whose marks stay the same: there are file systems that keep none. */
+const READ_MS = 60_000
 
 /**
  * | State | an event, or the time to look | the content is another | it stays the same |
@@ -47,6 +54,9 @@ class FileWatch implements ConfigWatch {
   readonly #watcher: FSWatcher | null
   readonly #timer: NodeJS.Timeout
   #known: string | null | undefined
+  /** Of the file when it was read as `#known`; `null` if a change need not show in them. */
+  #marks: string | null = null
+  #readAt = 0
   #isLooking = false
   #isAskedAgain = false
   #isClosed = false
@@ -60,7 +70,7 @@ class FileWatch implements ConfigWatch {
     this.#known = loadedHash
     const look = () => void this.#look()
     this.#watcher = watchFolder(file, look)
-    this.#timer = setInterval(look, pollMs).unref()
+    this.#timer = setInterval(() => void this.#poll(), pollMs).unref()
     look()
   }
 
@@ -68,6 +78,12 @@ class FileWatch implements ConfigWatch {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#watcher?.close()
+  }
+
+  async #poll(): Promise<void> {
+    const isKnown = this.#marks !== null && performance.now() < this.#readAt + READ_MS
+    if (isKnown && this.#marks === (await marksOf(this.#file))) return
+    await this.#look()
   }
 
   async #look(): Promise<void> {
@@ -81,7 +97,10 @@ class FileWatch implements ConfigWatch {
   }
 
   async #lookOnce(): Promise<void> {
+    const marks = await marksOf(this.#file)
     let hash = await hashOf(this.#file)
+    this.#marks = hash === this.#known ? marks : null
+    this.#readAt = performance.now()
     if (this.#known === undefined) this.#known = hash
     while (hash !== this.#known && !this.#isClosed) {
       const again = hash === null ? await this.#returned() : await this.#hashAfter(this.#debounceMs)
@@ -121,6 +140,17 @@ function watchFolder(file: string, look: () => void): FSWatcher | null {
     })
     // The folder went away: what is left is polling.
     return watcher.on('error', () => watcher.close())
+  } catch {
+    return null
+  }
+}
+
+/** What a change of a file changes. `null` without a file, or if its last change is so new that the next may look the same. */
+async function marksOf(file: string): Promise<string | null> {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(file, { bigint: true })
+    if (Math.abs(Date.now() - Number(ctimeMs)) < RESTED_MS) return null
+    return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
   } catch {
     return null
   }

@@ -19,6 +19,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { hashText } from '../../src/config/hash.ts'
 import { type ConfigWatch, type WatchOptions, watchConfig } from '../../src/config/watch.ts'
 
+/** Files in it have not changed for a while. */
+const root = join(import.meta.dirname, '../..')
+
 let folder: string
 let watching: ConfigWatch
 const onChange = vi.fn()
@@ -124,6 +127,17 @@ describe('a watched file', () => {
     symlinkSync('elsewhere/real.yaml', join(folder, 'tollgate.yaml'))
     await start(join(folder, 'tollgate.yaml'))
     writeFileSync(join(folder, 'elsewhere', 'real.yaml'), 'b')
+    await calls(1)
+  })
+
+  test('that has rested, and is read no more at each look, is noticed by its marks', async () => {
+    mkdirSync(join(folder, 'elsewhere'))
+    const link = join(folder, 'elsewhere', 'link.yaml')
+    symlinkSync(join(root, 'LICENSE'), link)
+    symlinkSync('elsewhere/link.yaml', join(folder, 'tollgate.yaml'))
+    await start(join(folder, 'tollgate.yaml'))
+    symlinkSync(join(root, 'package.json'), `${link}.new`)
+    renameSync(`${link}.new`, link)
     await calls(1)
   })
 
