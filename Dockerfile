@@ -22,7 +22,8 @@ COPY . .
 RUN npm run build && npm prune --omit=dev --ignore-scripts && node build/slim.ts \
  && chmod -R go-w node_modules dist package.json LICENSE && mkdir data /compiled && chown 65532:65532 /compiled
 # What V8 compiled for one run of the gateway, which a start reads in place of compiling it again. It holds for the same Node, place,
-# flags and user; any other start goes without it.
+# flags and user; any other start goes without it. In a small container so do the parts that are loaded later, as `src/node/heap.ts`
+# sets no flag there.
 USER 65532:65532
 ENV NODE_OPTIONS="--max-semi-space-size=4 --max-old-space-size-percentage=60"
 RUN NODE_COMPILE_CACHE=/compiled node build/smoke.ts && chmod -R a+rX /compiled

@@ -117,7 +117,7 @@ export function createStage(parent: string): Stage {
     return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
-  /** What the image sets, with a folder of compiled code that the first start fills. */
+  /** What the image sets but a bound of the heap, with a folder of compiled code that the first start fills. */
   function likeTheImage(): string[] {
     compiled ??= folder('compiled')
     return ['env', 'NODE_ENV=production', 'NODE_OPTIONS=--max-semi-space-size=4', `NODE_COMPILE_CACHE=${compiled}`]

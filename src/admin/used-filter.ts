@@ -6,10 +6,10 @@ import type { LimitsOf, Standing, Used } from './near-limit.ts'
 
 /** Which users, or organisations, a list is to have. */
 
-/** One that is either there or not. */
-export function only(description: string) {
+/** One that is either there or not. @param without what a list has without it */
+export function only(description: string, without = 'all') {
   return z
-    .literal('true', { error: 'must be true; leave it out for all' })
+    .literal('true', { error: `must be true; leave it out for ${without}` })
     .transform(() => true)
     .default(false)
     .meta({ description })

@@ -32,7 +32,10 @@ const Asked = z.strictObject({
     .meta({ description: 'The rule as the configuration has it, for example `POST /v1/x`' }),
   since: moment.optional().meta({ description: 'Only what was refused last at this time or later' }),
   until: moment.optional().meta({ description: 'Only what was refused first at this time or earlier' }),
-  shadow: only('What would have been refused and was let through in shadow, instead of what was refused'),
+  shadow: only(
+    'What would have been refused and was let through in shadow, instead of what was refused',
+    'what was refused',
+  ),
   limit: limit(1000, 100),
   cursor: text.refine((cursor) => placeOf(cursor) !== null, { error: CURSOR }).optional(),
 })
@@ -44,7 +47,10 @@ const AskedOfUsers = z.strictObject({
     .refine((from) => spanMs(from) !== null || timeOf(from) !== null, { error: BEGIN })
     .default('1d')
     .meta({ description: 'Only refusals whose entry ends then or later: a time, or a span before now' }),
-  shadow: only('Whose requests would have been refused and were let through in shadow, instead of those refused'),
+  shadow: only(
+    'Whose requests would have been refused and were let through in shadow, instead of those refused',
+    'those refused',
+  ),
   limit: limit(100, 10),
 })
 
