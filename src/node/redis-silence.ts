@@ -67,7 +67,8 @@ export function giveUpSilent(client: Client, ms: number): void {
   })
   client.sendCommand = (command, ...more) => {
     const sent = send(command, ...more)
-    asked()
+    // One that was refused at once, or waits for the connection, has asked nothing.
+    if (inside.commandQueue.length > 0) asked()
     return sent
   }
 }

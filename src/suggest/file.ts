@@ -61,6 +61,7 @@ function headOf({ logs, span, margin, leftOut, verdict }: Facts): string[] {
     `A limit is what ${percentile} % of users stayed within, each in the busiest run of the window, times ${headroom}, rounded up to two digits.`,
     `Together the limits would have refused ${sharesOf(refused, charged)}.`,
     '"tollgate replay" with this file and the same logs refuses the same. Counters were empty when the logs began.',
+    'Paths are as the logs have them: take secrets out before you share this file.',
     ...(span.to - span.from < WINDOWS[0].ms
       ? ['The logs cover less than an hour, so limits are low: take longer ones.']
       : []),

@@ -31,7 +31,7 @@ type Refused = RequestDone & { readonly refusedBy: NonNullable<RequestDone['refu
 const REPEATED_MS = 10_000
 /** One that was not repeated for this long is forgotten here; the store goes on with it. */
 const IDLE_MS = 60_000
-/** Users beyond these are counted with callers of whom nobody knows who they are. */
+/** Users beyond these, refused ones and those in shadow, are counted with callers of whom nobody knows who they are. */
 const MOST_OPEN = 10_000
 
 /** Kinds of callers that anybody can make up (auth/verdict.ts). */
@@ -39,7 +39,8 @@ const MADE_UP: ReadonlySet<string | null> = new Set(['address', 'unverified_key'
 
 /** @param now monotonic milliseconds */
 export function createOpenEpisodes(now: () => number): OpenEpisodes {
-  const open = new Map<string, Open>()
+  /** Whoever is in shadow takes no place of who is refused. */
+  const [refusals, shadows] = [new Map<string, Open>(), new Map<string, Open>()]
   /** Those that have something to send. */
   const changed = new Set<Open>()
 
@@ -60,6 +61,7 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
   function episodeOf(done: Refused, user: string | null): Open {
     const { scope, window, startedAt, at } = done.refusedBy
     const run = startedAt ?? bucketStart(at)
+    const open = done.shadowed ? shadows : refusals
     const key = `${done.shadowed ? 'shadow ' : ''}${run} ${scope} ${window} ${done.category} ${user === null ? '' : `=${user}`}`
     const known = open.get(key)
     if (known !== undefined) return known
@@ -81,8 +83,10 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
       episode.count = 0
       episode.sentAt = time
     }
-    for (const [key, episode] of open) {
-      if (!changed.has(episode) && time - episode.sentAt > IDLE_MS) open.delete(key)
+    for (const open of [refusals, shadows]) {
+      for (const [key, episode] of open) {
+        if (!changed.has(episode) && time - episode.sentAt > IDLE_MS) open.delete(key)
+      }
     }
     return taken
   }
