@@ -15,7 +15,8 @@ import { eachPeer } from './peers.ts'
 
 /** Times that each is started. The first fills what a later one reads, as the compiled code. */
 const STARTS = 5
-const SETTLE_MS = 2000
+/** By then a gateway has seen that its configuration rests, and looks at it less. */
+const SETTLE_MS = 8000
 const IDLE_MS = 2000
 const LOAD_SECONDS = 3
 const STARTS_WITHIN_MS = 30_000
