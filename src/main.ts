@@ -66,7 +66,8 @@ async function run(name: string, args: readonly string[]): Promise<number> {
 }
 
 const [name = '--help', ...args] = process.argv.slice(2)
-// No `await` here: what is built is CommonJS.
+// What Node ends with if a command never settles. There is no `await` here, as what is built is CommonJS.
+process.exitCode = 13
 run(name, args).then((code) => {
   process.exitCode = code
 })

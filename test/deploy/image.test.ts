@@ -32,7 +32,7 @@ describe('in the image', () => {
   test('are the gateway, what it needs of npm, and nothing else', () => {
     const rules = [
       /^(?:package\.json|LICENSE)$/,
-      /^dist\/(?:.*\.js|package\.json)$/,
+      /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
       /^dist\/compiled\/v26[\w.-]+\/\w+$/,
       /^dist\/store\/redis\/[\w-]+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,

@@ -68,7 +68,7 @@ describe('in the package', () => {
     const rules = [
       /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
       /^config\/tollgate\.(?:yaml|schema\.json)$/,
-      /^dist\/(?:.*\.js|package\.json)$/,
+      /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
       /^dist\/bin\/\w+\.cjs$/,
       /^dist\/store\/redis\/[\w-]+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
@@ -79,6 +79,7 @@ describe('in the package', () => {
     const named = [
       'dist/bin/tollgate.cjs',
       'dist/main.js',
+      'dist/licenses.txt',
       'dist/workers/worker-main.js',
       'dist/store/redis/charge.lua',
       'dist/dashboard/index.html',
