@@ -762,8 +762,8 @@ export const MUTATIONS: readonly Mutation[] = [
     '',
   ]),
   sqlite('counter-rows.ts', 'the embedded store writes the global scope to the wrong row', [
-    'this.#write.run(category, SCOPE_NUMBERS[scope], id',
-    "this.#write.run(category, scope === 'organisation' ? 2 : 0, id",
+    'const number = SCOPE_NUMBERS[scope]',
+    "const number = scope === 'organisation' ? 2 : 0",
   ]),
   sqlite('counter-rows.ts', 'in the embedded store an organisation shares the row of the user of its name', [
     'organisation: 2 }',
