@@ -32,7 +32,12 @@ import { fileURLToPath } from 'node:url'
 /** @typedef {{ status: number, headers: Headers, body: string }} Answer */
 
 /** Refusals of the gateway itself: the service has certainly not seen the request. */
-const NEVER_FORWARDED = new Set(['quota_exceeded', 'too_many_in_flight', 'overloaded', 'store_unavailable'])
+const NEVER_FORWARDED = new Set([
+  '429 quota_exceeded',
+  '429 too_many_in_flight',
+  '503 overloaded',
+  '503 store_unavailable',
+])
 /** The service may have had the request, and may have acted on it. */
 const PERHAPS_FORWARDED = new Set([502, 503, 504])
 
@@ -94,7 +99,7 @@ export function createClient(options) {
     if ('error' in outcome) return repeatable ? backoff(tries) : null
     const told = retryAfter(outcome)
     if (neverFits(outcome)) return null
-    if (NEVER_FORWARDED.has(codeOf(outcome))) {
+    if (NEVER_FORWARDED.has(`${outcome.status} ${codeOf(outcome)}`)) {
       // An outage may last: the waits grow.
       return outcome.status === 503 ? (told ?? 1) + backoff(tries) : spread(told ?? 1)
     }

@@ -15,7 +15,7 @@ import urllib.request
 from typing import Callable, Mapping, NamedTuple, Optional
 
 # Refusals of the gateway itself: the service has certainly not seen the request.
-NEVER_FORWARDED = {"quota_exceeded", "too_many_in_flight", "overloaded", "store_unavailable"}
+NEVER_FORWARDED = {"429 quota_exceeded", "429 too_many_in_flight", "503 overloaded", "503 store_unavailable"}
 # The service may have had the request, and may have acted on it.
 PERHAPS_FORWARDED = {502, 503, 504}
 
@@ -105,7 +105,7 @@ class Client:
         told = retry_after(answer)
         if never_fits(answer):
             return None
-        if code_of(answer) in NEVER_FORWARDED:
+        if f"{answer.status} {code_of(answer)}" in NEVER_FORWARDED:
             least = 1 if told is None else told
             # An outage may last: the waits grow.
             return least + self._backoff(tries) if answer.status == 503 else self._spread(least)

@@ -237,6 +237,12 @@ routes: [{ match: GET /items, category: read, cost: 4 }, { match: POST /items, c
     expect(await call({ url, skip: true, maxTries: 2 })).toMatchObject({ status: 503, slept: [7] })
   })
 
+  test('takes a success of the service for an answer, also with a code of the gateway in it', async () => {
+    const url = await start({ respond: (_seen, res) => res.end('{"error":"overloaded"}') })
+    expect(await call({ url, method: 'POST', skip: true })).toMatchObject({ status: 200, slept: [] })
+    expect(upstream.seen).toHaveLength(1)
+  })
+
   test('takes its credential to no other address', async () => {
     const other = await startUpstream()
     const respond: Setting['respond'] = (_seen, res) => res.writeHead(307, { Location: `${other.url}/items` }).end()
