@@ -5,8 +5,8 @@ import { type Plugin, rolldown } from 'rolldown'
 
 /**
  * Writes the gateway into `dist`: each program, and the parts that several programs or moments need, in files of their own.
- * What the packages of `dependencies` have is in these files too. A start reads about 40 files in place of 700, which takes
- * half the time. They are CommonJS: an `import` of `node:http` would read each of its exports, and load a client of HTTP with it.
+ * What the packages of `dependencies` have is in these files too. A start reads about 40 files in place of 700, for 0.6 of the
+ * CPU. They are CommonJS: an `import` of `node:http` would read each of its exports, and load a client of HTTP with it.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -21,14 +21,15 @@ const places: Plugin = {
     if (!id.startsWith(source + sep) || !code.includes('import.meta.')) return null
     const place = (path: string) => `(DIST + ${JSON.stringify(path)})`
     const file = relative(source, id).replace(/\.ts$/, '.js')
-    return (
-      code
-        // There is a `require` already, and what is required by it becomes a part of the bundle.
-        .replace(/^const require = createRequire\(import\.meta\.url\)$/m, '')
-        .replaceAll('import.meta.url', `require('node:url').pathToFileURL${place(`/${file}`)}.href`)
-        .replaceAll('import.meta.filename', place(`/${file}`))
-        .replaceAll('import.meta.dirname', place(join('/', file, '..')))
-    )
+    const placed = code
+      // There is a `require` already, and what is required by it becomes a part of the bundle.
+      .replace(/^const require = createRequire\(import\.meta\.url\)$/m, '')
+      .replaceAll('import.meta.url', `require('node:url').pathToFileURL${place(`/${file}`)}.href`)
+      .replaceAll('import.meta.filename', place(`/${file}`))
+      .replaceAll('import.meta.dirname', place(join('/', file, '..')))
+    if (placed.includes('import.meta'))
+      throw new Error(`${id}: CommonJS has none of its import.meta but url, filename and dirname`)
+    return placed
   },
 }
 
