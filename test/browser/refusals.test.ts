@@ -78,7 +78,8 @@ test('a refusal leads to its user, its limit and its route', async () => {
 
 test('what was let through in shadow is a choice of its own, by name', async () => {
   await show('#/refusals')
-  await page.getByLabel('What became of it').selectOption('let through in shadow')
+  await page.getByLabel('What became of it').selectOption('in shadow')
+  await page.getByRole('heading', { name: 'What the quota would have refused' }).waitFor()
   await expect.poll(users, SOON).toEqual(['dora'])
   expect(await rows().innerText()).toMatch(/Personal write 1h[\s\S]*4 of 4\s+4\s+GET \/exports\/\*/)
   expect(await hash()).toBe('#/refusals?shadow=true')

@@ -1,5 +1,6 @@
 export const refusals = {
   'refusals.title': 'What the quota refused',
+  'refusals.titleInShadow': 'What the quota would have refused',
   'refusals.text':
     'Each row is one user and one limit, from the start of its window to its reset. The latest is first. Refusals of the last 7 days are kept; a new one is here after 12 seconds at most.',
   'refusals.filters': 'Filters',
@@ -9,7 +10,7 @@ export const refusals = {
   'refusals.route': 'Route',
   'refusals.fate': 'What became of it',
   'refusals.fate.refused': 'refused (429)',
-  'refusals.fate.shadow': 'let through in shadow',
+  'refusals.fate.shadow': 'in shadow',
   'refusals.since': 'Refused in',
   'refusals.since.1h': 'the last hour',
   'refusals.since.1d': 'the last day',

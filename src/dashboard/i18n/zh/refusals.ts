@@ -3,6 +3,7 @@ import type { Translated } from '../translated.ts'
 
 export const refusals: Translated<typeof en> = {
   'refusals.title': '配额拒绝了什么',
+  'refusals.titleInShadow': '配额本会拒绝什么',
   'refusals.text': '每一行是一个用户在一个窗口的一个周期，最近的在前。保留最近 7 天的拒绝，新的拒绝最多 12 秒后出现。',
   'refusals.filters': '筛选',
   'refusals.exactUser': '完整的用户 ID',

@@ -28,7 +28,7 @@ export function RefusalsPage() {
   return (
     <>
       <PageTitle>{t('page.refusals')}</PageTitle>
-      <Panel title={t('refusals.title')} text={t('refusals.text')}>
+      <Panel title={t(wish.shadow ? 'refusals.titleInShadow' : 'refusals.title')} text={t('refusals.text')}>
         <RefusalFilters wish={wish} change={(changes) => change({ ...changes, cursor: null })} />
         <Loaded poll={poll}>
           {({ refusals, next }) => (
