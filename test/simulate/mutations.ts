@@ -765,6 +765,10 @@ export const MUTATIONS: readonly Mutation[] = [
     'const number = SCOPE_NUMBERS[scope]',
     "const number = scope === 'organisation' ? 2 : 0",
   ]),
+  sqlite('counter-rows.ts', 'the embedded store leaves the end of a row as it was', [
+    'before?.ends === ends',
+    'before !== undefined',
+  ]),
   sqlite('counter-rows.ts', 'in the embedded store an organisation shares the row of the user of its name', [
     'organisation: 2 }',
     'organisation: 0 }',
