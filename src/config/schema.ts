@@ -12,7 +12,7 @@ import { store, storeOptions } from './schema/store.ts'
 import { upstream } from './schema/upstream.ts'
 import { usage } from './schema/usage.ts'
 import { read, section } from './schema/values.ts'
-import { parseTimeZone } from './time-zone.ts'
+import { parseTimeZone, TIME_ZONE } from './time-zone.ts'
 
 /**
  * The configuration file, key by key. What passes is the configuration in the words of the domain. Only what the place
@@ -26,9 +26,9 @@ export const schema = section(
     upstream,
     store: store.prefault('sqlite:./tollgate.db'),
     store_options: storeOptions.prefault({}),
-    time_zone: read('a time zone like Asia/Shanghai', parseTimeZone, {
-      description: 'IANA time zone of the times in messages to clients. Default Asia/Shanghai',
-    }).prefault('Asia/Shanghai'),
+    time_zone: read(`a time zone like ${TIME_ZONE}`, parseTimeZone, {
+      description: `IANA time zone of the times in messages to clients. Default ${TIME_ZONE}`,
+    }).prefault(TIME_ZONE),
     admin: admin.prefault({}),
     auth: auth.prefault({}),
     quota: quota.prefault({}),
