@@ -18,6 +18,7 @@ const vitest = (...files: string[]): string[] => ['node_modules/vitest/vitest.mj
 const CHECKS: Record<Check, readonly string[]> = {
   simulation: ['test/simulate/main.ts', '--count', '300'],
   redis: vitest('test/store/redis/redis-store.test.ts'),
+  'one charge': vitest('test/store/redis/charge-one.test.ts', 'test/store/redis/charge-encoder.test.ts'),
   reset: vitest('test/store/redis/quota-reset.test.ts'),
   model: vitest('test/store/redis/model.test.ts'),
   sqlite: vitest('test/store/sqlite'),

@@ -22,6 +22,7 @@ export type Check =
   | 'redis'
   | 'reset'
   | 'model'
+  | 'one charge'
   | 'sqlite'
   | 'ledger'
   | 'arithmetic'
@@ -34,6 +35,7 @@ export type Check =
   | 'overrides'
 
 const LUA = 'src/store/redis/charge.lua'
+const ONE_LUA = 'src/store/redis/charge-one.lua'
 const ONCE_LUA = 'src/store/redis/once.lua'
 const SECTIONS = 'src/store/redis/sections.lua'
 const CONTROL = 'src/store/redis/control.lua'
@@ -62,6 +64,7 @@ const RESPONSE_COST = 'src/gateway/response-cost.ts'
 const FINAL_COST = 'src/routing/final-cost.ts'
 const EXEMPTION = 'src/gateway/exemption.ts'
 const BATCH = 'src/store/redis/charge-batch.ts'
+const ENCODER = 'src/store/redis/charge-encoder.ts'
 const REDIS = 'src/store/redis/redis-store.ts'
 const ERRORS = 'src/store/redis/store-errors.ts'
 const SQLITE = 'src/store/sqlite'
@@ -69,10 +72,10 @@ const REPLICAS = 'src/store/presence-record.ts'
 
 export const MUTATIONS: readonly Mutation[] = [
   // The script: exactly once.
-  lua('the script drops the check of the sequence', ['sub(last, 1, 6) == REPLY then', 'false then']),
-  lua('the script answers a repeated batch anew', ['if applied == sequence then return last end', '']),
-  lua('the script applies an overtaken batch', ['if applied > sequence then return', 'if false then return']),
-  lua('the script refuses a repeated batch', [
+  oneLua('the script drops the check of the sequence', ['sub(last, 1, 6) == REPLY then', 'false then']),
+  oneLua('the script answers a repeated batch anew', ['if applied == sequence then return last end', '']),
+  oneLua('the script applies an overtaken batch', ['if applied > sequence then return', 'if false then return']),
+  oneLua('the script refuses a repeated batch', [
     'if applied == sequence then return last end\n  if applied >',
     'if applied >=',
   ]),
@@ -82,7 +85,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'the clock of the caller decides',
     edits: [
       {
-        file: LUA,
+        file: ONE_LUA,
         from: "local time = redis.call('TIME')",
         to: 'local time = { math.floor(ARGV[5] / 1000), ARGV[5] % 1000 * 1000 }',
       },
@@ -90,6 +93,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     noticedBy: ['simulation'],
   },
+  oneLua('the script does not remember its reply to one charge', ["call('SET', KEYS[1], reply, 'PX', ARGV[2])", '']),
   // The script: the arithmetic.
   lua('the script charges before it checks', ["refused[n] = '0'", "put(own, key, cost) refused[n] = '0'"]),
   lua('the script charges a user what the global scope refuses', [
@@ -146,7 +150,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['3600 * byte(bytes, numbers', 'byte(bytes, numbers'],
     ['simulation', 'redis'],
   ),
-  lua('the script writes hours and does not say so', ['letters[i] = letters[i] + 128', 'letters[i] = letters[i]']),
+  oneLua('the script writes hours and does not say so', ['letters[i] = letters[i] + 128', 'letters[i] = letters[i]']),
   edit(
     SECTIONS,
     'the script does not know a category whose windows are in hours',
@@ -174,6 +178,46 @@ export const MUTATIONS: readonly Mutation[] = [
     'local at = before[key] - #tokens - 1',
     'local at = before[key] - #tokens',
   ]),
+  // One charge whose windows all run.
+  oneLua('the script settles one charge in a window that is over', [
+    'started > now or now >= ',
+    'started > now or now > ',
+  ]),
+  oneLua('the script settles one charge in a window that starts in the future', ['started > now or ', '']),
+  oneLua('the script settles two charges as one', ['#charge == 4 or #charge == 6', '#charge >= 4']),
+  oneLua('the script settles one charge and forgets the refunds beside it', [' or #batch.r > 0', '']),
+  oneLua('the script settles one charge and forgets its key', [' or batch.o', '']),
+  oneLua('the script refuses one charge that reaches the limit', ['if used > limits[i]', 'if used >= limits[i]']),
+  oneLua('the script lets one charge pass the limit', ['if used > limits[i]', 'if used > limits[i] + 1']),
+  oneLua('the script lets one charge pass the limits of its first windows', [
+    'then fits = false end',
+    'then fits = i < n end',
+  ]),
+  oneLua('the script forgets the limits of the organisation for one charge', ['if theirs and not', 'if false and not']),
+  oneLua('the script forgets the limits of everybody for one charge', ['if all and not', 'if false and not']),
+  oneLua('the script writes the tokens of one charge to the wrong place', [
+    'behind - #tokens[key] - 1',
+    'behind - #tokens[key]',
+  ]),
+  oneLua('the script charges one charge that it refuses', [
+    'for key = 2, accepted and #KEYS or 0',
+    'for key = 2, #KEYS',
+  ]),
+  oneLua('the script refuses one forced charge above the limit', ['fits or plan[2] == 1', 'fits']),
+  oneLua('the script takes the distance of a short section for its start in one charge', [
+    'started = first + started',
+    'started = started',
+  ]),
+  encoder('a charge is encoded as one of another cost', ['each.cost === cost &&', '']),
+  encoder('a charge is encoded as one of another category', ['each.category === category &&', '']),
+  encoder('a charge is encoded as one of another organisation or none', ['each.hasTheirs === hasTheirs &&', '']),
+  encoder('a charge is encoded in the form of other gateways', ['each.mayBeShort === mayBeShort &&', '']),
+  encoder('a charge is encoded by a retention that is over', ['each.retention === retention &&', '']),
+  encoder('a charge of an address is encoded as one of a user', ['each.isAnonymous === isAnonymous', 'true']),
+  encoder('a charge is encoded by the period of an earlier one', ['if (hasCalendar(limits)) return sent\n', '']),
+  encoder('a charge is encoded without its key', [' && once === undefined', '']),
+  encoder('a forced charge is encoded as another', [' && forced === undefined', '']),
+  encoder('a charge is encoded without the refunds beside it', [' && refunds.length === 0', '']),
   // A clock that was ahead.
   edit(
     LUA,
@@ -598,10 +642,15 @@ export const MUTATIONS: readonly Mutation[] = [
     'now < startedAt + seconds * 1000 - 1',
   ]),
   // Windows of a calendar.
-  edit(LUA, 'in the script a period ends a millisecond late', ['now - from + 1', 'now - from + 2'], ['model']),
-  edit(LUA, 'in the script a period ends a millisecond early', ['now - from + 1', 'now - from'], ['model']),
-  edit(LUA, 'the script decides by a period that is over', [' or now >= to then return', ' then return'], ['model']),
-  edit(LUA, 'the script decides by a period that is to come', ['if now < from or now', 'if now'], ['model']),
+  edit(ONE_LUA, 'in the script a period ends a millisecond late', ['now - from + 1', 'now - from + 2'], ['model']),
+  edit(ONE_LUA, 'in the script a period ends a millisecond early', ['now - from + 1', 'now - from'], ['model']),
+  edit(
+    ONE_LUA,
+    'the script decides by a period that is over',
+    [' or now >= to then return', ' then return'],
+    ['model'],
+  ),
+  edit(ONE_LUA, 'the script decides by a period that is to come', ['if now < from or now', 'if now'], ['model']),
   edit(
     BATCH,
     'charges of one batch all have the zone of the first',
@@ -617,7 +666,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     REDIS,
     'the clock of the gateway decides which day it is',
-    ['encodeBatch(batch, keys, last.mayBeShort, now,', 'encodeBatch(batch, keys, last.mayBeShort, Date.now(),'],
+    ['encode(batch, last.mayBeShort, now,', 'encode(batch, last.mayBeShort, Date.now(),'],
     ['clock'],
   ),
   edit(STORE_CLOCK, 'the time that the script says is not heard', ['clock.heard(Number(now))', ''], ['clock']),
@@ -790,6 +839,14 @@ export const MUTATIONS: readonly Mutation[] = [
 
 function lua(name: string, change: readonly [string, string]): Mutation {
   return edit(LUA, name, change, ['simulation', 'redis'])
+}
+
+function oneLua(name: string, change: readonly [string, string]): Mutation {
+  return edit(ONE_LUA, name, change, ['one charge', 'simulation', 'redis'])
+}
+
+function encoder(name: string, change: readonly [string, string]): Mutation {
+  return edit(ENCODER, name, change, ['one charge'])
 }
 
 function onceLua(name: string, change: readonly [string, string]): Mutation {

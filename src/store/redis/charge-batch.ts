@@ -3,6 +3,7 @@ import {
   amountOf,
   type Batch,
   type Charge,
+  type CounterOf,
   chargedScopes,
   type Decision,
   EVERYBODY,
@@ -20,7 +21,7 @@ import { type Keys, keyOf } from './keys.ts'
 import { checkName, fitsShort, numbersSize, read48, startAt, usedAt } from './sections.ts'
 
 /**
- * A batch in the words of charge.lua, and its reply in ours. This runs for every charge in the gateway's one thread, so
+ * A batch in the words of charge-one.lua and charge.lua, and its reply in ours. This runs for every charge in the gateway's one thread, so
  * it makes no object for a charge that the decision does not need.
  */
 export interface EncodedBatch {
@@ -32,14 +33,14 @@ export interface EncodedBatch {
   readonly charges: string
   /** The sections that the script opens, in its order. */
   readonly opened: readonly Opened[]
-  readonly owners: Owners
+  readonly counterOf: CounterOf
 }
 
 /** By scope: the first section under the key of each user and organisation, and of everybody by category. */
 type Owners = Readonly<Record<ScopeName, Map<string, Section>>>
 
 /** The windows of one category. */
-interface Shape {
+export interface Shape {
   readonly category: string
   readonly limits: readonly Limit[]
   readonly isShort: boolean
@@ -223,7 +224,12 @@ export function encodeBatch(
   const l = lists.map((list) => list.map(({ limit }) => limit))
   const h = hasHistory && [...historyRule(keys, retention), retention.anonymousSeconds, ...anonymous].join(' ')
   const seldom = { ...periodsOf(shapes, now), ...(h && { h }), ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
-  return { keys: names, json: JSON.stringify({ s, l, p, r, ...seldom }), charges, opened, owners }
+  const counterOf: CounterOf = (scope, id, of) => {
+    const first = owners[scope].get(scope === 'global' ? of : id)
+    if (first === undefined) throw unexpected('a counter was not asked for')
+    return sectionOf(first, of).counter
+  }
+  return { keys: names, json: JSON.stringify({ s, l, p, r, ...seldom }), charges, opened, counterOf }
 }
 
 /** How many bytes all keys have in common, and for how many seconds runs are kept. */
@@ -304,13 +310,8 @@ export function decodeReply(
   at += onces?.bytes ?? 0
   if (at !== reply.length) throw unexpected('it has another length')
 
-  const find = (scope: ScopeName, id: string, category: string): Counter => {
-    const first = sent.owners[scope].get(scope === 'global' ? category : id)
-    if (first === undefined) throw unexpected('a counter was not asked for')
-    return sectionOf(first, category).counter
-  }
   // The script opens sections after the refunds.
-  const decisions = settleBatch({ refunds: [], charges: batch.charges }, find, now, onAhead, onces)
+  const decisions = settleBatch({ refunds: [], charges: batch.charges }, sent.counterOf, now, onAhead, onces)
   for (let i = 0; i < decisions.length; i++) {
     const letter = reply[verdicts + i]
     if (decisions[i]?.accepted !== (letter !== REFUSED && letter !== REUSED)) {

@@ -15,7 +15,7 @@ const script = (name: string): string => readFileSync(new URL(name, import.meta.
 /** The forms of a counter and of a history, for scripts that read them. */
 const FORMS = script('./sections.lua') + script('./history.lua')
 
-export const CHARGE_LUA = FORMS + script('./once.lua') + script('./charge.lua')
+export const CHARGE_LUA = FORMS + script('./once.lua') + script('./charge-one.lua') + script('./charge.lua')
 export const CONTROL_LUA = FORMS + script('./control.lua')
 
 const SCRIPTS = {

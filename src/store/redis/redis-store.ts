@@ -7,7 +7,8 @@ import type { Store } from '../store.ts'
 import { redisAccessKeys } from './access-keys.ts'
 import { redisAlerts } from './alerts.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
-import { decodeReply, encodeBatch } from './charge-batch.ts'
+import { decodeReply } from './charge-batch.ts'
+import { createEncoder } from './charge-encoder.ts'
 import type { RedisAccess } from './client.ts'
 import { redisControl } from './control.ts'
 import { redisGuard } from './guard.ts'
@@ -65,6 +66,7 @@ export function openRedisStore({
 }: RedisStoreOptions): Store {
   const redis = connectToPrimary({ ...access, deadlineMs })
   const keys = createKeys(prefix)
+  const encode = createEncoder(keys)
   const clock = new StoreClock()
   const ping = pinging(redis, keys.version)
   const check = createServerCheck(redis, keys, {
@@ -99,7 +101,7 @@ export function openRedisStore({
     const { instance, sequence } = batch
     if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
     return withinPeriods(clock, async (now) => {
-      const sent = encodeBatch(batch, keys, last.mayBeShort, now, retention())
+      const sent = encode(batch, last.mayBeShort, now, retention())
       const args = [String(sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
       const reply = await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
       const decisions = decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))

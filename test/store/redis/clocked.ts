@@ -9,7 +9,7 @@ import type { Keys } from '../../../src/store/redis/keys.ts'
 import { StoreClock, withinPeriods } from '../../../src/store/redis/store-clock.ts'
 
 /** The scripts as they are shipped, but for their clock, which the test must hold to reach a boundary to the millisecond. */
-const CHARGE_CLOCKED = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }')
+export const CHARGE_CLOCKED = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }')
 const CONTROL_CLOCKED = CONTROL_LUA.replace("redis.call('TIME')", '{ ARGV[13], ARGV[14] }')
 if ([CHARGE_LUA, CONTROL_LUA].includes(CHARGE_CLOCKED) || CONTROL_CLOCKED === CONTROL_LUA) {
   throw new Error('the scripts ask for the time in other words')
@@ -21,9 +21,17 @@ export interface ClockedScripts {
   change(change: Change, now: number): Promise<{ readonly from: Record<string, number> }>
 }
 
-/** The store's scripts with the clock of the test. */
-export function clockedScripts(redis: Redis, keys: Keys, retention: Retention = NO_RETENTION): ClockedScripts {
-  redis.defineCommand('settle', { lua: CHARGE_CLOCKED })
+/**
+ * The store's scripts with the clock of the test.
+ * @param lua the script that settles a batch. Default: the one of the store
+ */
+export function clockedScripts(
+  redis: Redis,
+  keys: Keys,
+  retention: Retention = NO_RETENTION,
+  lua = CHARGE_CLOCKED,
+): ClockedScripts {
+  redis.defineCommand('settle', { lua })
   const settle = (redis as unknown as { settleBuffer(count: number, ...rest: (string | number)[]): Promise<unknown> })
     .settleBuffer
   const secondsAndMicros = (now: number): number[] => [Math.floor(now / 1000), (now % 1000) * 1000]
