@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../errors.ts'
+import { repeat } from '../lib/repeat.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { AlertStore, Outcome, TakenEvent } from './alert-store.ts'
@@ -59,7 +60,7 @@ export function createCourier(options: CourierOptions): Courier {
   /** Attempts under way, by alert. */
   const underWay = new Map<string, number>()
   const attempts = new Set<Promise<void>>()
-  let timer: NodeJS.Timeout | undefined
+  let stop = (): void => {}
   let looking: Promise<void> | null = null
   let isAskedAgain = false
 
@@ -145,7 +146,7 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function close(graceMs: number): Promise<void> {
-    clearInterval(timer)
+    stop()
     end.abort()
     const grace = sleep(graceMs, undefined, { ref: false })
     await Promise.race([Promise.all([looking, ...attempts]), grace])
@@ -153,7 +154,7 @@ export function createCourier(options: CourierOptions): Courier {
 
   return {
     start() {
-      timer = setInterval(wake, everyMs).unref()
+      stop = repeat(wake, everyMs)
       wake()
     },
     wake,

@@ -1,4 +1,5 @@
 import type { ControlStore } from '../control/control-store.ts'
+import { repeat } from '../lib/repeat.ts'
 import type { Observer } from '../observe/observation.ts'
 
 export interface StoreClockOptions {
@@ -24,7 +25,7 @@ export function createStoreClock(options: StoreClockOptions): StoreClock {
   const { store, observe, everyMs = 10_000, now = () => performance.now() } = options
   let isApart = false
   let isAsking = false
-  let timer: NodeJS.Timeout | undefined
+  let stop: (() => void) | null = null
 
   async function compare(): Promise<void> {
     if (isAsking) return
@@ -32,7 +33,7 @@ export function createStoreClock(options: StoreClockOptions): StoreClock {
     const [ours, askedAt] = [Date.now(), now()]
     try {
       const { at } = await store.controlVersion()
-      if (timer !== undefined) report(at - ours, now() - askedAt)
+      if (stop !== null) report(at - ours, now() - askedAt)
     } catch {
       // A store that fails is reported by whoever needs it.
     } finally {
@@ -52,12 +53,12 @@ export function createStoreClock(options: StoreClockOptions): StoreClock {
 
   return {
     start() {
-      timer = setInterval(compare, everyMs).unref()
+      stop = repeat(() => void compare(), everyMs)
       void compare()
     },
     stop() {
-      clearInterval(timer)
-      timer = undefined
+      stop?.()
+      stop = null
     },
   }
 }

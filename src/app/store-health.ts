@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { repeat } from '../lib/repeat.ts'
 import { isSilence, StoreError, type StoreFailure } from '../quota/quota-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -25,7 +26,7 @@ export interface StoreHealth {
 
 export function watchStore(store: Pick<Store, 'ping'>, follow: Telemetry['follow']): StoreHealth {
   let failure: StoreFailure | null = 'connection'
-  const timer = setInterval(check, CHECK_MS).unref()
+  const stop = repeat(() => void check(), CHECK_MS)
   follow(({ type }) => {
     if (type === 'store_connected') void check()
   })
@@ -44,7 +45,7 @@ export function watchStore(store: Pick<Store, 'ping'>, follow: Telemetry['follow
     }
   }
 
-  return { failure: () => failure, patience, stop: () => clearInterval(timer) }
+  return { failure: () => failure, patience, stop }
 }
 
 /** A store that responds and takes no charges is reported as such: whoever looks at the store will find it well. */

@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readRegular } from '../lib/regular-file.ts'
+import { repeat } from '../lib/repeat.ts'
 import { hashText } from './hash.ts'
 
 export interface WatchOptions {
@@ -52,7 +53,7 @@ class FileWatch implements ConfigWatch {
   readonly #debounceMs: number
   readonly #missingMs: number
   readonly #watcher: FSWatcher | null
-  readonly #timer: NodeJS.Timeout
+  readonly #stopPolling: () => void
   #known: string | null | undefined
   /** Of the file when it was read as `#known`; `null` if a change need not show in them. */
   #marks: string | null = null
@@ -70,13 +71,13 @@ class FileWatch implements ConfigWatch {
     this.#known = loadedHash
     const look = () => void this.#look()
     this.#watcher = watchFolder(file, look)
-    this.#timer = setInterval(() => void this.#poll(), pollMs).unref()
+    this.#stopPolling = repeat(() => void this.#poll(), pollMs)
     look()
   }
 
   close(): void {
     this.#isClosed = true
-    clearInterval(this.#timer)
+    this.#stopPolling()
     this.#watcher?.close()
   }
 

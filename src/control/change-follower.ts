@@ -1,3 +1,4 @@
+import { repeat } from '../lib/repeat.ts'
 import type { Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
@@ -76,9 +77,9 @@ class PollingFollower implements ChangeFollower {
     const { store, pollMs } = this.#options
     const look = (): void => void this.#ask().catch(ignore)
     const unsubscribe = store.onChange(look)
-    const timer = setInterval(look, pollMs).unref()
+    const stopPolling = repeat(look, pollMs)
     this.#unfollow = () => {
-      clearInterval(timer)
+      stopPolling()
       unsubscribe()
     }
     await this.#ask().catch(ignore)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { repeat } from '../lib/repeat.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { ChangeFollower } from './change-follower.ts'
@@ -63,7 +64,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
   /** Requests are decided without the store, by other limits than those that are guarded. */
   let isOut = false
   let looking: Promise<void> | null = null
-  let timer: NodeJS.Timeout | undefined
+  let stop = (): void => {}
 
   /** One at a time. Without a guard, and anything that is due, the store is not asked. */
   function look(): Promise<void> {
@@ -110,10 +111,10 @@ export function createKeeper(options: KeeperOptions): Keeper {
   return {
     observer,
     start() {
-      timer = setInterval(() => void look(), everyMs).unref()
+      stop = repeat(() => void look(), everyMs)
     },
     look,
-    close: () => clearInterval(timer),
+    close: () => stop(),
   }
 }
 

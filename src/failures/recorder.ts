@@ -1,3 +1,4 @@
+import { repeat } from '../lib/repeat.ts'
 import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { BUCKET_MS, BUCKETS, type FailureStore, NOTHING, plus, type Tally } from './histogram.ts'
@@ -36,7 +37,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
   /** Oldest first. Failures of an outage that is over must not look like those of the last minutes to the adaptive mode. */
   const unsent: Part[] = []
   let sending: Promise<void> | null = null
-  const timer = setInterval(send, flushMs).unref()
+  const stopSending = repeat(send, flushMs)
 
   function send(): Promise<void> {
     sending ??= sendAll().finally(() => {
@@ -84,7 +85,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
       sum = plus(sum, KINDS[kind][isHeard ? 'heard' : 'aside'])
     },
     async close() {
-      clearInterval(timer)
+      stopSending()
       await sending
       await send()
     },

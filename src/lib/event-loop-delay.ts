@@ -1,4 +1,5 @@
 import { createHistogram } from 'node:perf_hooks'
+import { repeat } from './repeat.ts'
 
 /** Measures how late timers fire: often while there is something to measure, else once a second, for a process that rests is not to be woken. */
 export interface EventLoopDelay {
@@ -27,7 +28,7 @@ export interface DelayFigures {
 const OFTEN_MS = 50
 const SELDOM_MS = 1000
 const SAMPLES = 3
-/** So many samples without a request, and none later than this, and it is measured seldom. */
+/** So many samples without a request, and it is measured seldom. One that is later than this is followed by as many as count for `lasting`. */
 const UNUSED = 20
 const LATE_MS = 10
 /** Of the histogram: 1 % of each figure. Three of them take ten times the memory. */
@@ -42,30 +43,39 @@ export function createEventLoopDelay(): EventLoopDelay {
   let unused = 0
   let isResting = false
   let figures = NO_DELAY
-  let due = 0
   let timer: NodeJS.Timeout
-  waitFor(OFTEN_MS)
+  let stopResting = (): void => {}
+  measureOften()
 
-  function waitFor(ms: number): void {
-    due = performance.now() + ms
-    timer = setTimeout(measure, ms).unref()
+  function measureOften(): void {
+    const due = performance.now() + OFTEN_MS
+    timer = setTimeout(() => {
+      measured(Math.max(0, performance.now() - due))
+      if (unused > UNUSED) rest()
+      else measureOften()
+    }, OFTEN_MS).unref()
   }
 
-  function measure(): void {
-    const late = Math.max(0, performance.now() - due)
+  function measured(late: number): void {
     samples.shift()
     samples.push(late)
     lasting = Math.min(...samples)
     histogram.record(Math.max(1, Math.round(late * 1e6)))
-    unused = late > LATE_MS ? 0 : unused + 1
-    isResting = unused > UNUSED
-    waitFor(isResting ? SELDOM_MS : OFTEN_MS)
+    unused = late > LATE_MS ? Math.min(unused, UNUSED - SAMPLES) : unused + 1
+  }
+
+  function rest(): void {
+    isResting = true
+    stopResting = repeat((late) => {
+      measured(late)
+      if (unused <= UNUSED) wake()
+    }, SELDOM_MS)
   }
 
   function wake(): void {
     isResting = false
-    clearTimeout(timer)
-    waitFor(OFTEN_MS)
+    stopResting()
+    measureOften()
   }
 
   return {
@@ -80,7 +90,10 @@ export function createEventLoopDelay(): EventLoopDelay {
       histogram.reset()
       return figures
     },
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer)
+      stopResting()
+    },
   }
 }
 

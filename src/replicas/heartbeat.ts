@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { repeat } from '../lib/repeat.ts'
 import { scrub } from '../lib/scrub.ts'
 import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
 import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './presence.ts'
@@ -44,7 +45,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
   const counted = createCounts()
   let configProblems: readonly string[] = []
   let beating: Promise<void> | null = null
-  let timer: NodeJS.Timeout | undefined
+  let stopBeating = (): void => {}
 
   function count(seen: Observation): void {
     counted.observer(seen)
@@ -79,7 +80,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
   }
 
   async function leave(graceMs: number): Promise<void> {
-    clearInterval(timer)
+    stopBeating()
     const gone = async (): Promise<void> => {
       // What comes after it would bring it back.
       await beating
@@ -92,7 +93,7 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
     observer: count,
     start() {
       beat()
-      timer = setInterval(beat, everyMs).unref()
+      stopBeating = repeat(beat, everyMs)
     },
     configProblems(problems) {
       configProblems = problems

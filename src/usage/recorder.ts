@@ -1,3 +1,4 @@
+import { repeat } from '../lib/repeat.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { createHalfHours } from './half-hours.ts'
@@ -49,7 +50,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
   /** Made and not known to be applied, the next one first. */
   let unsent: UsageFlush[] = []
   let sending: Promise<void> | null = null
-  const timer = setInterval(() => send(false), flushMs).unref()
+  const stopSending = repeat(() => void send(false), flushMs)
 
   function send(isLast: boolean): Promise<void> {
     sending ??= sendAll(isLast).finally(() => {
@@ -103,7 +104,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
   }
 
   async function close(graceMs: number): Promise<void> {
-    clearInterval(timer)
+    stopSending()
     await sending
     const until = now() + graceMs
     await send(true)

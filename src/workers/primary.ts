@@ -16,6 +16,7 @@ import type { Config } from '../config/config.ts'
 import { fingerprint } from '../config/fingerprint.ts'
 import { type ChangeFollower, createChangeFollower } from '../control/change-follower.ts'
 import { type Adaptive, UNREAD } from '../failures/adaptive.ts'
+import { repeat } from '../lib/repeat.ts'
 import { createSums, type Sums } from '../observe/aggregate.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { KnownUsers } from '../quota/known-users.ts'
@@ -43,7 +44,7 @@ interface Primary {
   readonly supervisor: Supervisor
   readonly admin: AdminPlane
   /** Asks the workers for their state. */
-  readonly asking: NodeJS.Timeout
+  readonly stopAsking: () => void
   readonly state: State
 }
 
@@ -116,8 +117,8 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
     drain: drainOf(state, supervisor),
     version,
   })
-  const asking = setInterval(supervisor.ask, ASK_MS, ASK_MS).unref()
-  return { config, hash, telemetry, store, control, supervisor, admin, asking, state }
+  const stopAsking = repeat(() => void supervisor.ask(ASK_MS), ASK_MS)
+  return { config, hash, telemetry, store, control, supervisor, admin, stopAsking, state }
 }
 
 function superviseWorkers(state: State, sums: Sums, version: string, { observe, log }: Telemetry): Supervisor {
@@ -203,12 +204,12 @@ function reject({ telemetry, supervisor, state }: Primary, file: string, problem
   supervisor.rejected(problems)
 }
 
-async function stop({ telemetry, store, control, supervisor, admin, asking, state }: Primary): Promise<void> {
+async function stop({ telemetry, store, control, supervisor, admin, stopAsking, state }: Primary): Promise<void> {
   state.stopping = true
   state.draining = true
   const { delayMs, timeoutMs } = state.current.config.drain
   await supervisor.stop(delayMs + timeoutMs + GRACE_MS)
-  clearInterval(asking)
+  stopAsking()
   control.close()
   await admin.close()
   await store.close()

@@ -77,3 +77,15 @@ it('a process that rests is woken once a second, and one with requests as often 
   delay.ofRequest()
   expect(wakeUps(1000)).toBe(20)
 })
+
+it('a process that rests and is late once is looked at often only as long as it takes to see whether that lasts', () => {
+  delay.stop()
+  vi.useFakeTimers()
+  delay = createEventLoopDelay()
+  vi.advanceTimersByTime(5000)
+  const late = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 1050)
+  vi.advanceTimersByTime(1000)
+  late.mockRestore()
+  expect(wakeUps(1000)).toBeLessThan(7)
+  expect(wakeUps(10_000)).toBe(10)
+})

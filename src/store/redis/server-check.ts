@@ -1,3 +1,4 @@
+import { repeat } from '../../lib/repeat.ts'
 import type { Observer, StoreWarning } from '../../observe/observation.ts'
 import { asksForNoPassword, type RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -28,7 +29,7 @@ export function createServerCheck(
   keys: Keys,
   { observe, onChecked, everyMs = AGAIN_MS }: ServerCheckOptions,
 ): ServerCheck {
-  let timer: NodeJS.Timeout | undefined
+  let stopLooking = (): void => {}
   /** A look that is older, or was stopped, has nothing to say any more. */
   let looks = 0
 
@@ -50,11 +51,11 @@ export function createServerCheck(
   }
 
   function goOn(ofLogin: Found): void {
-    timer = setInterval(() => void lookAgain(ofLogin), everyMs).unref()
+    stopLooking = repeat(() => void lookAgain(ofLogin), everyMs)
   }
 
   function stop(): void {
-    clearInterval(timer)
+    stopLooking()
     looks++
   }
 
