@@ -64,6 +64,7 @@ const RESPONSE_COST = 'src/gateway/response-cost.ts'
 const FINAL_COST = 'src/routing/final-cost.ts'
 const EXEMPTION = 'src/gateway/exemption.ts'
 const BATCH = 'src/store/redis/charge-batch.ts'
+const REPLY = 'src/store/redis/charge-reply.ts'
 const ENCODER = 'src/store/redis/charge-encoder.ts'
 const REDIS = 'src/store/redis/redis-store.ts'
 const ERRORS = 'src/store/redis/store-errors.ts'
@@ -347,7 +348,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   edit(BATCH, 'charges of different costs share a plan', ['plan.cost === cost &&', ''], ['simulation']),
   edit(
-    BATCH,
+    REPLY,
     'the reply is read with the clock of the caller',
     ['const now = read48(reply, PREFIX + 6)', 'const now = Date.now()'],
     ['simulation'],
