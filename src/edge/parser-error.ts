@@ -37,6 +37,9 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl,
   }
   // In the form of a version, and none that the parser knows, HTTP/1.2 too; anything else in its place is malformed.
   if (reason === 'Invalid HTTP version') return versionNotSupported()
+  if (code === 'HPE_PAUSED_H2_UPGRADE') {
+    return denial('bad_request', 'This request is HTTP/2, and HTTP/1.1 is spoken here.', { reason: 'HTTP/2' })
+  }
   // The parser has these words of its own: nothing that the client sent is among them.
   return denial('bad_request', 'This request is not valid HTTP/1.1.', { reason: reason ?? code ?? 'not HTTP' })
 }

@@ -10,3 +10,12 @@ test.each([
   const error = Object.assign(new Error(), { code: 'HPE_HEADER_OVERFLOW', rawPacket: Buffer.from(head) })
   expect(parserDenial(error, BOUNDS)).toMatchObject({ code, msg: expect.stringMatching(msg) })
 })
+
+test('a client that speaks HTTP/2 is told so, and the log has that reason', () => {
+  const error = Object.assign(new Error(), { code: 'HPE_PAUSED_H2_UPGRADE', reason: 'Pause on PRI/Upgrade' })
+  expect(parserDenial(error, BOUNDS)).toMatchObject({
+    code: 'bad_request',
+    msg: 'This request is HTTP/2, and HTTP/1.1 is spoken here.',
+    reason: 'HTTP/2',
+  })
+})
