@@ -3,6 +3,9 @@ import { didYouMean } from '../../lib/suggest.ts'
 import { quote } from '../problems.ts'
 import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Reading, SIZE } from '../units.ts'
 
+// A file is read once: to compile parsers for it is 4 % of a start.
+z.config({ jitless: true })
+
 /** The kinds of values that the schema is made of, each with a sentence for everything that can be wrong with it. */
 
 /** What an editor shows of a value: its meaning with unit, default and range. */
