@@ -66,7 +66,7 @@ const TOO_BUSY = 0.1
 async function measureGroups(options: Options, within: Within, priority: string): Promise<Report> {
   const { rounds, seconds, only, awake, against: checkout } = options
   const chosen = only === null ? GROUPS : { ...GROUPS, ...ON_REQUEST }
-  const groups = checkout === null ? chosen : { against: against(checkout) }
+  const groups = checkout === null || only !== null ? chosen : { against: against(checkout) }
   const sections: Section[] = []
   const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(groups)) {

@@ -9,7 +9,7 @@ export interface Options {
   readonly awake: boolean
   /** The only group to run; `null` for all. */
   readonly only: string | null
-  /** Folder of another checkout to compare with, and nothing else; `null` for none. */
+  /** Folder of another checkout to compare with, and nothing else but in the group of peers; `null` for none. */
   readonly against: string | null
   /** The row whose profile is wanted instead of the table; `null` for none. */
   readonly profile: string | null
@@ -28,7 +28,7 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
   --write        puts the result into docs/benchmarks-tables.md too, with --only the section of that group
-  --against DIR  this checkout against another one, with its node_modules, in the same rounds
+  --against DIR  this checkout against another one, with its node_modules, in the same rounds; with --only peers beside these
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 
 /** @returns `null` where help is asked for. @throws Error that names a wrong option */

@@ -11,6 +11,8 @@ export interface Bench extends Rounds {
   readonly openLoop: OpenLoopLoad
   /** Only to see that it works: what takes long may be made smaller. */
   readonly quick: boolean
+  /** Folder of another checkout that peers measures too; `null` for none. */
+  readonly against: string | null
 }
 
 export type Group = (bench: Bench) => Promise<Section>

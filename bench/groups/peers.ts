@@ -59,14 +59,25 @@ export async function eachPeer(bench: Bench, action: (peer: Peer) => Promise<voi
   return absent
 }
 
-async function gatewayRows({ stage, requests }: Bench, { upstream, redis }: Backends): Promise<Row[]> {
+async function gatewayRows(bench: Bench, backends: Backends): Promise<Row[]> {
+  const own = await rowsOfCheckout(bench, backends, 'Tollgate')
+  const { against: checkout } = bench
+  return checkout === null ? own : [...own, ...(await rowsOfCheckout(bench, backends, 'Tollgate before', { checkout }))]
+}
+
+async function rowsOfCheckout(
+  { stage, requests }: Bench,
+  { upstream, redis }: Backends,
+  name: string,
+  of: { readonly checkout?: string } = {},
+): Promise<Row[]> {
   const file = join(stage.folder('sqlite'), 'tollgate.db')
   const read = requests.byUsers('GET', '/read')
-  const shared = await stage.gateway({ upstream, store: redis, log: false })
-  const embedded = await stage.gateway({ upstream, store: `sqlite:${file}`, log: false })
+  const shared = await stage.gateway({ upstream, store: redis, log: false, ...of })
+  const embedded = await stage.gateway({ upstream, store: `sqlite:${file}`, log: false, ...of })
   return [
-    { name: 'Tollgate, Redis', server: shared, redis, load: { port: shared.port, requests: read } },
-    { name: 'Tollgate, embedded store', server: embedded, load: { port: embedded.port, requests: read } },
+    { name: `${name}, Redis`, server: shared, redis, load: { port: shared.port, requests: read } },
+    { name: `${name}, embedded store`, server: embedded, load: { port: embedded.port, requests: read } },
   ]
 }
 
