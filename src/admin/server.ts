@@ -2,6 +2,7 @@ import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Certificate } from '../lib/tls.ts'
+import { lookForLateRequestsTogether } from '../node/late-requests.ts'
 import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { boundConnections } from './connections.ts'
@@ -41,6 +42,7 @@ export function createServer(certificate: Certificate | null, observe: Observer)
   }) as FastifyInstance
   const { server } = app
   boundConnections(server)
+  lookForLateRequestsTogether(server, SERVER_TIMEOUTS.connectionsCheckingInterval)
   server.prependListener('request', closeBehindUpgrade)
   if (server instanceof tls.Server) {
     certificate?.onChange((next) => server.setSecureContext(next))

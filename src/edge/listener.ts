@@ -8,6 +8,7 @@ import type { Certificate } from '../lib/tls.ts'
 import { takeBlanksBehindChunkSizes } from '../node/blank-behind-chunk-size.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
+import { lookForLateRequestsTogether } from '../node/late-requests.ts'
 import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { createUploadWatch, type UploadWatch } from './body/slow-upload.ts'
@@ -195,12 +196,13 @@ class NodeListener implements Listener {
 /** A server for clients in the clear, or by TLS, where the handshake has as long as a head. */
 function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) => boolean): http.Server {
   const { certificate, headersTimeoutMs } = options
+  const connectionsCheckingInterval = Math.min(1000, headersTimeoutMs)
   const ofHttp: http.ServerOptions = {
     maxHeaderSize: options.maxHeaderSize,
     headersTimeout: headersTimeoutMs,
     // It would bound the whole request, and with it the length of an upload; a stalled one ends by `timeout`.
     requestTimeout: 0,
-    connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+    connectionsCheckingInterval,
     keepAliveTimeout: options.keepAliveTimeoutMs,
     insecureHTTPParser: false,
     // The edge rules ask for it themselves, with a response and a record of ours.
@@ -212,6 +214,7 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
     certificate === null ? http.createServer(ofHttp) : createTlsServer(certificate, ofHttp, headersTimeoutMs)
   server.maxConnections = options.maxConnections
   closeAboveMaximum(server)
+  lookForLateRequestsTogether(server, connectionsCheckingInterval)
   // Node would drop the fields beyond a count in silence, and with them what the edge rules look for; the size bounds them.
   server.maxHeadersCount = 0
   server.timeout = options.idleTimeoutMs
