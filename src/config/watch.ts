@@ -11,7 +11,7 @@ export interface WatchOptions {
   readonly debounceMs?: number
   /** How long the file must be gone before that counts, in milliseconds: some editors take it away and write it anew. Default 2000. */
   readonly missingMs?: number
-  /** Between two looks at the file if no event comes, in milliseconds. Default 1000. */
+  /** Between two looks at the file if no event comes, in milliseconds. Default 5000. */
   readonly pollMs?: number
   /** `hashText` of what was loaded, so that a change before the watch began is seen. Default: of what is there at the start. */
   readonly loadedHash?: string
@@ -63,7 +63,7 @@ class FileWatch implements ConfigWatch {
   #isClosed = false
 
   constructor(file: string, onChange: () => void, options: WatchOptions) {
-    const { debounceMs = 200, missingMs = 2000, pollMs = 1000, loadedHash } = options
+    const { debounceMs = 200, missingMs = 2000, pollMs = 5000, loadedHash } = options
     this.#file = file
     this.#onChange = onChange
     this.#debounceMs = debounceMs
