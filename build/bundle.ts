@@ -46,6 +46,10 @@ const { output } = await bundle.write({
   chunkFileNames: 'parts/[name]-[hash].js',
   // As the modules are. Beside a banner the directive would be lost.
   strict: true,
+  // V8 keeps the text of what it has loaded, with two bytes for each character if one is beyond Latin-1. Names stay for the stacks,
+  // and lines, as Node prints that of an error which nobody catches.
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+  comments: false,
   intro: ({ fileName }) => `const DIST = require('node:path').join(__dirname, ${JSON.stringify(up(fileName))})`,
 })
 writeFileSync(join(dist, 'licenses.txt'), licenses())
