@@ -45,6 +45,11 @@ afterEach(async () => {
 
 const link = (name: string) => page.locator('body').getByRole('link', { name, exact: true })
 const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
+/** The overview names users too, and is there until the page is. */
+async function goTo(name: string): Promise<void> {
+  await actions.click(link(name))
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+}
 const DAY_MS = 86_400_000
 const isDaysAway = (at: string | null | undefined, least: number, most: number): boolean => {
   const days = (Date.parse(at ?? '') - Date.now()) / DAY_MS
@@ -52,13 +57,13 @@ const isDaysAway = (at: string | null | undefined, least: number, most: number):
 }
 
 test('who was refused is found by 1 action', async () => {
-  await actions.click(link('Refusals'))
+  await goTo('Refusals')
   await page.locator('.data-table').getByRole('link', { name: 'bob' }).waitFor()
   expect(actions.count()).toBe(1)
 })
 
 test('who is blocked, how full everybody is and who was refused is one table after 2 actions', async () => {
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.choose(page.getByLabel('Order'), 'use')
   const row = (user: string) => page.getByRole('row').filter({ hasText: user })
   // Of 10 tokens 8 are used, a request costs 4, and 1000 are for everybody.
@@ -76,7 +81,7 @@ test('who is blocked, has an override, is let through by it or has a plan is lis
   await stage.api('PUT', '/api/users/erin/override', { shadow: true, reason: 'a trial' })
   const shown = async () => (await page.locator('[aria-label="Users"] th a').allInnerTexts()).sort()
   const totals = page.getByText('Users shown:')
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.click(page.getByLabel('Limit reached'))
   await expect.poll(shown, SOON).toEqual(['bob'])
   // Of 10 tokens 8 are used, and one request was refused.
@@ -107,7 +112,7 @@ test('who is blocked, has an override, is let through by it or has a plan is lis
 })
 
 test('how the use of each goes is drawn in the list after 1 action, and over which time is chosen by 1 more', async () => {
-  await actions.click(link('Users'))
+  await goTo('Users')
   const row = page.getByRole('row').filter({ hasText: 'bob' })
   await row.getByRole('img', { name: 'Tokens by hour: at most 8, in the last hour 8.' }).waitFor()
   await actions.choose(page.getByLabel('Tokens of'), '7d')
@@ -123,7 +128,7 @@ test('how the use of each goes is drawn in the list after 1 action, and over whi
 })
 
 test('organisations have the filters that they can have', async () => {
-  await actions.click(link('Organisations'))
+  await goTo('Organisations')
   await actions.choose(page.getByLabel('Plan', { exact: true }), 'team')
   await link('arcade').waitFor()
   await page.getByText('Organisations shown: 1. They used 4 tokens').waitFor()
@@ -138,13 +143,13 @@ test('a page without anybody is passed over, if more may follow', async () => {
     const step = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0)
     return route.fulfill({ json: { users: step === 3 ? [line] : [], next: step === 3 ? null : String(step + 1) } })
   })
-  await actions.click(link('Users'))
+  await goTo('Users')
   await link('far-away').waitFor()
 })
 
 test('the only one who matches, and whoever has the very id, is open after 3 actions', async () => {
   const search = page.getByRole('searchbox')
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.fill(search, 'allor')
   await actions.press(search, 'Enter')
   await page.getByRole('heading', { level: 1, name: 'mallory' }).waitFor()
@@ -160,7 +165,7 @@ test('the only one who matches, and whoever has the very id, is open after 3 act
 })
 
 test('why bob was refused is read on his page after 2 actions, and what there was at a time after 2 more', async () => {
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.click(link('bob'))
   await page.getByText('Requests are refused now').waitFor()
   await page.getByText('Personal read 1h: 8 of 10 used.').waitFor()
@@ -177,7 +182,7 @@ test('why bob was refused is read on his page after 2 actions, and what there wa
 
 test('bob has half as much again for a day after 4 actions, and other things of his override stay', async () => {
   await stage.api('PUT', '/api/users/bob/override', { bypassGlobal: true, reason: 'a friend' })
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.click(link('bob'))
   await actions.click(button('+50 % for a day…'))
   await page.getByRole('dialog').getByText('the read limit of 1 hour: 10 (by default) → 15').waitFor()
@@ -191,7 +196,7 @@ test('bob has half as much again for a day after 4 actions, and other things of 
 })
 
 test('how the use of a user goes over days is seen after 3 actions', async () => {
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.click(link('bob'))
   const chart = page.getByRole('slider', { name: 'Tokens over time' })
   await expect.poll(() => page.locator('.readout').innerText(), SOON).toMatch(/Tokens: \d+\s+read: [1-9]/)
@@ -203,7 +208,7 @@ test('how the use of a user goes over days is seen after 3 actions', async () =>
 })
 
 test('an abuser is stopped for a day by 4 actions, and loses all access keys by 2 more', async () => {
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.click(link('mallory'))
   await actions.click(button('Block until…'))
   await actions.click(button('Block'))
@@ -219,7 +224,7 @@ test('an abuser is stopped for a day by 4 actions, and loses all access keys by 
 })
 
 test('the team of carol has twice as much until Friday after 5 actions', async () => {
-  await actions.click(link('Organisations'))
+  await goTo('Organisations')
   await actions.click(link('arcade'))
   await page.getByRole('slider', { name: 'Tokens over time' }).waitFor()
   await page.getByText('No limit of this organisation has refused a request in the last 7 days.').waitFor()
@@ -242,7 +247,7 @@ test('the team of carol has twice as much until Friday after 5 actions', async (
 })
 
 test('what somebody else has set since the question was asked is not set over', async () => {
-  await actions.click(link('Users'))
+  await goTo('Users')
   await actions.click(link('bob'))
   await actions.click(button('+50 % for a day…'))
   await stage.api('PUT', '/api/users/bob/override', { read: { '1h': 77 }, reason: 'another one' })
