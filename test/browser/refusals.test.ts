@@ -97,7 +97,9 @@ test('the refusals of a moment that is asked for are marked, or the nearest one 
   await show(around(last))
   await rows().getByText('at that moment').waitFor()
   await page.getByText(/^Refusals around .*Those of that minute are marked/).waitFor()
-  expect(await page.getByLabel('Refused in').locator('option:checked').innerText()).toMatch(/\d\d:\d\d–\d\d:\d\d$/)
+  expect(await page.getByLabel('Time', { exact: true }).locator('option:checked').innerText()).toMatch(
+    /\d\d:\d\d–\d\d:\d\d$/,
+  )
   await open.close()
   await show(around(last - 600_000))
   await rows().getByText('nearest').waitFor()
@@ -125,13 +127,13 @@ test('filters are in the address: they are there again after a reload, and one b
 test('a time in which nobody was refused says so, and what the address has wrong is the default', async () => {
   await show('#/refusals?from=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z')
   await page.getByText('Nobody was refused in this time.').waitFor()
-  expect(await page.getByLabel('Refused in').inputValue()).toBe('range')
-  await page.getByLabel('Refused in').selectOption('1h')
+  expect(await page.getByLabel('Time', { exact: true }).inputValue()).toBe('range')
+  await page.getByLabel('Time', { exact: true }).selectOption('1h')
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
   await open.close()
   await show('#/refusals?scope=everybody&since=yesterday&from=now')
   await expect.poll(users, SOON).toEqual(['bob', 'eve', 'zoe'])
-  expect(await page.getByLabel('Refused in').inputValue()).toBe('7d')
+  expect(await page.getByLabel('Time', { exact: true }).inputValue()).toBe('7d')
 })
 
 test('one turns over the pages, and Back comes to the one before', async () => {

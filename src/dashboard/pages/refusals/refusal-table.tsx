@@ -38,7 +38,7 @@ function keyOf({ user, category, scope, window, startedAt }: Refusal): string {
 function columnsOf({ t, number }: Texts, markOf: (refusal: Refusal) => string | null): readonly Column<Refusal>[] {
   return [
     { id: 'user', head: t('word.user'), cell: ({ user }) => <Whom user={user} /> },
-    { id: 'limit', head: t('refusals.limit'), cell: (refusal) => <LimitThatRefused refusal={refusal} /> },
+    { id: 'limit', head: t('refusals.limit'), cell: (refusal) => <LimitReached refusal={refusal} /> },
     { id: 'last', head: t('refusals.last'), cell: (refusal) => <When refusal={refusal} mark={markOf(refusal)} /> },
     { id: 'until', head: t('refusals.until'), cell: (refusal) => <Ends refusal={refusal} /> },
     { id: 'count', head: t('refusals.count'), isNumber: true, cell: ({ count }) => number(count) },
@@ -64,7 +64,7 @@ function Whom({ user }: Pick<Refusal, 'user'>) {
 }
 
 /** A link to where that limit is changed, and what made it. */
-function LimitThatRefused({ refusal }: { readonly refusal: Refusal }) {
+function LimitReached({ refusal }: { readonly refusal: Refusal }) {
   const { t, windowName } = useTexts()
   const { scope, category, window, source } = refusal
   return (
