@@ -152,7 +152,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const clients = clientCertificate === null ? null : openClientAuthorities(clientCertificate, observe)
   const certificate = own === null || clients === null ? own : clients.asking(own)
   // They follow before the first wait: a store that connects meanwhile is reported at once.
-  const health = watchStore(store, follow)
+  const health = watchStore(store, follow, () => livePolicy.control.heardAt())
   const recorder = createFailureRecorder({ store, observe })
   follow(recorder.observer)
   const usage = createUsageRecorder({ store, instance, observe })

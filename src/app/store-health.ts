@@ -12,7 +12,10 @@ const CHECK_MS = 1000
 /** The reason of a process that lacks its store begins with this. */
 const STORE = 'the quota store'
 
-/** Whether the store responds: asked every second, and when it has connected. */
+/** Within this time of its last answer, in milliseconds, a store is not asked. Whoever follows its changes asks it every second. */
+const HEARD_MS = 1500
+
+/** Whether the store responds: looked at every second, and when it has connected or did not say what has changed. */
 export interface StoreHealth {
   /** Why the store does not respond; `null` while it does. */
   failure(): StoreFailure | null
@@ -24,12 +27,25 @@ export interface StoreHealth {
   stop(): void
 }
 
-export function watchStore(store: Pick<Store, 'ping'>, follow: Telemetry['follow']): StoreHealth {
+/** @param heardAt when it has answered another question, in monotonic milliseconds */
+export function watchStore(
+  store: Pick<Store, 'ping'>,
+  follow: Telemetry['follow'],
+  heardAt: () => number,
+): StoreHealth {
   let failure: StoreFailure | null = 'connection'
-  const stop = repeat(() => void check(), CHECK_MS)
-  follow(({ type }) => {
-    if (type === 'store_connected') void check()
+  const stop = repeat(look, CHECK_MS)
+  follow((seen) => {
+    if (seen.type === 'store_connected') void check()
+    if (seen.type !== 'store_failed' || seen.operation !== 'control') return
+    if (isSilence(seen.reason)) failure = seen.reason
+    else void check()
   })
+
+  function look(): void {
+    if (performance.now() - heardAt() < HEARD_MS) failure = null
+    else void check()
+  }
 
   async function check(): Promise<void> {
     failure = await store.ping().then(

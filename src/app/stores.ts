@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientTls, StoreConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import { fileIdentity } from '../lib/file-identity.ts'
+import { repeat } from '../lib/repeat.ts'
 import type { ClientCredentials } from '../lib/tls.ts'
 import type { Observer, StoreWarning } from '../observe/observation.ts'
 import { NO_RETENTION, type Retention } from '../quota/history.ts'
@@ -172,25 +173,35 @@ const ANOTHER_FILE = 'name a file in a folder that exists and can be written, or
 
 /**
  * SQLite goes on in a file that was taken away or replaced, and responds as if nothing were wrong. What is charged and
- * changed from then on is gone with the process, and nobody else sees it. Each ping looks whether the file is still
- * there, and so does the end.
+ * changed from then on is gone with the process, and nobody else sees it. So it is looked whether the file is still
+ * there, every second, with each ping, and at the end.
  */
 function reportingItsFile(store: Store, path: string, { observe, begin, only }: StoreWarnings): Store {
   const opened = fileIdentity(path)
   const isLost = (): boolean => fileIdentity(path) !== opened
+  const stopLooking = repeat(look, LOOK_MS)
+
+  function look(): void {
+    if (isLost()) begin('file_gone', lostFile(path))
+    else only(NO_WARNINGS)
+  }
+
   return {
     ...store,
     async ping() {
       await store.ping()
-      if (isLost()) begin('file_gone', lostFile(path))
-      else only(NO_WARNINGS)
+      look()
     },
     async close() {
+      stopLooking()
       if (isLost()) observe({ type: 'store_lost', file: path })
       await store.close()
     },
   }
 }
+
+/** Between two looks at the file of an embedded store, in milliseconds. */
+const LOOK_MS = 1000
 
 const NO_WARNINGS = new Set<StoreWarning>()
 

@@ -26,6 +26,8 @@ export interface ChangeFollower {
   fresh(): Promise<ControlState>
   /** The store's time, in milliseconds since the epoch, as far as its last answer lets know; ours before the first. */
   storeTime(): number
+  /** When the store's last answer came, in monotonic milliseconds; minus infinity before the first. */
+  heardAt(): number
   /** Calls after each change of `state()`. @returns stops it */
   follow(listener: (state: ControlState) => void): () => void
   /** Calls for each change that is read one by one, before it is in force; not for those that are read as a whole. @returns stops it */
@@ -57,6 +59,7 @@ class PollingFollower implements ChangeFollower {
   readonly #ask = oneAtATime(() => this.#read())
   #current = NOTHING_CHANGED
   #clock: { readonly at: number; readonly readAt: number }
+  #heardAt = Number.NEGATIVE_INFINITY
   /** The version that listeners took last. */
   #followed = 0
   /** Whether the outage that lasts was reported. */
@@ -98,6 +101,10 @@ class PollingFollower implements ChangeFollower {
     return Math.floor(this.#clock.at + this.#options.now() - this.#clock.readAt)
   }
 
+  heardAt(): number {
+    return this.#heardAt
+  }
+
   accompany(reader: CoReader): void {
     this.#coReader = reader
   }
@@ -120,7 +127,8 @@ class PollingFollower implements ChangeFollower {
     try {
       const askedAt = now()
       const { at, ...last } = await store.controlVersion()
-      this.#clock = { at, readAt: now() }
+      this.#heardAt = now()
+      this.#clock = { at, readAt: this.#heardAt }
       const entries = await this.#stored.catchUp(last)
       await this.#coReader(entries, askedAt)
       this.#isOutReported = false

@@ -1,4 +1,5 @@
 import type { ErrorCode, ReachedShare } from '../errors.ts'
+import type { StoreFailure } from '../quota/quota-store.ts'
 import type { Scope } from '../quota/refusal.ts'
 
 /**
@@ -118,7 +119,12 @@ export type Observation =
       readonly route: string
       readonly source: CostSource
     }
-  | { readonly type: 'store_failed'; readonly operation: string; readonly reason: string; readonly message: string }
+  | {
+      readonly type: 'store_failed'
+      readonly operation: string
+      readonly reason: StoreFailure
+      readonly message: string
+    }
   | { readonly type: 'store_connected' }
   /** A reload brought another login or certificate, and the store took it. */
   | { readonly type: 'store_login_renewed' }

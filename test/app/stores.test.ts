@@ -92,7 +92,7 @@ test('a file that is taken away, or replaced, under a gateway that has it open i
   await store.ping()
   expect(seen).toEqual([])
   renameSync(path, `${path}.old`)
-  await store.ping()
+  await expect.poll(() => seen.length, { timeout: 5000 }).toBe(1)
   await store.ping()
   expect(seen).toEqual([
     {

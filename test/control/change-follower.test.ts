@@ -317,6 +317,18 @@ describe("the store's time", () => {
     expect(keeper.storeTime()).toBe(store.at + 250)
   })
 
+  it('is known since its last response, which is no failure', async () => {
+    const fresh = open()
+    expect(fresh.heardAt()).toBe(Number.NEGATIVE_INFINITY)
+    await fresh.fresh()
+    const heardAt = time
+    expect(fresh.heardAt()).toBe(heardAt)
+    time += 250
+    store.out = true
+    await fresh.fresh().catch(() => {})
+    expect(fresh.heardAt()).toBe(heardAt)
+  })
+
   it('is ours before the first response', () => {
     const before = Date.now()
     const fresh = open()

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLog, type LogOptions } from '../../src/observe/log.ts'
 import type { CostSource, Observation } from '../../src/observe/observation.ts'
+import type { StoreFailure } from '../../src/quota/quota-store.ts'
 import { refusingLimit, request } from './request.ts'
 
 let folder: string
@@ -217,7 +218,7 @@ describe('a request', () => {
 })
 
 describe('failures of the store', () => {
-  const failed = (reason: string): Observation => ({
+  const failed = (reason: StoreFailure): Observation => ({
     type: 'store_failed',
     operation: 'settle',
     reason,
