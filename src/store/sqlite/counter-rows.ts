@@ -29,6 +29,8 @@ export class CounterRows {
 
   constructor(database: DatabaseSync) {
     this.#read = database.prepare('SELECT windows, ends FROM counters WHERE category = ? AND scope = ? AND user = ?')
+    // An object of named columns is slow to make, and so is each look into it.
+    this.#read.setReturnArrays(true)
     this.#write = database.prepare(
       `INSERT INTO counters (category, scope, user, windows, ends) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET windows = excluded.windows, ends = excluded.ends`,
@@ -38,7 +40,10 @@ export class CounterRows {
   }
 
   read(scope: ScopeName, id: string, category: string): CounterRow | undefined {
-    return this.#read.get(category, SCOPE_NUMBERS[scope], id) as CounterRow | undefined
+    const row = this.#read.get(category, SCOPE_NUMBERS[scope], id) as unknown as [Uint8Array, number] | undefined
+    if (row === undefined) return undefined
+    const [windows, ends] = row
+    return { windows, ends }
   }
 
   /**
