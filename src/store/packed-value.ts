@@ -20,11 +20,14 @@ export function pack(counter: Counter): Buffer {
 
 /** A value that is not a whole number of entries was not written by us: it counts as nothing and is overwritten. */
 export function unpack(bytes: Uint8Array | null | undefined): Counter {
-  if (bytes === null || bytes === undefined || bytes.length % ENTRY !== 0) return []
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  return Array.from({ length: bytes.length / ENTRY }, (_, i) => ({
-    seconds: buffer.readUInt32BE(i * ENTRY),
-    startedAt: buffer.readUIntBE(i * ENTRY + 4, 6),
-    used: buffer.readUIntBE(i * ENTRY + 10, 6),
-  }))
+  const counter: Counter = []
+  if (bytes === null || bytes === undefined || bytes.length % ENTRY !== 0) return counter
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (let at = 0; at < bytes.length; at += ENTRY) {
+    const seconds = view.getUint32(at)
+    const startedAt = view.getUint16(at + 4) * 2 ** 32 + view.getUint32(at + 6)
+    const used = view.getUint16(at + 10) * 2 ** 32 + view.getUint32(at + 12)
+    counter.push({ seconds, startedAt, used })
+  }
+  return counter
 }
