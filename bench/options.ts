@@ -64,8 +64,8 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
     throw new Error('--write is for what may be quoted: not with --quick or --profile')
   if (write && awake) throw new Error('--write is without --awake: the page has what operators have by default')
   const against = values.against ?? null
-  if (against !== null && (only !== null || write))
-    throw new Error('--against is by itself: not with --only or --write')
+  if (against !== null && only !== 'peers' && (only !== null || write))
+    throw new Error('--against is by itself, or with --only peers')
   const [rounds, seconds] = quick ? [1, 1] : [5, 2]
   return {
     rounds: number('rounds', rounds),
