@@ -53,3 +53,21 @@ it('a store that falls silent is lacking at once, and one that fails otherwise i
   await seconds(0)
   expect([health.failure(), ping.mock.calls.length]).toEqual(['readonly', 2])
 })
+
+it('the patience of the start ends when the store has connected, and after a second without one', async () => {
+  ping.mockRejectedValue(new StoreError('not yet', 'connection', 'no'))
+  const ready = health.patience()
+  await vi.advanceTimersByTimeAsync(1)
+  ping.mockResolvedValue()
+  observe({ type: 'store_connected' })
+  await ready
+  expect(health.failure()).toBe(null)
+
+  ping.mockRejectedValue(new StoreError('gone', 'connection', 'no'))
+  failed('other')
+  await vi.advanceTimersByTimeAsync(0)
+  const tired = health.patience()
+  await seconds(1.1)
+  await tired
+  expect(health.failure()).toBe('connection')
+})
