@@ -28,10 +28,8 @@ interface Waiting {
  *
  * One timer looks at the oldest command, and no reply stops it. A timer for each command costs more when commands go alone: with this and
  * `giveUpSilent` a charge of the store takes 0.93 of the CPU (24 and 30 pairs).
- *
- * @returns stops the timer, if no command waits
  */
-export function giveDeadline(client: Client, ms: number): () => void {
+export function giveDeadline(client: Client, ms: number): void {
   const send = client.sendCommand.bind(client)
   const line = createLine()
   let timer: NodeJS.Timeout | null = null
@@ -62,11 +60,6 @@ export function giveDeadline(client: Client, ms: number): () => void {
     line.join({ command, due: performance.now() + ms, next: null })
     if (timer === null) watch(ms)
     return send(command, ...more)
-  }
-  return () => {
-    if (timer === null || line.oldest() !== null) return
-    clearTimeout(timer)
-    timer = null
   }
 }
 

@@ -13,34 +13,22 @@ interface Inside {
   readonly commandQueue: { readonly length: number }
 }
 
-/** Without commands for so long, in milliseconds, a client has rested. */
-const REST_MS = 100
-
 /**
  * Gives a connection of a client of ioredis up that takes commands and brings nothing for this many milliseconds.
  *
  * ioredis's own `socketTimeout` (6.0) sets and clears a timer, adds a listener and resumes the stream for each command. Here one timer looks
  * whether anything has come since, and each connection has one listener. A byte that is there already is read first.
- *
- * No reply stops the timer, which would cost more when commands go alone. Only a client that had rested is not to be woken for it later.
- *
- * @param onRest hears that all commands of one that had rested have their replies, so that it rests again
  */
-export function giveUpSilent(client: Client, ms: number, onRest: () => void = () => {}): void {
+export function giveUpSilent(client: Client, ms: number): void {
   const inside = client as unknown as Inside
   const send = client.sendCommand.bind(client)
   let timer: NodeJS.Timeout | null = null
   /** When something came last, or a command went out that was the only one; monotonic milliseconds. `null`: no command waits. */
   let since: number | null = null
-  /** When the last command got its reply, and whether the timer was set long after that. */
-  let restedSince = Number.NEGATIVE_INFINITY
-  let isAfterRest = false
 
   function asked(): void {
     since ??= performance.now()
-    if (timer !== null) return
-    isAfterRest = since - restedSince > REST_MS
-    watch(ms)
+    if (timer === null) watch(ms)
   }
 
   /** The connection keeps the process: so the timer need not. */
@@ -68,18 +56,7 @@ export function giveUpSilent(client: Client, ms: number, onRest: () => void = ()
   }
 
   function heard(): void {
-    if (since === null) return
-    since = performance.now()
-    if (inside.commandQueue.length > 0) return
-    restedSince = since
-    since = null
-    if (isAfterRest) rest()
-  }
-
-  function rest(): void {
-    if (timer !== null) clearTimeout(timer)
-    timer = null
-    onRest()
+    if (since !== null) since = inside.commandQueue.length === 0 ? null : performance.now()
   }
 
   client.on('connect', () => {

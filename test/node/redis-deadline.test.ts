@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { Command, Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { giveDeadline } from '../../src/node/redis-deadline.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 
@@ -50,21 +50,6 @@ it('a command that Redis does not reply to fails after its deadline, a script an
   } finally {
     process.kill(server.pid, 'SIGCONT')
   }
-})
-
-it('the timer can be stopped as long as no command waits, and the next one has its deadline all the same', async () => {
-  const client = await connected(new Redis(server.url, { lazyConnect: true }))
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const rest = giveDeadline(client, 100)
-  await client.ping()
-  expect(vi.getTimerCount()).toBe(1)
-  rest()
-  expect(vi.getTimerCount()).toBe(0)
-  const waiting = client.ping()
-  rest()
-  expect(vi.getTimerCount()).toBe(1)
-  await waiting
 })
 
 it('each command has the whole deadline, also one that goes out while another one waits', async () => {

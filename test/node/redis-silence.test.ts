@@ -28,9 +28,9 @@ class FakeClient extends EventEmitter {
   }
 }
 
-function connected(onRest = () => {}): FakeClient {
+function connected(): FakeClient {
   const client = new FakeClient()
-  giveUpSilent(client as never, LIMIT_MS, onRest)
+  giveUpSilent(client as never, LIMIT_MS)
   client.connect()
   return client
 }
@@ -100,29 +100,6 @@ it('looks at a connection of its own after the one that was given up', async () 
   client.sendCommand('b')
   await pass(1001)
   expect(client.errors).toHaveLength(2)
-})
-
-it('a client that rests is not woken for a command that has its reply, and one in use sets no timer for each', async () => {
-  const onRest = vi.fn()
-  const client = connected(onRest)
-  await pass(200)
-  client.sendCommand('a')
-  client.sendCommand('b')
-  client.reply()
-  expect(vi.getTimerCount()).toBe(1)
-  client.reply()
-  expect([vi.getTimerCount(), onRest.mock.calls.length]).toEqual([0, 1])
-  for (let i = 0; i < 10; i++) {
-    await pass(50)
-    client.sendCommand('c')
-    client.reply()
-    expect([vi.getTimerCount(), onRest.mock.calls.length]).toEqual([1, 1])
-  }
-  await pass(2000)
-  expect(vi.getTimerCount()).toBe(0)
-  client.sendCommand('d')
-  await pass(1001)
-  expect(client.errors).toHaveLength(1)
 })
 
 let server: RedisServer

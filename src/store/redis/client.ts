@@ -137,9 +137,9 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
   const tls = place.encrypted ? { tls: tlsOf(access.tls) } : {}
   /** Commands have twice the caller's deadline, so that the caller's passes first. */
   const prepared = (redis: Redis): Redis => {
-    const rest = giveDeadline(redis, 2 * deadlineMs)
+    giveDeadline(redis, 2 * deadlineMs)
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
-    giveUpSilent(redis, silenceOf(deadlineMs), rest)
+    giveUpSilent(redis, silenceOf(deadlineMs))
     judgeReadyCheck(redis, judge)
     return redis
   }
