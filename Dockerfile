@@ -58,5 +58,6 @@ EXPOSE 8080 9090
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=10s --retries=3 CMD ["/nodejs/bin/node", "dist/main.js", "healthcheck"]
 # As the first process it answers signals itself; it starts no process but its workers, so nothing has to be reaped for others.
-ENTRYPOINT ["/nodejs/bin/node", "dist/main.js"]
+# New objects get 4 MB from the start (`NODE_OPTIONS` cannot say so): what a start throws away is gone before it counts as old.
+ENTRYPOINT ["/nodejs/bin/node", "--min-semi-space-size=4", "dist/main.js"]
 CMD ["serve"]

@@ -130,7 +130,8 @@ export function createStage(parent: string): Stage {
     writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options)))
     const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
     const settings = built ? likeTheImage() : []
-    return start([...settings, process.execPath, ...flags, main, 'serve', '-c', config], cores, port, own)
+    const young = built ? ['--min-semi-space-size=4'] : []
+    return start([...settings, process.execPath, ...young, ...flags, main, 'serve', '-c', config], cores, port, own)
   }
 
   return {

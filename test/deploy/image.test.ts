@@ -86,7 +86,7 @@ describe('in the image', () => {
     expect(image.config).toMatchObject({
       User: '65532:65532',
       WorkingDir: '/app',
-      Entrypoint: ['/nodejs/bin/node', 'dist/main.js'],
+      Entrypoint: ['/nodejs/bin/node', '--min-semi-space-size=4', 'dist/main.js'],
       Cmd: ['serve'],
       ExposedPorts: { '8080/tcp': {}, '9090/tcp': {} },
       Volumes: { '/data': {} },
