@@ -281,5 +281,5 @@ function sectionOf(first: Section, category: string): Section {
 }
 
 export function unexpected(what: string): StoreError {
-  return new StoreError(`unexpected reply of charge.lua: ${what}`, 'other', 'unknown')
+  return new StoreError(`unexpected reply to a batch: ${what}`, 'other', 'unknown')
 }

@@ -1,5 +1,5 @@
 --[==[
-  What is remembered of charges by a key, for charge.lua, which this text goes before.
+  What is remembered of charges by a key, for charge-one.lua and charge.lua, which this text goes before.
 
   What lies under the key of a charge is its time (6 bytes), repetitions and uses (1 each), the least tokens that one of the uses
   gave back, at first the cost (6), and the hash of the body; big-endian.
