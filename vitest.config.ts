@@ -8,7 +8,9 @@ import { Summary } from './test/setup/summary.ts'
  */
 const SHARED = [
   'test/{admin,alerts,auth,bench,cli,config,control,dashboard,docs,face,failures,quota,reference,routing}/**/*.test.ts',
-  'test/{app,build,lib,replicas,respond,webhook,edge/body,store/sqlite}/**/*.test.ts',
+  'test/{app,build,replicas,respond,webhook,edge/body,store/sqlite}/**/*.test.ts',
+  // These two count the timers of the whole process.
+  'test/lib/**/!(event-loop-delay|repeat).test.ts',
   'services/test/**/*.test.ts',
 ]
 /** `npm run test:browser`. */
