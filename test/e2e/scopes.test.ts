@@ -187,9 +187,12 @@ it('what the upstream saw is what the store counts in every scope, with Redis ki
     }
     throw new Error(`the quota never decided for ${user.user}: ${JSON.stringify(last)}`)
   }
+  const dropped = (): number => proxies.reduce((sum, proxy) => sum + proxy.dropped, 0)
+  // On a fast machine 14 tasks are done before trouble has come often.
+  const hasMore = (i: number): boolean => i < 14 || (dropped() <= 5 && i < 1000)
   await Promise.all(
     USERS.map(async (user) => {
-      for (let i = 0; i < 14; i++) await task(user, i)
+      for (let i = 0; hasMore(i); i++) await task(user, i)
     }),
   ).finally(() => {
     ended.is = true
@@ -223,5 +226,5 @@ it('what the upstream saw is what the store counts in every scope, with Redis ki
   expect(Math.max(...users.values())).toBeLessThanOrEqual(PERSONAL)
   expect(Math.max(...organisations.values())).toBeLessThanOrEqual(ORGANISATION)
   expect(everybody).toBeLessThanOrEqual(1200)
-  expect(proxies.reduce((sum, { dropped }) => sum + dropped, 0)).toBeGreaterThan(5)
+  expect(dropped()).toBeGreaterThan(5)
 })
