@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -116,12 +117,7 @@ const TOKENS: readonly AccessKeyRecord[] = USERS.slice(0, 3).map((user, i) => {
 })
 const token = fc.constantFrom(...TOKENS)
 
-/** A window that is emptied in the very millisecond of its start goes on, with nothing in it: that is for the clock to say. */
-const used = (counter: Counter): unknown =>
-  counter
-    .filter(({ used }) => used > 0)
-    .map(({ seconds, used }) => [seconds, used])
-    .sort()
+const used = (counter: Counter): unknown => counter.map(({ seconds, used }) => [seconds, used]).sort()
 const sorted = (entries: Iterable<readonly [string, unknown]>): unknown =>
   [...entries].sort(([a], [b]) => (a < b ? -1 : 1))
 const timeless = ({ at: _, ...rest }: { readonly at: number }): unknown => rest
@@ -191,6 +187,8 @@ function changing(change: Change, version: 'any' | 'none' | 'right' | 'wrong', w
     const theirs = change.kind === 'organisation_override' ? organisationOverrides.get(change.organisation) : undefined
     const held = change.kind === 'settings' ? settings.version : ((override ?? theirs)?.version ?? 0)
     const wanted = { any: null, none: 0, right: held, wrong: held + 1 }[version]
+    // A window that is emptied in the very millisecond of its start goes on, and only one of the stores may be so fast.
+    if (change.kind === 'reset' || change.kind === 'quota_reset') await sleep(2)
     const changed = await store.change(change, { who: 'ann', why }, wanted)
     if (changed.done) expect(isOf(changed.entry.at)).toBe(true)
     return changed.done ? timeless(changed.entry) : changed
