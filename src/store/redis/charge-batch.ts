@@ -224,7 +224,7 @@ export function encodeBatch(
   const seldom = { ...periodsOf(shapes, now), ...(h && { h }), ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
   const counterOf: CounterOf = (scope, id, of) => {
     const first = owners[scope].get(scope === 'global' ? of : id)
-    if (first === undefined) throw unexpected('a counter was not asked for')
+    if (first === undefined) throw notAsked()
     return sectionOf(first, of).counter
   }
   return { keys: names, json: JSON.stringify({ s, l, p, r, ...seldom }), charges, opened, counterOf }
@@ -282,4 +282,8 @@ function sectionOf(first: Section, category: string): Section {
 
 export function unexpected(what: string): StoreError {
   return new StoreError(`unexpected reply to a batch: ${what}`, 'other', 'unknown')
+}
+
+export function notAsked(): StoreError {
+  return unexpected('a counter was not asked for')
 }

@@ -1,7 +1,7 @@
-import type { Batch, Charge, Limits } from '../../quota/charge.ts'
+import type { Batch, Charge, CounterOf, Limits } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
 import type { Retention } from '../../quota/history.ts'
-import { type EncodedBatch, encodeBatch, type Shape } from './charge-batch.ts'
+import { type EncodedBatch, encodeBatch, notAsked, type Shape } from './charge-batch.ts'
 import type { Keys } from './keys.ts'
 
 /** What the batches of one charge have in common that differ in names alone. */
@@ -81,5 +81,10 @@ function encodeAs(
   const opened = shapes.map((shape) => ({ counter: [] as Counter, shape }))
   const [own, second, third] = opened
   const counters = { personal: own, organisation: second, global: hasTheirs ? third : second }
-  return { keys: names, json, charges, opened, counterOf: (scope) => counters[scope]?.counter ?? [] }
+  const counterOf: CounterOf = (scope) => {
+    const section = counters[scope]
+    if (section === undefined) throw notAsked()
+    return section.counter
+  }
+  return { keys: names, json, charges, opened, counterOf }
 }

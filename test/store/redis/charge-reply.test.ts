@@ -1,17 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { Batch, Limits } from '../../../src/quota/charge.ts'
+import type { Batch } from '../../../src/quota/charge.ts'
 import { encodeBatch } from '../../../src/store/redis/charge-batch.ts'
 import { decodeReply } from '../../../src/store/redis/charge-reply.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 
-const HOUR = { window: { name: '1h', seconds: 3600 }, limit: 10 }
-const limits: Limits = { personal: [HOUR], organisation: null, global: null }
-const batchOf = (category: string, of = limits): Batch => ({
-  instance: 'i',
-  sequence: 1,
-  refunds: [],
-  charges: [{ user: 'alice', organisation: null, category, cost: 4, limits: of }],
-})
+const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 10 }], organisation: null, global: null }
+const charge = { user: 'alice', organisation: null, category: 'read', cost: 4, limits }
+const batch: Batch = { instance: 'i', sequence: 1, refunds: [], charges: [charge] }
 const keys = createKeys('tollgate')
 
 describe('a reply of the script', () => {
@@ -27,7 +22,7 @@ describe('a reply of the script', () => {
     reply.writeUIntBE(used, 25, 6)
     return reply
   }
-  const decode = (reply: unknown) => decodeReply(reply, batchOf('read'), encodeBatch(batchOf('read'), keys))
+  const decode = (reply: unknown) => decodeReply(reply, batch, encodeBatch(batch, keys))
 
   it('gives the decisions that follow from what was used before', () => {
     expect(decode(replyOf('1', 6))).toEqual([
