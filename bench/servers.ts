@@ -117,10 +117,11 @@ export function createStage(parent: string): Stage {
     return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
-  /** What the image sets but a bound of the heap, with a folder of compiled code that the first start fills. */
-  function likeTheImage(): string[] {
+  /** Node as the image runs it but for a bound of the heap, with a folder of compiled code that the first start fills. */
+  function nodeOfTheImage(): string[] {
     compiled ??= folder('compiled')
-    return ['env', 'NODE_ENV=production', 'NODE_OPTIONS=--max-semi-space-size=4', `NODE_COMPILE_CACHE=${compiled}`]
+    const settings = ['NODE_ENV=production', 'NODE_OPTIONS=--max-semi-space-size=4', `NODE_COMPILE_CACHE=${compiled}`]
+    return ['env', ...settings, process.execPath, '--min-semi-space-size=4']
   }
 
   async function gateway({ cores = TESTED_CORE, flags = [], built, checkout, ...options }: Gateway): Promise<Running> {
@@ -129,9 +130,8 @@ export function createStage(parent: string): Stage {
     const config = join(own, 'tollgate.yaml')
     writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options)))
     const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
-    const settings = built ? likeTheImage() : []
-    const young = built ? ['--min-semi-space-size=4'] : []
-    return start([...settings, process.execPath, ...young, ...flags, main, 'serve', '-c', config], cores, port, own)
+    const node = built ? nodeOfTheImage() : [process.execPath]
+    return start([...node, ...flags, main, 'serve', '-c', config], cores, port, own)
   }
 
   return {
