@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Member, topLevelMembers } from '../../src/lib/json-members.ts'
@@ -65,14 +66,23 @@ describe('the text of a body', () => {
         const text = `${gap}{${body === '' ? gap : body}}${gap}`
         const members = topLevelMembers(text)
         expect(members).toEqual(written.map(({ name, value: v }) => ({ key: name.key, value: v.trim() })))
-        expect(lastOfEach(members)).toEqual(new Map(Object.entries(JSON.parse(text))))
+        const [found, parsed] = parsedAlone(members, text)
+        expect(found).toEqual(parsed)
       }),
       { numRuns: 1000 },
     )
   })
 
-  function lastOfEach(members: readonly Member[]): Map<string, unknown> {
-    return new Map(members.map((m) => [m.key, JSON.parse(m.value)]))
+  /** The last member of each name, as found and by JSON.parse. No other test has made an object in this context. */
+  function parsedAlone(members: readonly Member[], text: string): Map<string, string>[] {
+    const both = runInNewContext(
+      `JSON.stringify([
+        members.map(({ key, value }) => [key, JSON.stringify(JSON.parse(value))]),
+        Object.entries(JSON.parse(text)).map(([key, value]) => [key, JSON.stringify(value)]),
+      ])`,
+      { members, text },
+    )
+    return (JSON.parse(both) as [string, string][][]).map((each) => new Map(each))
   }
 
   function escapeAll(text: string): string {
