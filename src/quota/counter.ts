@@ -76,7 +76,8 @@ export interface Emptied {
 /**
  * Empties windows of a counter: these, and with `all` every other, which is named by its seconds. A refund names a run
  * by its start, so no later run may start at the same moment. What started at `now` or later becomes a run that is a
- * millisecond old.
+ * millisecond old. Emptied again at `now`, it stays. Charged in between, it does not: no charge lies between two calls
+ * in one millisecond.
  */
 export function empty(counter: Counter, windows: readonly Window[], all: boolean, now: number): Emptied {
   const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)
@@ -85,7 +86,8 @@ export function empty(counter: Counter, windows: readonly Window[], all: boolean
   const others = all ? running(counter, now).filter((entry) => entry.used > 0 && !isNamed(entry)) : []
   const left = counter.flatMap((entry) => {
     if (!all && !isNamed(entry)) return [entry]
-    return entry.startedAt < now ? [] : [{ ...entry, startedAt: now - 1, used: 0 }]
+    const isEmptiedNow = entry.startedAt === now - 1 && entry.used === 0
+    return entry.startedAt < now && !isEmptiedNow ? [] : [{ ...entry, startedAt: now - 1, used: 0 }]
   })
   return {
     left,

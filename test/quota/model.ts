@@ -147,7 +147,8 @@ export class Model {
       if (run === undefined) continue
       this.#runs.delete(keyOf(window))
       // What is given back of the emptied run must not get into one that starts at the same moment.
-      if (run.startedAt >= now && !(isGone && used > 0)) this.#begin(window, now - 1)
+      const isEmptiedNow = run.startedAt === now - 1 && used === 0
+      if ((run.startedAt >= now || isEmptiedNow) && !(isGone && used > 0)) this.#begin(window, now - 1)
     }
   }
 

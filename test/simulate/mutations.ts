@@ -305,7 +305,13 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     CONTROL,
     'a refund of before a reset gets into the run after it',
-    ['started >= now, now - 1, 0, true', 'false, 0, 0, true'],
+    ['is_running = started >= now or (', 'is_running = false and ('],
+    ['model'],
+  ),
+  edit(
+    CONTROL,
+    'a refund of before two resets gets into the run after them',
+    [' or (started == now - 1 and tokens == 0)', ''],
     ['model'],
   ),
   edit(
@@ -314,7 +320,18 @@ export const MUTATIONS: readonly Mutation[] = [
     ["      if form == 'short' then head =", "      shape.short = form == 'short'\n      if false then head ="],
     ['reset'],
   ),
-  edit(COUNTER, 'a window that is emptied goes on', ['return entry.startedAt < now ? [] :', 'return'], ['sqlite']),
+  edit(
+    COUNTER,
+    'a window that is emptied goes on',
+    ['return entry.startedAt < now && !isEmptiedNow ? [] :', 'return'],
+    ['sqlite'],
+  ),
+  edit(
+    COUNTER,
+    'a refund of before two resets gets into the run after them here, too',
+    [' && !isEmptiedNow ?', ' ?'],
+    ['sqlite'],
+  ),
   // The reply in our words.
   edit(
     BATCH,

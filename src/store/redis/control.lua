@@ -52,8 +52,9 @@ local function emptied(bytes, category, named, all, now)
       if is_of and started < (named[seconds] or 0) then is_running = false end
       if is_running and is_of and (all or named[seconds]) then
         used[seconds] = used[seconds] or tokens
-        -- A refund names a run by its start, so no later run may start there.
-        is_running, started, tokens, is_touched = started >= now, now - 1, 0, true
+        -- A refund names a run by its start, so no later run may start there. What was emptied at this very moment stays.
+        is_running = started >= now or (started == now - 1 and tokens == 0)
+        started, tokens, is_touched = now - 1, 0, true
       end
       shape.lengths[i] = seconds * 1000
       list[i], list[windows + i] = is_running and started or 0, is_running and tokens or 0
