@@ -148,7 +148,9 @@ export class Model {
       this.#runs.delete(keyOf(window))
       // What is given back of the emptied run must not get into one that starts at the same moment.
       const isEmptiedNow = run.startedAt === now - 1 && used === 0
-      if ((run.startedAt >= now || isEmptiedNow) && !(isGone && used > 0)) this.#begin(window, now - 1)
+      const isYoung = run.startedAt >= now || isEmptiedNow
+      // Of a run in which nothing was used the store does not say whether it is gone.
+      if (isYoung && !(isGone && used > 0)) this.#begin(window, now - 1).isPerhapsGone = isGone
     }
   }
 
