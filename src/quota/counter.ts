@@ -76,8 +76,8 @@ export interface Emptied {
 /**
  * Empties windows of a counter: these, and with `all` every other, which is named by its seconds. A refund names a run
  * by its start, so no later run may start at the same moment. What started at `now` or later becomes a run that is a
- * millisecond old. Emptied again at `now`, it stays. Charged in between, it does not: no charge lies between two calls
- * in one millisecond.
+ * millisecond old, and stays if it is emptied again at `now`. Not provided for is a charge between two calls of one
+ * millisecond: a refund of an earlier one may then reach a later run.
  */
 export function empty(counter: Counter, windows: readonly Window[], all: boolean, now: number): Emptied {
   const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)

@@ -192,7 +192,7 @@ async function play(steps: readonly Step[], store: ClockedStore, begin: number):
       model.passTo(now)
     } else if (step.kind === 'reset') {
       isStraight = false
-      // No store is charged between two resets of one millisecond.
+      // A charge between two resets of one millisecond is not provided for.
       if (now === emptiedAt && isChargedSince) now++
       await reset(step.change, store, model, now)
       ;[emptiedAt, isChargedSince] = [now, false]
