@@ -20,7 +20,7 @@ import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
 import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
-import { nextTurn } from './turns.ts'
+import { takeLaterTurn, takeTurn } from './turns.ts'
 import { isReadAtOnce } from './unseen.ts'
 
 /** What is known of a client by its connection. */
@@ -438,16 +438,40 @@ export class ClientConnection implements ClientPeer {
 
 /**
  * Waits until the responses before this one on its connection are out. Until then nobody looks at the request: it would hold a place, a
- * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection. A request that had to
- * wait starts in a later turn of the event loop, as few of its address do: 32 refusals that are dear to find would else hold up every
- * other connection.
+ * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection. Then the request takes
+ * a turn of the event loop, as every request does.
  *
- * @returns whether its client is still there
+ * @param address whose turn it is, see `takeTurn`
+ * @returns whether its client is still there; no promise where nobody has to wait
  */
-export async function turnOf({ res, client }: Pick<IncomingRequest, 'res' | 'client'>): Promise<boolean> {
-  if (res.socket === null && !res.destroyed) {
-    await Promise.race([once(res, 'socket'), once(res, 'close')])
-    await nextTurn(client.peer)
-  }
+export function turnOf(
+  { req, res, client }: Pick<IncomingRequest, 'req' | 'res' | 'client'>,
+  address: string | null,
+): boolean | Promise<boolean> {
+  if (res.socket === null && !res.destroyed) return turnBehindOthers(req, res, address ?? client.peer)
+  const turn = takeTurn(address, headBytes(req))
+  return turn === null ? isHere(res) : turn.then(() => isHere(res))
+}
+
+async function turnBehindOthers(req: IncomingMessage, res: ServerResponse, address: string): Promise<boolean> {
+  await Promise.race([once(res, 'socket'), once(res, 'close')])
+  await takeLaterTurn(address, headBytes(req))
+  return isHere(res)
+}
+
+function isHere(res: ServerResponse): boolean {
   return res.socket !== null && !res.destroyed
+}
+
+/** The same for a WebSocket handshake, behind which nothing else comes on its connection. */
+export function turnOfUpgrade({ req, socket }: IncomingUpgrade, address: string | null): boolean | Promise<boolean> {
+  const turn = takeTurn(address, headBytes(req))
+  return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
+}
+
+/** Bytes of target, names and values. */
+function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = url.length
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
 }

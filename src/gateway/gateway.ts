@@ -1,7 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isVerified } from '../auth/verdict.ts'
-import { type IncomingRequest, type IncomingUpgrade, type RequestHandler, turnOf } from '../edge/connection.ts'
+import {
+  type IncomingRequest,
+  type IncomingUpgrade,
+  type RequestHandler,
+  turnOf,
+  turnOfUpgrade,
+} from '../edge/connection.ts'
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardResult } from '../forward/contract.ts'
@@ -57,9 +63,9 @@ async function handle(context: Context, request: IncomingRequest): Promise<void>
   const { res, ambiguity } = request
   const exchange = begin(context, request, res)
   try {
-    const admission = (await turnOf(request))
-      ? await admit(context, exchange, ambiguity)
-      : left('the client left before its turn')
+    const turn = turnOf(request, exchange.holder.address)
+    const isHere = turn instanceof Promise ? await turn : turn
+    const admission = isHere ? await admit(context, exchange, ambiguity) : LEFT
     recordAdmission(context, exchange)
     const ending =
       admission instanceof Stop ? respond(exchange, res, admission) : await forward(context, exchange, res, admission)
@@ -71,11 +77,15 @@ async function handle(context: Context, request: IncomingRequest): Promise<void>
   }
 }
 
+const LEFT = left('the client left before its turn')
+
 async function handleUpgrade(context: Context, upgrade: IncomingUpgrade): Promise<void> {
   const { socket, ambiguity } = upgrade
   const exchange = begin(context, upgrade, null)
   try {
-    const admission = await admit(context, exchange, ambiguity)
+    const turn = turnOfUpgrade(upgrade, exchange.holder.address)
+    const isHere = turn instanceof Promise ? await turn : turn
+    const admission = isHere ? await admit(context, exchange, ambiguity) : LEFT
     recordAdmission(context, exchange)
     const ending =
       admission instanceof Stop

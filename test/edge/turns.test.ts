@@ -1,20 +1,53 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { nextTurn } from '../../src/edge/turns.ts'
+import { takeLaterTurn, takeTurn } from '../../src/edge/turns.ts'
 
-it('of each address eight go on in a turn of the event loop, in the order in which they came', async () => {
-  const begun: string[] = []
-  const enter = (peer: string, i: number): void => {
-    void nextTurn(peer).then(() => begun.push(`${peer}${i}`))
+const begun: string[] = []
+
+function enter(address: string | null, name: string, bytes = 100): void {
+  const turn = takeTurn(address, bytes)
+  if (turn === null) begun.push(name)
+  else void turn.then(() => begun.push(name))
+}
+
+async function turns(count: number): Promise<string[][]> {
+  const seen = [begun.splice(0)]
+  while (seen.length < count) {
+    await nextTurn()
+    seen.push(begun.splice(0))
   }
-  for (let i = 0; i < 20; i++) enter('a', i)
-  enter('b', 0)
-  const turns: string[][] = []
-  while (turns.length < 4) {
-    await turn()
-    turns.push(begun.splice(0))
-    if (turns.length === 2) enter('b', 1)
-  }
-  const ofA = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, i) => `a${from + i}`)
-  expect(turns).toEqual([[...ofA(0, 8), 'b0'], ofA(8, 16), [...ofA(16, 20), 'b1'], []])
+  return seen
+}
+
+const names = (prefix: string, from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, i) => `${prefix}${from + i}`)
+
+it('an address begins sixteen requests in a turn of the event loop, at once, and the others in later turns and in their order', async () => {
+  for (let i = 0; i < 40; i++) enter('192.0.2.1', `a${i}`)
+  enter('192.0.2.2', 'b0')
+  expect(await turns(4)).toEqual([[...names('a', 0, 16), 'b0'], names('a', 16, 32), names('a', 32, 40), []])
+})
+
+it('an address whose heads are long begins as few requests in a turn as have sixteen kilobytes together', async () => {
+  for (let i = 0; i < 5; i++) enter('192.0.2.1', `a${i}`, 8 * 1024)
+  expect(await turns(4)).toEqual([['a0', 'a1'], ['a2', 'a3'], ['a4'], []])
+})
+
+it('a request of an address of which others wait begins behind those', async () => {
+  for (let i = 0; i < 17; i++) enter('192.0.2.1', `a${i}`)
+  await nextTurn()
+  enter('192.0.2.1', 'late')
+  expect(begun.splice(0)).toEqual([...names('a', 0, 17), 'late'])
+  await nextTurn()
+})
+
+it('a peer that stands for many clients waits for no turn', () => {
+  for (let i = 0; i < 100; i++) enter(null, `p${i}`)
+  expect(begun.splice(0)).toEqual(names('p', 0, 100))
+})
+
+it('a request that has waited behind others of its connection begins in a later turn, though there is room in this one', async () => {
+  void takeLaterTurn('192.0.2.1', 100).then(() => begun.push('behind'))
+  enter('192.0.2.2', 'other')
+  expect(await turns(2)).toEqual([['other'], ['behind']])
 })
