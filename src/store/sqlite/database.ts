@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { messageOf } from '../../errors.ts'
@@ -18,6 +19,7 @@ const QUICK_LOOKS = 20
  * @throws Error if the file is no database of ours, which stays as it is
  */
 export function openDatabase(file: string, toWrite = false): DatabaseSync {
+  makePrivate(file)
   const database = new DatabaseSync(file, { timeout: OPEN_MS })
   try {
     recognise(database)
@@ -31,6 +33,19 @@ export function openDatabase(file: string, toWrite = false): DatabaseSync {
     throw error
   }
   return database
+}
+
+/**
+ * Makes a file that is not there yet, so that only its owner may read it: it has user ids, the audit and hashes of access keys. SQLite gives
+ * the files beside it the same rights. A file that is there keeps the rights that its operator gave it.
+ */
+function makePrivate(file: string): void {
+  if (file === ':memory:' || existsSync(file)) return
+  try {
+    closeSync(openSync(file, 'a', 0o600))
+  } catch {
+    // SQLite says next why the file cannot be made, and has the cure.
+  }
 }
 
 /** Nothing of it gets to the disk. If another process is writing just now, so can we. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -57,6 +57,12 @@ async function used(store: Store, user: string): Promise<[personal: number, glob
   const { at, personal, global } = await store.readUsage(user, ['read'])
   return [usageOf(personal[0] ?? [], DAY, at).used, usageOf(global[0] ?? [], DAY, at).used]
 }
+
+it('a store that is made can be read by its owner only, and so can the files beside it', async () => {
+  await settle(open(), charge(1))
+  const rights = ['', '-wal', '-shm'].map((end) => (statSync(`${file}${end}`).mode & 0o777).toString(8))
+  expect(rights).toEqual(['600', '600', '600'])
+})
 
 describe('the file of the embedded store', () => {
   it('keeps counters, history and tokens over a restart', async () => {
