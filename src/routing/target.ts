@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /**
  * One spelling for each path. Upstreams fold many spellings of a path into one resource (`/a//b`, `/a/./b`, `/a%2Fb`,
  * `/%61/b`), and each that we would read differently is a way round the price of a route. So a path that two servers
@@ -66,39 +68,34 @@ const PROBLEMS = {
 /** Paths that are canonical already, as nearly all are: 0.1 µs, against 1 µs the careful way (Node 26.10). */
 const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[!"$-~]*)?$/
 const QUERY = /^(?:\?[!"$-~]*)?$/
-const ESCAPE = /%[0-9A-Fa-f]{2}/g
-const UNRESERVED = /[\w.~-]/
 /** Not allowed in a path (RFC 3986), and harmless: browsers leave some of them as they are, and peers let them pass. */
 const LEFT_RAW = Object.entries({ '[': '%5B', ']': '%5D', '^': '%5E', '|': '%7C' })
-const PCHAR = /[\w.~!$&'()*+,;=:@-]/
 
-type Rule = readonly [refused: RegExp, code: TargetProblem['code'], unless?: PathLeniency]
+/** What a byte is in a path, as bits: one look into a table for each byte, whatever a stranger sends. */
+const UNRESERVED = 1
+const PCHAR = 2
+const WRITABLE = 4
+const RAW = 8
+const BYTES = new Uint8Array(256)
+for (let byte = 0; byte < 256; byte++) {
+  const char = String.fromCharCode(byte)
+  if (/[A-Za-z0-9_.~-]/.test(char)) BYTES[byte] = UNRESERVED | PCHAR | WRITABLE
+  else if (/[!$&'()*+,;=:@]/.test(char)) BYTES[byte] = PCHAR | WRITABLE
+  else if (/[[\]^|]/.test(char)) BYTES[byte] = RAW | WRITABLE
+  else if (/[/%]/.test(char)) BYTES[byte] = WRITABLE
+}
 
-/** Judged on the path as written. */
-const AS_WRITTEN: readonly Rule[] = [
-  [/^[^/]|^$/, 'target_no_path'],
-  [/[^\w.~!$&'()*+,;=:@%/[\]^|-]/, 'target_unescaped'],
-  [/%(?![0-9A-Fa-f]{2})/, 'target_bad_escape'],
-]
+/** The value of a hexadecimal digit; 255 for what is none. */
+const DIGIT = new Uint8Array(256).fill(255)
+for (let value = 0; value < 16; value++) {
+  DIGIT[value.toString(16).charCodeAt(0)] = value
+  DIGIT[value.toString(16).toUpperCase().charCodeAt(0)] = value
+}
 
-/** ASCII in more bytes than it has: `%C0%AF` is a slash to decoders that take it. */
-const OVERLONG = /%(?:C[01]%[89AB]|E0%[89]|F0%8)/
+const PERCENT = 0x25
 
-/** Judged on the canonical path, so that no mixture of escapes hides anything. */
-const CANONICAL: readonly Rule[] = [
-  [/%(?:[01].|7F|C2%[89].)/, 'target_control'],
-  [/%5C/, 'target_control', 'encoded_backslash'],
-  // Also of harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
-  [/%25[0-9A-Fa-f]{2}/, 'target_escaped_twice', 'encoded_percent'],
-  // Also before an encoded slash or a parameter: an upstream that decodes or strips those walks up the tree.
-  [/(?:\/|%2F|%5C)\.\.?(?=\/|%2F|%5C|;|%3B|$)/, 'target_dots'],
-  [OVERLONG, 'target_no_utf8'],
-]
-
-const ENCODED_SLASH: Rule = [/%2F/, 'target_escaped_slash']
-// A segment of parameters only (`/;x/`) is empty to an upstream that strips them.
-const EMPTY_SEGMENT: Rule = [/\/(?:\/|;|%3B)/, 'target_empty_segment']
-const SEMICOLON: Rule = [/;|%3B/, 'target_semicolon']
+/** What servers read in different ways, and is no matter of a single escape. */
+const DOTS = /(?:\/|%2F|%5C)\.\.?(?=\/|%2F|%5C|;|%3B|$)/
 
 /**
  * Reads the target of a request line, which must be in origin form.
@@ -117,29 +114,134 @@ export function canonicalTarget(url: string, allow: PathAllowances): Target | Ta
 
 /** A literal of a route pattern in the form of `Target.matched`. Any text is accepted, `café` too. */
 export function canonicalLiteral(text: string): string {
-  const escaped = text.toWellFormed().replace(/[^\w.~!$&'()*+,;=:@%-]/gu, encodeURIComponent)
-  return decodeOnly(PCHAR, escaped)
+  return decodeOnly(PCHAR, text.toWellFormed().replace(/[^\w.~!$&'()*+,;=:@%-]/gu, encodeURIComponent))
 }
 
+type Rule = readonly [code: TargetProblem['code'], unless?: PathLeniency]
+
+/** What may be found in a path, in the order in which it is reported: each is a bit of a set. */
+const RULES = [
+  ['target_control'],
+  ['target_control', 'encoded_backslash'],
+  // Also of harmless characters: `/%2573earch` is `/search` to a chain of servers that decodes twice.
+  ['target_escaped_twice', 'encoded_percent'],
+  // Also before an encoded slash or a parameter: an upstream that decodes or strips those walks up the tree.
+  ['target_dots'],
+  // ASCII in more bytes than it has: `%C0%AF` is a slash to decoders that take it.
+  ['target_no_utf8'],
+  ['target_escaped_slash'],
+  ['target_semicolon'],
+  ['target_empty_segment'],
+  ['target_no_utf8', 'non_utf8_path'],
+] as const satisfies readonly Rule[]
+const CONTROL = 1
+const ENCODED_BACKSLASH = 2
+const ESCAPED_TWICE = 4
+const DOTS_ONLY = 8
+const OVERLONG = 16
+const ENCODED_SLASH = 32
+const WITH_SEMICOLON = 64
+const EMPTY_SEGMENT = 128
+const NO_UTF8 = 256
+
 function canonicalPath(written: string, query: string, allow: PathAllowances): Target | TargetProblem {
-  const problem = firstProblem(AS_WRITTEN, written)
-  if (problem !== null) return problemOf(problem)
+  const unwritable = problemAsWritten(written)
+  if (unwritable !== null) return problemOf(unwritable)
   const path = decodeOnly(UNRESERVED, written)
-  const isText = isUtf8(path)
-  const broken = CANONICAL.filter(([refused]) => refused.test(path))
-  const needed = broken.map(([, , unless]) => unless)
-  if (!isText) needed.push('non_utf8_path')
-  const refused = broken.find(([, , unless]) => !isLet(unless, allow))?.[1] ?? firstProblem(notAllowed(allow), path)
-  if (refused !== null) return problemOf(refused)
-  if (!isText && !isLet('non_utf8_path', allow)) return problemOf('target_no_utf8')
+  const found = findingsIn(path)
+  const needed: PathLeniency[] = []
+  for (let i = 0; i < RULES.length; i++) {
+    const [code, unless] = RULES[i] as Rule
+    if ((found & (1 << i)) === 0 || isAllowed(1 << i, allow)) continue
+    if (unless === undefined || allow.lenient?.has(unless) !== true) return problemOf(code)
+    needed.push(unless)
+  }
   const escaped = escapeLeftRaw(path)
   const matched = matchForm(path)
   const target = { path: escaped, matched: matched === path ? escaped : escapeLeftRaw(matched), query }
-  return needed.length === 0 ? target : { ...target, lenient: needed.filter((name) => name !== undefined) }
+  return needed.length === 0 ? target : { ...target, lenient: needed }
 }
 
-function isLet(name: PathLeniency | undefined, { lenient }: PathAllowances): boolean {
-  return name !== undefined && lenient?.has(name) === true
+function isAllowed(finding: number, { encodedSlash, emptySegment, semicolon }: PathAllowances): boolean {
+  if (finding === ENCODED_SLASH) return encodedSlash
+  if (finding === WITH_SEMICOLON) return semicolon
+  return finding === EMPTY_SEGMENT && emptySegment
+}
+
+function problemAsWritten(path: string): TargetProblem['code'] | null {
+  if (path[0] !== '/') return 'target_no_path'
+  let isBroken = false
+  for (let i = 0; i < path.length; i++) {
+    const code = path.charCodeAt(i)
+    if (code > 255 || (BYTES[code] as number) === 0) return 'target_unescaped'
+    if (code === PERCENT && !isEscape(path, i)) isBroken = true
+  }
+  return isBroken ? 'target_bad_escape' : null
+}
+
+function isEscape(text: string, at: number): boolean {
+  return digitAt(text, at + 1) < 16 && digitAt(text, at + 2) < 16
+}
+
+function digitAt(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  return code <= 255 ? (DIGIT[code] as number) : 255
+}
+
+function byteAt(text: string, at: number): number {
+  return digitAt(text, at + 1) * 16 + digitAt(text, at + 2)
+}
+
+/**
+ * What is to be found in a canonical path, so that no mixture of escapes hides anything: a set of bits. Looked at once from left to
+ * right, since a stranger may send 8 KiB of escapes before anybody knows who it is.
+ */
+function findingsIn(path: string): number {
+  const bytes = room(path.length)
+  let length = 0
+  let found = DOTS.test(path) ? DOTS_ONLY : 0
+  for (let i = 0; i < path.length; i++) {
+    let byte = path.charCodeAt(i)
+    if (byte === PERCENT) {
+      byte = byteAt(path, i)
+      found |= findingOf(byte, path, i)
+      i += 2
+    } else if (byte === 0x3b) found |= WITH_SEMICOLON
+    else if (byte === 0x2f) found |= isEmptySegment(path, i + 1) ? EMPTY_SEGMENT : 0
+    bytes[length++] = byte
+  }
+  return isUtf8(bytes.subarray(0, length)) ? found : found | NO_UTF8
+}
+
+/** @param byte of the escape at `at` */
+function findingOf(byte: number, path: string, at: number): number {
+  if (byte < 0x20 || byte === 0x7f) return CONTROL
+  switch (byte) {
+    case 0x25:
+      return isEscape(path, at + 2) ? ESCAPED_TWICE : 0
+    case 0x2f:
+      return ENCODED_SLASH
+    case 0x3b:
+      return WITH_SEMICOLON
+    case 0x5c:
+      return ENCODED_BACKSLASH
+    default:
+      return byte < 0xc0 || path.charCodeAt(at + 3) !== PERCENT ? 0 : findingOfTwo(byte, digitAt(path, at + 4))
+  }
+}
+
+/** @param digit the first one of the byte behind it */
+function findingOfTwo(byte: number, digit: number): number {
+  if (byte === 0xc2) return digit === 8 || digit === 9 ? CONTROL : 0
+  if (byte === 0xc0 || byte === 0xc1) return digit >= 8 && digit <= 11 ? OVERLONG : 0
+  if (byte === 0xe0) return digit === 8 || digit === 9 ? OVERLONG : 0
+  return byte === 0xf0 && digit === 8 ? OVERLONG : 0
+}
+
+/** Of nothing, or of parameters only (`/;x/`), which is empty to an upstream that strips them. */
+function isEmptySegment(path: string, at: number): boolean {
+  const code = path.charCodeAt(at)
+  return code === 0x2f || code === 0x3b || (code === PERCENT && byteAt(path, at) === 0x3b)
 }
 
 /** The last step: escaped earlier, each of these characters, which no rule looks for, would be decoded and judged as an escape. */
@@ -155,35 +257,37 @@ function matchForm(path: string): string {
   return path.includes('%') ? decodeOnly(PCHAR, path) : path
 }
 
-function decodeOnly(plain: RegExp, text: string): string {
-  return text.replace(ESCAPE, (escaped) => {
-    const char = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
-    return plain.test(char) ? char : escaped.toUpperCase()
-  })
+/** The escapes of such characters decoded, and the others in upper case. */
+function decodeOnly(plain: number, text: string): string {
+  const bytes = room(text.length)
+  let length = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    bytes[length++] = code
+    if (code !== PERCENT || !isEscape(text, i)) continue
+    const byte = byteAt(text, i)
+    if (((BYTES[byte] as number) & plain) !== 0) bytes[length - 1] = byte
+    else {
+      bytes[length++] = upper(text.charCodeAt(i + 1))
+      bytes[length++] = upper(text.charCodeAt(i + 2))
+    }
+    i += 2
+  }
+  return bytes.toString('latin1', 0, length)
 }
 
-function firstProblem(rules: readonly Rule[], path: string): TargetProblem['code'] | null {
-  return rules.find(([refused]) => refused.test(path))?.[1] ?? null
+function upper(digit: number): number {
+  return digit >= 0x61 ? digit - 0x20 : digit
+}
+
+/** Room for a path, which is used for one path after the other. */
+let scratch = Buffer.allocUnsafe(16 * 1024)
+
+function room(bytes: number): Buffer {
+  if (scratch.length < bytes) scratch = Buffer.allocUnsafe(bytes)
+  return scratch
 }
 
 export function problemOf(code: TargetProblem['code']): TargetProblem {
   return { code, problem: PROBLEMS[code] }
-}
-
-function notAllowed({ encodedSlash, emptySegment, semicolon }: PathAllowances): Rule[] {
-  return [
-    ...(encodedSlash ? [] : [ENCODED_SLASH]),
-    ...(semicolon ? [] : [SEMICOLON]),
-    ...(emptySegment ? [] : [EMPTY_SEGMENT]),
-  ]
-}
-
-/** Escapes are known to be well formed here, so what is left to throw at is overlong, cut or surrogate UTF-8. */
-function isUtf8(path: string): boolean {
-  try {
-    decodeURIComponent(path)
-    return true
-  } catch {
-    return false
-  }
 }
