@@ -4,7 +4,7 @@ import type { InForce, Question, WrongQuestion } from '../admin/routes/explain.t
 import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
-import { bodyTooLarge, type PlanRefusal, plan } from '../gateway/plan.ts'
+import { bodyTooLarge, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
 import type { Repetition, Route } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
@@ -110,8 +110,11 @@ async function find(config: Config, { method, path, bytes = 0 }: Question): Prom
       return { decision: 'not_charged', ...because(REASONS.document) }
     case 'page':
       return { decision: 'not_charged', ...because(REASONS.page) }
-    case 'route':
+    case 'route': {
+      const refusal = queryRefusal(planned.route, planned.target)
+      if (refusal !== null) return { decision: decisionOf(refusal), ...because(REASONS.denied(refusal)) }
       return ofRoute(planned.route, planned.route === rules.unmatched)
+    }
   }
 }
 

@@ -154,7 +154,7 @@ async function admit(context: Context, exchange: Exchange, ambiguity: Denial | n
   if (route === exchange.rules.unmatched) exchange.unmatched = target.path
   const caller = await identify(context, exchange, route)
   if (caller instanceof Stop) return caller
-  const priced = await price(exchange, route)
+  const priced = await price(exchange, route, target)
   if (priced instanceof Stop) return priced
   exchange.cost = priced.cost
   const noPlace = await takeUpstreamPlace(exchange)

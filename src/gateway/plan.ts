@@ -2,7 +2,7 @@ import { targetTooLong, tooLarge } from '../edge/denials.ts'
 import { checkMethod } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
 import { STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
-import { fieldNames, pricedInQuery } from '../routing/price.ts'
+import { fieldNames, queryFault } from '../routing/price.ts'
 import { canonicalTarget, problemOf, type Target, type TargetProblem } from '../routing/target.ts'
 import type { Route, Rules } from './snapshot.ts'
 
@@ -84,9 +84,9 @@ export function plan(
   if (isRead && !isUpgrade && rules.publicPaths.has(target.path)) return { kind: 'document', target }
   if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
   const found = rules.routes.lookup(method, target.matched)
-  if (found !== null && 'rule' in found) return byRoute(found.rule, target)
+  if (found !== null && 'rule' in found) return { kind: 'route', target, route: found.rule }
   if (found !== null && 'unclear' in found) return unreadable(problemOf(found.unclear))
-  if (rules.unmatched !== null) return byRoute(rules.unmatched, target)
+  if (rules.unmatched !== null) return { kind: 'route', target, route: rules.unmatched }
   return { kind: 'unmatched', target, refusal: noRule(found?.allow ?? (isOwn(rules, target) ? READ : null)) }
 }
 
@@ -124,13 +124,21 @@ function methodsOf({ routes, unmatched }: PlanRules, wanted: string, { matched }
   return takesAny && checkMethod(wanted) === null ? [...new Set([...named, wanted])] : named
 }
 
-function byRoute(route: Route, target: Target): Plan {
-  const price = route.tariff?.price
-  if (price?.kind !== 'body' || !pricedInQuery(price, target.query)) return { kind: 'route', target, route }
-  const msg = `The query must not have ${fieldNames(price)}: the body says what this request costs.`
-  return refused('priced_in_query', denial('bad_request', msg, { reason: 'body_price' }), {
-    fields: price.fields.join(', '),
-  })
+/**
+ * Why the query may not stand beside the priced body of a route; `null` for no reason. It is asked behind the caller's credential, since
+ * it is the dearest look at a head that there is.
+ */
+export function queryRefusal({ tariff }: Pick<Route, 'tariff'>, { query }: Pick<Target, 'query'>): PlanRefusal | null {
+  const price = tariff?.price
+  if (price?.kind !== 'body' || query.length <= 1) return null
+  const fault = queryFault(price, query)
+  if (fault === null) return null
+  const msg =
+    fault === 'named'
+      ? `The query must not have ${fieldNames(price)}: the body says what this request costs.`
+      : 'The query has too many escaped names beside a body that says what this request costs: escape fewer than 64 of them.'
+  const values = { fields: price.fields.join(', ') }
+  return { code: 'priced_in_query', denial: denial('bad_request', msg, { reason: 'body_price' }), values }
 }
 
 function unreadable({ code, problem }: TargetProblem): Plan {

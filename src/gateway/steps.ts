@@ -20,7 +20,7 @@ import type { Context, Exchange, Pass } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
-import type { Plan, RequestLine } from './plan.ts'
+import { type Plan, queryRefusal, type RequestLine } from './plan.ts'
 import { isKnownByBody, onceOf } from './repetition.ts'
 import { storeUnavailable, unknownYet } from './responses.ts'
 import type { Route } from './snapshot.ts'
@@ -175,9 +175,12 @@ export interface Priced {
 }
 
 /** What the request costs: nothing on a public route. */
-export async function price(exchange: Exchange, route: Route): Promise<Priced | Stop> {
+export async function price(exchange: Exchange, route: Route, target: Target): Promise<Priced | Stop> {
   const { tariff } = route
-  if (tariff?.price.kind === 'body') return priceByBody(exchange, tariff.price)
+  if (tariff?.price.kind === 'body') {
+    const refusal = queryRefusal(route, target)
+    return refusal === null ? priceByBody(exchange, tariff.price) : denied(refusal.denial)
+  }
   const body = await earlyBody(exchange, route)
   return body instanceof Stop ? body : { cost: tariff?.price.cost ?? 0, body }
 }

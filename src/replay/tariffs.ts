@@ -1,6 +1,6 @@
 import { createAddressCallers } from '../auth/address-callers.ts'
 import type { Config } from '../config/config.ts'
-import { type Plan, type PlanRules, plan } from '../gateway/plan.ts'
+import { type Plan, type PlanRules, plan, queryRefusal } from '../gateway/plan.ts'
 import type { Route } from '../gateway/snapshot.ts'
 import type { Payer } from '../quota/policy.ts'
 import type { Price } from '../routing/price.ts'
@@ -109,7 +109,8 @@ function lineOf(method: string, target: string) {
 }
 
 function routeIn(planned: Plan): Route | null {
-  return planned.kind === 'route' ? planned.route : null
+  if (planned.kind !== 'route' || queryRefusal(planned.route, planned.target) !== null) return null
+  return planned.route
 }
 
 /** A path that a rule has, as `/v1/items/:id` has `/v1/items/any`; `null` for the name of what matches no rule. */

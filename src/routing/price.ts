@@ -58,19 +58,83 @@ export function priceOfBody(
   return priceOfMembers(price, members)
 }
 
+/** Names of a query that are looked at letter by letter, as they hold more than letters and digits. Real requests have a dozen. */
+const MAX_ODD_NAMES = 64
+/** Octets of such a name. */
+const MAX_ODD_NAME = 256
+
+/** What keeps a query from standing beside a priced body. */
+export type QueryFault =
+  /** It has the name of the priced field. */
+  | 'named'
+  /** It has so many escaped names, or so long ones, that to look through them would cost more than the request. */
+  | 'unclear'
+
 /**
  * Whether a query has the name of the priced field, in any spelling that the body may not have either: many frameworks read
  * the query and the body as one (`$_REQUEST`, `params`, `@RequestParam`), so that the body pays for one value and the other acts.
  *
+ * It is read once from left to right, since whoever asks may send 8 KiB of it.
+ *
  * @param query as the client sends it, one character for each byte: empty, or `?` and what follows
  */
-export function pricedInQuery({ fields }: BodyPrice, query: string): boolean {
-  if (query.length <= 1) return false
-  const isPriced = spellingsOf(fields.map((field) => field.replaceAll('.', '')))
-  // Each once: a query has room for thousands of pairs, most of them empty.
-  const pairs = new Set(query.slice(1).split(/[&;]/))
-  const names = new Set(Array.from(pairs, (pair) => pair.split('=', 1)[0] ?? ''))
-  return [...names].some((name) => readingsOf(decoded(name)).some(isPriced))
+export function queryFault(price: BodyPrice, query: string): QueryFault | null {
+  if (query.length <= 1) return null
+  const isPriced = namesOf(price)
+  let odd = 0
+  let from = 1
+  let end = -1
+  let isPlain = true
+  // No code stands for the end of the query, which ends the last pair as a `&` would.
+  for (let at = 1; at <= query.length; at++) {
+    const code = query.charCodeAt(at)
+    if (code === EQUALS) end = end < 0 ? at : end
+    if (code !== AMPERSAND && code !== SEMICOLON && at < query.length) {
+      if (end < 0) isPlain &&= isLetterOrDigit(code)
+      continue
+    }
+    if (end < 0) end = at
+    if (isPlain ? isPriced.plain(query, from, end) : isOdd(isPriced, query, from, end)) return 'named'
+    if (!isPlain && (++odd > MAX_ODD_NAMES || end - from > MAX_ODD_NAME)) return 'unclear'
+    from = at + 1
+    end = -1
+    isPlain = true
+  }
+  return null
+}
+
+function isOdd({ odd }: PricedNames, query: string, from: number, end: number): boolean {
+  return end - from <= MAX_ODD_NAME && readingsOf(decoded(query.slice(from, end))).some(odd)
+}
+
+interface PricedNames {
+  /** Whether a name of letters and digits is one of the fields. */
+  readonly plain: (query: string, from: number, to: number) => boolean
+  readonly odd: (name: string) => boolean
+}
+
+/** Made once for each price. */
+const priced = new WeakMap<BodyPrice, PricedNames>()
+
+function namesOf(price: BodyPrice): PricedNames {
+  const known = priced.get(price)
+  if (known !== undefined) return known
+  const odd = spellingsOf(price.fields.map((field) => field.replaceAll('.', '')))
+  // Nothing that is plain grows or shrinks when it is folded: most names have another length than the fields.
+  const lengths = new Set(price.fields.map((field) => fold(field.replaceAll('.', ''), new Map(), () => true).length))
+  const plain = (query: string, from: number, to: number) => lengths.has(to - from) && odd(query.slice(from, to))
+  const names = { plain, odd }
+  priced.set(price, names)
+  return names
+}
+
+const AMPERSAND = 0x26
+const SEMICOLON = 0x3b
+const EQUALS = 0x3d
+
+function isLetterOrDigit(code: number): boolean {
+  const letter = code | 0x20
+  return (letter >= 0x61 && letter <= 0x7a) || (code >= 0x30 && code <= 0x39)
 }
 
 /** `chargeId[]` and `chargeId[0]` are a list of that name, `charge[id]` and `charge.id` a member or `charge_id` (PHP, Rails, qs). */
@@ -128,8 +192,14 @@ function spellingsOf(fields: readonly string[]): (name: string) => boolean {
   const known = new Map<string, string>()
   const folded = fields.map((field) => fold(field, known, () => true))
   const begins = (text: string) => folded.some((field) => field.startsWith(text))
-  return (name) => folded.includes(PLAIN_NAME.test(name) ? name.toLowerCase() : fold(name, known, begins))
+  return (name) => {
+    if (known.size > MAX_KNOWN) known.clear()
+    return folded.includes(PLAIN_NAME.test(name) ? name.toLowerCase() : fold(name, known, begins))
+  }
 }
+
+/** Characters whose fold is remembered. */
+const MAX_KNOWN = 4096
 
 /** A name as all its spellings have it, or its beginning with which no field begins. */
 function fold(name: string, known: Map<string, string>, begins: (text: string) => boolean): string {
