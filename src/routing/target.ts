@@ -68,34 +68,35 @@ const PROBLEMS = {
 /** Paths that are canonical already, as nearly all are: 0.1 µs, against 1 µs the careful way (Node 26.10). */
 const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[!"$-~]*)?$/
 const QUERY = /^(?:\?[!"$-~]*)?$/
-/** Not allowed in a path (RFC 3986), and harmless: browsers leave some of them as they are, and peers let them pass. */
-const LEFT_RAW = Object.entries({ '[': '%5B', ']': '%5D', '^': '%5E', '|': '%7C' })
 
 /** What a byte is in a path, as bits: one look into a table for each byte, whatever a stranger sends. */
 const UNRESERVED = 1
 const PCHAR = 2
 const WRITABLE = 4
-const RAW = 8
+/** Not allowed in a path (RFC 3986), and harmless: browsers leave some of them as they are, and peers let them pass. */
+const LEFT_RAW = 8
 const BYTES = new Uint8Array(256)
 for (let byte = 0; byte < 256; byte++) {
   const char = String.fromCharCode(byte)
   if (/[A-Za-z0-9_.~-]/.test(char)) BYTES[byte] = UNRESERVED | PCHAR | WRITABLE
   else if (/[!$&'()*+,;=:@]/.test(char)) BYTES[byte] = PCHAR | WRITABLE
-  else if (/[[\]^|]/.test(char)) BYTES[byte] = RAW | WRITABLE
+  else if (/[[\]^|]/.test(char)) BYTES[byte] = LEFT_RAW | WRITABLE
   else if (/[/%]/.test(char)) BYTES[byte] = WRITABLE
 }
 
-/** The value of a hexadecimal digit; 255 for what is none. */
-const DIGIT = new Uint8Array(256).fill(255)
+/** The value of a hexadecimal digit; more than a byte for what is none. */
+const DIGIT = new Uint16Array(256).fill(0x100)
 for (let value = 0; value < 16; value++) {
   DIGIT[value.toString(16).charCodeAt(0)] = value
   DIGIT[value.toString(16).toUpperCase().charCodeAt(0)] = value
 }
 
+const UPPER = Buffer.from('0123456789ABCDEF', 'latin1')
 const PERCENT = 0x25
-
-/** What servers read in different ways, and is no matter of a single escape. */
-const DOTS = /(?:\/|%2F|%5C)\.\.?(?=\/|%2F|%5C|;|%3B|$)/
+const DOT = 0x2e
+const SLASH = 0x2f
+const SEMICOLON = 0x3b
+const BACKSLASH = 0x5c
 
 /**
  * Reads the target of a request line, which must be in origin form.
@@ -145,20 +146,19 @@ const EMPTY_SEGMENT = 128
 const NO_UTF8 = 256
 
 function canonicalPath(written: string, query: string, allow: PathAllowances): Target | TargetProblem {
-  const unwritable = problemAsWritten(written)
-  if (unwritable !== null) return problemOf(unwritable)
-  const path = decodeOnly(UNRESERVED, written)
-  const found = findingsIn(path)
+  if (written[0] !== '/') return problemOf('target_no_path')
+  if (BEYOND_BYTES.test(written)) return problemOf('target_unescaped')
+  const read = new PathReader(written)
+  if (read.problem !== null) return problemOf(read.problem)
   const needed: PathLeniency[] = []
   for (let i = 0; i < RULES.length; i++) {
     const [code, unless] = RULES[i] as Rule
-    if ((found & (1 << i)) === 0 || isAllowed(1 << i, allow)) continue
+    if ((read.found & (1 << i)) === 0 || isAllowed(1 << i, allow)) continue
     if (unless === undefined || allow.lenient?.has(unless) !== true) return problemOf(code)
     needed.push(unless)
   }
-  const escaped = escapeLeftRaw(path)
-  const matched = matchForm(path)
-  const target = { path: escaped, matched: matched === path ? escaped : escapeLeftRaw(matched), query }
+  const path = read.path()
+  const target = { path, matched: read.isOtherwiseMatched ? read.matched() : path, query }
   return needed.length === 0 ? target : { ...target, lenient: needed }
 }
 
@@ -168,124 +168,191 @@ function isAllowed(finding: number, { encodedSlash, emptySegment, semicolon }: P
   return finding === EMPTY_SEGMENT && emptySegment
 }
 
-function problemAsWritten(path: string): TargetProblem['code'] | null {
-  if (path[0] !== '/') return 'target_no_path'
-  let isBroken = false
-  for (let i = 0; i < path.length; i++) {
-    const code = path.charCodeAt(i)
-    if (code > 255 || (BYTES[code] as number) === 0) return 'target_unescaped'
-    if (code === PERCENT && !isEscape(path, i)) isBroken = true
-  }
-  return isBroken ? 'target_bad_escape' : null
-}
-
-function isEscape(text: string, at: number): boolean {
-  return digitAt(text, at + 1) < 16 && digitAt(text, at + 2) < 16
-}
-
-function digitAt(text: string, at: number): number {
-  const code = text.charCodeAt(at)
-  return code <= 255 ? (DIGIT[code] as number) : 255
-}
-
-function byteAt(text: string, at: number): number {
-  return digitAt(text, at + 1) * 16 + digitAt(text, at + 2)
-}
+const BEYOND_BYTES = /[^\0-\xff]/
 
 /**
- * What is to be found in a canonical path, so that no mixture of escapes hides anything: a set of bits. Looked at once from left to
- * right, since a stranger may send 8 KiB of escapes before anybody knows who it is.
+ * Reads a path once from left to right, whatever a stranger sends. What it finds is judged by what is there once the escapes of unreserved
+ * characters are decoded, so that no mixture of escapes hides anything.
  */
-function findingsIn(path: string): number {
-  const bytes = room(path.length)
-  let length = 0
-  let found = DOTS.test(path) ? DOTS_ONLY : 0
-  for (let i = 0; i < path.length; i++) {
-    let byte = path.charCodeAt(i)
-    if (byte === PERCENT) {
-      byte = byteAt(path, i)
-      found |= findingOf(byte, path, i)
-      i += 2
-    } else if (byte === 0x3b) found |= WITH_SEMICOLON
-    else if (byte === 0x2f) found |= isEmptySegment(path, i + 1) ? EMPTY_SEGMENT : 0
-    bytes[length++] = byte
+class PathReader {
+  problem: 'target_unescaped' | 'target_bad_escape' | null = null
+  /** Of the bits above. */
+  found = 0
+  /** Whether `matched` is another text than `path`. */
+  isOtherwiseMatched = false
+  readonly #path: Buffer
+  readonly #matched: Buffer
+  readonly #decoded: Buffer
+  #pathEnd = 0
+  #matchedEnd = 0
+  #decodedEnd = 0
+  /** The byte of the escape just before; -1 behind anything else. */
+  #escape = -1
+  /** Hexadecimal digits that stand behind `%25`; -1 for elsewhere. */
+  #digits = -1
+  /** Dots of which the segment consists so far; -1 where it has something else. */
+  #dots = -1
+  #isBehindSlash = false
+
+  constructor(written: string) {
+    const { length } = written
+    if (room.text.length < length) room = createRoom(length)
+    const { text, path, matched, decoded } = room
+    this.#path = path
+    this.#matched = matched
+    this.#decoded = decoded
+    text.write(written, 'latin1')
+    this.#read(text, length)
+    if (this.problem !== null) return
+    this.#endDots()
+    if (!isUtf8(decoded.subarray(0, this.#decodedEnd))) this.found |= NO_UTF8
   }
-  return isUtf8(bytes.subarray(0, length)) ? found : found | NO_UTF8
-}
 
-/** @param byte of the escape at `at` */
-function findingOf(byte: number, path: string, at: number): number {
-  if (byte < 0x20 || byte === 0x7f) return CONTROL
-  switch (byte) {
-    case 0x25:
-      return isEscape(path, at + 2) ? ESCAPED_TWICE : 0
-    case 0x2f:
-      return ENCODED_SLASH
-    case 0x3b:
-      return WITH_SEMICOLON
-    case 0x5c:
-      return ENCODED_BACKSLASH
-    default:
-      return byte < 0xc0 || path.charCodeAt(at + 3) !== PERCENT ? 0 : findingOfTwo(byte, digitAt(path, at + 4))
+  path(): string {
+    return this.#path.toString('latin1', 0, this.#pathEnd)
   }
-}
 
-/** @param digit the first one of the byte behind it */
-function findingOfTwo(byte: number, digit: number): number {
-  if (byte === 0xc2) return digit === 8 || digit === 9 ? CONTROL : 0
-  if (byte === 0xc0 || byte === 0xc1) return digit >= 8 && digit <= 11 ? OVERLONG : 0
-  if (byte === 0xe0) return digit === 8 || digit === 9 ? OVERLONG : 0
-  return byte === 0xf0 && digit === 8 ? OVERLONG : 0
-}
+  matched(): string {
+    return this.#matched.toString('latin1', 0, this.#matchedEnd)
+  }
 
-/** Of nothing, or of parameters only (`/;x/`), which is empty to an upstream that strips them. */
-function isEmptySegment(path: string, at: number): boolean {
-  const code = path.charCodeAt(at)
-  return code === 0x2f || code === 0x3b || (code === PERCENT && byteAt(path, at) === 0x3b)
-}
-
-/** The last step: escaped earlier, each of these characters, which no rule looks for, would be decoded and judged as an escape. */
-function escapeLeftRaw(path: string): string {
-  return LEFT_RAW.reduce((text, [raw, escaped]) => text.replaceAll(raw, escaped), path)
-}
-
-/**
- * RFC 3986 keeps `%3A` and `:` apart, most upstreams do not. Matching takes them for one, so that neither spelling
- * escapes its route; the forwarded path keeps the client's, since `c%2B%2B` and `c++` are not the same to all.
- */
-function matchForm(path: string): string {
-  return path.includes('%') ? decodeOnly(PCHAR, path) : path
-}
-
-/** The escapes of such characters decoded, and the others in upper case. */
-function decodeOnly(plain: number, text: string): string {
-  const bytes = room(text.length)
-  let length = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    bytes[length++] = code
-    if (code !== PERCENT || !isEscape(text, i)) continue
-    const byte = byteAt(text, i)
-    if (((BYTES[byte] as number) & plain) !== 0) bytes[length - 1] = byte
-    else {
-      bytes[length++] = upper(text.charCodeAt(i + 1))
-      bytes[length++] = upper(text.charCodeAt(i + 2))
+  #read(text: Buffer, length: number): void {
+    for (let i = 0; i < length; i++) {
+      const byte = text[i] as number
+      const kind = BYTES[byte] as number
+      if (kind === 0) {
+        this.problem = 'target_unescaped'
+        return
+      }
+      if (byte !== PERCENT) {
+        if ((kind & LEFT_RAW) === 0) this.#plain(byte)
+        else this.#leftRaw(byte)
+        continue
+      }
+      const value = i + 2 < length ? escaped(text[i + 1] as number, text[i + 2] as number) : -1
+      // Of a text that has both faults this is the lesser one.
+      if (value < 0) this.problem = 'target_bad_escape'
+      else {
+        if (((BYTES[value] as number) & UNRESERVED) !== 0) this.#plain(value)
+        else this.#escaped(value)
+        i += 2
+      }
     }
-    i += 2
   }
-  return bytes.toString('latin1', 0, length)
+
+  #plain(byte: number): void {
+    this.#path[this.#pathEnd++] = byte
+    this.#matched[this.#matchedEnd++] = byte
+    this.#decoded[this.#decodedEnd++] = byte
+    this.#escape = -1
+    if (this.#digits >= 0) this.#countDigit(byte)
+    if (byte === SLASH) {
+      if (this.#isBehindSlash) this.found |= EMPTY_SEGMENT
+      this.#endDots()
+      this.#dots = 0
+      this.#isBehindSlash = true
+      return
+    }
+    if (byte === DOT) this.#dots = this.#dots < 0 || this.#dots > 1 ? -1 : this.#dots + 1
+    else if (byte === SEMICOLON) this.#semicolon()
+    else this.#dots = -1
+    this.#isBehindSlash = false
+  }
+
+  /** It is written as an escape, and judged as what it is: no rule looks for it. */
+  #leftRaw(byte: number): void {
+    this.#writeEscape(byte)
+    this.#escape = -1
+    this.#digits = -1
+    this.#dots = -1
+    this.#isBehindSlash = false
+  }
+
+  /**
+   * RFC 3986 keeps `%3A` and `:` apart, most upstreams do not. Matching takes them for one, so that neither spelling escapes its route; the
+   * forwarded path keeps the client's, since `c%2B%2B` and `c++` are not the same to all.
+   */
+  #writeEscape(byte: number): void {
+    const high = UPPER[byte >> 4] as number
+    const low = UPPER[byte & 15] as number
+    this.#path[this.#pathEnd++] = PERCENT
+    this.#path[this.#pathEnd++] = high
+    this.#path[this.#pathEnd++] = low
+    if (((BYTES[byte] as number) & PCHAR) === 0) {
+      this.#matched[this.#matchedEnd++] = PERCENT
+      this.#matched[this.#matchedEnd++] = high
+      this.#matched[this.#matchedEnd++] = low
+    } else {
+      this.#matched[this.#matchedEnd++] = byte
+      this.isOtherwiseMatched = true
+    }
+    this.#decoded[this.#decodedEnd++] = byte
+  }
+
+  #escaped(byte: number): void {
+    this.#writeEscape(byte)
+    if (byte < 0x20 || byte === 0x7f) this.found |= CONTROL
+    else if (byte >= 0x80) this.found |= findingOfTwo(this.#escape, byte)
+    this.#digits = byte === PERCENT ? 0 : -1
+    this.#escape = byte
+    if (byte === SLASH || byte === BACKSLASH) {
+      this.found |= byte === SLASH ? ENCODED_SLASH : ENCODED_BACKSLASH
+      this.#endDots()
+      this.#dots = 0
+    } else if (byte === SEMICOLON) this.#semicolon()
+    else this.#dots = -1
+    this.#isBehindSlash = false
+  }
+
+  #countDigit(byte: number): void {
+    const isDigit = (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66)
+    this.#digits = isDigit ? this.#digits + 1 : -1
+    if (this.#digits !== 2) return
+    this.found |= ESCAPED_TWICE
+    this.#digits = -1
+  }
+
+  /** An upstream may cut a segment there, so that what is before counts as a segment. */
+  #semicolon(): void {
+    this.found |= this.#isBehindSlash ? WITH_SEMICOLON | EMPTY_SEGMENT : WITH_SEMICOLON
+    this.#endDots()
+    this.#dots = -1
+  }
+
+  #endDots(): void {
+    if (this.#dots > 0) this.found |= DOTS_ONLY
+  }
 }
 
-function upper(digit: number): number {
-  return digit >= 0x61 ? digit - 0x20 : digit
+/** @returns the value of two digits; negative if one of them is none */
+function escaped(high: number, low: number): number {
+  const value = ((DIGIT[high] as number) << 4) | (DIGIT[low] as number)
+  return value > 255 ? -1 : value
 }
 
-/** Room for a path, which is used for one path after the other. */
-let scratch = Buffer.allocUnsafe(16 * 1024)
+/** @param first the byte of the escape before this one; -1 for none */
+function findingOfTwo(first: number, second: number): number {
+  if (first === 0xc2) return second < 0xa0 ? CONTROL : 0
+  if (first === 0xc0 || first === 0xc1) return second < 0xc0 ? OVERLONG : 0
+  if (first === 0xe0) return second < 0xa0 ? OVERLONG : 0
+  return first === 0xf0 && second < 0x90 ? OVERLONG : 0
+}
 
-function room(bytes: number): Buffer {
-  if (scratch.length < bytes) scratch = Buffer.allocUnsafe(bytes)
-  return scratch
+/** Escapes of such characters decoded, and the others in upper case. */
+function decodeOnly(plain: number, text: string): string {
+  return text.replace(/%([0-9A-Fa-f]{2})/g, (whole, digits) => {
+    const byte = Number.parseInt(digits, 16)
+    return ((BYTES[byte] as number) & plain) === 0 ? whole.toUpperCase() : String.fromCharCode(byte)
+  })
+}
+
+/** Room for a path, what becomes of it, and its bytes. It is used for one path after the other. */
+let room = createRoom(16 * 1024)
+
+function createRoom(bytes: number) {
+  const times = (each: number) => Buffer.allocUnsafe(each * bytes)
+  // Where each character is one that is left raw, three are written for it.
+  return { text: times(1), path: times(3), matched: times(3), decoded: times(1) }
 }
 
 export function problemOf(code: TargetProblem['code']): TargetProblem {
