@@ -33,7 +33,6 @@ function plain(markdown: string): string {
     .replace(/\]\([^)]*\)/g, ']')
 }
 
-/** A colon and a semicolon end a thought, too. */
 function sentencesOf(paragraph: string): string[] {
-  return paragraph.split(/(?<=[.!?]["')*\]]*)\s+(?=\[|["*(]*[\p{Lu}\p{N}]|code)|(?<=[:;])\s/u)
+  return paragraph.split(/(?<=[.!?]["')*\]]*)\s+(?=\[|["*(]*[\p{Lu}\p{N}]|code)/u)
 }
