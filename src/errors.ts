@@ -49,7 +49,7 @@ export interface ReachedShare {
   /** A `Thing`: `in_flight` is what `edge.max_in_flight_per_user` bounds. */
   readonly thing: string
   /** `failures`: of one address, whose checks were for nothing. */
-  readonly bound: 'total' | 'address' | 'user' | 'failures'
+  readonly bound: 'total' | 'strangers' | 'address' | 'network' | 'user' | 'failures'
 }
 
 export function denial(

@@ -4,8 +4,8 @@ import type { InForce, Question, WrongQuestion } from '../admin/routes/explain.t
 import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
-import { bodyTooLarge, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
-import type { Repetition, Route } from '../gateway/snapshot.ts'
+import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
+import type { Repetition } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layers.ts'
@@ -37,7 +37,7 @@ export async function explain(
   const settle = access.settle === null ? {} : { settle: settleOf(access.settle) }
   const idempotency = access.repetition === null ? {} : { idempotency: repetitionOf(access.repetition) }
   const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...settle, ...idempotency }
-  const priced = priceOf(access.cost, question)
+  const priced = access.refusal === null ? priceOf(access.cost, question) : { problem: REASONS.denied(access.refusal) }
   if ('problem' in priced) {
     return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
   }
@@ -77,6 +77,8 @@ const NOTHING = { route: null, category: null, cost: null, costs: null, limits: 
 interface Charged {
   readonly category: string
   readonly cost: Price
+  /** Why the query may not stand beside the price; `null` for no reason. */
+  readonly refusal: PlanRefusal | null
   readonly settle: SettleRule | null
   readonly repetition: Repetition | null
   readonly shadow: boolean
@@ -110,11 +112,8 @@ async function find(config: Config, { method, path, bytes = 0 }: Question): Prom
       return { decision: 'not_charged', ...because(REASONS.document) }
     case 'page':
       return { decision: 'not_charged', ...because(REASONS.page) }
-    case 'route': {
-      const refusal = queryRefusal(planned.route, planned.target)
-      if (refusal !== null) return { decision: decisionOf(refusal), ...because(REASONS.denied(refusal)) }
-      return ofRoute(planned.route, planned.route === rules.unmatched)
-    }
+    case 'route':
+      return ofRoute(planned, planned.route === rules.unmatched)
   }
 }
 
@@ -127,9 +126,20 @@ function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_reques
   return code === 'no_route' || code === 'method_not_allowed' ? 'no_route' : 'bad_request'
 }
 
-function ofRoute({ match, line, tariff, settle, repetition, shadow }: Route, isUnmatched: boolean): Found {
+function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatched: boolean): Found {
+  const { match, line, tariff, settle, repetition, shadow } = route
   if (tariff === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
-  const access = tariff === null ? null : { category: tariff.category, cost: tariff.price, settle, repetition, shadow }
+  const access =
+    tariff === null
+      ? null
+      : {
+          category: tariff.category,
+          cost: tariff.price,
+          refusal: queryRefusal(route, target),
+          settle,
+          repetition,
+          shadow,
+        }
   return { route: isUnmatched ? null : { match, line }, access }
 }
 

@@ -78,6 +78,7 @@ export async function createRuntime(
     underscoreNames: takesUnderscores(config.edge),
     shares: shareRulesOf(config),
     tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
+    silenceMs: config.upstream.idleTimeoutMs,
     queueTimeoutMs: config.upstream.queueTimeoutMs,
     maxLagMs: config.edge.maxLagMs,
   }

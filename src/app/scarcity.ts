@@ -1,16 +1,16 @@
 import type { Thing } from '../edge/shares.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observation, Observer } from '../observe/observation.ts'
 
 /**
  * What all clients lacked a moment ago. A total that is only just reached refuses nobody, so refusals are what counts.
  */
 export interface Scarcity {
   readonly observer: Observer
-  /** Why requests were refused within the last 10 s, a reason for each thing. */
+  /** Why requests were refused or connections closed within the last minute, a reason for each thing. */
   reasons(): string[]
 }
 
-const RECENT_MS = 10_000
+const RECENT_MS = 60_000
 
 /** `upstream_connections` has a reason of its own, which also says that requests wait. */
 const REASONS: Readonly<Record<Exclude<Thing, 'upstream_connections'>, string>> = {
@@ -22,6 +22,16 @@ const REASONS: Readonly<Record<Exclude<Thing, 'upstream_connections'>, string>> 
   checks: 'as many credentials are examined as may be at once: requests with others are refused',
 }
 
+/** The same where strangers alone have as many as they may, so that users are served. */
+const OF_STRANGERS =
+  'clients without an accepted credential have as much as they may (edge.shares.strangers): others of them are refused'
+
+/** By codes of connections that were closed. */
+const OF_CONNECTIONS: Readonly<Record<string, string>> = {
+  too_many: REASONS.connections,
+  made_room: 'as many connections are open as may be: idle ones are closed for new ones',
+}
+
 const BY_THING: ReadonlyMap<string, string> = new Map(Object.entries(REASONS))
 
 /** @param now monotonic, in milliseconds */
@@ -29,10 +39,17 @@ export function createScarcity(now = () => performance.now()): Scarcity {
   const refusedAt = new Map<string, number>()
   return {
     observer: function noteScarcity(observation) {
-      if (observation.type !== 'request' || observation.share?.bound !== 'total') return
-      const reason = BY_THING.get(observation.share.thing)
+      const reason = reasonOf(observation)
       if (reason !== undefined) refusedAt.set(reason, now())
     },
     reasons: () => [...refusedAt].filter(([, at]) => now() - at < RECENT_MS).map(([reason]) => reason),
   }
+}
+
+function reasonOf(observation: Observation): string | undefined {
+  if (observation.type === 'bad_connection') return OF_CONNECTIONS[observation.code]
+  if (observation.type !== 'request' || observation.share === null) return undefined
+  const { thing, bound } = observation.share
+  if (bound === 'strangers') return OF_STRANGERS
+  return bound === 'total' ? BY_THING.get(thing) : undefined
 }

@@ -1,26 +1,64 @@
 import type { Config, Part, PartsConfig } from '../config/config.ts'
-import type { Bounds, ShareRules } from '../edge/shares.ts'
+import { type Bounds, type ShareRules, THINGS } from '../edge/shares.ts'
 
 /** Checks of signatures that take long: of ES512 this is 0.3 s of CPU, which whoever comes next waits for. */
 const MAX_CHECKS = 256
 
-/** The bounds that a configuration sets, in numbers. A part of a total is at least one. */
-export function shareRulesOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareRules {
+/** What an IPv6 /48 may hold, for each that one address may. */
+const NETWORK = 1.5
+
+/**
+ * The bounds that a configuration sets, in numbers. A part of a total is at least one. Where no credential is ever accepted all are
+ * strangers, and there is nobody to keep a half for.
+ */
+export function shareRulesOf(config: Pick<Config, 'auth' | 'edge' | 'upstream' | 'routes' | 'unmatched'>): ShareRules {
+  const rules = boundsOf(config)
+  if (acceptsCredentials(config)) return rules
+  return Object.fromEntries(THINGS.map((thing) => [thing, { ...rules[thing], strangers: null }])) as ShareRules
+}
+
+/** Whether some rule asks for a credential, and some credential can be accepted. */
+function acceptsCredentials({ auth, routes, unmatched }: Pick<Config, 'auth' | 'routes' | 'unmatched'>): boolean {
+  const { jwt, introspection, gatewayTokens, trusted, clientCertificate } = auth
+  const accepts =
+    jwt.length > 0 || introspection.length > 0 || gatewayTokens || trusted !== null || clientCertificate !== null
+  return accepts && (unmatched.kind === 'charge' || routes.some((route) => !route.public))
+}
+
+function boundsOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareRules {
   const { shares } = edge
+  const ofConnections = edge.maxConnectionsPerAddress
   return {
-    connections: { total: null, address: edge.maxConnectionsPerAddress, user: null },
-    in_flight: { total: null, address: null, user: edge.maxInFlightPerUser },
+    connections: {
+      total: null,
+      address: ofConnections,
+      network: widened(ofConnections),
+      user: null,
+      strangers: most(edge.maxConnections, shares.connections.strangers),
+    },
+    in_flight: { total: null, address: null, network: null, user: edge.maxInFlightPerUser, strangers: null },
     requests: bounds(edge.maxInFlight, shares.requests),
     bodies: bounds(edge.maxInFlight, shares.bodies),
     // Whoever comes when all are taken waits in the order of arrival (forward/client/pool.ts).
     upstream_connections: { ...bounds(upstream.maxConnections, shares.upstreamConnections), total: null },
     tunnels: bounds(edge.maxTunnels, shares.tunnels),
-    checks: { total: MAX_CHECKS, address: most(MAX_CHECKS, shares.checks.address), user: null },
+    checks: bounds(MAX_CHECKS, { ...shares.checks, user: null }),
   }
 }
 
-function bounds(total: number, { address, user }: PartsConfig): Bounds {
-  return { total, address: most(total, address), user: most(total, user) }
+function bounds(total: number, { address, user, strangers }: PartsConfig): Bounds {
+  const ofAddress = most(total, address)
+  return {
+    total,
+    address: ofAddress,
+    network: widened(ofAddress),
+    user: most(total, user),
+    strangers: most(total, strangers),
+  }
+}
+
+function widened(ofAddress: number | null): number | null {
+  return ofAddress === null ? null : Math.ceil(ofAddress * NETWORK)
 }
 
 function most(total: number, part: Part): number | null {

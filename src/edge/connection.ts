@@ -17,6 +17,7 @@ import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
+import type { OpenConnection } from './open-connections.ts'
 import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
@@ -29,6 +30,10 @@ export interface ClientPeer {
   readonly address: string
   /** What the address counts as, see `peerOf`. */
   readonly peer: string
+  /** Whether a credential was accepted on the connection before: what comes on it is likely to be of a user. */
+  readonly isAccepted: boolean
+  /** A credential was accepted that came on the connection. */
+  accepted(): void
 }
 
 interface Incoming {
@@ -124,8 +129,11 @@ type Hold = 'turn' | 'rest'
 export class ClientConnection implements ClientPeer {
   readonly address: string
   readonly peer: string
+  isAccepted = false
   readonly #context: ConnectionContext
   readonly #socket: Socket
+  readonly #open: Pick<OpenConnection, 'idleSince'>
+  readonly #onAccepted: () => void
   /** Under way, in the order of their arrival. */
   readonly #requests: IncomingRequest[] = []
   readonly #holds = new Set<Hold>()
@@ -140,9 +148,17 @@ export class ClientConnection implements ClientPeer {
   /** What is done as soon as it is idle: once, however much garbage comes. */
   #atIdle: (() => void) | null = null
 
-  constructor(socket: Socket, context: ConnectionContext) {
+  /** @param onAccepted called when the first credential of the connection was accepted */
+  constructor(
+    socket: Socket,
+    context: ConnectionContext,
+    open: Pick<OpenConnection, 'idleSince'>,
+    onAccepted: () => void,
+  ) {
     this.#socket = socket
     this.#context = context
+    this.#open = open
+    this.#onAccepted = onAccepted
     this.address = socket.remoteAddress ?? ''
     this.peer = peerOf(this.address)
     endInstead(socket, (asNode) => this.#endInOrder(asNode))
@@ -158,6 +174,12 @@ export class ClientConnection implements ClientPeer {
    */
   get takesUpgrade(): boolean {
     return !this.#isLast && this.#requests.length === 0
+  }
+
+  accepted(): void {
+    if (this.isAccepted) return
+    this.isAccepted = true
+    this.#onAccepted()
   }
 
   serve(req: IncomingMessage, res: ServerResponse): void {
@@ -176,6 +198,7 @@ export class ClientConnection implements ClientPeer {
       return
     }
     const request = { req, res, client: this, requestId: requestIdOf(req, limits().isProxy), ambiguity }
+    this.#open.idleSince = null
     if (this.#requests.push(request) === 2) this.#holdForTurn()
     joinShortPieces(req, () => this.#rest())
     // A request that has its response wants its body no more: it may wait behind others, which are not to be broken off for that.
@@ -187,6 +210,7 @@ export class ClientConnection implements ClientPeer {
 
   upgrade(req: IncomingMessage, head: Buffer): void {
     this.#detach()
+    this.#open.idleSince = null
     endAsNode(this.#socket)
     // A tunnel may be silent for long (http-proxy-3 takes its timeout away): only a client that vanished ends it.
     this.#socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
@@ -255,6 +279,7 @@ export class ClientConnection implements ClientPeer {
     if (this.#requests.length > 1) this.#turnTimer?.refresh()
     else this.#readOn('turn')
     if (this.#requests.length > 0) return
+    this.#open.idleSince = performance.now()
     const work = this.#atIdle
     this.#atIdle = null
     work?.()

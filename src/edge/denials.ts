@@ -2,7 +2,7 @@ import { type Denial, denial } from '../errors.ts'
 import { quotaProblem } from '../quota/problem-body.ts'
 import { acceptsProblem } from '../respond/accepts-problem.ts'
 import { CLOSE } from './header-rules.ts'
-import type { Exhausted, Thing } from './shares.ts'
+import type { Bound, Exhausted, Thing } from './shares.ts'
 
 /** Denials of more than one step. */
 
@@ -27,8 +27,20 @@ const TOO_MUCH = {
 
 /** @param accept of the request, see `acceptsProblem` */
 export function exhausted({ thing, bound, max }: Exhausted, accept: string | undefined): Denial {
-  const refused = bound === 'total' ? overloaded(TOTALS[thing]) : tooManyInFlight(bound, thing, max, accept)
+  const refused = refusalBy(bound, thing, max, accept)
   return { ...refused, share: { thing, bound } }
+}
+
+function refusalBy(bound: Bound, thing: Thing, max: number, accept: string | undefined): Denial {
+  if (bound === 'total') return overloaded(TOTALS[thing])
+  return bound === 'strangers' ? tooManyStrangers(thing) : tooManyInFlight(bound, thing, max, accept)
+}
+
+/** Nobody's own share: all who have no accepted credential hold what they may. */
+function tooManyStrangers(thing: Thing): Denial {
+  const { what } = TOO_MANY[thing]
+  const msg = `Clients without an accepted credential have as many ${what} as they may have together. Try again in a moment, or send a credential.`
+  return denial('overloaded', msg, { headers: SOON, reason: `strangers' ${TOTALS[thing]}` })
 }
 
 /** Of one address, of whose credentials many had a signature that is nobody's. @param retryAfter whole seconds */
@@ -69,7 +81,7 @@ const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy:
  * @param accept of the request, see `acceptsProblem`
  */
 export function tooManyInFlight(
-  whose: 'user' | 'address' | 'connection',
+  whose: 'user' | 'address' | 'network' | 'connection',
   thing: Thing,
   limit: number,
   accept: string | undefined,

@@ -3,17 +3,18 @@ import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { peerOf } from '../lib/peers.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { takeBlanksBehindChunkSizes } from '../node/blank-behind-chunk-size.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
 import { lookForLateRequestsTogether } from '../node/late-requests.ts'
+import { rawSocketOf } from '../node/raw-socket.ts'
 import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { createUploadWatch, type UploadWatch } from './body/slow-upload.ts'
 import { ClientConnection, type ConnectionContext, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { isWebSocketHandshake } from './head-rules.ts'
+import { OpenConnections } from './open-connections.ts'
 import type { ParserError } from './parser-error.ts'
 import type { Shares } from './shares.ts'
 
@@ -64,13 +65,15 @@ class NodeListener implements Listener {
   readonly #connections = new WeakMap<Duplex, ClientConnection>()
   /** Also those that Node's server has let go of: tunnels, and what its parser refused. */
   readonly #sockets = new Set<Socket>()
+  readonly #open: OpenConnections
   readonly #uploads: UploadWatch
   readonly #context: ConnectionContext
   #isDraining = false
 
   constructor(options: ListenerOptions) {
-    const { gateway, observe, limits, maxHeaderSize } = options
+    const { gateway, observe, limits, maxHeaderSize, shares, maxConnections } = options
     this.#options = options
+    this.#open = new OpenConnections({ shares, observe, limits, max: maxConnections })
     this.#uploads = createUploadWatch(() => limits().uploads)
     const isDraining = () => this.#isDraining
     this.#context = { gateway, observe, limits, maxHeaderSize, uploads: this.#uploads, isDraining }
@@ -136,7 +139,9 @@ class NodeListener implements Listener {
       answerHalfClosed(this.#server, limits().answersHalfClosed)
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
-      this.#countPeer(socket)
+      // Before a handshake of TLS, which costs something.
+      if (this.#open.open(socket) === null) return
+      this.#server.keepAliveTimeout = this.#open.keepAliveMs(this.#options.keepAliveTimeoutMs)
       if (certificate === null) this.#connect(socket)
     })
     this.#server.on('secureConnection', (socket: Socket) => {
@@ -158,23 +163,10 @@ class NodeListener implements Listener {
 
   #connect(socket: Socket): void {
     takeBlanksBehindChunkSizes(this.#server, socket)
-    this.#connections.set(socket, new ClientConnection(socket, this.#context))
-  }
-
-  /** Before a handshake of TLS, which costs something: so it is no part of the connection within. */
-  #countPeer(socket: Socket): void {
-    const { limits, shares, observe } = this.#options
-    const { shares: rules, isProxy } = limits()
-    const address = socket.remoteAddress ?? ''
-    if (isProxy(address)) return
-    const holder = shares.holder(peerOf(address))
-    if (holder.take('connections', rules) === null) {
-      socket.once('close', () => holder.end())
-      return
-    }
-    holder.end()
-    observe({ type: 'bad_connection', code: 'too_many_of_address', status: 0 })
-    socket.destroy()
+    const open = this.#open.of(rawSocketOf(socket))
+    if (open === undefined) return
+    const onAccepted = () => this.#open.accepted(open)
+    this.#connections.set(socket, new ClientConnection(socket, this.#context, open, onAccepted))
   }
 
   #routeRequests(): void {

@@ -1,3 +1,5 @@
+import { widerNetworkOf } from '../lib/peers.ts'
+
 /** What is scarce in one process, and of which nobody may have all. */
 export const THINGS = [
   'connections',
@@ -10,8 +12,11 @@ export const THINGS = [
 ] as const
 export type Thing = (typeof THINGS)[number]
 
-/** Whose bound is reached: of all together, of one address (`peerOf`), of one user. */
-export type Bound = 'total' | 'address' | 'user'
+/**
+ * Whose bound is reached: of one address (`peerOf`), of the IPv6 /48 that it is in, of one user, of all who have no accepted credential,
+ * or of all together.
+ */
+export type Bound = 'address' | 'network' | 'user' | 'strangers' | 'total'
 
 /** How many there may be at a time; `null` for any number. */
 export type Bounds = Readonly<Record<Bound, number | null>>
@@ -25,14 +30,24 @@ export interface Exhausted {
 }
 
 /**
- * Who holds how much of what is scarce. Everything that one client can hold for a while is taken here and given back
- * here, so that each bound is of one kind: a total, a share of one address, and a share of one user.
+ * Who holds how much of what is scarce. Everything that one client can hold for a while is taken here and given back here, so that each
+ * bound is of one kind: a number for a party. A holder counts for each party that it belongs to: its address, its network, its user,
+ * the strangers, and all.
+ *
+ * Whoever holds something is a stranger until a credential was accepted. Only then is it certain who is one: so the bound of the strangers
+ * refuses nobody before, and a user finds his place however many strangers there are.
  */
 export interface Shares {
-  /** Somebody who is to hold things. @param address `null` where the peer stands for many clients */
-  holder(address: string | null): Holder
+  /**
+   * Somebody who is to hold things.
+   * @param address `null` where the peer stands for many clients
+   * @param isLikelyKnown whether its connection has brought an accepted credential before
+   */
+  holder(address: string | null, isLikelyKnown?: boolean): Holder
   /** How many of a thing are held. */
   held(thing: Thing): number
+  /** How many of a thing strangers hold. */
+  heldByStrangers(thing: Thing): number
 }
 
 /** What one connection, request or tunnel holds. `end` gives all of it back. */
@@ -41,29 +56,41 @@ export interface Holder {
   readonly address: string | null
   /** Takes one of a thing, unless it has one. @returns why there is none; `null` where it has one now */
   take(thing: Thing, rules: ShareRules): Exhausted | null
-  /** The same, but waits for up to `ms` milliseconds where the holder's own address or user has too many. */
+  /** The same, but waits for up to `ms` milliseconds where a party of the holder's, other than all together, has too many. */
   takeWithin(thing: Thing, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null>
   give(thing: Thing): void
-  /** What it holds, and will, counts for this user too. @returns what the user has too many of */
-  identify(user: string, rules: ShareRules): Exhausted | null
+  /**
+   * What it holds, and will, counts for this user too. Whose credential was accepted is no stranger any more.
+   * @param user `null` for nobody by name, as on a public route, and for a connection
+   * @returns what the user, or the strangers, have too many of
+   */
+  identify(user: string | null, isAccepted: boolean, rules: ShareRules): Exhausted | null
   end(): void
 }
 
 export function createShares(): Shares {
-  const all = new Party()
-  const addresses = createParties()
-  const users = createParties()
+  const all = new Party('total')
+  const strangers = new Party('strangers')
+  const groups = {
+    all,
+    strangers,
+    address: new Parties('address'),
+    network: new Parties('network'),
+    user: new Parties('user'),
+  }
   return {
-    holder: (address) => new HolderOfShares(all, addresses, users, address),
+    holder: (address, isLikelyKnown = false) => new HolderOfShares(groups, address, isLikelyKnown),
     held: (thing) => all.held[thing],
+    heldByStrangers: (thing) => strangers.held[thing],
   }
 }
 
 /** Of most parties, which are made for a request; nothing is added to it. */
 const NOBODY: Set<() => void> = new Set()
 
-/** An address or a user that holds something, or everybody. */
+/** Whoever has a bound of its own. */
 class Party {
+  readonly bound: Bound
   /** A literal: one is made for nearly each request, and is looked into some ten times. */
   readonly held: Record<Thing, number> = {
     connections: 0,
@@ -79,6 +106,16 @@ class Party {
   /** Who waits until it has fewer upstream connections, in the order of arrival. */
   waiting: Set<() => void> = NOBODY
 
+  constructor(bound: Bound) {
+    this.bound = bound
+  }
+
+  /** @param more of the thing than it has now, or as many as it has, where the holder counts already */
+  excess(thing: Thing, rules: ShareRules, more: 0 | 1): Exhausted | null {
+    const max = rules[thing][this.bound]
+    return max !== null && this.held[thing] + more > max ? { thing, bound: this.bound, max } : null
+  }
+
   queue(retry: () => void): this {
     if (this.waiting === NOBODY) this.waiting = new Set()
     this.waiting.add(retry)
@@ -92,79 +129,95 @@ class Party {
 }
 
 /** Remembers nobody who holds nothing. */
-interface Parties {
-  join(key: string): Party
-  leave(key: string, party: Party): void
-}
+class Parties {
+  readonly #bound: Bound
+  readonly #byKey = new Map<string, Party>()
 
-function createParties(): Parties {
-  const parties = new Map<string, Party>()
-  return {
-    join(key) {
-      let party = parties.get(key)
-      if (party === undefined) {
-        party = new Party()
-        parties.set(key, party)
-      }
-      party.holders++
-      return party
-    },
-    leave(key, party) {
-      if (--party.holders === 0) parties.delete(key)
-    },
+  constructor(bound: Bound) {
+    this.#bound = bound
+  }
+
+  join(key: string): Party {
+    let party = this.#byKey.get(key)
+    if (party === undefined) {
+      party = new Party(this.#bound)
+      this.#byKey.set(key, party)
+    }
+    party.holders++
+    return party
+  }
+
+  leave(key: string, party: Party): void {
+    if (--party.holders === 0) this.#byKey.delete(key)
   }
 }
 
-class HolderOfShares implements Holder {
-  readonly #all: Party
-  readonly #addresses: Parties
-  readonly #users: Parties
-  readonly address: string | null
-  readonly #address: Party | null
-  #userKey = ''
-  #user: Party | null = null
-  /** In the order in which they were taken; there are three at most. */
-  readonly #mine: Thing[] = []
+interface Groups {
+  readonly all: Party
+  readonly strangers: Party
+  readonly address: Parties
+  readonly network: Parties
+  readonly user: Parties
+}
 
-  constructor(all: Party, addresses: Parties, users: Parties, address: string | null) {
-    this.#all = all
-    this.#addresses = addresses
-    this.#users = users
+/** A bit for each thing. */
+const BIT = Object.fromEntries(THINGS.map((thing, i) => [thing, 1 << i])) as Record<Thing, number>
+
+class HolderOfShares implements Holder {
+  readonly #groups: Groups
+  readonly address: string | null
+  readonly #isLikelyKnown: boolean
+  readonly #network: string | null
+  /** The key of its user, where it has one. */
+  #user: string | null = null
+  /** Those that it counts for, in the order in which their bounds are looked at. */
+  readonly #parties: Party[]
+  /** Whether it is known that it is a stranger. */
+  #isJudged = false
+  /** The bits of what it holds. */
+  #mine = 0
+
+  constructor(groups: Groups, address: string | null, isLikelyKnown: boolean) {
+    this.#groups = groups
     this.address = address
-    this.#address = address === null ? null : addresses.join(address)
+    this.#isLikelyKnown = isLikelyKnown
+    this.#network = address === null ? null : widerNetworkOf(address)
+    const { all, strangers } = groups
+    if (address === null) this.#parties = [strangers, all]
+    else if (this.#network === null) this.#parties = [groups.address.join(address), strangers, all]
+    else this.#parties = [groups.address.join(address), groups.network.join(this.#network), strangers, all]
   }
 
   take(thing: Thing, rules: ShareRules): Exhausted | null {
-    if (this.#mine.includes(thing)) return null
-    const bounds = rules[thing]
-    const exhausted =
-      excess(thing, 'address', bounds, this.#address) ??
-      excess(thing, 'user', bounds, this.#user) ??
-      excess(thing, 'total', bounds, this.#all)
-    if (exhausted !== null) return exhausted
-    this.#mine.push(thing)
-    this.#add(thing, 1)
+    const bit = BIT[thing]
+    if ((this.#mine & bit) !== 0) return null
+    for (const party of this.#parties) {
+      const exhausted = this.#isBoundBy(party, thing) ? party.excess(thing, rules, 1) : null
+      if (exhausted !== null) return exhausted
+    }
+    this.#mine |= bit
+    for (const { held } of this.#parties) held[thing]++
     return null
   }
 
+  /** A check comes before anybody knows whose it is. */
+  #isBoundBy({ bound }: Party, thing: Thing): boolean {
+    return bound !== 'strangers' || this.#isJudged || (thing === 'checks' && !this.#isLikelyKnown)
+  }
+
   takeWithin(thing: Thing, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null> {
-    const party = this.#inFront()
-    if (party !== null) return this.#wait(thing, party, rules, ms)
+    // Somebody of its own waits already: nobody overtakes.
+    const inFront = this.#parties.find(({ waiting }) => waiting.size > 0)
+    if (inFront !== undefined) return this.#wait(thing, inFront, rules, ms)
     const exhausted = this.take(thing, rules)
     const full = this.#partyOf(exhausted)
     return full === null ? exhausted : this.#wait(thing, full, rules, ms)
   }
 
-  /** Somebody of its own waits already: nobody overtakes. */
-  #inFront(): Party | null {
-    if (this.#address !== null && this.#address.waiting.size > 0) return this.#address
-    return this.#user !== null && this.#user.waiting.size > 0 ? this.#user : null
-  }
-
   /** Whose bound is reached; `null` for nobody's, and for that of all together, for whom nobody waits here. */
   #partyOf(exhausted: Exhausted | null): Party | null {
     if (exhausted === null || exhausted.bound === 'total') return null
-    return exhausted.bound === 'address' ? this.#address : this.#user
+    return this.#parties.find(({ bound }) => bound === exhausted.bound) ?? null
   }
 
   /** Who gives a place back hands it over at once, so that nobody comes between. */
@@ -195,41 +248,57 @@ class HolderOfShares implements Holder {
   }
 
   give(thing: Thing): void {
-    const at = this.#mine.indexOf(thing)
-    if (at === -1) return
-    this.#mine.splice(at, 1)
-    this.#add(thing, -1)
+    const bit = BIT[thing]
+    if ((this.#mine & bit) === 0) return
+    this.#mine &= ~bit
+    for (const { held } of this.#parties) held[thing]--
     if (thing !== 'upstream_connections') return
-    this.#address?.wakeNext()
-    this.#user?.wakeNext()
+    for (const party of this.#parties) party.wakeNext()
   }
 
-  identify(user: string, rules: ShareRules): Exhausted | null {
-    const party = this.#users.join(user)
-    this.#userKey = user
-    this.#user = party
-    let exhausted: Exhausted | null = null
-    for (const thing of this.#mine) {
-      exhausted ??= excess(thing, 'user', rules[thing], party)
-      party.held[thing]++
+  identify(user: string | null, isAccepted: boolean, rules: ShareRules): Exhausted | null {
+    const { strangers, user: users } = this.#groups
+    const at = this.#parties.indexOf(strangers)
+    this.#isJudged = true
+    if (user === null) return this.#judge(isAccepted, at, rules)
+    const party = users.join(user)
+    this.#user = user
+    const ofUser = this.#excessOf(party, rules, 1)
+    if (isAccepted) this.#parties[at] = party
+    else this.#parties.splice(at, 0, party)
+    this.#count(party, 1)
+    if (isAccepted) this.#count(strangers, -1)
+    return ofUser ?? (isAccepted ? null : this.#excessOf(strangers, rules, 0))
+  }
+
+  /** Nobody by name, of whom it is known all the same whether a credential was accepted. */
+  #judge(isAccepted: boolean, at: number, rules: ShareRules): Exhausted | null {
+    const { strangers } = this.#groups
+    if (!isAccepted) return this.#excessOf(strangers, rules, 0)
+    this.#parties.splice(at, 1)
+    this.#count(strangers, -1)
+    return null
+  }
+
+  #excessOf(party: Party, rules: ShareRules, more: 0 | 1): Exhausted | null {
+    for (const thing of THINGS) {
+      const exhausted = (this.#mine & BIT[thing]) === 0 ? null : party.excess(thing, rules, more)
+      if (exhausted !== null) return exhausted
     }
-    return exhausted
+    return null
+  }
+
+  #count({ held }: Party, one: 1 | -1): void {
+    for (const thing of THINGS) if ((this.#mine & BIT[thing]) !== 0) held[thing] += one
   }
 
   end(): void {
-    for (let last = this.#mine.at(-1); last !== undefined; last = this.#mine.at(-1)) this.give(last)
-    if (this.#address !== null) this.#addresses.leave(this.address as string, this.#address)
-    if (this.#user !== null) this.#users.leave(this.#userKey, this.#user)
+    for (const thing of THINGS) this.give(thing)
+    for (const party of this.#parties) {
+      if (party.bound === 'address') this.#groups.address.leave(this.address as string, party)
+      else if (party.bound === 'network') this.#groups.network.leave(this.#network as string, party)
+      else if (party.bound === 'user') this.#groups.user.leave(this.#user as string, party)
+    }
+    this.#parties.length = 0
   }
-
-  #add(thing: Thing, one: 1 | -1): void {
-    this.#all.held[thing] += one
-    if (this.#address !== null) this.#address.held[thing] += one
-    if (this.#user !== null) this.#user.held[thing] += one
-  }
-}
-
-function excess(thing: Thing, bound: Bound, bounds: Bounds, party: Party | null): Exhausted | null {
-  const max = bounds[bound]
-  return max !== null && party !== null && party.held[thing] >= max ? { thing, bound, max } : null
 }

@@ -11,7 +11,7 @@ import type { Rules } from './snapshot.ts'
  * X-Forwarded-For that is none of theirs. `null` if such a proxy names nobody.
  */
 export function addressOf(
-  { address, peer }: ClientPeer,
+  { address, peer }: Pick<ClientPeer, 'address' | 'peer'>,
   forwardedFor: string | string[] | undefined,
   isProxy: (address: string) => boolean,
 ): string | null {

@@ -125,6 +125,8 @@ export interface Rules {
   readonly maxBody: number | null
   /** How much of what is scarce all together, one address and one user may hold. */
   readonly shares: ShareRules
+  /** How long a tunnel without an accepted credential may bring nothing in either direction, in milliseconds. */
+  readonly silenceMs: number
   /** How old a tunnel may become, in milliseconds. */
   readonly tunnelMaxAgeMs: number
   /** The longest wait for a place among one's own connections to the upstream, in milliseconds. */

@@ -131,12 +131,15 @@ async function usage(context: Context, exchange: Exchange, { query }: Target): P
   }
 }
 
-/** Who asks; `null` on a public route. What the request holds counts for its user from now on. */
+/** Who asks; `null` on a public route. What the request holds counts for its user from now on, or it is certain that a stranger holds it. */
 export async function identify(context: Context, exchange: Exchange, route: Route): Promise<Caller | Stop | null> {
-  if (route.tariff === null) return null
+  const { holder, rules, req, client } = exchange
+  if (route.tariff === null) return stopIf(holder.identify(null, false, rules.shares), req)
   const caller = noteCaller(exchange, await resolve(context, exchange), route.anonymous)
   if (caller instanceof Stop) return caller
-  return stopIf(exchange.holder.identify(caller.user, exchange.rules.shares), exchange.req) ?? caller
+  const isAccepted = isVerified(caller)
+  if (isAccepted) client.accepted()
+  return stopIf(holder.identify(caller.user, isAccepted, rules.shares), req) ?? caller
 }
 
 function resolve({ failedChecks }: Context, exchange: Exchange) {
@@ -203,7 +206,10 @@ async function earlyBody(exchange: Exchange, route: Route): Promise<Buffer | Sto
 }
 
 /** A body that is awaited takes no place among the requests under way. */
-async function awaited({ req, rules, holder }: Exchange, body: () => Promise<Buffer | Denial>): Promise<Buffer | Stop> {
+async function awaited(exchange: Exchange, body: () => Promise<Buffer | Denial>): Promise<Buffer | Stop> {
+  const { req, rules, holder, route } = exchange
+  // Nearly no GET has a body, and nothing is charged for it: it stays where it is, and waits for no place.
+  if (route?.tariff === null && req.method === 'GET') return body().then(resultOf, leftEarly)
   const tooMany = stopIf(holder.take('bodies', rules.shares), req)
   if (tooMany !== null) return tooMany
   holder.give('requests')

@@ -1,5 +1,6 @@
 import type { Asking } from '../auth/asking.ts'
 import type { Caller } from '../auth/authenticator.ts'
+import { isVerified } from '../auth/verdict.ts'
 import { isDenial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { type PlanInForce, planLabel } from '../quota/policy.ts'
@@ -17,6 +18,7 @@ const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
   blocked: 'a limit of 0 blocks the user of the tunnel',
   age: 'the tunnel is as old as edge.tunnel_max_age allows',
   quota: 'the quota refuses what the tunnel costs (tunnel_charge)',
+  silence: 'nobody said anything on the tunnel for upstream.idle_timeout, and no credential was accepted for it',
 }
 
 /** What a tunnel was admitted by, and what it costs so far. */
@@ -47,6 +49,9 @@ interface Lease {
   readonly openedAt: number
   chargedAt: number
   isBusy: boolean
+  /** Bytes in both directions, and when there were fewer. */
+  bytes: number
+  heardAt: number
 }
 
 /** What is left of the 2 s of a revocation: a gateway token may be known and remembered for 1.45 s. */
@@ -59,7 +64,15 @@ export function createLeases({ rules, observe, ledger, knownUsers, alerts }: Lea
 
   function open(exchange: Leased) {
     const at = performance.now()
-    const lease = { exchange, abort: new AbortController(), openedAt: at, chargedAt: at, isBusy: false }
+    const lease = {
+      exchange,
+      abort: new AbortController(),
+      openedAt: at,
+      chargedAt: at,
+      isBusy: false,
+      bytes: 0,
+      heardAt: at,
+    }
     leases.add(lease)
     timer ??= setInterval(lookAtAll, EVERY_MS).unref()
     return { signal: lease.abort.signal, close: () => close(lease) }
@@ -79,7 +92,7 @@ export function createLeases({ rules, observe, ledger, knownUsers, alerts }: Lea
   async function lookAt(lease: Lease): Promise<void> {
     lease.isBusy = true
     try {
-      const why = isTooOld(lease) ? 'age' : await judge(lease)
+      const why = isTooOld(lease) ? 'age' : isSilent(lease) ? 'silence' : await judge(lease)
       if (why !== null && leases.has(lease)) end(lease, why)
     } catch (error) {
       observe({ type: 'internal_error', where: 'tunnel', error })
@@ -90,6 +103,18 @@ export function createLeases({ rules, observe, ledger, knownUsers, alerts }: Lea
 
   function isTooOld({ openedAt }: Lease): boolean {
     return performance.now() - openedAt >= rules().tunnelMaxAgeMs
+  }
+
+  /** A stranger who says nothing keeps a place that others wait for; a user may. */
+  function isSilent(lease: Lease): boolean {
+    const { caller, req } = lease.exchange
+    if (caller !== null && isVerified(caller)) return false
+    const bytes = (req.socket?.bytesRead ?? 0) + (req.socket?.bytesWritten ?? 0)
+    if (bytes !== lease.bytes) {
+      lease.bytes = bytes
+      lease.heardAt = performance.now()
+    }
+    return performance.now() - lease.heardAt >= rules().silenceMs
   }
 
   async function judge(lease: Lease): Promise<LeaseEnd | null> {

@@ -11,6 +11,18 @@ export function peerOf(address: string): string {
   return isIPv4(mapped) ? mapped : `${firstGroups(mapped)}::/64`
 }
 
+/**
+ * The IPv6 network of 48 bits around a peer, which is what one household or office is given at most, and holds 65,536 peers; `null` for
+ * IPv4, and for what is no address.
+ *
+ * @param peer as `peerOf` has it
+ */
+export function widerNetworkOf(peer: string): string | null {
+  if (!peer.endsWith('::/64')) return null
+  const groups = peer.slice(0, -5).split(':')
+  return groups.length < 3 ? null : `${groups.slice(0, 3).join(':')}::/48`
+}
+
 /** The first four groups of an IPv6 address, where `::` stands for as many zeros as are missing. */
 function firstGroups(address: string): string {
   const [head = '', tail] = address.replace(/%.*$/, '').split('::')

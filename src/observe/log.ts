@@ -48,6 +48,7 @@ type StoreNews =
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ['too_many', 'edge.max_connections'],
   ['too_many_of_address', 'edge.max_connections_per_address'],
+  ['made_room', 'edge.max_connections or edge.shares.connections: idle connections are closed'],
 ])
 
 /** The reader of observations that writes JSON lines as pino does: numeric `level`, `time` in milliseconds, `msg`. */
@@ -67,7 +68,7 @@ export function createLog(options: LogOptions = {}): Log {
     logger.error(stillOut, 'the store is still out: charges are decided without it'),
   )
   const turnedAway = createThrottle<string>(storeFailureMs, (limit, count) =>
-    logger.warn({ limit, count }, 'connections are turned away: a limit is reached'),
+    logger.warn({ limit, count }, 'connections are turned away or closed: a limit is reached'),
   )
   const refused = createAllowance<Reported>(storeFailureMs, MOST_REFUSED, (latest, count) =>
     report(latest, logger, count > 1 ? { count } : {}),

@@ -16,9 +16,10 @@ export function shareOf(config: Config, workers: number): Config {
   const partOrNone = (total: number | null): number | null => (total === null ? null : part(total))
   /** A percentage is one of a total that is divided already. */
   const numberOf = (share: Part): Part => (share !== null && 'most' in share ? { most: part(share.most) } : share)
-  const partsOf = ({ address, user }: PartsConfig): PartsConfig => ({
+  const partsOf = ({ address, user, strangers }: PartsConfig): PartsConfig => ({
     address: numberOf(address),
     user: numberOf(user),
+    strangers: numberOf(strangers),
   })
   const { upstream, edge } = config
   return {
@@ -33,6 +34,7 @@ export function shareOf(config: Config, workers: number): Config {
       maxInFlightPerUser: partOrNone(edge.maxInFlightPerUser),
       maxTunnels: part(edge.maxTunnels),
       shares: {
+        connections: { strangers: numberOf(edge.shares.connections.strangers) },
         requests: partsOf(edge.shares.requests),
         bodies: partsOf(edge.shares.bodies),
         upstreamConnections: partsOf(edge.shares.upstreamConnections),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createScarcity } from '../../src/app/scarcity.ts'
 import { request } from '../observe/request.ts'
 
-test('a limit in total that refused a request is a reason for 10 seconds, and one for an address or user is none', () => {
+test('a limit in total that refused a request is a reason for a minute, and one for an address or user is none', () => {
   let now = 0
   const { observer, reasons } = createScarcity(() => now)
   observer(request({ share: { thing: 'bodies', bound: 'address' } }))
@@ -11,11 +11,22 @@ test('a limit in total that refused a request is a reason for 10 seconds, and on
   observer(request())
   expect(reasons()).toEqual([])
   observer(request({ share: { thing: 'bodies', bound: 'total' } }))
-  now = 5000
+  now = 30_000
   observer(request({ share: { thing: 'requests', bound: 'total' } }))
   expect(reasons()).toEqual([expect.stringContaining('bodies'), expect.stringContaining('requests')])
-  now = 10_000
+  now = 60_000
   expect(reasons()).toEqual([expect.stringContaining('requests')])
-  now = 15_000
+  now = 90_000
   expect(reasons()).toEqual([])
+})
+
+test('strangers who have what they may, and connections that were closed for others, are reasons too', () => {
+  const { observer, reasons } = createScarcity(() => 0)
+  observer(request({ share: { thing: 'bodies', bound: 'strangers' } }))
+  observer({ type: 'bad_connection', code: 'made_room', status: 0 })
+  observer({ type: 'bad_connection', code: 'tls', status: 0 })
+  expect(reasons()).toEqual([
+    expect.stringContaining('without an accepted credential'),
+    expect.stringContaining('idle'),
+  ])
 })

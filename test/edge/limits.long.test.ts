@@ -93,20 +93,22 @@ const troubles = (app: RunningApp): string[] =>
   app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : []))
 
 describe('max_connections_per_address', () => {
-  it('closes what one address opens beyond it, and leaves the connections it has and other addresses alone', async () => {
+  it('closes what one address opens beyond it while its others are busy, and leaves those and other addresses alone', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_connections_per_address: 2')
     const [first, second] = [open(app), open(app)]
-    first.socket.write(get('alice'))
-    await poll(first.statuses).toEqual([200])
+    first.socket.write(get('alice', '/api/slow'))
+    second.socket.write(get('alice', '/api/slow'))
+    await poll(() => backend.waiting).toBe(2)
     const third = open(app)
     third.socket.write(get('alice'))
     await poll(third.closed).toBe(true)
     expect(third.text()).toBe('')
     const other = open(app, '127.0.0.2')
     other.socket.write(get('bob'))
-    second.socket.write(get('alice'))
-    await poll(() => [other.statuses(), second.statuses()]).toEqual([[200], [200]])
+    await poll(other.statuses).toEqual([200])
+    backend.release()
+    await poll(() => [first.statuses(), second.statuses()]).toEqual([[200], [200]])
     expect([charges(app), backend.seen.length]).toEqual([3, 3])
     expect(troubles(app)).toEqual(['too_many_of_address'])
   })

@@ -5,11 +5,12 @@ import {
   type Exhausted,
   type Holder,
   type ShareRules,
+  type Shares,
   THINGS,
   type Thing,
 } from '../../src/edge/shares.ts'
 
-const NONE = { total: null, address: null, user: null }
+const NONE = { total: null, address: null, network: null, user: null, strangers: null }
 const UNBOUND = Object.fromEntries(THINGS.map((thing) => [thing, NONE])) as unknown as ShareRules
 
 function rules(changes: { readonly [K in Thing]?: Partial<ShareRules[Thing]> }): ShareRules {
@@ -24,7 +25,8 @@ describe('what one client may hold', () => {
     const shares = createShares()
     const take = (address: string | null, user?: string): Exhausted | null => {
       const holder = shares.holder(address)
-      const refused = holder.take('requests', shared) ?? (user === undefined ? null : holder.identify(user, shared))
+      const refused =
+        holder.take('requests', shared) ?? (user === undefined ? null : holder.identify(user, true, shared))
       if (refused !== null) holder.end()
       return refused
     }
@@ -49,12 +51,85 @@ describe('what one client may hold', () => {
     expect(shares.held('requests')).toBe(0)
     one.take('requests', shared)
     one.take('bodies', shared)
-    one.identify('alice', shared)
+    one.identify('alice', true, shared)
     one.end()
     expect([shares.held('requests'), shares.held('bodies')]).toEqual([0, 0])
     const all = Array.from({ length: 3 }, () => shares.holder('a'))
     expect(all.map((holder) => holder.take('requests', shared))).toEqual([null, null, null])
   })
+})
+
+describe('what all strangers together may hold', () => {
+  const shared = rules({
+    requests: { total: 6, address: 3, strangers: 3 },
+    tunnels: { total: 6, strangers: 2 },
+    checks: { strangers: 1 },
+    upstream_connections: { strangers: 1 },
+  })
+  const stranger = (shares: Shares, address: string): Exhausted | null => {
+    const holder = shares.holder(address)
+    const refused = holder.take('requests', shared) ?? holder.identify(null, false, shared)
+    if (refused !== null) holder.end()
+    return refused
+  }
+
+  it('is bounded over any number of addresses, and a user finds a place all the same', () => {
+    const shares = createShares()
+    const addresses = Array.from({ length: 10 }, (_, i) => `192.0.2.${i}`)
+    const refusals = addresses.map((address) => stranger(shares, address)).filter((refused) => refused !== null)
+    expect(refusals).toEqual(Array(7).fill({ thing: 'requests', bound: 'strangers', max: 3 }))
+    const user = shares.holder('192.0.2.1')
+    expect([user.take('requests', shared), user.identify('alice', true, shared)]).toEqual([null, null])
+    expect([shares.held('requests'), shares.heldByStrangers('requests')]).toEqual([4, 3])
+    user.end()
+    expect([shares.held('requests'), shares.heldByStrangers('requests')]).toEqual([3, 3])
+  })
+
+  it('counts a caller who has a name and no accepted credential, as one of an address has', () => {
+    const shares = createShares()
+    for (const i of [1, 2, 3]) stranger(shares, `192.0.2.${i}`)
+    const caller = shares.holder('192.0.2.4')
+    expect(caller.take('requests', shared)).toBe(null)
+    expect(caller.identify('address:192.0.2.4', false, shared)).toEqual({
+      thing: 'requests',
+      bound: 'strangers',
+      max: 3,
+    })
+  })
+
+  it('refuses nobody before it is known who asks, but for checks, of which likely users have the rest', () => {
+    const shares = createShares()
+    const holders = Array.from({ length: 6 }, (_, i) => shares.holder(`192.0.2.${i}`))
+    expect(holders.map((holder) => holder.take('requests', shared))).toEqual(Array(6).fill(null))
+    expect(holders.slice(0, 2).map((holder) => holder.take('checks', shared))).toEqual([
+      null,
+      { thing: 'checks', bound: 'strangers', max: 1 },
+    ])
+    expect(shares.holder('192.0.2.9', true).take('checks', shared)).toBe(null)
+  })
+
+  it('makes strangers wait for each other at the upstream, and users not for them', async () => {
+    const shares = createShares()
+    const [first, second] = ['192.0.2.1', '192.0.2.2'].map((address) => shares.holder(address)) as [Holder, Holder]
+    for (const holder of [first, second]) holder.identify(null, false, shared)
+    expect(first.takeWithin('upstream_connections', shared, 10_000)).toBe(null)
+    const waits = second.takeWithin('upstream_connections', shared, 10_000) as Promise<null>
+    const user = shares.holder('192.0.2.1')
+    user.identify('alice', true, shared)
+    expect(user.takeWithin('upstream_connections', shared, 10_000)).toBe(null)
+    first.end()
+    expect(await waits).toBe(null)
+  })
+})
+
+it('an IPv6 /48 has a bound of its own, beside that of each /64 in it', () => {
+  const shared = rules({ requests: { address: 2, network: 3 } })
+  const shares = createShares()
+  const take = (address: string) => shares.holder(address).take('requests', shared)
+  expect(['1', '1', '2'].map((net) => take(`2001:db8:7:${net}::/64`))).toEqual([null, null, null])
+  expect(take('2001:db8:7:1::/64')).toEqual({ thing: 'requests', bound: 'address', max: 2 })
+  expect(take('2001:db8:7:3::/64')).toEqual({ thing: 'requests', bound: 'network', max: 3 })
+  expect(take('2001:db8:8:3::/64')).toBe(null)
 })
 
 describe('who waits for a connection to the upstream', () => {
@@ -125,9 +200,9 @@ describe('who waits for a connection to the upstream', () => {
   it('leaves the place to the next where it has to wait for another bound', async () => {
     const shares = createShares()
     const holders = Array.from({ length: 4 }, () => shares.holder('a')) as [Holder, Holder, Holder, Holder]
-    holders[0].identify('alice', shared)
-    holders[1].identify('bob', shared)
-    holders[2].identify('alice', shared)
+    holders[0].identify('alice', true, shared)
+    holders[1].identify('bob', true, shared)
+    holders[2].identify('alice', true, shared)
     for (const holder of holders.slice(0, 2))
       expect(holder.takeWithin('upstream_connections', shared, 10_000)).toBe(null)
     const ofAlice = holders[2].takeWithin('upstream_connections', shared, 200) as Promise<Exhausted | null>
@@ -140,31 +215,42 @@ describe('who waits for a connection to the upstream', () => {
 
 it('agrees with a plain list of who holds what, whatever is taken, given and ended', () => {
   const small = fc.constantFrom<number | null>(null, 1, 2, 3)
-  const bounds = fc.record({ total: small, address: small, user: small })
+  const bounds = fc.record({
+    total: small,
+    address: small,
+    network: fc.constant(null),
+    user: small,
+    strangers: small,
+  })
   const step = fc.record({
     who: fc.nat(7),
     what: fc.constantFrom('take', 'take', 'take', 'give', 'identify', 'end'),
     thing: fc.constantFrom<Thing>('requests', 'bodies'),
     user: fc.constantFrom('alice', 'bob'),
+    isAccepted: fc.boolean(),
   })
   fc.assert(
     fc.property(bounds, bounds, fc.array(step, { maxLength: 80 }), (requests, bodies, steps) => {
       const shared = rules({ requests, bodies })
       const shares = createShares()
-      const model = new Map<number, { holder: Holder; address: string | null; user: string | null; things: Thing[] }>()
-      for (const { who, what, thing, user } of steps) {
+      const model = new Map<
+        number,
+        { holder: Holder; address: string | null; user: string | null; isAccepted: boolean; things: Thing[] }
+      >()
+      for (const { who, what, thing, user, isAccepted } of steps) {
         let one = model.get(who)
         if (one === undefined) {
           const address = who === 7 ? null : `address ${who % 2}`
-          one = { holder: shares.holder(address), address, user: null, things: [] }
+          one = { holder: shares.holder(address), address, user: null, isAccepted: false, things: [] }
           model.set(who, one)
         }
         const { address } = one
-        const holds = (of: (other: { address: string | null; user: string | null }) => boolean, counted: Thing) =>
+        type Other = { address: string | null; user: string | null; isAccepted: boolean }
+        const holds = (of: (other: Other) => boolean, counted: Thing) =>
           [...model.values()].filter((other) => other.things.includes(counted) && of(other)).length
         const isOver = (most: number | null, held: number): boolean => most !== null && held >= most
         if (what === 'take') {
-          const { total, address: ofAddress, user: ofUser } = shared[thing]
+          const { total, address: ofAddress, user: ofUser, strangers } = shared[thing]
           const known = one.user
           const isFull =
             !one.things.includes(thing) &&
@@ -178,6 +264,12 @@ it('agrees with a plain list of who holds what, whatever is taken, given and end
                   ofUser,
                   holds((other) => other.user === known, thing),
                 )) ||
+              (known !== null &&
+                !one.isAccepted &&
+                isOver(
+                  strangers,
+                  holds((other) => !other.isAccepted, thing),
+                )) ||
               isOver(
                 total,
                 holds(() => true, thing),
@@ -189,15 +281,24 @@ it('agrees with a plain list of who holds what, whatever is taken, given and end
           one.things = one.things.filter((held) => held !== thing)
         } else if (what === 'identify' && one.user === null) {
           const others = (counted: Thing): number => holds((other) => other.user === user, counted)
-          const isFull = one.things.some((held) => isOver(shared[held].user, others(held)))
-          expect(one.holder.identify(user, shared) !== null).toBe(isFull)
+          const ofStrangers = (counted: Thing): number => holds((other) => !other.isAccepted, counted) - 1
+          const isFull = one.things.some(
+            (held) =>
+              isOver(shared[held].user, others(held)) ||
+              (!isAccepted && isOver(shared[held].strangers, ofStrangers(held))),
+          )
+          expect(one.holder.identify(user, isAccepted, shared) !== null).toBe(isFull)
           one.user = user
+          one.isAccepted = isAccepted
         } else if (what === 'end') {
           one.holder.end()
           model.delete(who)
         }
         for (const counted of ['requests', 'bodies'] as const)
-          expect(shares.held(counted)).toBe(holds(() => true, counted))
+          expect([shares.held(counted), shares.heldByStrangers(counted)]).toEqual([
+            holds(() => true, counted),
+            holds((other) => !other.isAccepted, counted),
+          ])
       }
     }),
     { numRuns: 500 },

@@ -447,7 +447,7 @@ test('requests that their connection refuses have a line with their id, and many
 test('connections that find no place are reported with the limit that they met, at once and then together', async () => {
   const full: Observation = { type: 'bad_connection', code: 'too_many', status: 0 }
   const ofOne: Observation = { type: 'bad_connection', code: 'too_many_of_address', status: 0 }
-  const msg = 'connections are turned away: a limit is reached'
+  const msg = 'connections are turned away or closed: a limit is reached'
   expect(await lines([full, full, ofOne, full])).toMatchObject([
     { level: WARN, limit: 'edge.max_connections', count: 1, msg },
     { level: WARN, limit: 'edge.max_connections_per_address', count: 1, msg },

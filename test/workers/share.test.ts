@@ -29,9 +29,12 @@ describe('the share of a worker', () => {
   })
 
   it('is its part of a share that is a number; a percentage is one of totals that are divided', () => {
-    const { shares } = shareOf(config('shares: { address: 40%, user: none, bodies: { user: 7 } }'), 4).edge
-    expect(shares.bodies).toEqual({ address: { part: 0.4 }, user: { most: 2 } })
-    expect(shares.tunnels).toEqual({ address: { part: 0.4 }, user: { most: 25 } })
+    const { shares } = shareOf(
+      config('shares: { address: 40%, user: none, strangers: 30, bodies: { user: 7 } }'),
+      4,
+    ).edge
+    expect(shares.bodies).toEqual({ address: { part: 0.4 }, user: { most: 2 }, strangers: { most: 8 } })
+    expect(shares.tunnels).toEqual({ address: { part: 0.4 }, user: { most: 25 }, strangers: { most: 8 } })
     expect(shares.requests.user).toBe(null)
   })
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { PERCENTAGE, parsePercentage } from '../units.ts'
 import { integer, read, section } from './values.ts'
 
-/** What one address and one user may hold of what is scarce. */
+/** What one address, one user, and all who have no accepted credential may hold of what is scarce. */
 
 /** So many, a part of the total (above 0, up to 1), or `null` for any number. */
 type Part = { most: number } | { part: number } | null
@@ -23,12 +23,12 @@ const part = (description: string) =>
     )
     .meta({ description })
 
+const ofAddress = part('Of one IPv4 address or IPv6 /64. Default shares.address').optional()
+const ofStrangers = part('Of all without an accepted credential together. Default shares.strangers').optional()
+
 const ofThing = (what: string, total: string) =>
   section(
-    {
-      address: part('Of one IPv4 address or IPv6 /64. Default shares.address').optional(),
-      user: part('Of one user. Default shares.user').optional(),
-    },
+    { address: ofAddress, user: part('Of one user. Default shares.user').optional(), strangers: ofStrangers },
     `${what}; a percentage is one of ${total}`,
   ).prefault({})
 
@@ -38,33 +38,42 @@ const parts = section(
       'Of each thing below, what one IPv4 address or IPv6 /64 may hold: a percentage of the total, a number, or none for all of it. Behind trusted_proxies the address that they name counts. Default 50%',
     ).prefault('50%'),
     user: part('The same of one user. Default 50%').prefault('50%'),
+    strangers: part(
+      'The same of all together whose credential was not accepted, or who have none, from however many addresses: callers by address and with unverified keys, and whoever asks for a public route. Default 50%, and none where no credential is ever accepted',
+    ).prefault('50%'),
+    connections: section(
+      { strangers: ofStrangers },
+      'Client connections; a percentage is one of edge.max_connections. Above their share the connections of strangers that wait are closed when another one comes',
+    ).prefault({}),
     requests: ofThing('Requests under way', 'edge.max_in_flight'),
     bodies: ofThing('Requests whose body is awaited', 'edge.max_in_flight'),
     upstream_connections: ofThing('Requests at the backend', 'upstream.max_connections'),
     tunnels: section(
       {
-        address: part('Of one IPv4 address or IPv6 /64. Default shares.address').optional(),
+        address: ofAddress,
         user: part('Of one user. Default 100').prefault(100),
+        strangers: ofStrangers,
       },
       'WebSockets open; a percentage is one of edge.max_tunnels',
     ).prefault({}),
     checks: section(
-      { address: part('Of one IPv4 address or IPv6 /64. Default shares.address').optional() },
+      { address: ofAddress, strangers: ofStrangers },
       'Checks of signatures that take long (ES384, ES512, RSA of more than 4096 bits); a percentage is one of 256',
     ).prefault({}),
   },
-  'What one address, before its credential is looked at, and one user may hold of what all share; those above get 429',
+  'What one address, before its credential is looked at, one user, and all strangers together may hold of what all share; address and user get 429 above it, strangers 503',
 )
 
-/** Of each thing, what one address and one user may hold. `checks` come before anybody knows the user. */
-export const shares = parts.transform(({ address, user, ...things }) => {
-  const of = (thing: keyof typeof things) => ({ address, user, ...written(things[thing]) })
+/** Of each thing, what one address, one user and all strangers may hold. `checks` come before anybody knows the user. */
+export const shares = parts.transform(({ address, user, strangers, ...things }) => {
+  const of = (thing: keyof typeof things) => ({ address, user, strangers, ...written(things[thing]) })
   return {
+    connections: { strangers, ...written(things.connections) },
     requests: of('requests'),
     bodies: of('bodies'),
     upstreamConnections: of('upstream_connections'),
     tunnels: of('tunnels'),
-    checks: { address, ...written(things.checks) },
+    checks: { address, strangers, ...written(things.checks) },
   }
 })
 

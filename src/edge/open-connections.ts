@@ -1,0 +1,141 @@
+import type { Socket } from 'node:net'
+import { IdleConnections, type MayIdle } from '../lib/idle-connections.ts'
+import { peerOf } from '../lib/peers.ts'
+import type { Observer } from '../observe/observation.ts'
+import type { Holder, ShareRules, Shares } from './shares.ts'
+
+/** Of `max`: with more connections idle ones are closed, so that there is room before a new one comes. */
+const NEARLY_FULL = 0.9
+/** Of `max`: with more connections idle ones are kept for a shorter time. */
+const FILLING = 0.5
+/** How long an idle connection is kept at least, in milliseconds. */
+const SHORTEST_KEEP_ALIVE_MS = 1000
+
+export interface OpenConnectionsOptions {
+  readonly shares: Shares
+  readonly observe: Observer
+  /** Connections at most. */
+  readonly max: number
+  readonly limits: () => { readonly shares: ShareRules; readonly isProxy: (address: string) => boolean }
+}
+
+/**
+ * A connection of a client, from its first packet on.
+ *
+ * | State | `idleSince` | Closed to make room |
+ * |---|---|---|
+ * | no head has come yet, or all requests have their responses | since then | yes, those of strangers first |
+ * | a request is under way, or it is a tunnel | `null` | no |
+ */
+export class OpenConnection implements MayIdle {
+  idleSince: number | null = performance.now()
+  readonly socket: Socket
+  /** `null` for a peer that stands for many clients. */
+  readonly peer: string | null
+  /** Whether nobody on it has had a credential accepted. */
+  isStranger: boolean
+  readonly holder: Holder
+
+  constructor(socket: Socket, peer: string | null, holder: Holder) {
+    this.socket = socket
+    this.peer = peer
+    this.isStranger = peer !== null
+    this.holder = holder
+  }
+}
+
+/**
+ * All connections of a listener, and who goes when there is no room: idle ones before a new one is refused, those of strangers before those
+ * on which a credential was accepted, those of the fullest address first.
+ */
+export class OpenConnections {
+  readonly #options: OpenConnectionsOptions
+  readonly #strangers = new IdleConnections<OpenConnection>()
+  readonly #others = new IdleConnections<OpenConnection>()
+  readonly #bySocket = new WeakMap<Socket, OpenConnection>()
+
+  constructor(options: OpenConnectionsOptions) {
+    this.#options = options
+  }
+
+  /** @returns the connection; `null` where its address has as many as it may, and none of them is idle: then it is closed */
+  open(socket: Socket): OpenConnection | null {
+    const { shares, observe, limits } = this.#options
+    const { isProxy } = limits()
+    const address = socket.remoteAddress ?? ''
+    const peer = isProxy(address) ? null : peerOf(address)
+    this.#makeRoom()
+    const holder = shares.holder(peer)
+    if (!this.#takes(holder, peer)) {
+      holder.end()
+      observe({ type: 'bad_connection', code: 'too_many_of_address', status: 0 })
+      socket.destroy()
+      return null
+    }
+    const connection = new OpenConnection(socket, peer, holder)
+    // A peer that stands for many clients is trusted.
+    if (!connection.isStranger) holder.identify(null, true, limits().shares)
+    this.#groupOf(connection).add(connection, peer)
+    this.#bySocket.set(socket, connection)
+    socket.once('close', () => this.#remove(connection))
+    return connection
+  }
+
+  of(socket: Socket): OpenConnection | undefined {
+    return this.#bySocket.get(socket)
+  }
+
+  /** A credential was accepted that came on it. */
+  accepted(connection: OpenConnection): void {
+    if (!connection.isStranger || connection.socket.destroyed) return
+    this.#strangers.remove(connection)
+    connection.isStranger = false
+    connection.holder.identify(null, true, this.#options.limits().shares)
+    this.#others.add(connection, connection.peer)
+  }
+
+  /** How long an idle connection is kept, in milliseconds: less and less, the fewer places are left. */
+  keepAliveMs(usualMs: number): number {
+    const { max } = this.#options
+    const left = (max - this.#strangers.size - this.#others.size) / (max * (1 - FILLING))
+    return left >= 1 ? usualMs : Math.max(Math.min(SHORTEST_KEEP_ALIVE_MS, usualMs), Math.floor(usualMs * left))
+  }
+
+  #takes(holder: Holder, peer: string | null): boolean {
+    const { shares } = this.#options.limits()
+    if (peer === null) return true
+    const full = holder.take('connections', shares)
+    if (full === null) return true
+    if (full.bound !== 'address' || !this.#close(this.#strangers.next(peer) ?? this.#others.next(peer))) return false
+    return holder.take('connections', shares) === null
+  }
+
+  /** Strangers have a share of their own, which is smaller than all. */
+  #makeRoom(): void {
+    const { max, shares, limits } = this.#options
+    const ofStrangers = limits().shares.connections.strangers
+    // Node itself closes what comes when all are taken, before anybody hears of it.
+    const isNearlyFull = this.#strangers.size + this.#others.size >= Math.min(max * NEARLY_FULL, max - 1)
+    if (isNearlyFull) this.#close(this.#strangers.next() ?? this.#others.next())
+    else if (ofStrangers !== null && shares.heldByStrangers('connections') >= ofStrangers) {
+      this.#close(this.#strangers.next())
+    }
+  }
+
+  #close(connection: OpenConnection | null): boolean {
+    if (connection === null) return false
+    this.#options.observe({ type: 'bad_connection', code: 'made_room', status: 0 })
+    this.#remove(connection)
+    connection.socket.destroy()
+    return true
+  }
+
+  #remove(connection: OpenConnection): void {
+    this.#groupOf(connection).remove(connection)
+    connection.holder.end()
+  }
+
+  #groupOf({ isStranger }: OpenConnection): IdleConnections<OpenConnection> {
+    return isStranger ? this.#strangers : this.#others
+  }
+}
