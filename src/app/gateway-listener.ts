@@ -53,6 +53,7 @@ function connectionLimits({ config: { edge }, rules, isProxy }: Runtime): Connec
     uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
     answersHalfClosed: edge.halfClose === 'answer',
     underscoreNames: rules.underscoreNames,
+    decidedBy: rules.decidedBy,
     presentation: rules.presentation,
   }
 }

@@ -12,6 +12,7 @@ import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import { callerRulesOf, credentialPlacesOf } from './caller-rules.ts'
 import { readClientTls } from './certificate.ts'
+import { decisionFieldsOf } from './decision-fields.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -76,6 +77,7 @@ export async function createRuntime(
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
     underscoreNames: takesUnderscores(config.edge),
+    decidedBy: decisionFieldsOf(config),
     shares: shareRulesOf(config),
     tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
     silenceMs: config.upstream.idleTimeoutMs,

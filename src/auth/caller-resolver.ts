@@ -109,10 +109,11 @@ function createSourceJudge(options: ResolverOptions, pages: PageRule) {
 /** Who asks without a credential that could be checked here. */
 function createOthers(options: ResolverOptions, pages: PageRule) {
   const { unverifiedKeys, trusted, certificates, maxKey, isProxy } = options
+  // Whom somebody has verified comes before a key that anybody can make up.
   const readers = [
-    ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages, options.isWatchedOnly)]),
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
-    ...(certificates === null ? [] : [ofOwnPages(createCertificateReader(certificates), pages)]),
+    ...(certificates === null ? [] : [ofOwnPages(ofClients(createCertificateReader(certificates), isProxy), pages)]),
+    ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages, options.isWatchedOnly)]),
   ]
   return (asking: Asking): Caller | Denial | null => {
     for (const read of readers) {
@@ -129,6 +130,14 @@ function ofOwnPages(read: (asking: Asking) => Caller | Denial | null, pages: Pag
     const found = read(asking)
     return found === null || isDenial(found) ? found : (pages(asking) ?? found)
   }
+}
+
+/** The certificate of a trusted proxy says who the proxy is, and nothing of its clients. */
+function ofClients(
+  read: (asking: Asking) => Caller | Denial | null,
+  isProxy: (address: string) => boolean,
+): typeof read {
+  return (asking) => (isProxy(asking.client.address) ? null : read(asking))
 }
 
 /** The credential of a request by the table of sources; `null` if there is none in any. */

@@ -33,18 +33,31 @@ export function createKeyReader(
   const isKey = formOf(source)
   return (asking) => {
     const found = read(asking)
+    if (source.kind === 'cookie' && !found.every(isCookieValue)) return malformed()
     const keys = new Set(source.kind === 'cookie' ? found.map(unescaped) : found)
     const [key] = keys
     if (key === undefined) return null
     if (keys.size > 1) return several()
     if (key.length > max) return tooLong(max, 'key too long')
-    if (!isKey(key)) return invalid('malformed key', 'The credential is malformed.')
+    if (!isKey(key)) return malformed()
     const foreign = source.kind === 'cookie' ? pages(asking) : null
     if (foreign !== null) return foreign
     const { userClaim } = source
     const named = userClaim !== undefined && isWatchedOnly() ? namedBy(key, userClaim) : null
     return callerOf(named ?? `${KEY_PREFIX}${createHash('sha256').update(key).digest('base64url')}`, 'unverified_key')
   }
+}
+
+function malformed(): Denial {
+  return invalid('malformed key', 'The credential is malformed.')
+}
+
+/**
+ * RFC 6265, section 4.1.1. Python decodes `"\\141"` to `a`, so that one key would have as many spellings as it has letters, and each of
+ * them would be a user.
+ */
+function isCookieValue(value: string): boolean {
+  return /^[!#-+\x2d-:<-[\]-~]*$/.test(value)
 }
 
 /** Of a JWT that is read, in characters: strangers write it, and nobody remembers what it said. */

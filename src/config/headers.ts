@@ -1,5 +1,6 @@
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { foldedName, isFieldName } from '../lib/field-names.ts'
+import { isFact, OVERRIDES } from '../lib/header-names.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
@@ -35,6 +36,11 @@ export function identityNameProblem(name: string): string | null {
 
 /** What is wrong with the name of the field by which a client marks repetitions; `null` for a good one. */
 export function repetitionHeaderProblem(name: string): string | null {
+  const lower = name.toLowerCase()
+  if (!/^[0-9A-Za-z-]{1,128}$/.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
+  if (isFact(lower) || OVERRIDES.has(lower) || lower.startsWith('proxy-')) {
+    return `header ${name} is never forwarded, so the upstream would serve each repetition anew for nothing: take a name like Idempotency-Key`
+  }
   return freeNameProblem(name, 'Idempotency-Key')
 }
 

@@ -17,6 +17,7 @@ import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
+import type { NameRules } from './header-rules.ts'
 import type { OpenConnection } from './open-connections.ts'
 import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
@@ -68,7 +69,7 @@ export interface RequestHandler {
 }
 
 /** What may change while a connection lives; asked for each request and upload. */
-export interface ConnectionLimits {
+export interface ConnectionLimits extends NameRules {
   readonly shares: ShareRules
   /** Peers that stand for many clients, so that no share of an address applies to them. */
   readonly isProxy: (address: string) => boolean
@@ -77,8 +78,6 @@ export interface ConnectionLimits {
   readonly maxUrl: number
   /** Whether a client that has ended its side after a request still gets the response, and is not taken for gone. */
   readonly answersHalfClosed: boolean
-  /** Whether the name of a field may hold `_`. */
-  readonly underscoreNames: boolean
   /** How the gateway's own responses go out; `null` as they are. */
   readonly presentation: Presentation | null
 }
@@ -190,7 +189,7 @@ export class ClientConnection implements ClientPeer {
       this.#ignore(req)
       return
     }
-    const ambiguity = checkEdge(req, limits().underscoreNames)
+    const ambiguity = checkEdge(req, limits())
     if (ambiguity !== null || isLastOnConnection(req) || isDraining()) res.shouldKeepAlive = false
     if (!res.shouldKeepAlive) this.#isLast = true
     if (this.#requests.length >= MAX_PIPELINED) {
@@ -251,7 +250,7 @@ export class ClientConnection implements ClientPeer {
   #handOver(req: IncomingMessage, head: Buffer): void {
     const { gateway, limits } = this.#context
     const requestId = requestIdOf(req, limits().isProxy)
-    const ambiguity = checkUpgrade(req, limits().underscoreNames)
+    const ambiguity = checkUpgrade(req, limits())
     void gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
   }
 

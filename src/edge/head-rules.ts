@@ -1,6 +1,6 @@
 import { type IncomingMessage, METHODS } from 'node:http'
 import { type Denial, denial } from '../errors.ts'
-import { CLOSE, checkHeaders, refuse } from './header-rules.ts'
+import { CLOSE, checkHeaders, type NameRules, refuse } from './header-rules.ts'
 
 /**
  * What Node's parser lets pass and a server at the edge must not: everything that the upstream, or a proxy before us,
@@ -16,22 +16,20 @@ export const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
  * doubt. The header alone is not enough: until that response is out, Node goes on parsing what arrives, and calls the
  * handler for each request that it finds there. The caller must take no further request from the connection.
  *
- * @param underscores whether the name of a header may hold `_`
- *
  * Takes about 1 µs for a request with ten headers (Node 26.10), most of it in lower-casing and checking their names.
  */
-export function checkEdge(req: IncomingMessage, underscores: boolean): Denial | null {
+export function checkEdge(req: IncomingMessage, rules: NameRules): Denial | null {
   return (
     checkVersion(req.httpVersion) ??
-    checkHeaders(req.rawHeaders, req.httpVersion, underscores) ??
+    checkHeaders(req.rawHeaders, req.httpVersion, rules) ??
     checkMethod(req.method) ??
     checkForm(req)
   )
 }
 
 /** The same for the `upgrade` event: only a WebSocket handshake may open a tunnel. */
-export function checkUpgrade(req: IncomingMessage, underscores: boolean): Denial | null {
-  const refused = checkEdge(req, underscores)
+export function checkUpgrade(req: IncomingMessage, rules: NameRules): Denial | null {
+  const refused = checkEdge(req, rules)
   if (refused !== null || isWebSocketHandshake(req)) return refused
   return refuse('upgrade', 'The only upgrade accepted is a WebSocket handshake of version 13.')
 }

@@ -1,4 +1,13 @@
 import { type Denial, denial } from '../errors.ts'
+import { foldedName } from '../lib/field-names.ts'
+
+/** What the configuration says of the names of fields. */
+export interface NameRules {
+  /** Whether the name of a field may hold `_`. */
+  readonly underscoreNames: boolean
+  /** Fields that the configuration decides by, as `foldedName` has them. */
+  readonly decidedBy: ReadonlySet<string>
+}
 
 /** The headers whose number or form decides how a message is framed, routed or authenticated. */
 interface Seen {
@@ -15,9 +24,8 @@ interface Seen {
  * Judges the headers of a request as they came over the wire: `req.headers` has already dropped or joined duplicates.
  *
  * @param version as in `IncomingMessage.httpVersion`
- * @param underscores whether a name may hold `_`
  */
-export function checkHeaders(raw: readonly string[], version: string, underscores: boolean): Denial | null {
+export function checkHeaders(raw: readonly string[], version: string, rules: NameRules): Denial | null {
   if (raw.length > 2 * MAX_FIELDS) return tooMany()
   const seen: Seen = {
     host: undefined,
@@ -29,14 +37,14 @@ export function checkHeaders(raw: readonly string[], version: string, underscore
     coding: false,
   }
   for (let i = 0; i < raw.length; i += 2) {
-    const refused = look(seen, raw[i] ?? '', raw[i + 1] ?? '', underscores)
+    const refused = look(seen, raw[i] ?? '', raw[i + 1] ?? '', rules)
     if (refused !== null) return refused
   }
   return checkFraming(seen, version) ?? checkHost(seen.host, version) ?? checkExpect(seen.expect)
 }
 
-/** Node's limit of bytes counts names and values only, so that 16 KiB of fields of one letter are 16,000. */
-const MAX_FIELDS = 1000
+/** Node's limit of bytes counts names and values only, so that 16 KiB of fields of one letter are 16,000. Peers take 100. */
+const MAX_FIELDS = 200
 
 function tooMany(): Denial {
   return denial('headers_too_large', `A request may have at most ${MAX_FIELDS} header fields.`, {
@@ -55,7 +63,7 @@ export function refuse(reason: string, msg: string): Denial {
 
 export const CLOSE = Object.freeze({ Connection: 'close' })
 
-function look(seen: Seen, name: string, value: string, underscores: boolean): Denial | null {
+function look(seen: Seen, name: string, value: string, rules: NameRules): Denial | null {
   const { host, length, encoding, expect, authorization, type, coding } = seen
   switch (name.toLowerCase()) {
     case 'host':
@@ -80,9 +88,9 @@ function look(seen: Seen, name: string, value: string, underscores: boolean): De
       seen.coding = true
       return coding ? twice('Content-Encoding') : null
     case 'connection':
-      return checkConnection(value)
+      return checkConnection(value, rules)
     default:
-      return checkName(name, underscores)
+      return checkName(name, rules)
   }
 }
 
@@ -94,8 +102,11 @@ function twice(name: string): Denial {
  * CGI, WSGI and their heirs turn `X-Tollgate-User`, `X_Tollgate_User` and `X.Tollgate.User` into one variable, so that a
  * client could set what is ours to set. Refused rather than dropped: a header that vanishes is hard to find.
  */
-function checkName(name: string, underscores: boolean): Denial | null {
-  if (!/[^0-9A-Za-z-]/.test(name) || (underscores && !/[^\w-]/.test(name))) return null
+function checkName(name: string, { underscoreNames, decidedBy }: NameRules): Denial | null {
+  if (!/[^0-9A-Za-z-]/.test(name)) return null
+  if (underscoreNames && !/[^\w-]/.test(name)) {
+    return decidedBy.has(foldedName(name)) ? refuse('header_name', `The name of ${name} must have hyphens.`) : null
+  }
   return refuse('header_name', 'Header names may consist of letters, digits and hyphens only.')
 }
 
@@ -151,11 +162,21 @@ const NOT_NOMINABLE = new Set([
   'x-request-id',
 ])
 
-function checkConnection(value: string): Denial | null {
+/** More names in one field than this say nothing of a connection. In octets. */
+const MAX_CONNECTION = 256
+
+function checkConnection(value: string, { decidedBy }: NameRules): Denial | null {
   if (USUAL_CONNECTION.test(value)) return null
+  if (value.length > MAX_CONNECTION) {
+    return refuse('connection_nomination', `Connection must have at most ${MAX_CONNECTION} octets.`)
+  }
   const name = value
     .split(',')
     .map((token) => token.trim().toLowerCase())
-    .find((token) => NOT_NOMINABLE.has(token) || token.startsWith('x-forwarded-') || token.startsWith('x-tollgate-'))
+    .find((token) => NOT_NOMINABLE.has(token) || isDecidedBy(token, decidedBy))
   return name === undefined ? null : refuse('connection_nomination', `Connection must not name the header ${name}.`)
+}
+
+function isDecidedBy(token: string, decidedBy: ReadonlySet<string>): boolean {
+  return token.startsWith('x-forwarded-') || token.startsWith('x-tollgate-') || decidedBy.has(foldedName(token))
 }

@@ -6,6 +6,8 @@ import type { FieldName } from './client/header-name.ts'
 /** What the upstream may learn of who asks. */
 export interface VerifiedCaller {
   readonly user: string
+  /** How it is known: `trusted` by what a proxy said. */
+  readonly kind: string
   /** `null` if nothing names one. */
   readonly organisation: string | null
   /** `null` if nothing names one. */

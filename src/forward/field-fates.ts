@@ -1,9 +1,9 @@
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { foldedName } from '../lib/field-names.ts'
+import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from '../lib/header-names.ts'
 import { remembered } from '../lib/memo.ts'
 import { fieldName } from './client/header-name.ts'
 import type { CredentialPlaces, IdentityFact } from './contract.ts'
-import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from './header-names.ts'
 
 /** What becomes of each field of a client, worked out once for each spelling of its name. */
 
@@ -31,7 +31,8 @@ export interface Hidden {
 }
 
 /**
- * What becomes of a client's field. `fact`: passes from a trusted peer only. `claim`: goes into a field that the gateway
+ * What becomes of a client's field. `fact`: passes from a trusted peer only. `caller`: so does what the peer says of the caller, unless a
+ * credential names another one. `claim`: goes into a field that the gateway
  * sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
  * `cookie`, `url` or `subprotocol` has of one, is dropped.
  */
@@ -45,6 +46,7 @@ type Plain =
   | 'te'
   | 'hops'
   | 'fact'
+  | 'caller'
   | 'claim'
   | 'subprotocol'
 export type Holder = 'credential' | 'cookie' | 'url'
@@ -92,7 +94,7 @@ function specialFates(
   { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>,
   trusted: readonly string[],
 ): ReadonlyMap<string, Fate> {
-  const fates = new Map<string, Fate>(trusted.map((lower) => [lower, 'fact']))
+  const fates = new Map<string, Fate>(trusted.map((lower) => [lower, 'caller']))
   for (const lower of parameters.length > 0 ? ['referer', 'x-forwarded-uri'] : []) fates.set(lower, 'url')
   if (subprotocols.length > 0) fates.set('sec-websocket-protocol', 'subprotocol')
   for (const lower of fields) fates.set(lower, 'credential')

@@ -1,6 +1,7 @@
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { withoutCookies } from '../lib/cookies.ts'
 import { foldedName } from '../lib/field-names.ts'
+import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from '../lib/header-names.ts'
 import { remembered } from '../lib/memo.ts'
 import { urlWithoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
@@ -8,7 +9,6 @@ import { type FieldName, fieldName } from './client/header-name.ts'
 import { encodeFact, factOf, type Origin } from './client-info.ts'
 import type { ResponseFields, VerifiedCaller } from './contract.ts'
 import { type Fate, type HeaderRules, type Hidden, type Holder, passes } from './field-fates.ts'
-import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from './header-names.ts'
 
 /** The head of an outgoing request, without Host, which the upstream may have its own of, and without the framing of the body. */
 export interface OutgoingHead {
@@ -44,7 +44,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     const name = raw[i] as string
     const value = raw[i + 1] as string
     const fate = rules.fateOf(name)
-    if (fate === 'passes' || (fate === 'fact' && trusted)) {
+    if (fate === 'passes' || (trusted && (fate === 'fact' || (fate === 'caller' && isOfPeer(origin.caller))))) {
       if (nominated === null || !nominated.has(name.toLowerCase())) headers.push(name, value)
     } else if (isHolder(fate)) {
       const kept = withoutCredential(fate, name.toLowerCase(), value, { origin, trusted, rules })
@@ -75,6 +75,11 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     authority,
     takesTrailers,
   }
+}
+
+/** Else the upstream would be told of two callers. */
+function isOfPeer(caller: Origin['caller']): boolean {
+  return caller === null || caller.kind === 'trusted'
 }
 
 function isHolder(fate: Fate): fate is Holder {

@@ -14,5 +14,5 @@ export function exemptionOf(
 ): Exemption | null {
   if (exempt === null) return null
   if (exempt.users.has(user)) return 'user'
-  return exempt.hasAddress(wholeAddressOf(client, req.headers['x-forwarded-for'], isProxy)) ? 'address' : null
+  return exempt.hasAddress(wholeAddressOf(client, req.headers, isProxy)) ? 'address' : null
 }

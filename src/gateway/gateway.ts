@@ -115,7 +115,7 @@ function begin(
     rules,
     requestId,
     startedAt,
-    holder: context.shares.holder(addressOf(client, req.headers['x-forwarded-for'], rules.isProxy), client.isAccepted),
+    holder: context.shares.holder(addressOf(client, req.headers, rules.isProxy), client.isAccepted),
     route: null,
     unmatched: null,
     lenient: rules.underscoreNames && hasUnderscores(req.rawHeaders) ? UNDERSCORES : NOTHING,

@@ -119,6 +119,8 @@ export interface Rules {
   readonly maxUrl: number
   /** Whether the name of a request's field may hold `_`. */
   readonly underscoreNames: boolean
+  /** Fields that the configuration decides by, beside those by which every one does, as `foldedName` has them. */
+  readonly decidedBy: ReadonlySet<string>
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
   /** Largest request body in bytes; `null` for any. */

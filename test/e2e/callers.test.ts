@@ -306,6 +306,32 @@ describe('keys that only the upstream can check', () => {
     expect(new Set(charged()).size).toBe(1)
   })
 
+  it('a cookie that some server decodes to a key is none: one key would have as many spellings as it has letters', async () => {
+    await start('unverified_keys: { cookie: sid }')
+    for (const spelt of ['"\\141bcdef"', 'a\\142c', '"a,b"', 'a b', '"abc']) {
+      expect([spelt, (await ask('/a', [`Cookie: sid=${spelt}`])).status]).toEqual([spelt, 401])
+    }
+  })
+
+  it.each([
+    ['cookie: sess_id', 'Cookie: sess.id=REAL; sess_id=r1'],
+    ['cookie: sess_id', 'Cookie: sess_id=r1; sess[id=REAL'],
+    ['cookie: sess_id', 'Cookie: SESS_ID=REAL; sess_id=r1'],
+  ])('two that some server reads by one name are two: %s, %s', async (source, field) => {
+    await start(`unverified_keys: { ${source} }`)
+    expect((await ask('/a', [field])).status).toBe(400)
+  })
+
+  it.each([
+    '?api_key=r1&api.key=REAL',
+    '?api_key=r1&api%20key=REAL',
+    '?api_key=r7;api_key=REAL',
+    '?api_key[]=r1&api_key=r2',
+  ])('so are two in the query: %s', async (query) => {
+    await start('unverified_keys: { query: api_key }')
+    expect((await ask(`/a${query}`)).status).toBe(400)
+  })
+
   it('one in a cookie is none for a page of another host', async () => {
     await start('unverified_keys: { cookie: sid }')
     const page = (origin: string) => ask('/a', ['Cookie: sid=k1', `Origin: ${origin}`], 'POST')
@@ -340,6 +366,18 @@ describe('callers whom a trusted proxy names', () => {
   ])('%s is refused', async (_what, fields, status) => {
     await start(trusted, PROXY)
     expect((await ask('/a', fields)).status).toBe(status)
+  })
+
+  it('come before a key that anybody can make up, so that none of them has new limits by one', async () => {
+    await start(`${trusted}, unverified_keys: { header: X-API-Key }`, PROXY)
+    for (const key of ['r1', 'r2']) await ask('/a', ['X-Forwarded-User: bob', `X-API-Key: ${key}`])
+    expect(charged()).toEqual(['bob', 'bob'])
+  })
+
+  it('are not named to the upstream beside another caller whom a credential names', async () => {
+    await start(trusted, PROXY)
+    const asked = await ask('/a', ['X-Forwarded-User: bob', 'X-Org: acme', `Authorization: Bearer ${JWT}`])
+    expect([userOf(asked), /bob|acme/.test(asked.sent)]).toEqual(['alice', false])
   })
 
   it('bytes that are no UTF-8 are refused', async () => {

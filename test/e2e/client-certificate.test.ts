@@ -17,6 +17,7 @@ let crl: string
 let upstream: http.Server
 let sockets: WebSocketServer
 let app: RunningApp
+let text: (edge: string) => string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-mtls-'))
   ca = makeCa(folder, 'ca')
@@ -27,7 +28,7 @@ beforeAll(async () => {
   sockets = new WebSocketServer({ server: upstream })
   await once(upstream.listen(0, '127.0.0.1'), 'listening')
   const { port } = upstream.address() as AddressInfo
-  app = await startApp(`
+  text = (edge) => `
 listen: 127.0.0.1:0
 tls: { cert: ${server.certFile}, key: ${server.keyFile} }
 upstream: { url: "http://127.0.0.1:${port}" }
@@ -39,7 +40,9 @@ auth:
 quota: { baselines: { personal: { read: { 1h: 100 } }, global: { read: { 1h: 100 } } } }
 routes: [{ match: "GET /*", category: read, cost: 1 }]
 log: { level: fatal, requests: none }
-`)
+${edge}
+`
+  app = await startApp(text(''))
 })
 afterAll(async () => {
   await app.stop()
@@ -102,4 +105,12 @@ it('a WebSocket ends when the certificate that opened it is revoked', async () =
 it('no JWT can name the user of a certificate', async () => {
   expect(await ask(null, bearer('certificate:spiffe://test/alice'))).toMatchObject({ status: 401 })
   expect(await ask(null, bearer('alice'))).toEqual({ status: 200, user: 'alice' })
+})
+
+it('the certificate of a trusted proxy names none of its clients', async () => {
+  const balancer = client('balancer', 'URI:spiffe://test/balancer')
+  expect(await ask(balancer)).toEqual({ status: 200, user: 'certificate:spiffe://test/balancer' })
+  await app.reload(text('edge: { trusted_proxies: [127.0.0.0/8] }'))
+  expect(await ask(balancer, { 'x-forwarded-for': '203.0.113.9' })).toMatchObject({ status: 401 })
+  await app.reload(text(''))
 })

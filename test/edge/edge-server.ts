@@ -6,6 +6,8 @@ import { checkEdge, checkUpgrade, isLastOnConnection } from '../../src/edge/head
 import { type Denial, STATUS_OF } from '../../src/errors.ts'
 import { silence } from '../e2e/raw.ts'
 
+const PLAIN_NAMES = { underscoreNames: false, decidedBy: new Set<string>() }
+
 /** What came of the bytes that were sent on one connection. */
 export interface Sent {
   /** The requests that the rules let pass and whose body arrived whole; `UPGRADE /path` for a tunnel. */
@@ -34,7 +36,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (ended.has(req.socket)) return
-    const refused = checkEdge(req, false)
+    const refused = checkEdge(req, PLAIN_NAMES)
     if (isLastOnConnection(req)) res.shouldKeepAlive = false
     if (refused !== null || isLastOnConnection(req)) ended.add(req.socket)
     if (refused !== null) {
@@ -53,7 +55,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
   }
 
   function tunnel(req: IncomingMessage, socket: Duplex): void {
-    const refused = checkUpgrade(req, false)
+    const refused = checkUpgrade(req, PLAIN_NAMES)
     if (refused === null) accepted.push({ line: `UPGRADE ${req.url}`, body: '' })
     const status = refused === null ? 101 : STATUS_OF[refused.code]
     const headers = Object.entries(refused?.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)

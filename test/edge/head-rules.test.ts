@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkEdge } from '../../src/edge/head-rules.ts'
 import { startEdge, type TestEdge } from './edge-server.ts'
 
+const PLAIN_NAMES = { underscoreNames: false, decidedBy: new Set<string>() }
+
 let edge: TestEdge
 let lenient: TestEdge
 beforeAll(async () => {
@@ -133,7 +135,7 @@ describe('the framing', () => {
   function judge(...headers: string[]) {
     const req = new IncomingMessage(new Socket())
     Object.assign(req, { method: 'POST', url: '/a', httpVersion: '1.1', rawHeaders: ['Host', 'a', ...headers] })
-    return checkEdge(req, false)
+    return checkEdge(req, PLAIN_NAMES)
   }
 })
 

@@ -106,7 +106,7 @@ function destroyAtEnd(client: WeakRef<ConnectionPool>): void {
 
 /** A verified caller of whom nothing but the user is known. */
 export function callerNamed(user: string): VerifiedCaller {
-  return { user, organisation: null, plan: null, claims: {} }
+  return { user, kind: 'jwt', organisation: null, plan: null, claims: {} }
 }
 
 export interface Gateway {

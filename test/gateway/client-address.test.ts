@@ -4,7 +4,7 @@ import { peerOf } from '../../src/lib/peers.ts'
 
 const isProxy = (address: string): boolean => address.startsWith('10.') || address === '::1'
 const of = (address: string, forwardedFor?: string): string | null =>
-  addressOf({ address, peer: peerOf(address) }, forwardedFor, isProxy)
+  addressOf({ address, peer: peerOf(address) }, { 'x-forwarded-for': forwardedFor }, isProxy)
 
 it.each([
   ['its peer', '192.0.2.1', undefined, '192.0.2.1'],
@@ -24,4 +24,20 @@ it.each([
   ['nobody, if all are trusted', '10.0.0.1', '10.0.0.2, 10.0.0.3', null],
 ])('a request counts for %s', (_what, peer, forwardedFor, address) => {
   expect(of(peer, forwardedFor)).toBe(address)
+})
+
+it.each([
+  ['for=198.51.100.7', '198.51.100.7'],
+  ['for=1.1.1.1, For="198.51.100.7:4711";proto=https;by=10.0.0.1, for=10.0.0.9', '198.51.100.7'],
+  ['proto=https; for="[2001:db8::1]:4711"', '2001:db8:0:0::/64'],
+  ['for=_hidden', null],
+  ['proto=https', null],
+  [`${';'.repeat(8000)}for=198.51.100.7`, null],
+])('a proxy that writes Forwarded only names its client there: %s', (forwarded, address) => {
+  expect(addressOf({ address: '10.0.0.1', peer: '10.0.0.1' }, { forwarded }, isProxy)).toBe(address)
+})
+
+it('X-Forwarded-For goes before Forwarded, as nearly all proxies write it, and some pass on what a client wrote in the other', () => {
+  const headers = { 'x-forwarded-for': '198.51.100.7', forwarded: 'for=203.0.113.9' }
+  expect(addressOf({ address: '10.0.0.1', peer: '10.0.0.1' }, headers, isProxy)).toBe('198.51.100.7')
 })

@@ -13,7 +13,7 @@ type Rule = Partial<ParsedRoute>
 
 /** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
 export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
-  const { routes, unmatched, edge, upstream } = parsed
+  const { routes, unmatched, edge } = parsed
   const own = ownPaths(parsed.published)
   const { categories } = parsed.names
   const findings: Finding[] = []
@@ -27,7 +27,7 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkSettle(route, path),
       ...checkSource(route, path),
       ...checkRepetition(route, path),
-      ...checkKey(route, path, upstream),
+      ...checkKey(route, path, parsed),
       ...checkLiterals(route, path),
       ...checkNames(route.cost, path),
     )
@@ -111,15 +111,29 @@ function checkRepetition({ idempotency, cost }: Rule, path: Path): Finding[] {
 }
 
 /** A repetition costs nothing because the upstream knows it by the key: without that it does the work each time. */
-function checkKey({ idempotency }: Rule, path: Path, upstream: Salvage['upstream']): Finding[] {
+function checkKey(
+  { idempotency }: Rule,
+  path: Path,
+  { upstream, auth }: Pick<Salvage, 'upstream' | 'auth'>,
+): Finding[] {
   if (idempotency === undefined) return []
   const { headers = new Map(), identity = new Map(), remove_headers: removed = [] } = upstream
   const { header } = idempotency
   const names = { headers: [...headers.keys()], identity: [...identity.keys()], remove_headers: removed }
   const [place] = Object.entries(names).find(([, list]) => list.map(foldedName).includes(foldedName(header))) ?? []
-  if (place === undefined) return []
+  const at = [...path, 'idempotency', 'header']
+  if (place === undefined)
+    return isCredentialField(header, auth) ? [{ path: at, message: credentialMessage(header) }] : []
   const message = `the upstream never gets ${header} of a client, which stands in upstream.${place}, and serves each repetition anew for nothing: remove it there`
-  return [{ path: [...path, 'idempotency', 'header'], message }]
+  return [{ path: at, message }]
+}
+
+function isCredentialField(header: string, { from = [] }: Salvage['auth']): boolean {
+  return from.some((source) => source.kind === 'header' && foldedName(source.name) === foldedName(header))
+}
+
+function credentialMessage(header: string): string {
+  return `the upstream never gets ${header} of a client, where auth.from reads a credential, and serves each repetition anew for nothing: take a name like Idempotency-Key`
 }
 
 /** A field has a name, and no path; its values are texts, and no patterns. */
