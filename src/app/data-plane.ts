@@ -60,6 +60,8 @@ export interface DataPlane {
   /** Whether the store takes no charges, or does not respond to the question of every second. */
   lacksStore(): boolean
   inFlight(): number
+  /** Bytes of responses that wait for clients which read slowly. */
+  responseBuffer(): number
   readonly drain: Drain
   /**
    * Lets requests finish, settles what was charged, closes everything but the store.
@@ -133,6 +135,7 @@ export async function createDataPlane(options: DataPlaneOptions): Promise<DataPl
     ready: (startup) => readinessOf(plane, startup),
     lacksStore: () => storeFailure(plane) !== null,
     inFlight: gateway.inFlight,
+    responseBuffer: () => state.current.forwarder.held.bytes,
     drain: { isOn: () => state.draining, turn: (on) => state.stopping || drain(plane, on) },
     stop: (limits) => stop(plane, limits),
   }

@@ -52,7 +52,7 @@ export async function createRuntime(
     same(forwardSections(old.config), forwardSections(config)) &&
     same(old.fingerprints.tls, fingerprints.tls)
       ? old.forwarder
-      : createForwarder(forwardOptions(config, isProxy))
+      : createForwarder({ ...forwardOptions(config, isProxy), ...(old !== null && { held: old.forwarder.held }) })
   const limits = createLimitsInForce(config.quota, isKnown)
   // Last: it asks for keys from here on, and nobody would end that if another part cannot be made.
   const authenticator =

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { Held } from './backlog.ts'
 import type { Leniency } from './client/contract.ts'
 import type { FieldName } from './client/header-name.ts'
 
@@ -77,6 +78,11 @@ export interface Exchange extends Admitted {
   readonly body: Buffer | null
   /** Default none. */
   readonly tap?: ResponseTap | null
+  /**
+   * Gets the place at the upstream back as soon as the upstream has no more to do with the response, where its client is not done
+   * with it by then. Default nobody.
+   */
+  readonly places?: { give(thing: 'upstream_connections'): void }
 }
 
 /** A WebSocket handshake: GET, version 13, without a body. The caller has checked that. */
@@ -160,6 +166,15 @@ export interface ForwardOptions extends Patience {
   readonly queueTimeoutMs: number
   /** Bytes of names and values in the head of a response, 1024 to 1,048,576, by default 32,768. */
   readonly maxHeaderSize: number
+  /**
+   * Bytes of one response that may wait for a client which reads slower than the upstream writes: while it is less the upstream
+   * is read on. 0, or 65,536 to 1,073,741,824, by default 262,144. 0: the upstream waits for its reader.
+   */
+  readonly buffer: number
+  /** The same of all responses together: 65,536 to 68,719,476,736, by default 67,108,864. */
+  readonly bufferTotal: number
+  /** Counts what waits. Default one of its own; a forwarder that replaces another has that one's, of which responses are left. */
+  readonly held?: Held
   /** What is let pass of the head of a response, of those that are no upgrade. Default: nothing. */
   readonly lenient?: readonly Leniency[]
   /** Added to each request instead of the client's fields of these names, which are in lower case. */
@@ -206,6 +221,8 @@ export interface Forwarder {
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
   /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */
   isFull(): boolean
+  /** What waits of all responses for clients that read slowly. */
+  readonly held: Held
   /**
    * Resolves when nothing is in flight, tunnels included, and idle connections are closed. A request that still comes,
    * because it was admitted under an older configuration, is served all the same.

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { sendWhole } from '../node/whole-response.ts'
 import { breakOff } from '../respond/raw.ts'
+import { Backlog, type BufferRules } from './backlog.ts'
 import type {
   Connection,
   Leniency,
@@ -29,6 +30,7 @@ export interface Upstream {
   readonly silences: Silences
   /** Whether a connection serves another request after one with a body. */
   readonly reuseAfterBody: boolean
+  readonly buffer: BufferRules
 }
 
 interface Silences {
@@ -63,6 +65,9 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * | end | the response is whole, and the connection is somebody else's | nothing | read the rest: over, forwarded · leave, or read nothing for too long: over, aborted |
  * | over | the result is reported | nothing | |
  *
+ * In `body` a client may read slower than the upstream writes. The upstream is read on into a backlog while there is room for
+ * that, and is held then. In `end` the backlog is what is left for the client.
+ *
  * An exchange that is over by the client gives its connection up, and what is left of the request is read to nowhere.
  */
 type State = 'waiting' | 'sent' | 'head' | 'body' | 'end' | 'over'
@@ -95,6 +100,14 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #behind = false
   /** Runs while the client reads nothing. */
   #stall: NodeJS.Timeout | undefined
+  /** In `body` and `end`, while the client reads slower than the upstream writes. */
+  #backlog: Backlog | null = null
+  /** Whether the upstream waits for the client. */
+  #isHeld = false
+  /** How much of this response counts among what all of them hold, in bytes. */
+  #counted = 0
+  /** Of a response whose end waits behind its backlog; raw. */
+  #trailers: readonly string[] = []
 
   constructor(exchange: Exchange, upstream: Upstream, resolve: (result: ForwardResult) => void) {
     this.#exchange = exchange
@@ -221,6 +234,10 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     if (res.destroyed) return
     tap?.onBody(piece)
     if (last) tap?.onEnd()
+    if (this.#backlog !== null) {
+      this.#backlog.add(piece)
+      return
+    }
     if (last && this.#response !== null && typeof piece === 'string') {
       sendWhole(res, this.#status, this.#headersOf(this.#response), piece)
       this.#response = null
@@ -241,6 +258,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   onPause(): boolean {
     const { res } = this.#exchange
     if (this.#writeHead()) res.flushHeaders()
+    if (this.#backlog !== null) return this.#readOn()
     if (!this.#corked) return true
     this.#corked = false
     res.uncork()
@@ -248,27 +266,61 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#awaitBody()
     // Full or not is asked after the write: mostly the kernel has taken all, and there is nothing to wait for.
     if (!res.writableNeedDrain || !this.sending) return true
+    this.#backlog = new Backlog(res)
     this.#waitForReader()
-    return false
+    return this.#readOn()
   }
 
   get sending(): boolean {
-    return this.#exchange.res.writableLength > 0
+    return this.#backlog !== null || this.#exchange.res.writableLength > 0
   }
 
-  /** The client reads slower than the upstream writes: the upstream waits, but not for ever. */
+  /** The client reads slower than the upstream writes. It has its time for each part that its connection takes. */
   #waitForReader(): void {
-    this.#connection?.allow(null)
-    if (this.#stall !== undefined) return
     this.#limitStall()
     this.#exchange.res.once('drain', () => this.#readerDrained())
   }
 
-  /** What drains after the end of the response is its rest: that has a time of its own, and others have the connection. */
+  /** @returns whether there is room for more of the response; if there is none the upstream waits */
+  #readOn(): boolean {
+    const { perResponse, total, held } = this.#upstream.buffer
+    this.#count()
+    const hasRoom = this.#counted < perResponse && held.bytes < total
+    if (hasRoom) {
+      this.#awaitBody()
+      // Room that was not there before: records over TLS come also to a connection that is held.
+      if (this.#isHeld) this.#connection?.resume(this)
+    } else this.#connection?.allow(null)
+    this.#isHeld = !hasRoom
+    return hasRoom
+  }
+
+  /** @param bytes what of this response waits for its client */
+  #count(bytes = this.#exchange.res.writableLength + (this.#backlog?.bytes ?? 0)): void {
+    this.#upstream.buffer.held.bytes += bytes - this.#counted
+    this.#counted = bytes
+  }
+
+  /** The client's connection has taken all that it was given. */
   #readerDrained(): void {
-    if (this.#state !== 'body') return
+    const backlog = this.#backlog
+    if (backlog === null) return
     clearTimeout(this.#stall)
-    this.#stall = undefined
+    backlog.flush()
+    if (!backlog.isEmpty || (this.#state === 'body' && this.#exchange.res.writableNeedDrain)) {
+      this.#waitForReader()
+      if (this.#isHeld) this.#readOn()
+      else this.#count()
+    } else if (this.#state === 'end') this.#endResponse()
+    else this.#release()
+  }
+
+  /** The client keeps up again. What its connection has not taken yet is no more than it may have of any response. */
+  #release(): void {
+    this.#backlog = null
+    this.#count(0)
+    if (!this.#isHeld) return
+    this.#isHeld = false
     this.#awaitBody()
     this.#connection?.resume(this)
   }
@@ -280,21 +332,36 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   // End.
 
   onEnd(trailers: readonly string[]): void {
-    const { res, tap } = this.#exchange
-    tap?.onEnd()
+    this.#exchange.tap?.onEnd()
     this.#writeHead()
     this.#state = 'end'
-    if (this.#head.takesTrailers && trailers.length > 0 && !res.writableEnded) {
-      res.addTrailers(responseTrailers(trailers))
-    }
-    if (!res.writableEnded) res.end()
-    // The rest is read in time as well: no drain comes after the end, and the listener's idle timeout is put off by
-    // whatever the client sends.
+    this.#trailers = trailers
     clearTimeout(this.#stall)
-    if (this.sending) this.#limitStall()
+    if (this.#backlog === null || this.#backlog.isEmpty) this.#endResponse()
+    else this.#limitRest()
     if (this.#upload?.done === false) this.#leave()
     // From now on it is free, or somebody else's: neither its deadline nor its reading is ours to change.
     this.#connection = null
+    if (this.sending) this.#exchange.places?.give('upstream_connections')
+  }
+
+  #endResponse(): void {
+    const { res } = this.#exchange
+    this.#backlog = null
+    if (this.#head.takesTrailers && this.#trailers.length > 0 && !res.writableEnded) {
+      res.addTrailers(responseTrailers(this.#trailers))
+    }
+    if (!res.writableEnded) res.end()
+    if (this.sending) this.#limitRest()
+  }
+
+  /**
+   * The rest is read in time as well: no drain comes after the end, and the listener's idle timeout is put off by whatever
+   * the client sends.
+   */
+  #limitRest(): void {
+    this.#limitStall()
+    this.#count()
   }
 
   /** The response is closed: sent to its end, or cut off by the client. */
@@ -351,6 +418,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
     this.#state = 'over'
     clearTimeout(this.#stall)
+    this.#backlog = null
+    this.#count(0)
     this.#resolve({
       httpStatus: this.#status,
       outcome,

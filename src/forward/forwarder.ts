@@ -25,6 +25,7 @@ export function createForwarder(options: ForwardOptions): Forwarder {
     destination,
     shortestMs: Math.min(responseTimeoutMs, idleTimeoutMs, shortestMs),
   })
+  const { buffer: perResponse, bufferTotal: total, held = { bytes: 0 } } = options
   const upstream = {
     client,
     base,
@@ -32,12 +33,14 @@ export function createForwarder(options: ForwardOptions): Forwarder {
     rules,
     silences: silencesOf(options),
     reuseAfterBody: options.reuseAfterBody,
+    buffer: { perResponse, total, held },
   }
   const tunnels = new Tunnels({ ...options, origin, base, destination, names, rules })
   return {
     forward: (exchange) => new Promise((resolve) => new UpstreamExchange(exchange, upstream, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),
     isFull: () => client.isFull(),
+    held,
     close: async () => {
       await Promise.all([client.close(), tunnels.close()])
     },

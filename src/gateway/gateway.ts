@@ -174,7 +174,8 @@ async function forward(context: Context, exchange: Exchange, res: ServerResponse
   if (pass.body === null && awaitsContinue(req)) res.writeContinue()
   const startedAt = performance.now()
   const tap = responseCostOf(exchange)
-  const result = await rules.forwarder.forward({ ...outgoing(exchange, pass), res, body: pass.body, tap })
+  const places = exchange.holder
+  const result = await rules.forwarder.forward({ ...outgoing(exchange, pass), res, body: pass.body, tap, places })
   const upstreamMs = performance.now() - startedAt
   refundUnreached(context, exchange, result)
   if (tap !== null) await settleByResponse(context, exchange, tap, result)

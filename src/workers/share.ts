@@ -25,7 +25,11 @@ export function shareOf(config: Config, workers: number): Config {
   return {
     ...config,
     sharedBy: workers,
-    upstream: { ...upstream, maxConnections: part(upstream.maxConnections) },
+    upstream: {
+      ...upstream,
+      maxConnections: part(upstream.maxConnections),
+      bufferTotal: part(upstream.bufferTotal),
+    },
     edge: {
       ...edge,
       maxConnections: part(edge.maxConnections),

@@ -161,7 +161,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       })
       const client = rawClient(gateway.port, get('/big'))
       client.socket.pause()
-      await until(() => response?.writableEnded === true)
+      await until(() => gateway.given.length === 1)
       return { upstream, gateway, client }
     }
 

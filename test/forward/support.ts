@@ -59,6 +59,8 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
   headers: {},
   passAuthorization: false,
   reuseAfterBody: true,
+  buffer: 256 * 1024,
+  bufferTotal: 64 * 1024 * 1024,
 }
 
 function forwarderTo(url: string, options: Partial<ForwardOptions> = {}): Forwarder {
@@ -114,6 +116,8 @@ export interface Gateway {
   readonly url: string
   readonly forwarder: Forwarder
   readonly results: ForwardResult[]
+  /** Places at the upstream that were given back before the exchange was over. */
+  readonly given: string[]
   readonly server: Server
   /** Waits until so many exchanges have been settled. */
   settled(count?: number): Promise<ForwardResult>
@@ -134,6 +138,8 @@ export interface GatewayOptions extends Partial<ForwardOptions> {
 export async function gatewayTo(upstream: string, options: GatewayOptions = {}): Promise<Gateway> {
   const forwarder = forwarderTo(upstream, options)
   const results: ForwardResult[] = []
+  const given: string[] = []
+  const places = { give: (thing: string) => void given.push(thing) }
   const server = options.server ?? frontServer()
   const admitted = (req: IncomingMessage) => ({
     req,
@@ -147,7 +153,7 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     await turnOf({ req, res, client: { address: '', peer: '', isAccepted: false, accepted: () => {} } }, null)
     await options.admit?.()
     const body = options.readBody ? Buffer.concat(await req.toArray()) : null
-    const result = await forwarder.forward({ ...admitted(req), res, body })
+    const result = await forwarder.forward({ ...admitted(req), res, body, places })
     results.push(result)
     if (result.headSent || res.destroyed) return
     const status = result.error === 'upstream_timeout' ? 504 : 502
@@ -163,7 +169,7 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     await until(() => results.length >= count)
     return results[count - 1] as ForwardResult
   }
-  return { port, url: `http://127.0.0.1:${port}`, forwarder, results, server, settled }
+  return { port, url: `http://127.0.0.1:${port}`, forwarder, results, given, server, settled }
 }
 
 /** Whether clients come over TLS, as the suite that runs wants it. */

@@ -199,6 +199,8 @@ describe('an https backend', () => {
       maxConnections: 1,
       queueTimeoutMs: 30_000,
       maxHeaderSize: 1_000,
+      buffer: 0,
+      bufferTotal: 65_536,
     }
     const more = {
       headers: {},

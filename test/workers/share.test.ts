@@ -15,7 +15,7 @@ describe('the share of a worker', () => {
   it('is its part of every total of the gateway, rounded up, so that none is without', () => {
     const whole = config(
       'max_connections: 10, max_in_flight: 4, max_tunnels: 6, max_connections_per_address: 7, max_in_flight_per_user: 3',
-      'max_connections: 9',
+      'max_connections: 9, buffer_total: 1MiB',
     )
     const { edge, upstream } = shareOf(whole, 4)
     expect(edge).toMatchObject({
@@ -25,7 +25,7 @@ describe('the share of a worker', () => {
       maxConnectionsPerAddress: 2,
       maxInFlightPerUser: 1,
     })
-    expect(upstream.maxConnections).toBe(3)
+    expect(upstream).toMatchObject({ maxConnections: 3, buffer: 256 * 1024, bufferTotal: 256 * 1024 })
   })
 
   it('is its part of a share that is a number; a percentage is one of totals that are divided', () => {

@@ -10,7 +10,7 @@ import {
 } from '../headers.ts'
 import { clientTls } from './client-tls.ts'
 import { domain } from './domain.ts'
-import { choice, duration, flag, integer, list, read, section, size, text, wanted } from './values.ts'
+import { choice, duration, either, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** The upstream. */
 
@@ -55,6 +55,18 @@ const lenient = list(choice(LENIENCIES, { description: 'A fault' }), 0, LENIENCI
   description:
     'Faults in the head of a response to let pass, each only where the backend needs it; else such a response is 502: bare_lf (lines that end in LF alone), control_bytes (each becomes a blank; never NUL), identity_coding (Transfer-Encoding: identity, dropped), line_without_colon (dropped), equal_lengths (Content-Length more than once with one value). Default none',
 })
+
+const buffer = either(
+  '0, or a size with its unit, like 256KiB',
+  [
+    z.literal(0, { error: ({ input }) => wanted('0, or a size with its unit, like 256KiB', input) }),
+    size('64KiB', '1GiB', { description: 'Bytes' }),
+  ],
+  {
+    description:
+      'How much of a response is read from the backend ahead of a client that reads slowly, so that the connection to the backend is free as soon as the rest fits in: 0 (nothing), or 64KiB to 1GiB. Default 256KiB',
+  },
+)
 
 const fact = read('user, organisation, plan, or claim PATH', parseFact, {
   description: 'user, organisation, plan, or claim and its path, like claim email',
@@ -119,6 +131,10 @@ export const upstream = domain(
       max_header_size: size('1KiB', '1MiB', {
         description: 'Largest response head, 1KiB to 1MiB. Default 32KiB',
       }).prefault('32KiB'),
+      buffer: buffer.prefault('256KiB'),
+      buffer_total: size('64KiB', '64GiB', {
+        description: 'The same of all responses together, 64KiB to 64GiB. Default 64MiB',
+      }).prefault('64MiB'),
       headers: headers.prefault({}),
       identity: identity.prefault({}),
       remove_headers: list(nameOf(removedNameProblem), 0, 100, {

@@ -272,6 +272,8 @@ describe('the URL of a backend', () => {
     maxConnections: 1,
     queueTimeoutMs: 30_000,
     maxHeaderSize: 1_000,
+    buffer: 0,
+    bufferTotal: 65_536,
   }
   const create = (url: string) =>
     createForwarder({ url, ...limits, headers: {}, passAuthorization: false, reuseAfterBody: true })
