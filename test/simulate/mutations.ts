@@ -584,7 +584,7 @@ export const MUTATIONS: readonly Mutation[] = [
     "const own = scope === 'global' || mode === 'custom' ? undefined : ofPlan",
   ]),
   plans(EXEMPTION, 'everybody is exempt behind the address of a proxy', [
-    "wholeAddressOf(client, req.headers, isProxy)",
+    'wholeAddressOf(client, req.headers, isProxy)',
     'client.address',
   ]),
   plans(EXEMPTION, 'nobody is exempt by the user id', ["if (exempt.users.has(user)) return 'user'\n", '']),
