@@ -23,6 +23,9 @@ export interface GatewayListenerOptions {
 /** The listener for clients, as the configuration describes it. */
 export function openGatewayListener({ config, current, ...parts }: GatewayListenerOptions): Listener {
   const { maxHeaderSize, headersTimeoutMs, keepAliveTimeoutMs, maxConnections } = config.edge
+  // Made once for each configuration: it is asked for twice a request.
+  let known = current()
+  let limits = connectionLimits(known)
   return createListener({
     ...parts,
     listen: config.listen,
@@ -31,7 +34,14 @@ export function openGatewayListener({ config, current, ...parts }: GatewayListen
     keepAliveTimeoutMs,
     idleTimeoutMs: idleTimeoutOf(config),
     maxConnections,
-    limits: () => connectionLimits(current()),
+    limits: () => {
+      const runtime = current()
+      if (runtime !== known) {
+        known = runtime
+        limits = connectionLimits(runtime)
+      }
+      return limits
+    },
   })
 }
 

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { uuid } from '../lib/uuid.ts'
 
 /** What an id of another hop may be: it stands in the log, in the response and in the request to the upstream. */
 const FOREIGN = /^[\w.:/+=@~-]{1,128}$/
@@ -12,6 +12,6 @@ const FOREIGN = /^[\w.:/+=@~-]{1,128}$/
  */
 export function requestIdOf({ headers, socket }: IncomingMessage, isProxy: (address: string) => boolean): string {
   const given = headers['x-request-id']
-  if (typeof given !== 'string' || !FOREIGN.test(given) || !isProxy(socket.remoteAddress ?? '')) return randomUUID()
+  if (typeof given !== 'string' || !FOREIGN.test(given) || !isProxy(socket.remoteAddress ?? '')) return uuid()
   return given
 }

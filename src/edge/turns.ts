@@ -1,7 +1,7 @@
-/** Requests of one address that begin in one turn of the event loop. */
-const MAX_REQUESTS = 16
+/** Requests of one address that begin in one turn of the event loop: of refusals that are cheap, 3 ms. */
+const MAX_REQUESTS = 64
 /** Bytes of their heads, after which no other one of the address begins in the turn. */
-const MAX_BYTES = 16 * 1024
+const MAX_BYTES = 64 * 1024
 
 /**
  * What one address has begun in this turn, and who waits for a later one.

@@ -22,28 +22,28 @@ async function turns(count: number): Promise<string[][]> {
 const names = (prefix: string, from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `${prefix}${from + i}`)
 
-it('an address begins sixteen requests in a turn of the event loop, at once, and the others in later turns and in their order', async () => {
-  for (let i = 0; i < 40; i++) enter('192.0.2.1', `a${i}`)
+it('an address begins 64 requests in a turn of the event loop, at once, and the others in later turns and in their order', async () => {
+  for (let i = 0; i < 150; i++) enter('192.0.2.1', `a${i}`)
   enter('192.0.2.2', 'b0')
-  expect(await turns(4)).toEqual([[...names('a', 0, 16), 'b0'], names('a', 16, 32), names('a', 32, 40), []])
+  expect(await turns(4)).toEqual([[...names('a', 0, 64), 'b0'], names('a', 64, 128), names('a', 128, 150), []])
 })
 
-it('an address whose heads are long begins as few requests in a turn as have sixteen kilobytes together', async () => {
-  for (let i = 0; i < 5; i++) enter('192.0.2.1', `a${i}`, 8 * 1024)
-  expect(await turns(4)).toEqual([['a0', 'a1'], ['a2', 'a3'], ['a4'], []])
+it('an address whose heads are long begins as few requests in a turn as have 64 KiB together', async () => {
+  for (let i = 0; i < 20; i++) enter('192.0.2.1', `a${i}`, 8 * 1024)
+  expect(await turns(4)).toEqual([names('a', 0, 8), names('a', 8, 16), names('a', 16, 20), []])
 })
 
 it('a request of an address of which others wait begins behind those', async () => {
-  for (let i = 0; i < 17; i++) enter('192.0.2.1', `a${i}`)
+  for (let i = 0; i < 65; i++) enter('192.0.2.1', `a${i}`)
   await nextTurn()
   enter('192.0.2.1', 'late')
-  expect(begun.splice(0)).toEqual([...names('a', 0, 17), 'late'])
+  expect(begun.splice(0)).toEqual([...names('a', 0, 65), 'late'])
   await nextTurn()
 })
 
 it('a peer that stands for many clients waits for no turn', () => {
-  for (let i = 0; i < 100; i++) enter(null, `p${i}`)
-  expect(begun.splice(0)).toEqual(names('p', 0, 100))
+  for (let i = 0; i < 200; i++) enter(null, `p${i}`)
+  expect(begun.splice(0)).toEqual(names('p', 0, 200))
 })
 
 it('a request that has waited behind others of its connection begins in a later turn, though there is room in this one', async () => {
