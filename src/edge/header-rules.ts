@@ -105,7 +105,7 @@ function twice(name: string): Denial {
 function checkName(name: string, { underscoreNames, decidedBy }: NameRules): Denial | null {
   if (!/[^0-9A-Za-z-]/.test(name)) return null
   if (underscoreNames && !/[^\w-]/.test(name)) {
-    return decidedBy.has(foldedName(name)) ? refuse('header_name', `The name of ${name} must have hyphens.`) : null
+    return isDeciding(name, decidedBy) ? refuse('header_name', `The name of ${name} must have hyphens.`) : null
   }
   return refuse('header_name', 'Header names may consist of letters, digits and hyphens only.')
 }
@@ -178,5 +178,12 @@ function checkConnection(value: string, { decidedBy }: NameRules): Denial | null
 }
 
 function isDecidedBy(token: string, decidedBy: ReadonlySet<string>): boolean {
-  return token.startsWith('x-forwarded-') || token.startsWith('x-tollgate-') || decidedBy.has(foldedName(token))
+  return token.startsWith('x-forwarded-') || token.startsWith('x-tollgate-') || isDeciding(token, decidedBy)
+}
+
+/** Names that a configuration may have are no longer. */
+const LONGEST_NAME = 256
+
+function isDeciding(name: string, decidedBy: ReadonlySet<string>): boolean {
+  return name.length <= LONGEST_NAME && decidedBy.has(foldedName(name))
 }

@@ -136,7 +136,7 @@ export function queryRefusal({ tariff }: Pick<Route, 'tariff'>, { query }: Pick<
   const msg =
     fault === 'named'
       ? `The query must not have ${fieldNames(price)}: the body says what this request costs.`
-      : 'The query has too many escaped names beside a body that says what this request costs: escape fewer than 64 of them.'
+      : 'The query has too many escaped names beside a body that says what this request costs: escape fewer than 32 of them.'
   const values = { fields: price.fields.join(', ') }
   return { code: 'priced_in_query', denial: denial('bad_request', msg, { reason: 'body_price' }), values }
 }

@@ -59,9 +59,9 @@ export function priceOfBody(
 }
 
 /** Names of a query that are looked at letter by letter, as they hold more than letters and digits. Real requests have a dozen. */
-const MAX_ODD_NAMES = 64
+const MAX_ODD_NAMES = 32
 /** Octets of such a name. */
-const MAX_ODD_NAME = 256
+const MAX_ODD_NAME = 128
 
 /** What keeps a query from standing beside a priced body. */
 export type QueryFault =

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http'
+import { getHeapStatistics } from 'node:v8'
+import { describe, expect, it } from 'vitest'
+import { readBearer } from '../../src/auth/bearer-credential.ts'
+import { decodeBase64url, outlineOf } from '../../src/auth/jwt-encoding.ts'
+import { checkEdge, isLastOnConnection } from '../../src/edge/head-rules.ts'
+import { addressOf } from '../../src/gateway/client-address.ts'
+import { cookieValues, withoutCookies } from '../../src/lib/cookies.ts'
+import { parameterValues, withoutParameters } from '../../src/lib/query-parameters.ts'
+import { acceptsProblem } from '../../src/respond/accepts-problem.ts'
+import { queryFault } from '../../src/routing/price.ts'
+import { canonicalTarget } from '../../src/routing/target.ts'
+
+/**
+ * What a stranger may send before anybody knows who it is, read by each parser that looks at it: the bytes that it allocates stand for its
+ * steps, since they hardly vary from run to run.
+ */
+
+const EXACT = { encodedSlash: false, emptySegment: false, semicolon: false }
+const LAX = { encodedSlash: true, emptySegment: true, semicolon: true }
+const PRICE = { kind: 'body', fields: ['chargeId'], values: new Map([['2', 10]]), maxBody: 1024 } as const
+const NAMES = { underscoreNames: true, decidedBy: new Set(['x-api-key']) }
+const isProxy = (address: string) => address === '10.0.0.1'
+const BEHIND = { address: '10.0.0.1', peer: '10.0.0.1' }
+const headed = (...rawHeaders: string[]) =>
+  ({
+    method: 'GET',
+    url: '/',
+    httpVersion: '1.1',
+    rawHeaders,
+    headers: { connection: rawHeaders[3] },
+  }) as unknown as IncomingMessage
+
+type Parser = readonly [name: string, read: (text: string) => unknown, ...units: string[]]
+
+const PARSERS: readonly Parser[] = [
+  [
+    'the path',
+    (text) => canonicalTarget(`/${text}`, EXACT),
+    'a',
+    '%C3%A9',
+    '%3A',
+    '%c3%a9',
+    '%41',
+    '/a',
+    '[',
+    '/.',
+    '%2e',
+    'a;',
+    '%25',
+    '%',
+  ],
+  ['the path, where all may stand in it', (text) => canonicalTarget(`/${text}`, LAX), '%2F', '//', ';', '%252F', '%5C'],
+  ['the query', (text) => canonicalTarget(`/?${text}`, EXACT), 'a=b&', '%C3%A9', '&', '#'],
+  [
+    'the query beside a priced body',
+    (text) => queryFault(PRICE, `?${text}`),
+    '&c%CC%80h%CC%810',
+    '&',
+    '%CC%80',
+    '&chargeI',
+    'a',
+    '[',
+    '&charge.',
+  ],
+  [
+    'a credential in the query',
+    (text) => parameterValues(`?${text}`, 'api_key'),
+    '&',
+    ';',
+    '%61pi_key%CC%80&',
+    'api_ke&',
+    '+',
+  ],
+  [
+    'the rest of a query',
+    (text) => withoutParameters(`?a&${text}`, new Set(['api_key'])),
+    '&',
+    ';',
+    'api_ke&',
+    'api%5Fkey;',
+  ],
+  ['Cookie', (text) => cookieValues(text, 'sid'), ';', 'sid', 'a=b; ', '%73', ' ', '"', 's[=1;'],
+  ['the rest of Cookie', (text) => withoutCookies(text, new Set(['sid'])), ';', 'a=b; ', 'si=1;', ' '],
+  [
+    'X-Forwarded-For',
+    (text) => addressOf(BEHIND, { 'x-forwarded-for': text }, isProxy),
+    ',',
+    '1.2.3.4, ',
+    '[',
+    ' ',
+    '10.0.0.1,x,',
+  ],
+  ['Forwarded', (text) => addressOf(BEHIND, { forwarded: text }, isProxy), ';', ',', 'for=', 'for=";', '"', ' '],
+  ['Accept', acceptsProblem, ',', ';', 'application/problem+json;', ' ', ', ', ';q='],
+  ['Connection', (text) => checkEdge(headed('Host', 'a', 'Connection', text), NAMES), ',', 'a,', ' ', 'close,'],
+  ['Connection of an upgrade', (text) => isLastOnConnection(headed('Host', 'a', 'Upgrade', text)), ',', 'a,'],
+  ['the name of a field', (text) => checkEdge(headed('Host', 'a', text, 'b'), NAMES), 'a', '_', '-'],
+  ['Authorization', (text) => readBearer(text, 8192), 'a', ' ', 'Bearer ', 'bearer', '=', '.'],
+  [
+    'a part of a JWT',
+    (text) => outlineOf(decodeBase64url(text) ?? Buffer.from(text)),
+    'W1tb',
+    'e30',
+    'IiIi',
+    '{"a":',
+    '[1,',
+  ],
+]
+
+/** Of 8 KiB, in bytes: some copies of it, and an object for each of a thousand parts. */
+const MOST = 256 * 1024
+
+function allocatedBy(read: (text: string) => unknown, text: string): number {
+  const runs = 50
+  for (let i = 0; i < 300; i++) read(text)
+  const before = getHeapStatistics().total_allocated_bytes
+  for (let i = 0; i < runs; i++) read(text)
+  return (getHeapStatistics().total_allocated_bytes - before) / runs
+}
+
+const CASES = PARSERS.map(([name, read, ...units]) => ({ name, read, units }))
+
+describe.each(CASES)('$name', ({ read, units }) => {
+  it.each(units)('of 8 KiB of %j takes a bounded number of bytes, and half of it half of them', (unit) => {
+    const [half, whole] = [4096, 8192].map((length) => allocatedBy(read, unit.repeat(Math.floor(length / unit.length))))
+    expect(whole).toBeLessThan(MOST)
+    expect(whole).toBeLessThan(4 * (half ?? 0) + 64 * 1024)
+  })
+})
