@@ -72,8 +72,8 @@ async function credential(home: Home, file: string): Promise<string | null> {
   try {
     await reachable(store)
     const old = home.kept('token') ?? ''
-    const known = (await store.listTokens()).find(({ hash }) => hash === hashAccessKey(old))
-    if (known?.revokedAt === null) return old
+    const known = await store.findTokenByHash(hashAccessKey(old))
+    if (known?.record?.revokedAt === null) return old
     const { token } = await makeToken(store, { user: USER, name: 'demo', lifetime: null })
     return home.keep('token', token)
   } finally {

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import type { Config } from '../config/config.ts'
 import { parseDuration } from '../config/units.ts'
+import { creationOf, isRevoked, revocationOf } from '../control/access-key-changes.ts'
 import {
   type AccessKeyRecord,
   hashAccessKey,
@@ -55,7 +56,7 @@ export async function token(args: readonly string[]): Promise<number> {
 /** @param name of the store */
 type Work = (store: Store, name: string) => Promise<number>
 
-/** As the audit has it. Its entry comes first: there is no access key that it does not know of. */
+/** As the audit has it. */
 const AUTHOR = { who: COMMAND_LINE, why: null }
 
 /** Nothing of a call is passed over: whoever lists the access keys of a user, or revokes two, would take it for done. */
@@ -107,10 +108,8 @@ export async function makeToken(
 ): Promise<ReturnType<typeof mintToken>> {
   const { lifetime, ...owner } = of
   const now = Date.now()
-  const to = { ...owner, expiresAt: lifetime === null ? null : now + lifetime }
-  const made = mintToken(to, now)
-  await store.change({ kind: 'token_created', id: made.record.id, to }, AUTHOR, null)
-  await store.insertToken(made.record)
+  const made = mintToken({ ...owner, expiresAt: lifetime === null ? null : now + lifetime }, now)
+  await store.change(creationOf(made.record), AUTHOR, null)
   return made
 }
 
@@ -146,19 +145,14 @@ function stateOf({ revokedAt, expiresAt }: AccessKeyRecord, now: number): string
  * repeated.
  */
 async function revoke(store: Store, which: string): Promise<number> {
-  const hash = hashAccessKey(which)
-  const record = (await store.listTokens()).find((each) => each.id === which || each.hash === hash)
-  if (record === undefined) {
-    const named = looksLikeAccessKey(which) ? 'no such token is known' : `no token has the id ${which}`
+  const isKey = looksLikeAccessKey(which)
+  const found = isKey ? await store.findTokenByHash(hashAccessKey(which)) : (await store.findTokens([which]))[0]
+  if (found == null) {
+    const named = isKey ? 'no such token is known' : `no token has the id ${which}`
     console.error(`tollgate: ${named}. See: tollgate token list`)
     return 1
   }
-  const { id } = record
-  if (record.revokedAt === null) {
-    const { user, name } = record
-    await store.change({ kind: 'token_revoked', id, to: { user, name } }, AUTHOR, null)
-    await store.revokeToken(id, Date.now())
-  }
-  console.error(`Token ${id} is revoked.`)
+  if (!isRevoked(found)) await store.change(revocationOf(found, Date.now()), AUTHOR, null)
+  console.error(`Token ${found.id} is revoked.`)
   return 0
 }

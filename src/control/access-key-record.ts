@@ -31,11 +31,20 @@ export interface AccessKeysStep {
   readonly next: string | null
 }
 
+/** An access key that the store knows. */
+export interface FoundAccessKey {
+  readonly id: string
+  readonly hash: string
+  /** `null` if it cannot be read: nobody is let in by the access key, and it can be revoked. */
+  readonly record: AccessKeyRecord | null
+}
+
+/** Access keys are made and revoked by `ControlStore.change`, together with the entry in the audit. */
 export interface AccessKeyStore {
-  /** @throws StoreError */
-  insertToken(record: AccessKeyRecord): Promise<void>
-  /** The records of those ids that are known, in any order. @throws StoreError */
-  findTokens(ids: readonly string[]): Promise<readonly AccessKeyRecord[]>
+  /** Those of these ids that are known, in any order. @throws StoreError */
+  findTokens(ids: readonly string[]): Promise<readonly FoundAccessKey[]>
+  /** @param hash SHA-256 of the access key. @returns `null` if it is not known. @throws StoreError */
+  findTokenByHash(hash: string): Promise<FoundAccessKey | null>
   /**
    * Some records of all, revoked and expired ones too. One that is there from the first step to the last is in one of them, perhaps in two.
    * @param from `null` for the first step, then `next` of the step before
@@ -44,8 +53,6 @@ export interface AccessKeyStore {
   readTokens(from: string | null): Promise<AccessKeysStep>
   /** All records, newest first. @throws StoreError */
   listTokens(): Promise<readonly AccessKeyRecord[]>
-  /** Marks a token as revoked; a second call changes nothing. `false` if no such id is known. @throws StoreError */
-  revokeToken(id: string, at: number): Promise<boolean>
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

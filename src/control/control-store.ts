@@ -1,5 +1,6 @@
 import { isObject } from '../lib/json.ts'
 import type { Window } from '../quota/window.ts'
+import type { AccessKeyRecord } from './access-key-record.ts'
 import type { Changes, ControlState, LastChange, OrganisationOverride, UserOverride, Versioned } from './state.ts'
 
 /** A change at run time. */
@@ -15,8 +16,16 @@ export type Change =
   | { readonly kind: 'reset'; readonly user: string }
   | QuotaReset
   | OverridesChange
-  /** A gateway token was made or revoked: only recorded, the token store has done it. */
-  | { readonly kind: 'token_created' | 'token_revoked'; readonly id: string; readonly to: unknown }
+  | AccessKeyChange
+
+/** An access key is made or revoked. */
+export interface AccessKeyChange {
+  readonly kind: 'token_created' | 'token_revoked'
+  /** Takes the place of what was kept of the access key. */
+  readonly record: AccessKeyRecord
+  /** For the audit: whose it is, without its hash. */
+  readonly to: unknown
+}
 
 /** Empties windows that users share. The store works out what was used in them, by their names: `from` of the audit. */
 export interface QuotaReset {
@@ -58,7 +67,7 @@ export function subjectOf(change: Change): string | null {
     return organisation === undefined ? `${GLOBAL}${category}` : `${ORGANISATION}${category}:${organisation}`
   }
   if (change.kind === 'organisation_override') return change.organisation
-  return 'user' in change ? change.user : change.id
+  return 'record' in change ? change.record.id : change.user
 }
 
 /** Before the category, in the subject of a `quota_reset`. Behind a category comes a colon, which none holds, and the organisation. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { StoreError } from '../quota/quota-store.ts'
 import type { AccessKeyRecord, AccessKeyStore } from './access-key-record.ts'
 import type { ChangeFollower } from './change-follower.ts'
-import type { AuditEntry, ControlStore } from './control-store.ts'
+import type { AuditEntry } from './control-store.ts'
 
 /** What is known of a gateway token without asking the store. */
 export type AccessKey = Pick<AccessKeyRecord, 'user' | 'plan' | 'organisation' | 'expiresAt' | 'revokedAt'>
@@ -23,8 +23,8 @@ export interface AccessKeys {
 }
 
 export interface AccessKeysOptions {
-  readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens'> & Pick<ControlStore, 'readAudit'>
-  readonly control: Pick<ChangeFollower, 'fresh' | 'storeTime' | 'accompany'>
+  readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens'>
+  readonly control: Pick<ChangeFollower, 'fresh' | 'accompany'>
   /** Whether gateway tokens are accepted at this moment: else none are held. */
   readonly wanted: () => boolean
   /** Monotonic milliseconds. Default `performance.now`. */
@@ -37,10 +37,6 @@ const FRESH_MS = 1200
 const PAUSE_MS = 100
 /** How many of them wait for the next one. The others are unknown at once: anybody can make tokens up. */
 const MAX_WAITING = 100
-/** How long the record of a token may come behind its entry in the audit, or its revocation. The entry is always first. */
-const LATE_MS = 30_000
-/** Entries that are looked through for such ones when all is read. */
-const RECENT = 100
 
 export function createAccessKeys({
   store,
@@ -52,8 +48,8 @@ export function createAccessKeys({
   let isWhole = false
   /** When the store was asked for what is held now. */
   let confirmedAt = Number.NEGATIVE_INFINITY
-  /** Tokens that were changed, until the store has their records. */
-  const awaited = new Map<string, { readonly what: AuditEntry['what']; readonly until: number }>()
+  /** Ids of tokens that were changed and not read since: the store may have failed in between. */
+  const changed = new Set<string>()
   let next: Promise<void> | null = null
   let lookedAt = Number.NEGATIVE_INFINITY
   let waiting = 0
@@ -67,17 +63,13 @@ export function createAccessKeys({
       return
     }
     if (entries === null) isWhole = false
-    else entries.forEach(expect)
-    if (!isWhole) await readAll()
-    await readAwaited()
+    else entries.forEach(note)
+    if (isWhole) await readChanged()
+    else await readAll()
     confirmedAt = askedAt
   }
 
-  /** Some that were changed a moment before may not be in what is read: those are looked for once more. */
   async function readAll(): Promise<void> {
-    const since = control.storeTime() - LATE_MS
-    const recent = await store.readAudit(null, RECENT)
-    for (const entry of recent.toReversed()) if (entry.at > since) expect(entry)
     const all = new Map<string, AccessKey>()
     let from: string | null = null
     do {
@@ -89,21 +81,21 @@ export function createAccessKeys({
     } while (from !== null)
     held = all
     isWhole = true
+    changed.clear()
   }
 
-  function expect({ what, subject }: AuditEntry): void {
-    if (subject === null || (what !== 'token_created' && what !== 'token_revoked')) return
-    awaited.set(subject, { what, until: now() + LATE_MS })
+  function note({ what, subject }: AuditEntry): void {
+    if (subject !== null && (what === 'token_created' || what === 'token_revoked')) changed.add(subject)
   }
 
-  async function readAwaited(): Promise<void> {
-    if (awaited.size === 0) return
-    for (const record of await store.findTokens([...awaited.keys()])) {
-      held.set(packed(record.hash), keyOf(record))
-      const isThere = awaited.get(record.id)?.what === 'token_created' || record.revokedAt !== null
-      if (isThere) awaited.delete(record.id)
+  /** A record is written together with its entry in the audit, so it is there. */
+  async function readChanged(): Promise<void> {
+    if (changed.size === 0) return
+    for (const { hash, record } of await store.findTokens([...changed])) {
+      if (record === null) held.delete(packed(hash))
+      else held.set(packed(hash), keyOf(record))
     }
-    for (const [id, { until }] of awaited) if (now() >= until) awaited.delete(id)
+    changed.clear()
   }
 
   function find(token: string): AccessKey | null | Promise<AccessKey | null> {

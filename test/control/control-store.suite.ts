@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { revocationOf } from '../../src/control/access-key-changes.ts'
 import {
   type AccessKeyRecord,
   type AccessKeyStore,
   type AccessKeysStep,
+  type FoundAccessKey,
   mintToken,
 } from '../../src/control/access-key-record.ts'
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
@@ -19,11 +21,16 @@ import type { QuotaStore } from '../../src/quota/quota-store.ts'
 import type { Window } from '../../src/quota/window.ts'
 import { limits } from '../quota/quota-store.suite.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
+import { keepAccessKey } from './keep-access-key.ts'
 
 export interface AccessKeyStoreUnderTest {
-  readonly store: AccessKeyStore
+  readonly store: AccessKeyStore & ControlStore
   close(): Promise<void>
 }
+
+const accessKey = (createdAt: number, user = 'alice', expiresAt: number | null = null): AccessKeyRecord =>
+  mintToken({ user, name: `made at ${createdAt}`, expiresAt }, createdAt).record
+const found = (record: AccessKeyRecord): FoundAccessKey => ({ id: record.id, hash: record.hash, record })
 
 /** What every token store must do. */
 export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>): void {
@@ -33,31 +40,32 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
   })
   afterEach(() => under.close())
 
-  const record = (createdAt: number, user = 'alice', expiresAt: number | null = null): AccessKeyRecord =>
-    mintToken({ user, name: `made at ${createdAt}`, expiresAt }, createdAt).record
+  const record = accessKey
+  const revoke = (kept: AccessKeyRecord, at: number) => under.store.change(revocationOf(found(kept), at), ANN, null)
 
   describe('an access key', () => {
-    it('is found by its id, with all that was kept of it', async () => {
+    it('is found by its id and by its hash, with all that was kept of it', async () => {
       const facts = { plan: '专业 "pro"', organisation: "o'{y}" }
       const kept = [record(1000, '用户 "x" {y}\n', 2000), { ...record(2000), ...facts }]
-      for (const each of kept) await under.store.insertToken(each)
-      const found = await under.store.findTokens(kept.map(({ id }) => id))
-      expect(new Set(found)).toEqual(new Set(kept))
+      for (const each of kept) await keepAccessKey(under.store, each)
+      expect(new Set(await under.store.findTokens(kept.map(({ id }) => id)))).toEqual(new Set(kept.map(found)))
+      for (const each of kept) expect(await under.store.findTokenByHash(each.hash)).toEqual(found(each))
     })
 
     it('that nobody made is not found', async () => {
       const kept = record(1000)
-      await under.store.insertToken(kept)
+      await keepAccessKey(under.store, kept)
       expect(await under.store.findTokens([record(1000).id, kept.hash, '', '*', '__proto__'])).toEqual([])
-      expect(await under.store.findTokens([record(1000).id, kept.id])).toEqual([kept])
+      expect(await under.store.findTokens([record(1000).id, kept.id])).toEqual([found(kept)])
       expect(await under.store.findTokens([])).toEqual([])
+      for (const hash of [record(1000).hash, kept.id, '']) expect(await under.store.findTokenByHash(hash)).toBeNull()
     })
 
     it('is read with all others in steps', async () => {
       expect(await under.store.readTokens(null)).toEqual({ records: [], next: null })
       const kept = Array.from({ length: 1300 }, (_, i) => record(i, 'alice', i % 2 === 0 ? null : i))
-      await Promise.all(kept.map((each) => under.store.insertToken(each)))
-      await under.store.revokeToken(kept[7]?.id ?? '', 5000)
+      await Promise.all(kept.map((each) => keepAccessKey(under.store, each)))
+      await revoke(kept[7] as AccessKeyRecord, 5000)
       const read = new Map<string, AccessKeyRecord>()
       let steps = 0
       let from: string | null = null
@@ -73,39 +81,61 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
 
     it('is listed with the others, newest first', async () => {
       const records = [record(3000), record(1000, 'bob'), record(2000)]
-      for (const each of records) await under.store.insertToken(each)
+      for (const each of records) await keepAccessKey(under.store, each)
       expect((await under.store.listTokens()).map((t) => t.createdAt)).toEqual([3000, 2000, 1000])
     })
 
     it('made in the same millisecond as another is always listed at the same place', async () => {
       const records = Array.from({ length: 20 }, () => record(1000))
-      for (const each of records) await under.store.insertToken(each)
+      for (const each of records) await keepAccessKey(under.store, each)
       expect((await under.store.listTokens()).map((t) => t.id)).toEqual(records.map((t) => t.id).sort())
     })
 
-    it('is revoked once: the first time counts', async () => {
-      const kept = record(1000)
-      await under.store.insertToken(kept)
-      expect(await under.store.revokeToken(kept.id, 5000)).toBe(true)
-      expect(await under.store.revokeToken(kept.id, 6000)).toBe(true)
-      expect(await under.store.findTokens([kept.id])).toEqual([{ ...kept, revokedAt: 5000 }])
-      expect(await under.store.listTokens()).toEqual([{ ...kept, revokedAt: 5000 }])
-    })
-
-    it('is revoked without touching the others', async () => {
+    it('is revoked together with its entry in the audit, and the others stay as they are', async () => {
       const [one, other] = [record(1000), record(2000)]
-      for (const each of [one, other]) await under.store.insertToken(each)
-      await under.store.revokeToken(one.id, 5000)
-      expect(await under.store.findTokens([other.id])).toEqual([other])
+      for (const each of [one, other]) await keepAccessKey(under.store, each)
+      expect(await revoke(one, 5000)).toMatchObject({ done: true, entry: { version: 3 } })
+      expect(await under.store.findTokens([one.id])).toEqual([found({ ...one, revokedAt: 5000 })])
+      expect(await under.store.findTokens([other.id])).toEqual([found(other)])
+      expect(await under.store.readAudit(null, 5)).toMatchObject([
+        { what: 'token_revoked', subject: one.id, from: null, to: { user: 'alice', name: 'made at 1000' } },
+        { what: 'token_created', subject: other.id },
+        { what: 'token_created', subject: one.id },
+      ])
     })
+  })
+}
 
-    it('that is not known cannot be revoked', async () => {
-      const kept = record(1000)
-      await under.store.insertToken(kept)
-      // Neither by a foreign id nor by its hash.
-      for (const id of [record(1).id, kept.hash, '']) expect(await under.store.revokeToken(id, 5000)).toBe(false)
-      expect(await under.store.findTokens([kept.id])).toEqual([kept])
-    })
+export interface RefusingStoreUnderTest extends AccessKeyStoreUnderTest {
+  /** From now on the store refuses to write a record of an access key, or an entry of the audit. */
+  refuse(what: 'record' | 'entry'): Promise<void>
+  /** It takes both again. */
+  allow(): Promise<void>
+}
+
+/** A change of an access key and its entry in the audit are one write, whichever of the two cannot be made. */
+export function accessKeyChangeSuite(open: () => Promise<RefusingStoreUnderTest>): void {
+  it.each(['record', 'entry'] as const)('makes or revokes no access key if it cannot write its %s', async (what) => {
+    const under = await open()
+    try {
+      const { store } = under
+      const [kept, late] = [accessKey(1000), accessKey(2000)]
+      await keepAccessKey(store, kept)
+      const all = async () => [await store.listTokens(), await store.readAudit(null, 5), await store.controlVersion()]
+      const [tokens, audit, version] = await all()
+      await under.refuse(what)
+      await expect(keepAccessKey(store, late)).rejects.toMatchObject({ name: 'StoreError' })
+      await expect(store.change(revocationOf(found(kept), 5000), ANN, null)).rejects.toMatchObject({
+        name: 'StoreError',
+      })
+      await under.allow()
+      expect(await all()).toEqual([tokens, audit, { ...version, at: expect.any(Number) }])
+      await store.change(revocationOf(found(kept), 6000), ANN, null)
+      expect(await store.listTokens()).toEqual([{ ...kept, revokedAt: 6000 }])
+      expect(await store.readAudit(null, 1)).toMatchObject([{ version: 2, what: 'token_revoked', subject: kept.id }])
+    } finally {
+      await under.close()
+    }
   })
 }
 
@@ -265,7 +295,8 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
 
     it('is kept as it is, to the last digit', async () => {
       const to = { list: [], map: {}, big: 999_999_999_999, small: 0.1 + 0.2, text: '\\u0000 \u2028 💥', no: null }
-      expect((await done({ kind: 'token_created', id: 'x', to })).to).toEqual(to)
+      const record = { ...accessKey(1000), id: 'x' }
+      expect((await done({ kind: 'token_created', record, to })).to).toEqual(to)
       expect((await under.other.readAudit(null, 1))[0]).toMatchObject({
         what: 'token_created',
         subject: 'x',
@@ -573,7 +604,7 @@ export function auditBoundSuite(
     const { store, close } = await open({ newest: 5, olderOfKind: 2 })
     const changes: Change[] = [
       { kind: 'settings', to: { mode: 'loose' } },
-      { kind: 'token_created', id: 't', to: { user: 'alice', name: '","what":"override","' } },
+      { kind: 'token_created', record: accessKey(1000), to: { user: 'alice', name: '","what":"override","' } },
       { kind: 'reset', user: 'alice' },
     ]
     const flood = Array.from({ length: 20 }, (_, i) => limited('bob', i))

@@ -93,7 +93,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
     it('are given up after any change that was made meanwhile, and used up by that', async () => {
       await use(await stage(staged(['alice'], 1, 1)), 1, 0)
       const name = await stage(staged(['alice'], 2, 2))
-      await under.other.change({ kind: 'token_created', id: 'x', to: {} }, ANN, null)
+      await under.other.change({ kind: 'reset', user: 'bob' }, ANN, null)
       expect(await use(name, 1, 1)).toEqual({ done: false, version: 2 })
       expect(await limitOf('alice')).toBe(1)
       expect(await use(name, 1, 2)).toEqual({ done: false, version: 2 })

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { creationOf, revocationOf } from '../../src/control/access-key-changes.ts'
 import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
 import type { Change } from '../../src/control/control-store.ts'
 import type { Changes, LastChange, UserOverride } from '../../src/control/state.ts'
@@ -96,7 +97,6 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     windows: fc.constantFrom(...WINDOWS.map((set) => set.map(({ window }) => window))),
     all: fc.boolean(),
   }),
-  fc.record({ kind: fc.constant('token_revoked' as const), id: user, to: fc.option(fc.record({ name: reason })) }),
 )
 
 const charge: fc.Arbitrary<Charge> = fc.record({
@@ -151,21 +151,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     ),
   },
   { weight: 1, arbitrary: fc.constant<Step>(({ store }) => scan(store)) },
-  { weight: 3, arbitrary: token.map(inserting) },
+  { weight: 3, arbitrary: token.map((record) => changing(creationOf(record), 'any', 'why')) },
   {
     weight: 1,
-    arbitrary: fc.tuple(token, fc.integer({ min: 1, max: 9 })).map(
-      ([{ id }, at]): Step =>
-        ({ store }) =>
-          store.revokeToken(id, at),
-    ),
+    arbitrary: fc
+      .tuple(token, fc.integer({ min: 1, max: 9 }))
+      .map(([record, at]) => changing(revocationOf({ ...record, record }, at), 'any', 'why')),
   },
   {
     weight: 1,
     arbitrary: token.map(
-      ({ id }): Step =>
-        ({ store }) =>
-          store.findTokens([id]),
+      ({ id, hash }): Step =>
+        async ({ store }) => [await store.findTokens([id]), await store.findTokenByHash(hash)],
     ),
   },
   { weight: 1, arbitrary: fc.constant<Step>(({ store }) => store.listTokens()) },
@@ -242,13 +239,6 @@ async function scan(store: Store): Promise<unknown> {
     cursor = next
   } while (cursor !== null)
   return sorted(found)
-}
-
-/** Ids are random: none is ever made twice. */
-function inserting(record: AccessKeyRecord): Step {
-  return async ({ store }) => {
-    if ((await store.findTokens([record.id])).length === 0) await store.insertToken(record)
-  }
 }
 
 /** The sum of all buckets: the two clocks may stand in different ones. */

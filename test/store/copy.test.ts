@@ -23,6 +23,7 @@ import { openDatabase } from '../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { SERIES_KINDS } from '../../src/usage/series.ts'
+import { keepAccessKey } from '../control/keep-access-key.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { entry, episode } from '../usage/usage-log.suite.ts'
@@ -181,7 +182,8 @@ async function live(place: Place): Promise<void> {
   await store.change({ kind: 'override', user: 'a', to: null }, author, null)
   await store.change({ kind: 'organisation_override', organisation: 'acme', to: ofOrganisation(7) }, author, null)
   for (let i = 0; i < 3; i++) {
-    await store.insertToken(
+    await keepAccessKey(
+      store,
       mintToken(
         { user: `owner ${i}`, name: 'laptop', plan: `plan ${i}`, organisation: 'acme', expiresAt: i || null },
         1000 + i,
@@ -347,7 +349,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
         settings: 1,
         overrides: n - 1,
         organisationOverrides: 1,
-        audit: n + 3,
+        audit: n + 6,
         failures: 1,
         series: 2,
         refusals: n,
@@ -425,7 +427,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       await live(one)
       const target = await other.store()
       await target.settle({ instance: 'x', sequence: 1, refunds: [], charges: [charge('stays')] })
-      await target.insertToken(mintToken({ user: 'stays', name: 'x', expiresAt: null }, 5).record)
+      await keepAccessKey(target, mintToken({ user: 'stays', name: 'x', expiresAt: null }, 5).record)
       const before = await readings(other)
       await expect(copy(one, other)).rejects.toThrow('--to is not empty')
       expect(await readings(other)).toEqual(before)
@@ -624,7 +626,7 @@ describe('a file that is copied while a gateway uses it', () => {
       }
     }
     await all()
-    await store.insertToken(mintToken({ user: 'u', name: 'n', expiresAt: null }, 1).record)
+    await keepAccessKey(store, mintToken({ user: 'u', name: 'n', expiresAt: null }, 1).record)
     const late = mintToken({ user: 'late', name: 'n', expiresAt: null }, 2).record
     let again: Promise<void> | null = null
     const copied = await copyStore({
@@ -632,7 +634,7 @@ describe('a file that is copied while a gateway uses it', () => {
       to: await other.copyable(),
       force: true,
       progress: () => {
-        again ??= store.insertToken(late).then(all)
+        again ??= keepAccessKey(store, late).then(all)
       },
     })
     await again

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { creationOf, isRevoked, revocationOf } from '../../control/access-key-changes.ts'
 import { type AccessKeyRecord, isTokenName, mintToken } from '../../control/access-key-record.ts'
 import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
@@ -73,7 +74,6 @@ const NewToken = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
-/** The audit comes first: there is no access key that it does not know of. */
 async function create(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(NewToken, call.body)
   if ('problems' in fields) return badFields(fields.problems)
@@ -84,26 +84,18 @@ async function create(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (Number.isNaN(end)) return badFields([{ path: 'expiresAt', msg: EXPIRES }])
   if (end !== null && end <= now) return badFields([{ path: 'expiresAt', msg: 'must be in the future' }])
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
-  const to = { user, name, ...facts, expiresAt: end }
-  const { token, record } = mintToken(to, now)
-  return desk.record(call, { kind: 'token_created', id: record.id, to }, async () => {
-    await desk.store.insertToken(record)
-    return { status: 201, body: { ...shown(record), token } }
-  })
+  const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
+  return desk.record(call, creationOf(record), () => ({ status: 201, body: { ...shown(record), token } }))
 }
 
 async function revoke(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
   const fields = readFields(schemas.optionalReason, call.body)
   if ('problems' in fields) return badFields(fields.problems)
   const id = call.params.id ?? ''
-  const record = (await desk.store.listTokens()).find((each) => each.id === id)
-  if (record === undefined) return refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
-  if (record.revokedAt !== null) return NO_CONTENT
-  const { user, name } = record
-  return desk.record(call, { kind: 'token_revoked', id, to: { user, name } }, async () => {
-    await desk.store.revokeToken(id, now)
-    return NO_CONTENT
-  })
+  const [found] = await desk.store.findTokens([id])
+  if (found === undefined) return refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
+  if (isRevoked(found)) return NO_CONTENT
+  return desk.record(call, revocationOf(found, now), () => NO_CONTENT)
 }
 
 /** A record as it is shown: without its hash. */

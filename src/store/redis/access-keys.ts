@@ -1,9 +1,14 @@
-import type { AccessKeyRecord, AccessKeyStore, AccessKeysStep } from '../../control/access-key-record.ts'
-import { call, reading, transaction } from './calls.ts'
+import type {
+  AccessKeyRecord,
+  AccessKeyStore,
+  AccessKeysStep,
+  FoundAccessKey,
+} from '../../control/access-key-record.ts'
+import { call, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** An access key is found by its SHA-256, and that by its id. */
+/** An access key is found by its SHA-256, and that by its id. For a copy; control.lua does the same. */
 export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, record: AccessKeyRecord): void {
   multi.hset(keys.tokens, record.hash, JSON.stringify(record)).hset(keys.tokenIds, record.id, record.hash)
 }
@@ -17,26 +22,28 @@ export async function readTokens(redis: RedisClient, keys: Keys, from: string | 
 }
 
 export function redisAccessKeys(redis: RedisClient, keys: Keys): AccessKeyStore {
-  async function insertToken(record: AccessKeyRecord): Promise<void> {
-    await transaction(redis, (multi) => {
-      writeToken(multi, keys, record)
-    })
-    // Only a hint, as of other changes: the audit had its entry before.
-    redis.publish(keys.changes, '').catch(() => {})
+  async function findTokens(ids: readonly string[]): Promise<readonly FoundAccessKey[]> {
+    const hashes = await eachOf(keys.tokenIds, ids)
+    const texts = await eachOf(
+      keys.tokens,
+      hashes.map((hash) => hash ?? ''),
+    )
+    return ids.flatMap((id, i) => found(id, hashes[i] ?? null, texts[i] ?? null))
   }
 
-  async function findTokens(ids: readonly string[]): Promise<readonly AccessKeyRecord[]> {
-    const hashes = await eachOf(keys.tokenIds, ids)
-    return (await eachOf(keys.tokens, hashes)).map(parse)
+  async function findTokenByHash(hash: string): Promise<FoundAccessKey | null> {
+    const [text = null] = await eachOf(keys.tokens, [hash])
+    if (text === null) return null
+    const record = parse(text)
+    return { id: record.id, hash, record }
   }
 
   /** What is there of some fields of a hash. One by one: users of Redis may lack the right to HMGET. */
-  async function eachOf(key: string, fields: readonly string[]): Promise<string[]> {
+  async function eachOf(key: string, fields: readonly string[]): Promise<(string | null)[]> {
     if (fields.length === 0) return []
-    const values = await reading<(string | null)[]>(redis, (commands) => {
+    return reading<(string | null)[]>(redis, (commands) => {
       for (const field of fields) commands.hget(key, field)
     })
-    return values.filter((value) => value !== null)
   }
 
   async function listTokens(): Promise<readonly AccessKeyRecord[]> {
@@ -44,14 +51,11 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys): AccessKeyStore 
     return records.map(parse).sort(newestFirst)
   }
 
-  async function revokeToken(id: string, at: number): Promise<boolean> {
-    const [record] = await findTokens([id])
-    if (record === undefined) return false
-    if (record.revokedAt === null) await insertToken({ ...record, revokedAt: at })
-    return true
-  }
+  return { findTokens, findTokenByHash, readTokens: (from) => readTokens(redis, keys, from), listTokens }
+}
 
-  return { insertToken, findTokens, readTokens: (from) => readTokens(redis, keys, from), listTokens, revokeToken }
+function found(id: string, hash: string | null, text: string | null): FoundAccessKey[] {
+  return hash === null || text === null ? [] : [{ id, hash, record: parse(text) }]
 }
 
 function parse(text: string): AccessKeyRecord {

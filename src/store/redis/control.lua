@@ -8,7 +8,8 @@
   KEYS[3]  how many entries are forgotten
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
   behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
-           counter of everybody in one category; absent for a token. For 'overrides' the overrides of users, and the staged ones (hash)
+           counter of everybody in one category. For 'overrides' the overrides of users, and the staged ones (hash). For a token the records
+           (hash, by SHA-256) and the SHA-256s (hash, by id)
   ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created' or 'token_revoked'
   ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings and 'overrides'
   ARGV[3]  the same as JSON
@@ -25,7 +26,7 @@
            runs of the longest window and of the others are kept; empty if none are. For 'quota_reset' also `category`, `windows`,
            each as [seconds, name as JSON, from, to], and `all`: the windows to be emptied, and whether all others are too; of a
            calendar window the period around the moment at which this was made. For
-           'overrides': how many are staged, a blank, and `from` of the audit as JSON
+           'overrides': how many are staged, a blank, and `from` of the audit as JSON. For a token: its SHA-256, a blank, and its record as JSON
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
            expected one, or where the staged ones are gone
 
@@ -105,6 +106,7 @@ end
 local what, subject, to, expected = ARGV[1], ARGV[2], ARGV[4], ARGV[7]
 local keep, channel, keep_of_kind = tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local is_override = what == 'override' or what == 'organisation_override'
+local is_token = what == 'token_created' or what == 'token_revoked'
 local older, place = {}, 4
 for kind in string.gmatch(ARGV[11], '(%S+) ') do older[kind], place = KEYS[place], place + 1 end
 
@@ -197,6 +199,14 @@ if what == 'overrides' then
     return freed
   end
   if has_some then redis.call('RENAME', staged, KEYS[place]) end
+end
+
+-- For the same reason it comes before the entry: the audit never has a token as revoked that is good.
+if is_token then
+  local hash, record = string.match(ARGV[12], '^(%S+) (.+)$')
+  for i = place, place + 1 do redis.call('HLEN', KEYS[i]) end
+  redis.call('HSET', KEYS[place], hash, record)
+  redis.call('HSET', KEYS[place + 1], subject, hash)
 end
 
 -- From here on only writes.

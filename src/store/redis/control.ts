@@ -156,6 +156,7 @@ function expectedBy(change: Change, expected: number | null): string {
 
 function detailsOf(change: Change, keys: Keys, retention: Retention, now: number): string {
   if (change.kind === 'overrides') return `${change.count} ${JSON.stringify(change.from)}`
+  if ('record' in change) return `${change.record.hash} ${JSON.stringify(change.record)}`
   return emptiedOf(change, keys, retention, now)
 }
 
@@ -165,7 +166,7 @@ function placeOf(change: Change, keys: Keys): string[] {
   if (change.kind === 'override') return [keys.overrides]
   if (change.kind === 'organisation_override') return [keys.organisationOverrides]
   if (change.kind === 'reset') return [keys.user(change.user)]
-  if (change.kind !== 'quota_reset') return []
+  if ('record' in change) return [keys.tokens, keys.tokenIds]
   return [change.organisation === undefined ? keys.everybody(change.category) : keys.organisation(change.organisation)]
 }
 

@@ -1,5 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { AccessKeyRecord, AccessKeyStore, AccessKeysStep } from '../../control/access-key-record.ts'
+import type {
+  AccessKeyRecord,
+  AccessKeyStore,
+  AccessKeysStep,
+  FoundAccessKey,
+} from '../../control/access-key-record.ts'
 import { attempt } from './database.ts'
 
 /** An access key as a row. */
@@ -21,10 +26,10 @@ export function tokenOf(row: TokenRow): AccessKeyRecord {
   return { hash, id, user, name, ...facts, createdAt: created_at, expiresAt: expires_at, revokedAt: revoked_at }
 }
 
-/** @param otherwise what to do if the access key is there already. Default: an error */
-export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE' = ''): (t: AccessKeyRecord) => void {
+/** Puts a record in the place of what is kept of the access key. */
+export function putToken(database: DatabaseSync): (token: AccessKeyRecord) => void {
   const sql = database.prepare(
-    `INSERT ${otherwise} INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at, plan, organisation)
+    `INSERT OR REPLACE INTO tokens (hash, id, user, name, created_at, expires_at, revoked_at, plan, organisation)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return ({ hash, id, user, name, createdAt, expiresAt, revokedAt, plan = null, organisation = null }) =>
@@ -34,14 +39,12 @@ export function insertToken(database: DatabaseSync, otherwise: '' | 'OR REPLACE'
 /** Access keys that one step reads. */
 const STEP = 500
 
-/** @param changed called when an access key was made or revoked, after its entry in the audit */
-export function sqliteAccessKeys(database: DatabaseSync, changed: () => void): AccessKeyStore {
-  const insert = insertToken(database)
+export function sqliteAccessKeys(database: DatabaseSync): AccessKeyStore {
   const sql = {
     find: database.prepare('SELECT * FROM tokens WHERE id = ?'),
+    findByHash: database.prepare('SELECT * FROM tokens WHERE hash = ?'),
     read: database.prepare(`SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
     list: database.prepare('SELECT * FROM tokens ORDER BY created_at DESC, id'),
-    revoke: database.prepare('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?'),
   }
 
   function read(from: string | null): AccessKeysStep {
@@ -50,18 +53,13 @@ export function sqliteAccessKeys(database: DatabaseSync, changed: () => void): A
   }
 
   return {
-    insertToken: async (record) => {
-      await attempt(() => insert(record))
-      changed()
-    },
-    findTokens: async (ids) =>
-      attempt(() => ids.flatMap((id) => (sql.find.all(id) as unknown as TokenRow[]).map(tokenOf))),
+    findTokens: (ids) => attempt(() => ids.flatMap((id) => (sql.find.all(id) as unknown as TokenRow[]).map(found))),
+    findTokenByHash: (hash) => attempt(() => (sql.findByHash.all(hash) as unknown as TokenRow[]).map(found)[0] ?? null),
     readTokens: async (from) => attempt(() => read(from)),
     listTokens: async () => attempt(() => (sql.list.all() as unknown as TokenRow[]).map(tokenOf)),
-    revokeToken: async (id, at) => {
-      const isKnown = await attempt(() => Number(sql.revoke.run(at, id).changes) > 0)
-      changed()
-      return isKnown
-    },
   }
+}
+
+function found(row: TokenRow): FoundAccessKey {
+  return { id: row.id, hash: row.hash, record: tokenOf(row) }
 }

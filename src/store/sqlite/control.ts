@@ -17,6 +17,7 @@ import { endedRuns, keptOf, longestKept, NO_RETENTION, type Retention } from '..
 import type { HistoryScope } from '../../quota/history-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { pack, unpack } from '../packed-value.ts'
+import { putToken } from './access-keys.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { IN_FORCE, sqliteEditions } from './editions.ts'
@@ -30,19 +31,19 @@ export interface SqliteControlOptions {
   readonly clock: () => number
   /** Default AUDIT_BOUNDS. */
   readonly bounds?: AuditBounds
-  /** Who hears of changes. Changes of access keys reach them from elsewhere. */
-  readonly listeners?: Set<() => void>
   /** How long runs are kept. Default: not at all. */
   readonly retention?: () => Retention
 }
 
 /** Listeners hear of changes made through this object; those of other processes show in the version. */
 export function sqliteControl(database: DatabaseSync, options: SqliteControlOptions): ControlStore {
-  const { clock, bounds = AUDIT_BOUNDS, listeners = new Set<() => void>(), retention = () => NO_RETENTION } = options
+  const { clock, bounds = AUDIT_BOUNDS, retention = () => NO_RETENTION } = options
+  const listeners = new Set<() => void>()
   const { writing, reading } = transactions(database)
   const sql = prepare(database)
   const editions = sqliteEditions(database, clock)
   const touchHistories = historyRows(database)
+  const put = putToken(database)
 
   function last(): LastChange {
     return (sql.last.get() as LastChange | undefined) ?? { version: 0, changedAt: 0 }
@@ -81,6 +82,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     if (change.kind === 'overrides') return { before: JSON.stringify(change.from), after: jsonOf(change) }
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
     else if (change.kind === 'reset') resetUser(change.user)
+    else if ('record' in change) put(change.record)
     else if (change.kind === 'override') override(sql.ofUsers, change.user, version, change)
     else if (change.kind === 'organisation_override') {
       override(sql.ofOrganisations, change.organisation, version, change)

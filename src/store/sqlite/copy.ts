@@ -8,7 +8,7 @@ import { packCounts, type SeriesEntry, unpackCounts } from '../../usage/series.t
 import { type Copyable, lastingOf, type Owner, type Portion, type Refill, type RememberedUser } from '../copy.ts'
 import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
-import { insertToken, type TokenRow, tokenOf } from './access-keys.ts'
+import { putToken, type TokenRow, tokenOf } from './access-keys.ts'
 import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
 import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
@@ -208,7 +208,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   )
   const before = database.prepare('INSERT OR REPLACE INTO history (scope, user, runs, ends) VALUES (?, ?, ?, ?)')
   const known = database.prepare('INSERT OR REPLACE INTO known_users (user, first, ends) VALUES (?, ?, ?)')
-  const token = insertToken(database, 'OR REPLACE')
+  const token = putToken(database)
   const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
   const override = database.prepare(
     `INSERT OR REPLACE INTO overrides (edition, user, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,

@@ -37,17 +37,13 @@ export interface SqliteStoreOptions {
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { file, toWrite = false, clock = Date.now, retention = () => NO_RETENTION, observe = () => {} } = options
   const database = openDatabase(file, toWrite)
-  const listeners = new Set<() => void>()
-  const onAccessKeys = (): void => {
-    for (const listener of [...listeners]) listener()
-  }
   const stopSweeper = startSweeper(database, clock)
   const checkpoints = checkpointsOf(database, file, observe)
   return {
     ...sqliteCounters(database, clock, observe, retention, checkpoints),
     ...sqliteFailures(database, clock),
-    ...sqliteAccessKeys(database, onAccessKeys),
-    ...sqliteControl(database, { clock, listeners, retention }),
+    ...sqliteAccessKeys(database),
+    ...sqliteControl(database, { clock, retention }),
     ...sqliteUsage(database, clock),
     ...sqliteHistory(database, clock),
     ...sqliteUsageLog(database, clock),

@@ -12,6 +12,7 @@ import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../../src/quota/ledger/ledger-contract.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { keepAccessKey } from '../../control/keep-access-key.ts'
 import { type FaultProxy, startFaultProxy } from '../../setup/fault-proxy.ts'
 import { freePort, PERSISTENT, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
@@ -272,7 +273,7 @@ describe('a batch that Redis will not write', () => {
       reason: 'out_of_memory',
       applied: 'no',
     })
-    await expect(store.insertToken(token())).rejects.toMatchObject({
+    await expect(keepAccessKey(store, token())).rejects.toMatchObject({
       name: 'StoreError',
       reason: 'out_of_memory',
       applied: 'no',
@@ -333,7 +334,7 @@ describe('while the store is out of reach', () => {
       store.findTokens(['i']),
       store.readTokens(null),
       store.listTokens(),
-      store.revokeToken('i', 1),
+      store.findTokenByHash('h'),
       store.ping(),
     ]
     const failure = { name: 'StoreError', applied: 'unknown' }

@@ -6,6 +6,7 @@ import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { packCounters } from '../../../src/store/redis/sections.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { keepAccessKey } from '../../control/keep-access-key.ts'
 import { replica } from '../../replicas/replica.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
@@ -291,7 +292,7 @@ describe('what lies under the key of the last reply', () => {
 })
 
 describe('every key', () => {
-  it('ends by itself, but for those of tokens', async () => {
+  it('ends by itself, but for those of access keys and their changes', async () => {
     const [accepted] = await settle(charge(5), charge(500))
     await store.settle({
       instance: 'other',
@@ -300,7 +301,7 @@ describe('every key', () => {
       charges: [],
     })
     await store.addTally({ ...NOTHING, total: 1 })
-    await store.insertToken({
+    await keepAccessKey(store, {
       id: 'i',
       hash: 'h',
       user: 'alice',
@@ -312,14 +313,17 @@ describe('every key', () => {
     const keys = (await redis.keys('*')).sort()
     expect(keys).toEqual([
       '{tollgate}:all:read',
+      '{tollgate}:audit',
       OWN,
       '{tollgate}:failures',
       LAST,
       '{tollgate}:last:other',
       '{tollgate}:token-ids',
       '{tollgate}:tokens',
+      '{tollgate}:version',
     ])
-    for (const key of keys.filter((k) => !k.includes(':token'))) expect(await redis.pttl(key)).toBeGreaterThan(0)
+    for (const key of keys.filter((k) => !/:(token|audit|version)/.test(k)))
+      expect(await redis.pttl(key)).toBeGreaterThan(0)
   })
 
   it('of a counter ends with the last of its windows', async () => {

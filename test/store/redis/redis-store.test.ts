@@ -7,7 +7,12 @@ import { redisControl } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { alertStoreSuite } from '../../alerts/alert-store.suite.ts'
-import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
+import {
+  accessKeyChangeSuite,
+  accessKeyStoreSuite,
+  auditBoundSuite,
+  controlStoreSuite,
+} from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
@@ -37,6 +42,28 @@ describe('the Redis store', () => {
   describe('as a failure store', () => failureStoreSuite(() => open()))
   describe('as a store of series and refusals', () => usageLogSuite(() => open()))
   describe('as a token store', () => accessKeyStoreSuite(() => open()))
+  describe('as a store of access keys whose user of Redis lacks a right', () =>
+    accessKeyChangeSuite(async () => {
+      const admin = new Redis(redis.url, { disableClientInfo: true })
+      const user = `clerk-${++opened}`
+      const allow = async () => void (await admin.acl('SETUSER', user, 'on', '>secret', '~*', '&*', '+@all'))
+      await allow()
+      const { prefix, close } = await open()
+      await close()
+      const url = redis.url.replace('redis://', `redis://${user}:secret@`)
+      const store = openRedisStore({ url, prefix, deadlineMs: 2000, observe: () => {} })
+      await whenReady(store)
+      return {
+        store,
+        refuse: async (what) => void (await admin.acl('SETUSER', user, what === 'record' ? '-hset' : '-zadd')),
+        allow,
+        close: async () => {
+          await store.close()
+          await admin.acl('DELUSER', user)
+          admin.disconnect()
+        },
+      }
+    }))
   describe('as a usage store', () => usageStoreSuite(() => open()))
   describe('as a store of known users', () =>
     knownUserStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))

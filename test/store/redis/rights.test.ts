@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { expect, it, vi } from 'vitest'
+import { revocationOf } from '../../../src/control/access-key-changes.ts'
 import { mintToken } from '../../../src/control/access-key-record.ts'
 import type { Change } from '../../../src/control/control-store.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
@@ -10,6 +11,7 @@ import type { UsageSnapshot } from '../../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { eventOf, reachedBy } from '../../alerts/happenings.ts'
+import { keepAccessKey } from '../../control/keep-access-key.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
 import { startRedis } from '../../setup/redis.ts'
 import { entry, episode } from '../../usage/usage-log.suite.ts'
@@ -63,13 +65,15 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     for (const event of await store.takeAlerts(near, 1000)) await store.finishAlert(event, { state: 'delivered' })
     expect(await store.readAlerts(['near'], 1)).toMatchObject([{ pending: 0, events: [{ attempts: 1 }] }])
     const { record } = mintToken({ user: 'alice', name: 'n', expiresAt: null }, 1)
-    await store.insertToken(record)
+    await keepAccessKey(store, record)
     await store.findTokens([record.id])
     await store.readTokens(null)
     expect(await store.listTokens()).toHaveLength(1)
-    await store.revokeToken(record.id, 2)
+    await store.findTokenByHash(record.hash)
+    const key = { ...record, record }
     const override = { limits: {}, bypassGlobal: true, shadow: false, reason: 'r', expiresAt: null }
     const changes: Change[] = [
+      revocationOf(key, 2),
       { kind: 'settings', to: {} },
       { kind: 'override', user: 'alice', to: override },
       { kind: 'override', user: 'alice', to: null },
@@ -77,15 +81,15 @@ it('the rights that docs/stores.md names suffice for everything, and another use
       { kind: 'reset', user: 'alice' },
     ]
     for (const change of changes) await store.change(change, { who: 'ann', why: null }, null)
-    for (const base of [5, 6]) {
+    for (const base of [7, 8]) {
       await store.stageOverrides(`s-${base}`, [['alice', { version: base + 1, value: override }]])
       const all: Change = { kind: 'overrides', staged: `s-${base}`, count: 1, base, from: null, to: null }
       expect((await store.change(all, { who: 'ann', why: null }, null)).done).toBe(true)
     }
     await expect.poll(() => heard, { timeout: 30_000 }).toBe(10)
-    expect((await store.readControl()).version).toBe(7)
-    expect(await store.changesSince(UNCHANGED)).toHaveLength(7)
-    expect(await store.readAudit(null, 10)).toHaveLength(7)
+    expect((await store.readControl()).version).toBe(9)
+    expect(await store.changesSince(UNCHANGED)).toHaveLength(9)
+    expect(await store.readAudit(null, 10)).toHaveLength(9)
     const counts = { requests: 0, refused: 0, shadowed: 0, tokens: 0, forwarded: 0, failed: 0, inFlight: 0 }
     const own = { instance: 'i', host: 'h', pid: 1, version: 'v', hash: 'x', controlVersion: 0, startedAt: 1 }
     await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })

@@ -8,7 +8,12 @@ import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { alertStoreSuite } from '../../alerts/alert-store.suite.ts'
-import { accessKeyStoreSuite, auditBoundSuite, controlStoreSuite } from '../../control/control-store.suite.ts'
+import {
+  accessKeyChangeSuite,
+  accessKeyStoreSuite,
+  auditBoundSuite,
+  controlStoreSuite,
+} from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
@@ -143,6 +148,26 @@ describe('the embedded store', () => {
   })
   describe('as a store of series and refusals', () => usageLogSuite(open))
   describe('as a token store', () => accessKeyStoreSuite(open))
+  describe('as a store of access keys that cannot write one of its tables', () =>
+    accessKeyChangeSuite(async () => {
+      const file = newFile()
+      const { store, close } = await open(file)
+      const admin = new DatabaseSync(file)
+      return {
+        store,
+        refuse: async (what) => {
+          const table = what === 'record' ? 'tokens' : 'audit'
+          admin.exec(
+            `CREATE TRIGGER refusal BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, 'refused for a test'); END`,
+          )
+        },
+        allow: async () => admin.exec('DROP TRIGGER refusal'),
+        close: async () => {
+          admin.close()
+          await close()
+        },
+      }
+    }))
   describe('as a usage store', () => usageStoreSuite(open))
   describe('as a store of known users', () => knownUserStoreSuite(open))
   describe('as a store of plans of users', () => membershipStoreSuite(open))
