@@ -24,6 +24,8 @@ const REFUSED = {
 
 export function createStandingFaults(): StandingFaults {
   const reasons = new Map<string, string>()
+  /** How many records cannot be read, by their list. */
+  const unreadable = new Map<string, number>()
   return {
     observer: function noteFaults(seen) {
       switch (seen.type) {
@@ -32,6 +34,12 @@ export function createStandingFaults(): StandingFaults {
           break
         case 'store_warning_over':
           reasons.delete(seen.warning)
+          break
+        case 'unreadable_record':
+          unreadable.set(seen.list, (unreadable.get(seen.list) ?? 0) + 1)
+          break
+        case 'unreadable_record_over':
+          unreadable.set(seen.list, (unreadable.get(seen.list) ?? 1) - 1)
           break
         case 'certificate_refused':
           reasons.set(`${seen.listener} ${seen.files}`, REFUSED[seen.files](seen.listener))
@@ -43,6 +51,13 @@ export function createStandingFaults(): StandingFaults {
           reasons.delete('gateway client_authorities')
       }
     },
-    reasons: () => [...reasons.values()],
+    reasons: () => [...reasons.values(), ...[...unreadable].flatMap(unreadableReason)],
   }
+}
+
+/** It names no record, since whoever asks for it may not know the users. */
+function unreadableReason([list, records]: readonly [list: string, records: number]): string[] {
+  return records > 0
+    ? [`records of ${list} in the store cannot be read and are left out: ${records} (the log names them)`]
+    : []
 }

@@ -14,6 +14,7 @@ import type { Store } from '../store/store.ts'
 import { readClientTls } from './certificate.ts'
 import { SetupError } from './setup-error.ts'
 import { createStoreWarnings, type StoreWarnings } from './store-warnings.ts'
+import { createUnreadableRecords } from './unreadable-records.ts'
 
 /** The store of a gateway, which may be given another login without a pause. */
 export interface GatewayStore extends Store {
@@ -37,8 +38,12 @@ export async function openStore(
   let access = accessOf(config)
   let kept = retention
   const keeping = (): Retention => kept
-  const warnings = createStoreWarnings(observe)
+  let current: Store | null = null
+  const unreadable = createUnreadableRecords(observe, async (list, id) => current?.isUnreadable(list, id) ?? true)
+  const warnings = createStoreWarnings(unreadable.observe)
   const { store, replace } = replaceable(await open(config, warnings, true, keeping), 2 * config.deadlineMs)
+
+  current = store
 
   async function renew(next: StoreConfig, nextRetention: Retention): Promise<void> {
     await renewAccess(next)
@@ -62,7 +67,12 @@ export async function openStore(
     observe({ type: 'store_login_renewed' })
   }
 
-  return { ...store, renew }
+  async function close(): Promise<void> {
+    unreadable.stop()
+    await store.close()
+  }
+
+  return { ...store, renew, close }
 }
 
 /** Warnings of a store that may never be in use are kept until then. What else it reports before is not heard. */
@@ -128,14 +138,12 @@ function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCr
   return ofRedis === null ? {} : readClientTls(ofRedis, ['store_options', 'tls'])
 }
 
-/** The same for a command, for which a file that it can only read is enough. */
-export async function openStoreToLook(config: StoreConfig): Promise<Store> {
-  return open(
-    config,
-    createStoreWarnings(() => {}),
-    false,
-    () => NO_RETENTION,
-  )
+/**
+ * The same for a command, for which a file that it can only read is enough.
+ * @param observe default nobody hears
+ */
+export async function openStoreToLook(config: StoreConfig, observe: Observer = () => {}): Promise<Store> {
+  return open(config, createStoreWarnings(observe), false, () => NO_RETENTION)
 }
 
 /**

@@ -7,6 +7,7 @@ import { substitute } from '../config/substitute.ts'
 import { type Copied, type Copyable, copyStore } from '../store/copy.ts'
 import { isYetToBeMade, nameOf, reachable } from './config.ts'
 import { UsageError } from './help.ts'
+import { reportUnreadable } from './unreadable.ts'
 
 const TEXT = { type: 'string' } as const
 const PREFIX_OPTION = { type: 'string', default: 'tollgate' } as const
@@ -31,8 +32,9 @@ export async function store(args: readonly string[]): Promise<number> {
   const opened: Copyable[] = []
   let done = false
   try {
+    const observe = reportUnreadable()
     const open = async (option: string, place: typeof from, exists: boolean): Promise<Copyable> => {
-      const copyable = openCopyable(place, exists)
+      const copyable = openCopyable(place, exists, observe)
       opened.push(copyable)
       await reachable(copyable, option)
       return copyable

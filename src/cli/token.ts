@@ -17,6 +17,7 @@ import type { Store } from '../store/store.ts'
 import { insistOnStore, isYetToBeMade, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { UsageError } from './help.ts'
+import { reportUnreadable } from './unreadable.ts'
 
 export async function token(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -40,7 +41,7 @@ export async function token(args: readonly string[]): Promise<number> {
   const name = nameOf(where.location)
   const isNew = isYetToBeMade(where.location)
   if (positionals[0] !== 'create') insistOnStore(loaded)
-  const opening = positionals[0] === 'list' ? openStoreToLook(where) : openStore(where, () => {})
+  const opening = positionals[0] === 'list' ? openStoreToLook(where, reportUnreadable()) : openStore(where, () => {})
   const store = await orReportWhere(loaded, opening)
   try {
     await reachable(store)

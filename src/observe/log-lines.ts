@@ -1,5 +1,5 @@
 import { scrub } from '../lib/scrub.ts'
-import type { CostSource, Observation, WorkerEnded } from './observation.ts'
+import type { CostSource, Observation, UnreadableRecord, WorkerEnded } from './observation.ts'
 
 /** What the log says of everything that is neither a request nor one of many failures of the store. */
 export type Reported = Exclude<Observation, { type: 'request' | 'store_failed' }>
@@ -53,6 +53,9 @@ const STORE = {
   store_recovered: (seen) => line('info', 'the store answers again', { downMs: Math.round(seen.downMs) }),
   store_warning: ({ warning, message }) => line('warn', 'store warning', { warning, detail: scrub(message) }),
   store_warning_over: ({ warning }) => line('info', 'store warning is over', { warning }),
+  unreadable_record: (seen) => line('error', 'a record of the store cannot be read, and is left out', recordOf(seen)),
+  unreadable_record_over: (seen) =>
+    line('info', 'a record of the store that could not be read was replaced, or is gone', recordOf(seen)),
   store_lost: ({ file }) =>
     line('error', 'the file of the store is gone: counters, access keys and changes at run time end now', { file }),
   outcome_unknown: (seen) =>
@@ -216,6 +219,10 @@ function changeOf(seen: ChangeEntry | Extract<Reported, { type: 'change_unknown'
       ? { version: seen.version, who, what, subject, from: seen.from, to, why }
       : { who, what, subject, to, why }
   return JSON.parse(JSON.stringify(fields), (_, value) => (typeof value === 'string' ? scrub(value) : value))
+}
+
+function recordOf({ kind, list, id }: UnreadableRecord): Line['fields'] {
+  return { kind, list, id: scrub(id) }
 }
 
 function offsetOf({ offsetMs }: { readonly offsetMs: number }): Line['fields'] {

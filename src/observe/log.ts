@@ -84,6 +84,9 @@ export function createLog(options: LogOptions = {}): Log {
   const oddCosts = createThrottle<Reported>(ODD_COSTS_MS, (latest, count) =>
     report(latest, logger, count > 1 ? { count } : {}),
   )
+  const unreadable = createAllowance<Reported>(storeFailureMs, MOST_UNREADABLE, (latest, count) =>
+    report(latest, logger, count > 1 ? { count } : {}),
+  )
   const alerts = createThrottle<Reported>(
     ALERTS_MS,
     (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
@@ -114,6 +117,10 @@ export function createLog(options: LogOptions = {}): Log {
         case 'store_connected':
         case 'outage_settled':
           news.add(observation.type, observation)
+          break
+        case 'unreadable_record':
+        case 'unreadable_record_over':
+          unreadable.add(`${observation.type} ${observation.kind}`, observation)
           break
         case 'window_start_ahead':
           startsAhead.add(observation.type, observation)
@@ -157,6 +164,7 @@ export function createLog(options: LogOptions = {}): Log {
       turnedAway.close()
       refused.close()
       startsAhead.close()
+      unreadable.close()
       unknownPlans.close()
       oddCosts.close()
       alerts.close()
@@ -184,6 +192,9 @@ function reportFailure({ operation, reason, message }: StoreFailed, count: numbe
 
 /** Of each code so many within the interval have a line of their own: anybody can send nonsense as often as they like. */
 const MOST_REFUSED = 20
+
+/** Records of each kind that have a line of their own within the interval. */
+const MOST_UNREADABLE = 20
 
 /** Users come back over hours, and each brings windows of his own that started in the future. */
 const STARTS_AHEAD_MS = 3_600_000

@@ -158,6 +158,9 @@ export type Observation =
   /** Something about the store that does no harm yet, until `store_warning_over`. */
   | { readonly type: 'store_warning'; readonly warning: StoreWarning; readonly message: string }
   | { readonly type: 'store_warning_over'; readonly warning: StoreWarning }
+  /** A record of the store cannot be read and is left out, until `unreadable_record_over`: another one took its place, or it is gone. */
+  | ({ readonly type: 'unreadable_record' } & UnreadableRecord)
+  | ({ readonly type: 'unreadable_record_over' } & UnreadableRecord)
   /** The process closes a store whose file is gone: what it kept ends with it. */
   | { readonly type: 'store_lost'; readonly file: string }
   | { readonly type: 'log_lost'; readonly lines: number }
@@ -253,6 +256,31 @@ export type StoreWarning =
   | 'no_rights'
   /** A copy into it has not ended. */
   | 'copy_unended'
+
+/** What a record of a store is of. */
+export const RECORD_KINDS = [
+  'access_key',
+  'alert_event',
+  'audit_entry',
+  'failures',
+  'guard',
+  'known_user',
+  'membership',
+  'organisation_override',
+  'override',
+  'refusal',
+  'series',
+  'settings',
+] as const
+export type RecordKind = (typeof RECORD_KINDS)[number]
+
+export interface UnreadableRecord {
+  readonly kind: RecordKind
+  /** The key of Redis, the beginning of such keys, or the table of SQLite. */
+  readonly list: string
+  /** Its name in the list, for the log only: it may be that of a user. */
+  readonly id: string
+}
 
 /** A request that its connection refused: its head could not be read, or too many waited. */
 export interface RefusedOnConnection {

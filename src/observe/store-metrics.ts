@@ -1,5 +1,5 @@
 import { type Counting, SHORT_SECONDS } from './counting.ts'
-import type { StoreWarning } from './observation.ts'
+import { RECORD_KINDS, type StoreWarning } from './observation.ts'
 import type { Meter } from './registry.ts'
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -94,7 +94,14 @@ function warningMetrics(meter: Meter): Counting {
     'max',
   )
   for (const [warning, none] of Object.entries(WARNINGS)) warnings.set({ warning }, none)
+  const unreadable = meter.counter(
+    'unreadable_records_total',
+    'Records of the store that were found unreadable, and are left out; each once for each time that it becomes so.',
+    ['kind'],
+  )
+  for (const kind of RECORD_KINDS) unreadable.add(kind, 0)
   return {
+    unreadable_record: ({ kind }) => unreadable.add(kind),
     store_warning: ({ warning }) => warnings.set({ warning }, 1),
     store_warning_over: ({ warning }) => warnings.set({ warning }, 0),
   }

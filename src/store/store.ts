@@ -27,6 +27,12 @@ export interface Store
     GuardStore,
     ReplicaStore,
     AlertStore {
+  /**
+   * Whether a record that was reported as unreadable is there, and still so.
+   * @param list as the report has it, and @param id too
+   * @throws StoreError
+   */
+  isUnreadable(list: string, id: string): Promise<boolean>
   /** Resolves when the store can be used. @throws StoreError */
   ping(): Promise<void>
   close(): Promise<void>

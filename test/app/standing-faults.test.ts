@@ -22,6 +22,19 @@ test('a fault is a reason as long as it stands', () => {
   expect(reasons()).toEqual([])
 })
 
+test('records that cannot be read are a reason for each list, without their names, until the last of them is over', () => {
+  const { observer, reasons } = createStandingFaults()
+  const record = { kind: 'override', list: '{tollgate}:overrides' } as const
+  for (const id of ['alice', 'bob']) observer({ type: 'unreadable_record', ...record, id })
+  expect(reasons()).toEqual([
+    'records of {tollgate}:overrides in the store cannot be read and are left out: 2 (the log names them)',
+  ])
+  observer({ type: 'unreadable_record_over', ...record, id: 'bob' })
+  expect(reasons()).toEqual([expect.stringContaining('left out: 1 ')])
+  observer({ type: 'unreadable_record_over', ...record, id: 'alice' })
+  expect(reasons()).toEqual([])
+})
+
 test('a warning of the store is reported when it begins, when it changes and when it is over', () => {
   const seen: Observation[] = []
   const { observe, only } = createStoreWarnings((one) => seen.push(one))

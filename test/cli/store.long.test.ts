@@ -155,11 +155,23 @@ describe('tollgate store copy', () => {
     expect(existsSync(`${one}.new`)).toBe(false)
   }, 180_000)
 
+  it('leaves out what cannot be read, and names it', async () => {
+    const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')]
+    await filled(one, 1)
+    const database = new DatabaseSync(one)
+    database.exec(`INSERT INTO overrides VALUES (1, 'alice', 1, '{bad')`)
+    database.close()
+    expect(await copy(`sqlite:${one}`, `sqlite:${other}`)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('tollgate: overrides alice cannot be read (override) and is left out'),
+    })
+  }, 180_000)
+
   it('into a new file that was not filled leaves none behind, and nothing beside it', async () => {
     const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')]
     await filled(one, 1)
     const database = new DatabaseSync(one)
-    database.exec(`INSERT INTO settings VALUES (1, 1, 'no JSON')`)
+    database.exec('ALTER TABLE refusals RENAME TO hidden')
     const args = [`sqlite:${one}`, `sqlite:${other}`] as const
     expect(await copy(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining('the copy broke off (') })
     expect(readdirSync(folder).filter((name) => name.startsWith('other'))).toEqual([])
@@ -169,7 +181,7 @@ describe('tollgate store copy', () => {
     expect(await copy(...args, '--force')).toMatchObject({ code: 1 })
     expect(existsSync(other)).toBe(true)
 
-    database.exec('DELETE FROM settings; DELETE FROM counters')
+    database.exec('ALTER TABLE hidden RENAME TO refusals; DELETE FROM counters')
     database.close()
     expect(await copy(args[0], `${args[1]}.new`)).toMatchObject({
       code: 1,

@@ -144,6 +144,12 @@ export const CATALOGUE: readonly Group[] = [
         does: 'Admits more than the limit: use `noeviction`',
         shows: '"store warning" in the log, `store_warnings`, `degraded`',
       },
+      unreadable_record: {
+        fault:
+          'a record of the store is cut, or somebody else wrote it (an access key, an entry of the audit, a refusal)',
+        does: 'Leaves it out. All others hold, and access keys are made and revoked',
+        shows: '`unreadable_records_total{kind}`, a line with its key, `degraded`',
+      },
       clock_skew: {
         fault: 'one gateway’s clock is an hour fast, another’s slow',
         does: 'All follow the clock of Redis',

@@ -8,7 +8,7 @@ import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { createWallClock, type WallClock } from '../setup/wall-clock.ts'
 import { fault } from './catalogue.ts'
 import { type Asked, Client, readJson } from './client.ts'
-import { endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
+import { ADMIN_TOKEN, endGateway, type Gateway, startGateway, untilReady } from './gateway.ts'
 import { expectUnharmed } from './matrix.ts'
 import { type LoggingUpstream, startLoggingUpstream } from './upstream.ts'
 
@@ -51,8 +51,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** @param warning which it is ready with */
-async function start(windows = '{ 1d: 1d }', env: Record<string, string> = {}, warning = ''): Promise<Gateway> {
+/** @param warning which it is ready with; `null` for any */
+async function start(
+  windows = '{ 1d: 1d }',
+  env: Record<string, string> = {},
+  warning: string | null = '',
+): Promise<Gateway> {
   const [name] = /\w+(?=:)/.exec(windows) ?? []
   const gateway = await startGateway({
     file: join(folder, `${++started}.yaml`),
@@ -70,7 +74,11 @@ log: { requests: none }
 `,
   })
   gateways.push(gateway)
-  await untilReady({ readiness: async () => (await gateway.readiness()).replace(` ${warning}`, '') })
+  const readiness = async (): Promise<string> => {
+    const shown = await gateway.readiness()
+    return warning === null ? shown.slice(0, 3) : shown.replace(` ${warning}`, '')
+  }
+  await untilReady({ readiness })
   return gateway
 }
 
@@ -146,6 +154,59 @@ describe('a counter', () => {
     await sleep(300)
     await askAll(gateway, 'alice')
     expect(seenOf('alice')).toBe(2 * FITTING)
+  })
+})
+
+describe('a record', () => {
+  interface Api {
+    readonly status: number
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the server sent
+    readonly json: any
+  }
+  async function api(gateway: Gateway, method: string, path: string, body?: unknown): Promise<Api> {
+    const response = await fetch(`${gateway.admin}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, json: text === '' ? null : JSON.parse(text) }
+  }
+  const make = async (gateway: Gateway, user: string) =>
+    (await api(gateway, 'POST', '/api/tokens', { user, name: 'n' })).json as { id: string; token: string }
+  async function statusOf(gateway: Gateway, { token }: { readonly token: string }): Promise<number> {
+    return (await fetch(`${gateway.url}/`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })).status
+  }
+
+  fault('unreadable_record', async () => {
+    const first = await start()
+    const before = await make(first, 'alice')
+    await admin.hset('{tollgate}:tokens', 'zz', '{bad')
+    await admin.zadd('{tollgate}:audit', 1, '{bad', 1e9, '7')
+    await admin.hset('{tollgate}:refusals', 'zz', '')
+    await admin.zadd('{tollgate}:refusals:times', Date.now(), 'zz')
+    const records = ['{tollgate}:tokens zz', '{tollgate}:audit 1', '{tollgate}:refusals zz']
+    // A second process is as the first one after a restart.
+    for (const gateway of [first, await start(undefined, undefined, null)]) {
+      const late = await make(gateway, 'bob')
+      for (const key of [before, late]) expect(await statusOf(gateway, key)).toBe(200)
+      expect((await api(gateway, 'GET', '/api/tokens')).json.tokens.length).toBeGreaterThanOrEqual(2)
+      expect((await api(gateway, 'GET', '/api/audit')).json.entries[0]).toMatchObject({ what: 'token_created' })
+      expect(await api(gateway, 'GET', '/api/refusals')).toMatchObject({ status: 200, json: { refusals: [] } })
+      expect((await api(gateway, 'DELETE', `/api/tokens/${late.id}`)).status).toBe(204)
+      await expect.poll(() => statusOf(gateway, late), { timeout: 30_000 }).toBe(401)
+      expect(await statusOf(gateway, before)).toBe(200)
+    }
+    const [, second] = gateways as [Gateway, Gateway]
+    const readiness = await second.readiness()
+    expect(readiness).toMatch(/^200 /)
+    for (const record of records) expect(readiness).toContain(`records of ${record.split(' ')[0]} in the store cannot`)
+    expect(readiness).not.toContain('zz')
+    const named = () => second.events().map(({ list, id }) => `${list} ${id}`)
+    await expect.poll(named, { timeout: 30_000 }).toEqual(expect.arrayContaining(records))
+    for (const kind of ['access_key', 'audit_entry', 'refusal']) {
+      expect(await second.metric(`tollgate_unreadable_records_total{kind="${kind}"}`)).toBeGreaterThan(0)
+    }
   })
 })
 

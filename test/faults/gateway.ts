@@ -36,6 +36,7 @@ listen: ${listen}
 admin: { listen: "${admin}", token: ${ADMIN_TOKEN} }
 auth:
   jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256], organisation_claim: org }]
+  gateway_tokens: true
 `
 }
 

@@ -555,6 +555,8 @@ test.each<[Observation, number]>([
   [{ type: 'outage_settled', tokens: 41 }, INFO],
   [{ type: 'store_warning', warning: 'eviction', message: 'eviction policy' }, WARN],
   [{ type: 'store_warning_over', warning: 'eviction' }, INFO],
+  [{ type: 'unreadable_record', kind: 'access_key', list: '{tollgate}:tokens', id: 'zz' }, ERROR],
+  [{ type: 'unreadable_record_over', kind: 'access_key', list: '{tollgate}:tokens', id: 'zz' }, INFO],
   [{ type: 'store_lost', file: 'q.db' }, ERROR],
   [{ type: 'outcome_unknown', charges: 3, settled: false }, WARN],
   [{ type: 'refunds_lost', tokens: 41 }, WARN],

@@ -302,6 +302,7 @@ test('every label is one of these, all of which have few values', async () => {
       'files',
       'hash',
       'issuer',
+      'kind',
       'le',
     ],
     ...['listener', 'node_version', 'operation', 'outcome', 'provider', 'reason', 'scope', 'settled', 'thing'],

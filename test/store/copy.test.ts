@@ -12,6 +12,7 @@ import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import type { Replica } from '../../src/replicas/presence.ts'
 import { type Copyable, copyStore, type Portion, type RememberedUser } from '../../src/store/copy.ts'
+import { createRecords } from '../../src/store/records.ts'
 import { connect } from '../../src/store/redis/client.ts'
 import { redisControl } from '../../src/store/redis/control.ts'
 import { openRedisCopyable } from '../../src/store/redis/copy.ts'
@@ -71,7 +72,11 @@ const PLACES = {
       async control(bounds) {
         const database = openDatabase(file)
         open.push({ close: async () => database.close() })
-        return sqliteControl(database, { clock: Date.now, bounds })
+        return sqliteControl(
+          database,
+          createRecords(() => {}),
+          { clock: Date.now, bounds },
+        )
       },
     }
   },
@@ -85,7 +90,12 @@ const PLACES = {
         const client = connect({ url: options.url, deadlineMs: 2000 })
         open.push({ close: async () => client.disconnect() })
         await client.connect()
-        return redisControl(client, createKeys(options.prefix), bounds)
+        return redisControl(
+          client,
+          createKeys(options.prefix),
+          createRecords(() => {}),
+          bounds,
+        )
       },
     }
   },
@@ -274,7 +284,7 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
     ([id, [version, limit]]) => [id, { version, value: ofOrganisation(limit) }] as const,
   )
   const entries = of.audit.map((to, i) => {
-    const what = 'settings' as const
+    const what = 'token_created' as const
     return { version: 7 + i, at: now + i, who: 'ada', what, subject: null, from: null, to, why: null }
   })
   const buckets = of.buckets.map(([ago, total, status0]): Bucket => {

@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import type {
   AccessKeyRecord,
   AccessKeyStore,
   AccessKeysStep,
   FoundAccessKey,
 } from '../../control/access-key-record.ts'
-import { call, reading } from './calls.ts'
+import { accessKeyOf } from '../../control/record-forms.ts'
+import type { Records } from '../records.ts'
+import { call, pairsOf, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -16,26 +19,37 @@ export function writeToken(multi: ReturnType<RedisClient['multi']>, keys: Keys, 
 /** Access keys that one step of HSCAN looks at. */
 const STEP = 500
 
-export async function readTokens(redis: RedisClient, keys: Keys, from: string | null): Promise<AccessKeysStep> {
-  const [next, flat] = await call(() => redis.hscan(keys.tokens, from ?? '0', 'COUNT', STEP))
-  return { records: flat.filter((_, i) => i % 2 === 1).map(parse), next: next === '0' ? null : next }
-}
+export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records): AccessKeyStore {
+  const records = lists.list<string, AccessKeyRecord>({
+    kind: 'access_key',
+    list: keys.tokens,
+    parse: (text, hash) => accessKeyOf(JSON.parse(text), hash),
+    look: (hash) => call(() => redis.hget(keys.tokens, hash)),
+  })
 
-export function redisAccessKeys(redis: RedisClient, keys: Keys): AccessKeyStore {
+  async function readTokens(from: string | null): Promise<AccessKeysStep> {
+    const [next, flat] = await call(() => redis.hscan(keys.tokens, from ?? '0', 'COUNT', STEP))
+    return { records: records.readAll(pairsOf(flat)), next: next === '0' ? null : next }
+  }
+
   async function findTokens(ids: readonly string[]): Promise<readonly FoundAccessKey[]> {
     const hashes = await eachOf(keys.tokenIds, ids)
     const texts = await eachOf(
       keys.tokens,
       hashes.map((hash) => hash ?? ''),
     )
-    return ids.flatMap((id, i) => found(id, hashes[i] ?? null, texts[i] ?? null))
+    return ids.flatMap((id, i) => {
+      const [hash, text] = [hashes[i] ?? null, texts[i] ?? null]
+      return hash === null || text === null ? [] : [{ id, hash, record: records.read(hash, text) }]
+    })
   }
 
   async function findTokenByHash(hash: string): Promise<FoundAccessKey | null> {
     const [text = null] = await eachOf(keys.tokens, [hash])
     if (text === null) return null
-    const record = parse(text)
-    return { id: record.id, hash, record }
+    const record = records.read(hash, text)
+    // Nobody knows the id of one that cannot be read.
+    return { id: record?.id ?? randomUUID(), hash, record }
   }
 
   /** What is there of some fields of a hash. One by one: users of Redis may lack the right to HMGET. */
@@ -47,19 +61,11 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys): AccessKeyStore 
   }
 
   async function listTokens(): Promise<readonly AccessKeyRecord[]> {
-    const records = await call(() => redis.hvals(keys.tokens))
-    return records.map(parse).sort(newestFirst)
+    const all = await call(() => redis.hgetall(keys.tokens))
+    return records.readAll(Object.entries(all)).sort(newestFirst)
   }
 
-  return { findTokens, findTokenByHash, readTokens: (from) => readTokens(redis, keys, from), listTokens }
-}
-
-function found(id: string, hash: string | null, text: string | null): FoundAccessKey[] {
-  return hash === null || text === null ? [] : [{ id, hash, record: parse(text) }]
-}
-
-function parse(text: string): AccessKeyRecord {
-  return JSON.parse(text) as AccessKeyRecord
+  return { findTokens, findTokenByHash, readTokens, listTokens }
 }
 
 function newestFirst(a: AccessKeyRecord, b: AccessKeyRecord): number {

@@ -17,7 +17,8 @@ local due, all, done, events = unpack(KEYS)
 local id, state = ARGV[1], ARGV[3]
 local text = redis.call('HGET', events, 's:' .. id)
 if not text then return 0 end
-local known = cjson.decode(text)
+local is_json, known = pcall(cjson.decode, text)
+if not is_json or type(known) ~= 'table' then return 0 end
 if known.state ~= 'pending' or known.attempts ~= tonumber(ARGV[2]) then return 0 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -16,11 +16,16 @@ for i = 1, #KEYS / 2 do
   for _, id in ipairs(redis.call('ZRANGE', due, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, ARGV[i + 1])) do
     local happening, state = unpack(redis.call('HMGET', events, 'h:' .. id, 's:' .. id))
     if happening and state then
-      local known = cjson.decode(state)
-      known.attempts = known.attempts + 1
-      state = cjson.encode(known)
-      redis.call('HSET', events, 's:' .. id, state)
-      redis.call('ZADD', due, string.format('%.0f', now + lease), id)
+      local is_json, known = pcall(cjson.decode, state)
+      if is_json and type(known) == 'table' and type(known.attempts) == 'number' and pcall(cjson.decode, happening) then
+        known.attempts = known.attempts + 1
+        state = cjson.encode(known)
+        redis.call('HSET', events, 's:' .. id, state)
+        redis.call('ZADD', due, string.format('%.0f', now + lease), id)
+      else
+        -- Whoever reads it reports it. It is due no more, so that it does not stand before others.
+        redis.call('ZREM', due, id)
+      end
       for _, text in ipairs({ tostring(i), id, happening, state }) do taken[#taken + 1] = text end
     else
       redis.call('ZREM', due, id)

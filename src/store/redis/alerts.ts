@@ -8,13 +8,28 @@ import {
   MOST_DONE,
   MOST_PENDING,
   type Raised,
+  type Wanted,
 } from '../../alerts/alert-store.ts'
+import { isNumber, isText, isTime, oneOf, optional, shapeOf } from '../../lib/shape.ts'
+import { happeningOf } from '../record-forms.ts'
+import type { Records } from '../records.ts'
 import { call, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
 /** A key for each claim, which ends by itself, and four for each alert. */
-export function redisAlerts(redis: RedisClient, keys: Keys): AlertStore {
+export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): AlertStore {
+  const records = lists.list<Texts, Event>({
+    kind: 'alert_event',
+    list: keys.alertEvents(''),
+    parse: eventOf,
+    async look(place) {
+      const { alert, id } = placeIn(place)
+      const [happening, state] = await call(() => redis.hmget(keys.alertEvents(alert), `h:${id}`, `s:${id}`))
+      return happening == null || state == null ? null : { happening, state }
+    },
+  })
+
   async function readOne(alert: string, most: number): Promise<AlertEvents> {
     const due = keys.alertDue(alert)
     const [ids, pending] = await reading<[string[], number]>(redis, (commands) => {
@@ -25,8 +40,14 @@ export function redisAlerts(redis: RedisClient, keys: Keys): AlertStore {
       commands.hmget(keys.alertEvents(alert), ...ids.flatMap((id) => [`h:${id}`, `s:${id}`]))
       for (const id of ids) commands.zscore(due, id)
     })
-    const records = ids.flatMap((id, i) => recordOf(id, values.slice(2 * i, 2 * i + 2), scores[i]))
-    return { alert, pending, events: records }
+    const events = ids.flatMap((id, i) => {
+      const [happening, state] = values.slice(2 * i, 2 * i + 2)
+      // It was forgotten meanwhile.
+      if (happening == null || state == null) return []
+      const event = records.read(`${alert} ${id}`, { happening, state })
+      return event === null ? [] : [recordOf(id, event, scores[i])]
+    })
+    return { alert, pending, events }
   }
 
   return {
@@ -53,16 +74,12 @@ export function redisAlerts(redis: RedisClient, keys: Keys): AlertStore {
       if (names.length === 0) return []
       const most = wanted.map((one) => String(one.most))
       const [now, ...flat] = await call(() => redis.takeAlerts(names.length, ...names, String(leaseMs), ...most))
-      return chunks(flat).map(([position = '', id = '', happening = '', text = '']) => {
-        const state = JSON.parse(text) as State
-        return {
-          id,
-          alert: wanted[Number(position) - 1]?.alert ?? '',
-          happening: JSON.parse(happening) as Happening,
-          attempt: state.attempts,
-          raisedAt: state.raised,
-          takenAt: Number(now),
-        }
+      return chunks(flat).flatMap(([position = '', id = '', happening = '', text = '']) => {
+        const { alert } = wanted[Number(position) - 1] as Wanted
+        const event = records.read(`${alert} ${id}`, { happening, state: text })
+        if (event === null) return []
+        const { attempts, raised } = event.state
+        return [{ id, alert, happening: event.happening, attempt: attempts, raisedAt: raised, takenAt: Number(now) }]
       })
     },
 
@@ -94,19 +111,45 @@ function chunks(flat: readonly string[]): (readonly string[])[] {
   return Array.from({ length: flat.length / 4 }, (_, i) => flat.slice(4 * i, 4 * i + 4))
 }
 
-/** None for an event that was forgotten meanwhile. */
-function recordOf(id: string, [happening, text]: readonly (string | null)[], due: string | null | undefined) {
-  if (happening == null || text == null) return []
-  const { state, raised, attempts, done, error } = JSON.parse(text) as State
-  const record: AlertRecord = {
+/** Both JSON. */
+interface Texts {
+  readonly happening: string
+  readonly state: string
+}
+
+interface Event {
+  readonly happening: Happening
+  readonly state: State
+}
+
+function eventOf({ happening, state }: Texts): Event | null {
+  const event = { happening: happeningOf(happening), state: JSON.parse(state) as State }
+  return event.happening !== null && isState(event.state) ? { ...event, happening: event.happening } : null
+}
+
+const isState = shapeOf({
+  state: oneOf(['pending', 'delivered', 'given_up']),
+  raised: isTime,
+  attempts: isNumber,
+  done: optional(isTime),
+  error: optional(isText),
+})
+
+/** An alert and an id, with a blank between: neither has one. */
+function placeIn(place: string): { readonly alert: string; readonly id: string } {
+  const blank = place.indexOf(' ')
+  return { alert: place.slice(0, blank), id: place.slice(blank + 1) }
+}
+
+function recordOf(id: string, { happening, state }: Event, due: string | null | undefined): AlertRecord {
+  return {
     id,
-    happening: JSON.parse(happening) as Happening,
-    state,
-    raisedAt: raised,
-    attempts,
+    happening,
+    state: state.state,
+    raisedAt: state.raised,
+    attempts: state.attempts,
     dueAt: due == null ? null : Number(due),
-    doneAt: done ?? null,
-    lastError: error ?? null,
+    doneAt: state.done ?? null,
+    lastError: state.error ?? null,
   }
-  return [record]
 }

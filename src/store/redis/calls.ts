@@ -57,6 +57,11 @@ async function repliesTo<T>(commands: Commands, fill: (commands: Commands) => vo
   }) as T
 }
 
+/** What HSCAN gives, or a sorted set with its scores: names and values that follow each other. */
+export function pairsOf(flat: readonly string[]): [string, string][] {
+  return Array.from({ length: Math.floor(flat.length / 2) }, (_, i) => [flat[2 * i] ?? '', flat[2 * i + 1] ?? ''])
+}
+
 /** What TIME replies, in milliseconds since the epoch. */
 export function milliseconds([seconds, micros]: readonly [string | number, string | number]): number {
   return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)

@@ -110,8 +110,24 @@ local is_token = what == 'token_created' or what == 'token_revoked'
 local older, place = {}, 4
 for kind in string.gmatch(ARGV[11], '(%S+) ') do older[kind], place = KEYS[place], place + 1 end
 
-local last = tonumber(redis.call('GET', KEYS[1]) or 0)
-if not last then return redis.error_reply('ERR the number of the last change is no number') end
+-- What somebody else wrote counts as nothing, so that it never stands in the way of a change, or gets into the audit.
+local function is_object(json)
+  local is_json, value = pcall(cjson.decode, json)
+  return is_json and type(value) == 'table'
+end
+
+local function count_at(key)
+  local digits = string.match(redis.call('GET', key) or '', '^%d+$')
+  return digits and #digits < 16 and tonumber(digits) or nil
+end
+
+local last = count_at(KEYS[1])
+if not last then
+  last = 0
+  for _, entry in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+    if is_object(entry) then last = math.max(last, tonumber(string.match(entry, '^{"version":(%d+)') or 0)) end
+  end
+end
 local stored
 if what == 'settings' then
   stored = redis.call('GET', KEYS[place])
@@ -120,6 +136,7 @@ elseif is_override then
 end
 
 local known, from = string.match(stored or '', '^(%d+) (.+)$')
+if known and (#known > 15 or not is_object(from)) then known, from = nil, nil end
 if expected ~= '' and (what == 'settings' or is_override) then
   known = tonumber(known or 0)
   if known ~= tonumber(expected) then return known end
@@ -169,13 +186,12 @@ local entry = table.concat({
 
 -- What falls out of the newest goes to the older ones of its kind: many changes of one kind wash out none of another.
 local falling = redis.call('ZRANGE', KEYS[2], 0, -keep)
-local forgotten = redis.call('GET', KEYS[3])
+local forgotten = count_at(KEYS[3])
 if not forgotten and #falling > 0 then
   -- Builds before forgot the oldest one by one, and counted none.
   forgotten = tonumber(string.match(falling[1], '^{"version":(%d+)') or 1) - 1
 end
-forgotten = tonumber(forgotten or 0)
-if not forgotten then return redis.error_reply('ERR the number of forgotten entries is no number') end
+forgotten = forgotten or 0
 
 -- A user of Redis without the right to one of these is found out now, as is a key that holds another thing: a change would
 -- be made that nobody finds in the audit. Both change nothing. Redis refuses ZADD when its memory is used up, and then no

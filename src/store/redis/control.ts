@@ -9,12 +9,14 @@ import {
   STAGED_MS,
   subjectOf,
 } from '../../control/control-store.ts'
-import type { Changes, LastChange, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
+import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
+import type { LastChange, Versioned } from '../../control/state.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
-import { call, milliseconds, reading, transaction } from './calls.ts'
+import { isReadable, type RecordList, type Records } from '../records.ts'
+import { call, milliseconds, pairsOf, reading, transaction } from './calls.ts'
 import { historyRule } from './charge-batch.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -26,56 +28,93 @@ const STEP = 500
 export function redisControl(
   redis: RedisClient,
   keys: Keys,
+  records: Records,
   bounds = AUDIT_BOUNDS,
   clock = new StoreClock(),
   retention: () => Retention = () => NO_RETENTION,
 ): Omit<ControlStore, 'onChange'> {
   const older = KINDS.map(keys.olderAudit)
 
+  const { settings, ofUsers, ofOrganisations, audit } = listsOf(redis, keys, records)
+
   async function readHead(): Promise<Head> {
-    const [newest, settings] = await reading<[string[], string | null]>(redis, (commands) => {
-      commands.zrange(keys.audit, '-1', '-1').get(keys.settings)
+    const [newest, text] = await reading<[string[], string | null]>(redis, (commands) => {
+      commands.zrange(keys.audit, '-1', '-1', 'WITHSCORES').get(keys.settings)
     })
-    return {
-      ...lastOf(newest),
-      settings: settings === null ? { version: 0, value: {} } : parseVersioned<Changes>(settings),
-    }
+    const known = text === null ? null : settings.read('', text)
+    return { ...(await lastOf(newest)), settings: known ?? { version: 0, value: {} } }
   }
 
-  async function readOverrides<T>(key: string, from: string | null): Promise<OverridesStep<T>> {
+  async function readOverrides<T>(
+    key: string,
+    list: RecordList<string, Versioned<T>>,
+    from: string | null,
+  ): Promise<OverridesStep<T>> {
     const [next, flat] = await call(() => redis.hscan(key, from ?? '0', 'COUNT', STEP))
-    const overrides: [string, Versioned<T>][] = []
-    for (let i = 0; i < flat.length; i += 2) overrides.push([flat[i] ?? '', parseVersioned(flat[i + 1] ?? '')])
+    const overrides = pairsOf(flat).flatMap(([id, text]) => {
+      const override = list.read(id, text)
+      return override === null ? [] : [[id, override] as const]
+    })
     return { overrides, next: next === '0' ? null : next }
   }
 
-  async function entriesOf(sets: readonly string[], before: number | null, limit: number): Promise<AuditEntry[]> {
+  /** By the newest entry. Where that cannot be read, the number of the last change says which one is it. */
+  async function lastOf(newest: readonly string[]): Promise<LastChange> {
+    if (newest.length === 0) return { version: 0, changedAt: 0 }
+    const [entry] = entriesIn(keys.audit, newest)
+    if (entry !== undefined) return { version: entry.version, changedAt: entry.at }
+    const stored = (await call(() => redis.get(keys.version))) ?? ''
+    if (!NUMBER.test(stored)) return newestReadable()
+    const flat = await call(() => redis.zrange(keys.audit, stored, stored, 'BYSCORE', 'WITHSCORES'))
+    const version = Number(stored)
+    return { version, changedAt: entriesIn(keys.audit, flat).find((one) => one.version === version)?.at ?? 0 }
+  }
+
+  async function newestReadable(): Promise<LastChange> {
+    const [entry] = await newestOf(keys.audit, null, 1)
+    return { version: entry?.version ?? 0, changedAt: entry?.at ?? 0 }
+  }
+
+  /** @param flat entries, each with its number behind it */
+  function entriesIn(set: string, flat: readonly string[]): AuditEntry[] {
+    return audit(set).readAll(pairsOf(flat).map(([text, version]) => [version, text]))
+  }
+
+  /** The newest of a set, so many that can be read. */
+  async function newestOf(set: string, before: number | null, limit: number): Promise<AuditEntry[]> {
     const newest = before === null ? '+inf' : `(${before}`
-    const some = await reading<string[][]>(redis, (commands) => {
-      for (const set of sets) commands.zrange(set, newest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(limit))
-    })
-    return some.flat().map(parseEntry)
+    const entries: AuditEntry[] = []
+    for (let offset = 0; entries.length < limit; offset += limit) {
+      const flat = await call(() =>
+        redis.zrange(set, newest, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES'),
+      )
+      entries.push(...entriesIn(set, flat))
+      if (flat.length < 2 * limit) break
+    }
+    return entries
   }
 
   return {
     async controlVersion() {
       const [time, newest] = await reading<[[string, string], string[]]>(redis, (commands) => {
-        commands.time().zrange(keys.audit, '-1', '-1')
+        commands.time().zrange(keys.audit, '-1', '-1', 'WITHSCORES')
       })
-      return { ...lastOf(newest), at: milliseconds(time) }
+      return { ...(await lastOf(newest)), at: milliseconds(time) }
     },
 
     readControl: () =>
       readInSteps(
         readHead,
-        (from) => readOverrides<UserOverride>(keys.overrides, from),
-        (from) => readOverrides<OrganisationOverride>(keys.organisationOverrides, from),
+        (from) => readOverrides(keys.overrides, ofUsers, from),
+        (from) => readOverrides(keys.organisationOverrides, ofOrganisations, from),
       ),
 
     async changesSince(last) {
       const from = String(last.version)
-      const entries = await call(() => redis.zrange(keys.audit, from, '+inf', 'BYSCORE', 'LIMIT', 0, CHANGES_READ))
-      return changesAfter(last, entries.map(parseEntry))
+      const flat = await call(() =>
+        redis.zrange(keys.audit, from, '+inf', 'BYSCORE', 'LIMIT', 0, CHANGES_READ, 'WITHSCORES'),
+      )
+      return changesAfter(last, entriesIn(keys.audit, flat))
     },
 
     async change(change, author, expected) {
@@ -86,7 +125,7 @@ export function redisControl(
       if (typeof reply === 'number') return { done: false, version: reply }
       if (!Array.isArray(reply)) throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
       const [entry, forgotten] = reply as [string, number]
-      return { done: true, entry: parseEntry(entry), forgotten }
+      return { done: true, entry: JSON.parse(entry) as AuditEntry, forgotten }
     },
 
     async stageOverrides(staged, overrides) {
@@ -96,20 +135,20 @@ export function redisControl(
     },
 
     async readAudit(before, limit) {
-      const newest = await entriesOf([keys.audit], before, limit)
+      const newest = await newestOf(keys.audit, before, limit)
       // An entry that has become older since then is read twice.
-      const rest = newest.length < limit ? await entriesOf(older, before, limit) : []
-      const byVersion = new Map([...newest, ...rest].map((entry) => [entry.version, entry]))
+      const rest = newest.length < limit ? await Promise.all(older.map((set) => newestOf(set, before, limit))) : []
+      const byVersion = new Map([...newest, ...rest.flat()].map((entry) => [entry.version, entry]))
       return [...byVersion.values()].sort((a, b) => b.version - a.version).slice(0, limit)
     },
 
     async forgottenChanges() {
       const [count, oldest] = await reading<[string | null, string[]]>(redis, (commands) => {
-        commands.get(keys.forgotten).zrange(keys.audit, '0', '0')
+        commands.get(keys.forgotten).zrange(keys.audit, '0', '0', 'WITHSCORES')
       })
-      if (count !== null) return Number(count)
+      if (count !== null && NUMBER.test(count)) return Number(count)
       // Builds before forgot the oldest one by one, and counted none.
-      return oldest[0] === undefined ? 0 : parseEntry(oldest[0]).version - 1
+      return (entriesIn(keys.audit, oldest)[0]?.version ?? 1) - 1
     },
   }
 }
@@ -189,27 +228,49 @@ function windowsOf({ category, all, windows }: QuotaReset, now: number) {
   return { category, all, windows: named }
 }
 
-/** The audit always keeps its newest entry. */
-function lastOf([newest]: readonly string[]): LastChange {
-  if (newest === undefined) return { version: 0, changedAt: 0 }
-  const { version, at } = parseEntry(newest)
-  return { version, changedAt: at }
-}
+/** A count of ours. */
+const NUMBER = /^\d{1,15}$/
 
-function parseEntry(text: string): AuditEntry {
-  return parse(text) as AuditEntry
+/** What is changed at run time, record by record. */
+function listsOf(redis: RedisClient, keys: Keys, records: Records) {
+  const audits = new Map<string, RecordList<string, AuditEntry>>()
+  for (const set of [keys.audit, ...KINDS.map(keys.olderAudit)]) {
+    const parse = (text: string): AuditEntry | null => auditEntryOf(JSON.parse(text))
+    const look = async (version: string): Promise<string | undefined> => {
+      const texts = await call(() => redis.zrange(set, version, version, 'BYSCORE'))
+      return texts.find((text) => !isReadable(parse, text))
+    }
+    audits.set(set, records.list({ kind: 'audit_entry', list: set, parse, look }))
+  }
+  return {
+    settings: records.list({
+      kind: 'settings',
+      list: keys.settings,
+      parse: versionedBy(changesOf),
+      look: () => call(() => redis.get(keys.settings)),
+    }),
+    ofUsers: records.list({
+      kind: 'override',
+      list: keys.overrides,
+      parse: versionedBy(userOverrideOf),
+      look: (user) => call(() => redis.hget(keys.overrides, user)),
+    }),
+    ofOrganisations: records.list({
+      kind: 'organisation_override',
+      list: keys.organisationOverrides,
+      parse: versionedBy(organisationOverrideOf),
+      look: (id) => call(() => redis.hget(keys.organisationOverrides, id)),
+    }),
+    audit: (set: string) => audits.get(set) as RecordList<string, AuditEntry>,
+  }
 }
 
 /** Stored as control.lua describes. */
-function parseVersioned<T>(text: string): Versioned<T> {
-  const space = text.indexOf(' ')
-  return { version: Number(text.slice(0, space)), value: parse(text.slice(space + 1)) as T }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new StoreError('what lies under our keys was not written by us', 'other', 'no', error)
+function versionedBy<T>(parse: (value: unknown) => T | null): (text: string) => Versioned<T> | null {
+  return (text) => {
+    const space = text.indexOf(' ')
+    const version = text.slice(0, space)
+    const value = NUMBER.test(version) ? parse(JSON.parse(text.slice(space + 1))) : null
+    return value === null ? null : { version: Number(version), value }
   }
 }

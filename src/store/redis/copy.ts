@@ -1,21 +1,24 @@
 import { randomUUID } from 'node:crypto'
+import type { AccessKeyStore } from '../../control/access-key-record.ts'
+import type { Observer } from '../../observe/observation.ts'
 import { EVERYBODY, type ScopeName } from '../../quota/charge.ts'
 import { endsAt } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import type { Episode, Place } from '../../usage/episodes.ts'
 import { SERIES_KINDS, startsOf } from '../../usage/series.ts'
 import { type Copyable, lastingOf, type Owner, type Portion, type Refill, type RememberedUser } from '../copy.ts'
-import { readTokens, writeToken } from './access-keys.ts'
+import { createRecords } from '../records.ts'
+import { redisAccessKeys, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { historyKey } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
-import { readKnownUser, writeKnownUser } from './known-users.ts'
+import { knownUserRecords, writeKnownUser } from './known-users.ts'
 import { redisReplicas } from './replicas.ts'
 import { packCounters, readCounters } from './sections.ts'
-import { readBuckets, writeBuckets } from './tallies.ts'
-import { readEpisodes, seriesRows, writeEpisodes, writeSeries } from './usage-log.ts'
+import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
+import { usageRecords, writeEpisodes, writeSeries } from './usage-log.ts'
 
 /** Keys of the database that one step looks at, and entries of a portion. */
 const STEP = 250
@@ -27,26 +30,35 @@ const DEADLINE_MS = 2000
  * What a Redis holds under a prefix, to be copied. No transaction of Redis could hold all of it. So it has a mark while
  * it is filled, and after a copy that broke off.
  */
-export function openRedisCopyable({ prefix, ...access }: RedisAccess & { readonly prefix: string }): Copyable {
+export function openRedisCopyable(
+  { prefix, ...access }: RedisAccess & { readonly prefix: string },
+  observe: Observer = () => {},
+): Copyable {
   const redis = connect({ ...access, deadlineMs: DEADLINE_MS })
   // Errors of the connection are reported by the next call; ioredis goes on trying.
   redis.on('error', () => {})
   redis.connect().catch(() => {})
   const keys = createKeys(prefix)
+  const records = createRecords(observe)
+  const known = knownUserRecords(redis, keys, records)
+  const failures = failureRecords(redis, keys, records)
+  const accessKeys = redisAccessKeys(redis, keys, records)
+  const changes = redisControl(redis, keys, records)
+  const usage = usageRecords(redis, keys, records)
 
   async function* portions(): AsyncGenerator<Portion, void> {
     for await (const names of scan(redis, keys)) {
       const owners = await readOwners(redis, keys, names)
       if (owners.length > 0) yield { kind: 'counters', owners }
-      const users = await readKnown(redis, keys, names)
+      const users = await readKnown(redis, keys, known, names)
       if (users.length > 0) yield { kind: 'known', users }
     }
-    yield* tokens(redis, keys)
-    yield* control(redis, keys)
-    const { buckets } = await readBuckets(redis, keys)
+    yield* tokens(accessKeys)
+    yield* control(changes)
+    const { buckets } = await readBuckets(redis, keys, failures)
     if (buckets.length > 0) yield { kind: 'failures', buckets }
-    yield* series(redis, keys)
-    yield* refusals(redis, keys)
+    yield* series(redis, usage)
+    yield* refusals(usage)
   }
 
   const unfinished = (): Promise<string | null> => call(() => redis.get(keys.copying))
@@ -65,7 +77,7 @@ export function openRedisCopyable({ prefix, ...access }: RedisAccess & { readonl
       },
       async done() {
         if ((await unfinished()) !== mark) throw new StoreError('another copy fills this store', 'other', 'no')
-        const { version } = await redisControl(redis, keys).controlVersion()
+        const { version } = await changes.controlVersion()
         await transaction(redis, (multi) => {
           if (version > 0) multi.set(keys.version, String(version))
           if (version > audited.size) multi.set(keys.forgotten, String(version - audited.size))
@@ -87,6 +99,8 @@ export function openRedisCopyable({ prefix, ...access }: RedisAccess & { readonl
     close: async () => redis.disconnect(),
   }
 }
+
+type UsageRecords = ReturnType<typeof usageRecords>
 
 /** The names of all our keys, some at a time, each once in a step. */
 async function* scan(redis: RedisClient, keys: Keys): AsyncGenerator<string[], void> {
@@ -141,28 +155,34 @@ function ownerUnder(scope: ScopeName, prefix: string, name: string): Omit<Owner,
 }
 
 /** Of the keys that hold the first charge of a user. */
-async function readKnown(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<RememberedUser[]> {
+async function readKnown(
+  redis: RedisClient,
+  keys: Keys,
+  records: ReturnType<typeof knownUserRecords>,
+  names: readonly string[],
+): Promise<RememberedUser[]> {
   const prefix = keys.known('')
   const known = names.filter((name) => name.startsWith(prefix))
   if (known.length === 0) return []
   const values = await call(() => redis.mget(known))
   return known.flatMap((name, i) => {
     const text = values[i] ?? null
-    return text === null ? [] : [{ user: name.slice(prefix.length), ...readKnownUser(text) }]
+    const user = name.slice(prefix.length)
+    const known = text === null ? null : records.read(user, text)
+    return known === null ? [] : [{ user, ...known }]
   })
 }
 
-async function* tokens(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
+async function* tokens({ readTokens }: AccessKeyStore): AsyncGenerator<Portion, void> {
   let from: string | null = null
   do {
-    const { records, next } = await readTokens(redis, keys, from)
+    const { records, next } = await readTokens(from)
     if (records.length > 0) yield { kind: 'tokens', records }
     from = next
   } while (from !== null)
 }
 
-async function* control(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
-  const { readControl, readAudit } = redisControl(redis, keys)
+async function* control({ readControl, readAudit }: ReturnType<typeof redisControl>): AsyncGenerator<Portion, void> {
   const { settings, overrides, organisationOverrides } = await readControl()
   if (settings.version > 0) yield { kind: 'settings', settings }
   for (const some of inSteps([...overrides])) yield { kind: 'overrides', overrides: some }
@@ -175,20 +195,20 @@ async function* control(redis: RedisClient, keys: Keys): AsyncGenerator<Portion,
   }
 }
 
-async function* series(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
+async function* series(redis: RedisClient, { seriesRows }: UsageRecords): AsyncGenerator<Portion, void> {
   const [time] = await reading<[[string, string]]>(redis, (commands) => commands.time())
   const at = milliseconds(time)
   const starts = startsOf({ from: 0, to: at + 1 }, at)
   for (const by of SERIES_KINDS) {
-    for await (const rows of seriesRows(redis, keys, by, starts)) {
+    for await (const rows of seriesRows(by, starts)) {
       for (const some of inSteps(rows)) yield { kind: 'series', entries: some.map((row) => ({ by, ...row })) }
     }
   }
 }
 
-async function* refusals(redis: RedisClient, keys: Keys): AsyncGenerator<Portion, void> {
+async function* refusals({ readEpisodes }: UsageRecords): AsyncGenerator<Portion, void> {
   for (let behind: Place | null = null; ; ) {
-    const episodes: readonly Episode[] = await readEpisodes(redis, keys, behind)
+    const episodes: readonly Episode[] = await readEpisodes(behind)
     const last = episodes.at(-1)
     if (last === undefined) return
     yield { kind: 'refusals', episodes }

@@ -26,8 +26,10 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if sequence <= (tonumber(redis.call('GET', KEYS[1]) or '0') or 0) then return now end
 
+-- What is not of this form was not written by us, and counts as nothing.
 local function numbers(text)
   local found = {}
+  if string.find(text, '[^%d -]') or string.find(text, '%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d') then return found end
   for number in string.gmatch(text, '%-?%d+') do found[#found + 1] = tonumber(number) end
   return found
 end
@@ -55,13 +57,19 @@ for _, entry in ipairs(flush.s) do
   end
 end
 
+-- What is not of this form is replaced.
+local function is_episode(old)
+  if type(old) ~= 'table' or type(old.routes) ~= 'table' then return false end
+  return type(old.first) == 'number' and type(old.last) == 'number' and type(old.count) == 'number'
+end
+
 local episodes = {}
 for i, entry in ipairs(flush.e) do
   local id, new = unpack(entry)
   if new.last > now - keep_refusals then
     local known = redis.call('HGET', KEYS[2], id)
-    if known then
-      local old = cjson.decode(known)
+    local is_json, old = pcall(cjson.decode, known or '')
+    if is_json and is_episode(old) then
       local seen = {}
       for _, route in ipairs(old.routes) do seen[route] = true end
       for _, route in ipairs(new.routes) do

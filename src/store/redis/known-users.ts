@@ -1,4 +1,5 @@
 import type { KnownUserStore } from '../../quota/known-users.ts'
+import type { RecordList, Records } from '../records.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -8,23 +9,40 @@ import { shareReads } from './shared-reads.ts'
 const MOST_READS = 256
 
 /** What known-users.lua writes: when the user charged first, and when that is forgotten. */
-export function readKnownUser(text: string): { readonly first: number; readonly ends: number } {
-  const [first = 0, ends = 0] = text.split(' ').map(Number)
-  return { first, ends }
+interface KnownUser {
+  readonly first: number
+  readonly ends: number
 }
 
-export function writeKnownUser({ first, ends }: ReturnType<typeof readKnownUser>): string {
+export function knownUserRecords(redis: RedisClient, keys: Keys, records: Records): RecordList<string, KnownUser> {
+  return records.list({
+    kind: 'known_user',
+    list: keys.known(''),
+    parse(text: string) {
+      const [, first, ends] = /^(\d{1,15}) (\d{1,15})$/.exec(text) ?? []
+      return first === undefined ? null : { first: Number(first), ends: Number(ends) }
+    },
+    look: (user) => call(() => redis.get(keys.known(user))),
+  })
+}
+
+export function writeKnownUser({ first, ends }: KnownUser): string {
   return `${first} ${ends}`
 }
 
 /** A key for each user, which ends by itself. */
-export function redisKnownUsers(redis: RedisClient, keys: Keys): KnownUserStore {
+export function redisKnownUsers(redis: RedisClient, keys: Keys, lists: Records): KnownUserStore {
+  const records = knownUserRecords(redis, keys, lists)
+
   async function read(users: readonly string[]): Promise<(number | null)[]> {
     const [time, values] = await reading<[[string, string], (string | null)[]]>(redis, (commands) => {
       commands.time().mget(users.map(keys.known))
     })
     const now = milliseconds(time)
-    return values.map((text) => (text === null ? null : Math.max(0, now - readKnownUser(text).first)))
+    return values.map((text, i) => {
+      const known = text === null ? null : records.read(users[i] ?? '', text)
+      return known === null ? null : Math.max(0, now - known.first)
+    })
   }
 
   async function noteUsers(users: readonly string[], rememberMs: number): Promise<readonly number[]> {

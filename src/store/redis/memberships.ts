@@ -1,11 +1,19 @@
-import { isObject } from '../../lib/json.ts'
-import { type Membership, type MembershipStore, plansByOrganisation } from '../../quota/memberships.ts'
+import { type MembershipStore, plansByOrganisation } from '../../quota/memberships.ts'
+import { membershipOf } from '../record-forms.ts'
+import type { Records } from '../records.ts'
 import { call, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
 /** A key for each user and each organisation, which ends by itself. */
-export function redisMemberships(redis: RedisClient, keys: Keys): MembershipStore {
+export function redisMemberships(redis: RedisClient, keys: Keys, lists: Records): MembershipStore {
+  const records = lists.list({
+    kind: 'membership',
+    list: keys.membership(''),
+    parse: (text: string) => membershipOf(JSON.parse(text)),
+    look: (user) => call(() => redis.get(keys.membership(user))),
+  })
+
   return {
     async noteMemberships(payers, rememberMs) {
       if (payers.length === 0) return
@@ -24,26 +32,10 @@ export function redisMemberships(redis: RedisClient, keys: Keys): MembershipStor
     async readMemberships(users) {
       if (users.length === 0) return []
       const values = await call(() => redis.mget(users.map(keys.membership)))
-      return values.map((text) => (text === null ? null : membershipIn(text)))
+      return values.map((text, i) => (text === null ? null : records.read(users[i] ?? '', text)))
     },
     async readPlans(organisations) {
       return organisations.length === 0 ? [] : call(() => redis.mget(organisations.map(keys.planOf)))
     },
   }
-}
-
-/** `null` for what somebody else wrote. */
-function membershipIn(text: string): Membership | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (!isObject(value)) return null
-    const { plan, organisation } = value
-    return { plan: textOrNull(plan), organisation: textOrNull(organisation) }
-  } catch {
-    return null
-  }
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
 }

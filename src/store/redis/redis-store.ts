@@ -3,6 +3,7 @@ import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../../quota/charge.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
+import { createRecords } from '../records.ts'
 import type { Store } from '../store.ts'
 import { redisAccessKeys } from './access-keys.ts'
 import { redisAlerts } from './alerts.ts'
@@ -24,7 +25,7 @@ import { shareReads } from './shared-reads.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
 import { asStoreError, wasNeverSent } from './store-errors.ts'
 import { subscription } from './subscription.ts'
-import { readBuckets } from './tallies.ts'
+import { failureRecords, readBuckets } from './tallies.ts'
 import { redisUsage } from './usage.ts'
 import { redisUsageLog } from './usage-log.ts'
 
@@ -66,6 +67,8 @@ export function openRedisStore({
 }: RedisStoreOptions): Store {
   const redis = connectToPrimary({ ...access, deadlineMs })
   const keys = createKeys(prefix)
+  const records = createRecords(observe)
+  const failures = failureRecords(redis, keys, records)
   const encode = createEncoder(keys)
   const clock = new StoreClock()
   const ping = pinging(redis, keys.version)
@@ -152,20 +155,21 @@ export function openRedisStore({
     settle,
     readUsage: (user, categories, organisation = null) => readShared({ user, organisation, categories }),
     addTally,
-    readTallies: () => readBuckets(redis, keys),
-    ...redisAccessKeys(redis, keys),
-    ...redisControl(redis, keys, undefined, clock, retention),
+    readTallies: () => readBuckets(redis, keys, failures),
+    ...redisAccessKeys(redis, keys, records),
+    ...redisControl(redis, keys, records, undefined, clock, retention),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
     ...redisHistory(redis, keys),
-    ...redisUsageLog(redis, keys),
-    ...redisKnownUsers(redis, keys),
-    ...redisMemberships(redis, keys),
-    ...redisGuard(redis, keys),
-    ...redisAlerts(redis, keys),
+    ...redisUsageLog(redis, keys, records),
+    ...redisKnownUsers(redis, keys, records),
+    ...redisMemberships(redis, keys, records),
+    ...redisGuard(redis, keys, records),
+    ...redisAlerts(redis, keys, records),
     ...redisReplicas(redis, keys, (form) => {
       mayBeShort = form >= NEWEST_FORM
     }),
+    isUnreadable: records.isUnreadable,
     ping,
     close,
   }

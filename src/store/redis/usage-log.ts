@@ -17,10 +17,11 @@ import {
   type SeriesKind,
   type SeriesRow,
   startsOf,
-  unpackCounts,
 } from '../../usage/series.ts'
 import { REMEMBER_FLUSH_MS, type UsageFlush, type UsageLogStore } from '../../usage/usage-log-store.ts'
-import { call, milliseconds, reading } from './calls.ts'
+import { countsOf, episodeOf } from '../record-forms.ts'
+import type { Records } from '../records.ts'
+import { call, milliseconds, pairsOf, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -29,7 +30,9 @@ const STEP = 48
 const EPISODES_STEP = 250
 
 /** Series by a hash for each half hour and kind; refusals by a hash, and their order by a sorted set. */
-export function redisUsageLog(redis: RedisClient, keys: Keys): UsageLogStore {
+export function redisUsageLog(redis: RedisClient, keys: Keys, records: Records): UsageLogStore {
+  const { seriesRows, namedRows, readEpisodes } = usageRecords(redis, keys, records)
+
   async function addUsage(flush: UsageFlush): Promise<void> {
     const sent = encodeFlush(flush, keys)
     const bounds = [SERIES_MS, KEEP_EPISODES_MS, MOST_EPISODES, OTHER_ROUTES, MOST_EPISODE_ROUTES].map(String)
@@ -51,8 +54,7 @@ export function redisUsageLog(redis: RedisClient, keys: Keys): UsageLogStore {
       const at = await timeOf(redis)
       const rows: SeriesRow[] = []
       const starts = startsOf({ from, to }, at)
-      const read =
-        name === undefined ? seriesRows(redis, keys, by, starts) : namedRows(redis, keys, { by, name }, starts)
+      const read = name === undefined ? seriesRows(by, starts) : namedRows({ by, name }, starts)
       for await (const some of read) rows.push(...some)
       return { at, rows: inSteps(rows, step) }
     },
@@ -60,7 +62,7 @@ export function redisUsageLog(redis: RedisClient, keys: Keys): UsageLogStore {
       const at = await timeOf(redis)
       const oldest = at - KEEP_EPISODES_MS
       const lasting = { ...filter, since: Math.max(filter.since ?? 0, oldest) }
-      return { at, ...(await pageOf((behind) => readEpisodes(redis, keys, behind), lasting, page)) }
+      return { at, ...(await pageOf(readEpisodes, lasting, page)) }
     },
   }
 }
@@ -92,67 +94,84 @@ function encodeFlush({ instance, series, episodes }: UsageFlush, keys: Keys): { 
   return { keys: names, json: JSON.stringify({ s, e }) }
 }
 
-export async function* seriesRows(
-  redis: RedisClient,
-  keys: Keys,
-  by: SeriesKind,
-  starts: readonly number[],
-): AsyncGenerator<SeriesRow[]> {
-  for (let i = 0; i < starts.length; i += STEP) {
-    const some = starts.slice(i, i + STEP)
-    const hashes = await reading<Record<string, string>[]>(redis, (commands) => {
-      for (const start of some) commands.hgetall(keys.series(by, start))
-    })
-    yield hashes.flatMap((hash, k) =>
-      Object.entries(hash).map(([name, text]) => ({ start: some[k] ?? 0, name, counts: unpackCounts(text) })),
-    )
-  }
-}
+/** Series and refusals as they are read, record by record. */
+export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
+  const series = records.list({
+    kind: 'series',
+    list: `${keys.all}series:`,
+    parse: countsOf,
+    look: (place) => {
+      const [by = '', start = '', ...name] = place.split(' ')
+      return call(() => redis.hget(keys.series(by as SeriesKind, Number(start)), name.join(' ')))
+    },
+  })
+  const refusals = records.list({
+    kind: 'refusal',
+    list: keys.refusals,
+    parse: episodeOf,
+    look: (id) => call(() => redis.hget(keys.refusals, id)),
+  })
 
-/** The rows of one name, without those of the others. */
-async function* namedRows(
-  redis: RedisClient,
-  keys: Keys,
-  { by, name }: Pick<SeriesEntry, 'by' | 'name'>,
-  starts: readonly number[],
-): AsyncGenerator<SeriesRow[]> {
-  for (let i = 0; i < starts.length; i += STEP) {
-    const some = starts.slice(i, i + STEP)
+  function rowOf(by: SeriesKind, start: number, name: string, text: string): SeriesRow[] {
+    const counts = series.read(`${by} ${start} ${name}`, text)
+    return counts === null ? [] : [{ start, name, counts }]
+  }
+
+  async function* seriesRows(by: SeriesKind, starts: readonly number[]): AsyncGenerator<SeriesRow[]> {
+    for (let i = 0; i < starts.length; i += STEP) {
+      const some = starts.slice(i, i + STEP)
+      const hashes = await reading<Record<string, string>[]>(redis, (commands) => {
+        for (const start of some) commands.hgetall(keys.series(by, start))
+      })
+      yield hashes.flatMap((hash, k) =>
+        Object.entries(hash).flatMap(([name, text]) => rowOf(by, some[k] ?? 0, name, text)),
+      )
+    }
+  }
+
+  /** The rows of one name, without those of the others. */
+  async function* namedRows(
+    { by, name }: Pick<SeriesEntry, 'by' | 'name'>,
+    starts: readonly number[],
+  ): AsyncGenerator<SeriesRow[]> {
+    for (let i = 0; i < starts.length; i += STEP) {
+      const some = starts.slice(i, i + STEP)
+      const texts = await reading<(string | null)[]>(redis, (commands) => {
+        for (const start of some) commands.hget(keys.series(by, start), name)
+      })
+      yield texts.flatMap((text, k) => (text === null ? [] : rowOf(by, some[k] ?? 0, name, text)))
+    }
+  }
+
+  /** One step behind a place. Many may have one time, so those in front of the place are passed over. */
+  async function readEpisodes(behind: Place | null): Promise<Episode[]> {
+    for (let offset = 0; ; offset += EPISODES_STEP) {
+      const max = behind === null ? '+inf' : String(behind.last)
+      const ranked = await call(() =>
+        redis.zrange(keys.refusalTimes, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, EPISODES_STEP, 'WITHSCORES'),
+      )
+      if (ranked.length === 0) return []
+      const places = pairsOf(ranked).map(([id, last]) => ({ id, last: Number(last) }))
+      const next = behind === null ? places : places.filter((place) => isBehind(place, behind))
+      if (next.length === 0) continue
+      const found = await episodesAt(next)
+      if (found.length > 0) return found
+    }
+  }
+
+  /** One that went meanwhile is left out; one that was refused again has its place from before. */
+  async function episodesAt(places: readonly Place[]): Promise<Episode[]> {
     const texts = await reading<(string | null)[]>(redis, (commands) => {
-      for (const start of some) commands.hget(keys.series(by, start), name)
+      for (const { id } of places) commands.hget(keys.refusals, id)
     })
-    yield texts.flatMap((text, k) => (text === null ? [] : [{ start: some[k] ?? 0, name, counts: unpackCounts(text) }]))
+    return places.flatMap(({ id, last }, i) => {
+      const text = texts[i] ?? null
+      const episode = text === null ? null : refusals.read(id, text)
+      return episode === null ? [] : [{ ...episode, last }]
+    })
   }
-}
 
-/** One step behind a place. Many may have one time, so those in front of the place are passed over. */
-export async function readEpisodes(redis: RedisClient, keys: Keys, behind: Place | null): Promise<Episode[]> {
-  for (let offset = 0; ; offset += EPISODES_STEP) {
-    const max = behind === null ? '+inf' : String(behind.last)
-    const ranked = await call(() =>
-      redis.zrange(keys.refusalTimes, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, EPISODES_STEP, 'WITHSCORES'),
-    )
-    if (ranked.length === 0) return []
-    const places = Array.from({ length: ranked.length / 2 }, (_, i) => ({
-      id: ranked[2 * i] ?? '',
-      last: Number(ranked[2 * i + 1]),
-    }))
-    const next = behind === null ? places : places.filter((place) => isBehind(place, behind))
-    if (next.length === 0) continue
-    const found = await episodesAt(redis, keys, next)
-    if (found.length > 0) return found
-  }
-}
-
-/** One that went meanwhile is left out; one that was refused again has its place from before. */
-async function episodesAt(redis: RedisClient, keys: Keys, places: readonly Place[]): Promise<Episode[]> {
-  const texts = await reading<(string | null)[]>(redis, (commands) => {
-    for (const { id } of places) commands.hget(keys.refusals, id)
-  })
-  return places.flatMap(({ id, last }, i) => {
-    const text = texts[i] ?? null
-    return text === null ? [] : [{ ...(JSON.parse(text) as Omit<Episode, 'id'>), id, last }]
-  })
+  return { seriesRows, namedRows, readEpisodes }
 }
 
 type Multi = ReturnType<RedisClient['multi']>

@@ -5,25 +5,22 @@ import type {
   AccessKeysStep,
   FoundAccessKey,
 } from '../../control/access-key-record.ts'
+import { accessKeyOf } from '../../control/record-forms.ts'
+import type { RecordList, Records } from '../records.ts'
 import { attempt } from './database.ts'
+import { nameOf, type Row, rowsOf } from './rows.ts'
 
-/** An access key as a row. */
-export interface TokenRow {
-  readonly hash: string
-  readonly id: string
-  readonly user: string
-  readonly name: string
-  readonly created_at: number
-  readonly expires_at: number | null
-  readonly revoked_at: number | null
-  readonly plan: string | null
-  readonly organisation: string | null
+/** Access keys as rows. */
+export function tokenRecords(database: DatabaseSync, records: Records): RecordList<Row, AccessKeyRecord> {
+  const find = rowsOf(database, 'SELECT * FROM tokens WHERE hash = ?')
+  return records.list({ kind: 'access_key', list: 'tokens', parse: tokenOf, look: (hash) => find.first(hash) })
 }
 
-export function tokenOf(row: TokenRow): AccessKeyRecord {
+function tokenOf(row: Row): AccessKeyRecord | null {
   const { hash, id, user, name, plan, organisation, created_at, expires_at, revoked_at } = row
   const facts = { ...(plan !== null && { plan }), ...(organisation !== null && { organisation }) }
-  return { hash, id, user, name, ...facts, createdAt: created_at, expiresAt: expires_at, revokedAt: revoked_at }
+  const times = { createdAt: created_at, expiresAt: expires_at, revokedAt: revoked_at }
+  return accessKeyOf({ hash, id, user, name, ...facts, ...times }, nameOf(hash))
 }
 
 /** Puts a record in the place of what is kept of the access key. */
@@ -39,27 +36,35 @@ export function putToken(database: DatabaseSync): (token: AccessKeyRecord) => vo
 /** Access keys that one step reads. */
 const STEP = 500
 
-export function sqliteAccessKeys(database: DatabaseSync): AccessKeyStore {
+export function sqliteAccessKeys(database: DatabaseSync, lists: Records): AccessKeyStore {
+  const records = tokenRecords(database, lists)
   const sql = {
-    find: database.prepare('SELECT * FROM tokens WHERE id = ?'),
-    findByHash: database.prepare('SELECT * FROM tokens WHERE hash = ?'),
-    read: database.prepare(`SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
-    list: database.prepare('SELECT * FROM tokens ORDER BY created_at DESC, id'),
+    find: rowsOf(database, 'SELECT * FROM tokens WHERE id = ?'),
+    findByHash: rowsOf(database, 'SELECT * FROM tokens WHERE hash = ?'),
+    read: rowsOf(database, `SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
+    list: rowsOf(database, 'SELECT * FROM tokens ORDER BY created_at DESC, id'),
+  }
+
+  function readable(rows: readonly Row[]): AccessKeyRecord[] {
+    return records.readAll(rows.map((row) => [nameOf(row.hash), row]))
   }
 
   function read(from: string | null): AccessKeysStep {
-    const records = (sql.read.all(from ?? '') as unknown as TokenRow[]).map(tokenOf)
-    return { records, next: records.length === STEP ? (records.at(-1)?.hash ?? null) : null }
+    const rows = sql.read.all(from ?? '')
+    const last = rows.length === STEP ? rows.at(-1)?.hash : null
+    // What is no text comes last, and is nobody's.
+    return { records: readable(rows), next: typeof last === 'string' ? last : null }
+  }
+
+  function found(row: Row): FoundAccessKey {
+    const hash = nameOf(row.hash)
+    return { id: nameOf(row.id), hash, record: records.read(hash, row) }
   }
 
   return {
-    findTokens: (ids) => attempt(() => ids.flatMap((id) => (sql.find.all(id) as unknown as TokenRow[]).map(found))),
-    findTokenByHash: (hash) => attempt(() => (sql.findByHash.all(hash) as unknown as TokenRow[]).map(found)[0] ?? null),
+    findTokens: (ids) => attempt(() => ids.flatMap((id) => sql.find.all(id).map(found))),
+    findTokenByHash: (hash) => attempt(() => sql.findByHash.all(hash).map(found)[0] ?? null),
     readTokens: async (from) => attempt(() => read(from)),
-    listTokens: async () => attempt(() => (sql.list.all() as unknown as TokenRow[]).map(tokenOf)),
+    listTokens: async () => attempt(() => readable(sql.list.all())),
   }
-}
-
-function found(row: TokenRow): FoundAccessKey {
-  return { id: row.id, hash: row.hash, record: tokenOf(row) }
 }

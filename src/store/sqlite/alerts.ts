@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Happening } from '../../alerts/alert.ts'
 import {
   type AlertEvents,
   type AlertRecord,
@@ -13,11 +12,21 @@ import {
   type TakenEvent,
   type Wanted,
 } from '../../alerts/alert-store.ts'
+import { isNumber, isText, isTime, oneOf, orNull, shapeOf } from '../../lib/shape.ts'
+import { happeningOf } from '../record-forms.ts'
+import type { Records } from '../records.ts'
 import { attempt, transactions } from './database.ts'
+import { nameOf, type Row, rowsOf } from './rows.ts'
 
-export function sqliteAlerts(database: DatabaseSync, clock: () => number): AlertStore {
+export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () => number): AlertStore {
   const { writing, reading } = transactions(database)
   const sql = prepare(database)
+  const records = lists.list({
+    kind: 'alert_event',
+    list: 'alert_events',
+    parse: recordOf,
+    look: (id) => sql.one.first(id),
+  })
 
   function pendingOf(alert: string): number {
     return (sql.pending.get(alert) as { pending: number }).pending
@@ -43,9 +52,16 @@ export function sqliteAlerts(database: DatabaseSync, clock: () => number): Alert
   function takeNow(wanted: readonly Wanted[], leaseMs: number): TakenEvent[] {
     const now = clock()
     return wanted.flatMap(({ alert, most }) =>
-      (sql.due.all(alert, now, most) as unknown as Row[]).map(({ id, happening, attempts, raised }) => {
+      sql.due.all(alert, now, most).flatMap((row) => {
+        const event = records.read(nameOf(row.id), row)
+        if (event === null) {
+          // It is due no more, so that it does not stand before others.
+          sql.giveUp.run(row.id ?? null)
+          return []
+        }
+        const { id, happening, attempts, raisedAt } = event
         sql.lease.run(now + leaseMs, id)
-        return { id, alert, happening: read(happening), attempt: attempts + 1, raisedAt: raised, takenAt: now }
+        return [{ id, alert, happening, attempt: attempts + 1, raisedAt, takenAt: now }]
       }),
     )
   }
@@ -59,7 +75,7 @@ export function sqliteAlerts(database: DatabaseSync, clock: () => number): Alert
   }
 
   function readOne(alert: string, most: number): AlertEvents {
-    const events = (sql.list.all(alert, most) as unknown as Row[]).map(recordOf)
+    const events = records.readAll(sql.list.all(alert, most).map((row) => [nameOf(row.id), row]))
     return { alert, pending: pendingOf(alert), events }
   }
 
@@ -67,23 +83,12 @@ export function sqliteAlerts(database: DatabaseSync, clock: () => number): Alert
     raiseAlerts: (events) => attempt(() => writing(() => raiseNow(events))),
     async takeAlerts(wanted, leaseMs) {
       // Mostly nothing is due, and to know that nobody has to be kept from writing.
-      const isDue = await attempt(() => wanted.some(({ alert }) => sql.due.get(alert, clock(), 1) !== undefined))
+      const isDue = await attempt(() => wanted.some(({ alert }) => sql.due.first(alert, clock(), 1) !== undefined))
       return isDue ? attempt(() => writing(() => takeNow(wanted, leaseMs))) : []
     },
     finishAlert: (event, outcome) => attempt(() => writing(() => finishNow(event, outcome))),
     readAlerts: (alerts, most) => attempt(() => reading(() => alerts.map((alert) => readOne(alert, most)))),
   }
-}
-
-interface Row {
-  readonly id: string
-  readonly happening: string
-  readonly state: AlertRecord['state']
-  readonly raised: number
-  readonly attempts: number
-  readonly due: number | null
-  readonly done: number | null
-  readonly error: string | null
 }
 
 function prepare(database: DatabaseSync) {
@@ -94,7 +99,9 @@ function prepare(database: DatabaseSync) {
     add: database.prepare(
       `INSERT INTO alert_events (id, alert, happening, state, raised, attempts, due) VALUES (?, ?, ?, 'pending', ?, 0, ?)`,
     ),
-    due: database.prepare('SELECT * FROM alert_events WHERE alert = ? AND due <= ? ORDER BY due LIMIT ?'),
+    one: rowsOf(database, 'SELECT * FROM alert_events WHERE id = ?'),
+    due: rowsOf(database, 'SELECT * FROM alert_events WHERE alert = ? AND due <= ? ORDER BY due LIMIT ?'),
+    giveUp: database.prepare('UPDATE alert_events SET due = NULL WHERE id = ?'),
     lease: database.prepare('UPDATE alert_events SET attempts = attempts + 1, due = ? WHERE id = ?'),
     finish: database.prepare(
       `UPDATE alert_events SET state = ?, due = ?, done = ?, error = coalesce(?, error)
@@ -104,18 +111,24 @@ function prepare(database: DatabaseSync) {
       `DELETE FROM alert_events WHERE id IN
          (SELECT id FROM alert_events WHERE alert = ? AND due IS NULL ORDER BY done DESC LIMIT -1 OFFSET ?)`,
     ),
-    list: database.prepare('SELECT * FROM alert_events WHERE alert = ? ORDER BY raised DESC LIMIT ?'),
+    list: rowsOf(database, 'SELECT * FROM alert_events WHERE alert = ? ORDER BY raised DESC LIMIT ?'),
   }
 }
 
-function read(text: string): Happening {
-  return JSON.parse(text) as Happening
-}
+const isEvent = shapeOf({
+  id: isText,
+  state: oneOf(['pending', 'delivered', 'given_up']),
+  raisedAt: isTime,
+  attempts: isNumber,
+  dueAt: orNull(isTime),
+  doneAt: orNull(isTime),
+  lastError: orNull(isText),
+})
 
-function recordOf({ id, happening, state, raised, attempts, due, done, error }: Row): AlertRecord {
-  return {
+function recordOf({ id, happening, state, raised, attempts, due, done, error }: Row): AlertRecord | null {
+  const event = {
     id,
-    happening: read(happening),
+    happening: happeningOf(String(happening)),
     state,
     raisedAt: raised,
     attempts,
@@ -123,4 +136,5 @@ function recordOf({ id, happening, state, raised, attempts, due, done, error }: 
     doneAt: done,
     lastError: error,
   }
+  return event.happening !== null && isEvent(event) ? (event as unknown as AlertRecord) : null
 }

@@ -11,17 +11,20 @@ import {
   type QuotaReset,
   subjectOf,
 } from '../../control/control-store.ts'
-import type { LastChange, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
+import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
+import type { LastChange, Versioned } from '../../control/state.ts'
 import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { HistoryScope } from '../../quota/history-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { pack, unpack } from '../packed-value.ts'
+import type { RecordList, Records } from '../records.ts'
 import { putToken } from './access-keys.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { IN_FORCE, sqliteEditions } from './editions.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
+import { nameOf, type Row, rowsOf } from './rows.ts'
 
 /** Overrides that one step reads. */
 const STEP = 500
@@ -36,35 +39,62 @@ export interface SqliteControlOptions {
 }
 
 /** Listeners hear of changes made through this object; those of other processes show in the version. */
-export function sqliteControl(database: DatabaseSync, options: SqliteControlOptions): ControlStore {
+export function sqliteControl(database: DatabaseSync, lists: Records, options: SqliteControlOptions): ControlStore {
   const { clock, bounds = AUDIT_BOUNDS, retention = () => NO_RETENTION } = options
   const listeners = new Set<() => void>()
   const { writing, reading } = transactions(database)
   const sql = prepare(database)
+  const records = controlRecords(database, lists)
   const editions = sqliteEditions(database, clock)
   const touchHistories = historyRows(database)
   const put = putToken(database)
 
   function last(): LastChange {
-    return (sql.last.get() as LastChange | undefined) ?? { version: 0, changedAt: 0 }
+    const { version = 0, at = 0 } = sql.last.first() ?? {}
+    return { version: Number(version), changedAt: typeof at === 'number' ? at : 0 }
   }
 
   function readHead(): Head {
-    const settings = sql.settings.get() as StoredValue | undefined
-    return { ...last(), settings: settings === undefined ? { version: 0, value: {} } : versioned(settings) }
+    const row = sql.settings.first()
+    const settings = row === undefined ? null : records.settings.read('', row)
+    return { ...last(), settings: settings ?? { version: 0, value: {} } }
   }
 
-  function readOverrides<T>({ some }: OverridesTable, from: string | null): OverridesStep<T> {
-    const rows = some.all(from ?? '') as unknown as (StoredValue & { id: string })[]
-    const next = rows.length === STEP ? (rows.at(-1)?.id ?? null) : null
-    return { overrides: rows.map((row) => [row.id, versioned(row)]), next }
+  function readOverrides<T>(
+    { some }: OverridesTable,
+    list: RecordList<Row, Versioned<T>>,
+    from: string | null,
+  ): OverridesStep<T> {
+    const rows = some.all(from ?? '')
+    const last = rows.length === STEP ? rows.at(-1)?.id : null
+    return { overrides: overridesIn(list, rows), next: typeof last === 'string' ? last : null }
   }
 
-  function storedOf(change: Change): StoredValue | undefined {
-    if (change.kind === 'settings') return sql.settings.get() as StoredValue | undefined
-    if (change.kind === 'override') return sql.ofUsers.one.get(change.user) as StoredValue | undefined
-    if (change.kind !== 'organisation_override') return undefined
-    return sql.ofOrganisations.one.get(change.organisation) as StoredValue | undefined
+  /** What cannot be read counts as nothing. */
+  function storedOf(change: Change): Versioned<unknown> | null {
+    const read = (list: RecordList<Row, Versioned<unknown>>, id: string, row: Row | undefined) =>
+      row === undefined ? null : list.read(id, row)
+    if (change.kind === 'settings') return read(records.settings, '', sql.settings.first())
+    if (change.kind === 'override') return read(records.ofUsers, change.user, sql.ofUsers.one.first(change.user))
+    if (change.kind !== 'organisation_override') return null
+    const { organisation } = change
+    return read(records.ofOrganisations, organisation, sql.ofOrganisations.one.first(organisation))
+  }
+
+  function entriesIn(rows: readonly Row[]): AuditEntry[] {
+    return records.audit.readAll(rows.map((row) => [nameOf(row.version), row]))
+  }
+
+  /** The newest, so many that can be read. */
+  function newestOf(before: number | null, limit: number): AuditEntry[] {
+    const entries: AuditEntry[] = []
+    for (let from: number | bigint = before ?? MOST; entries.length < limit; ) {
+      const rows = sql.audit.all(from, limit)
+      entries.push(...entriesIn(rows))
+      if (rows.length < limit) break
+      from = rows.at(-1)?.version as number | bigint
+    }
+    return entries.slice(0, limit)
   }
 
   function override(
@@ -77,7 +107,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     else set.run(id, version, jsonOf(change))
   }
 
-  function apply(change: Change, version: number, known: StoredValue | undefined): Values {
+  function apply(change: Change, version: number, known: Versioned<unknown> | null): Values {
     if (change.kind === 'quota_reset') return emptyWindows(change)
     if (change.kind === 'overrides') return { before: JSON.stringify(change.from), after: jsonOf(change) }
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
@@ -87,7 +117,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     else if (change.kind === 'organisation_override') {
       override(sql.ofOrganisations, change.organisation, version, change)
     }
-    return { before: known?.value ?? 'null', after: jsonOf(change) }
+    return { before: JSON.stringify(known?.value ?? null), after: jsonOf(change) }
   }
 
   /** @returns used tokens by window before and after */
@@ -146,12 +176,13 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     return makeNow(change, { who, why }, before + 1, known)
   }
 
-  function makeNow(change: Change, { who, why }: Author, version: number, known: StoredValue | undefined): Changed {
+  function makeNow(change: Change, { who, why }: Author, version: number, known: Versioned<unknown> | null): Changed {
     const { before, after } = apply(change, version, known)
     const row = { version, at: clock(), who, what: change.kind, subject: subjectOf(change), why }
     sql.addEntry.run(row.version, row.at, row.who, row.what, row.subject, before, after, row.why)
     const { changes: forgotten } = sql.forget.run(version - bounds.newest, bounds.olderOfKind)
-    return { done: true, entry: entryOf({ ...row, before, after }), forgotten: Number(forgotten) }
+    const entry = { ...row, from: JSON.parse(before), to: JSON.parse(after) }
+    return { done: true, entry, forgotten: Number(forgotten) }
   }
 
   return {
@@ -160,12 +191,11 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
     readControl: () =>
       readInSteps(
         () => attempt(() => reading(readHead)),
-        (from) => attempt(() => readOverrides<UserOverride>(sql.ofUsers, from)),
-        (from) => attempt(() => readOverrides<OrganisationOverride>(sql.ofOrganisations, from)),
+        (from) => attempt(() => readOverrides(sql.ofUsers, records.ofUsers, from)),
+        (from) => attempt(() => readOverrides(sql.ofOrganisations, records.ofOrganisations, from)),
       ),
 
-    changesSince: (from) =>
-      attempt(() => changesAfter(from, (sql.from.all(from.version) as unknown as AuditRow[]).map(entryOf))),
+    changesSince: (from) => attempt(() => changesAfter(from, entriesIn(sql.from.all(from.version)))),
 
     async change(change, author, expected) {
       const changed = await attempt(() => writing(() => changeNow(change, author, expected)))
@@ -175,8 +205,7 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
 
     stageOverrides: (staged, overrides) => attempt(() => writing(() => editions.stage(staged, overrides))),
 
-    readAudit: (before, limit) =>
-      attempt(() => (sql.audit.all(before ?? Number.MAX_SAFE_INTEGER, limit) as unknown as AuditRow[]).map(entryOf)),
+    readAudit: (before, limit) => attempt(() => newestOf(before, limit)),
 
     forgottenChanges: () => attempt(() => (sql.forgotten.get() as { changes: number }).changes),
 
@@ -187,10 +216,18 @@ export function sqliteControl(database: DatabaseSync, options: SqliteControlOpti
   }
 }
 
+/** The highest number of SQLite. */
+const MOST = 2n ** 63n - 1n
+
+/** Numbers of changes that can be counted on. */
+const OF_OURS = `version BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER - 1}`
+
+const SETTINGS = 'SELECT version, value FROM settings'
+
 function prepare(database: DatabaseSync) {
   return {
-    last: database.prepare('SELECT version, at AS changedAt FROM audit ORDER BY version DESC LIMIT 1'),
-    settings: database.prepare('SELECT version, value FROM settings'),
+    last: rowsOf(database, `SELECT version, at FROM audit WHERE ${OF_OURS} ORDER BY version DESC LIMIT 1`),
+    settings: rowsOf(database, SETTINGS),
     setSettings: database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)'),
     ofUsers: overridesTable(database, 'overrides', 'user', IN_FORCE),
     ofOrganisations: overridesTable(database, 'organisation_overrides', 'organisation'),
@@ -211,9 +248,9 @@ function prepare(database: DatabaseSync) {
          ) WHERE place > ?
        )`,
     ),
-    forgotten: database.prepare('SELECT coalesce(max(version), 0) - count(*) AS changes FROM audit'),
-    from: database.prepare(`SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`),
-    audit: database.prepare('SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?'),
+    forgotten: database.prepare(`SELECT coalesce(max(version), 0) - count(*) AS changes FROM audit WHERE ${OF_OURS}`),
+    from: rowsOf(database, `SELECT * FROM audit WHERE version >= ? ORDER BY version LIMIT ${CHANGES_READ}`),
+    audit: rowsOf(database, 'SELECT * FROM audit WHERE version < ? ORDER BY version DESC LIMIT ?'),
   }
 }
 
@@ -224,8 +261,9 @@ function overridesTable(database: DatabaseSync, table: string, key: string, edit
   const counts = edition === undefined ? '' : `edition = ${edition} AND `
   const [column, value] = edition === undefined ? ['', ''] : ['edition, ', `${edition}, `]
   return {
-    one: database.prepare(`SELECT version, value FROM ${table} WHERE ${counts} ${key} = ?`),
-    some: database.prepare(
+    one: rowsOf(database, `SELECT version, value FROM ${table} WHERE ${counts} ${key} = ?`),
+    some: rowsOf(
+      database,
       `SELECT ${key} AS id, version, value FROM ${table} WHERE ${counts} ${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
     ),
     set: database.prepare(
@@ -244,25 +282,60 @@ interface Place {
 }
 
 /** Before and after a change, as JSON. */
-type Values = Pick<AuditRow, 'before' | 'after'>
-
-/** A value and its version, as a row. */
-export interface StoredValue {
-  readonly version: number
-  /** JSON. */
-  readonly value: string
-}
-
-export function versioned<T>({ version, value }: StoredValue): Versioned<T> {
-  return { version, value: JSON.parse(value) as T }
-}
-
-export interface AuditRow extends Omit<AuditEntry, 'from' | 'to'> {
-  /** JSON. */
+interface Values {
   readonly before: string
   readonly after: string
 }
 
-export function entryOf({ version, at, who, what, subject, before, after, why }: AuditRow): AuditEntry {
-  return { version, at, who, what, subject, from: JSON.parse(before), to: JSON.parse(after), why }
+/** What is changed at run time, record by record. */
+export function controlRecords(database: DatabaseSync, records: Records) {
+  const settings = rowsOf(database, SETTINGS)
+  const ofUser = rowsOf(database, `SELECT version, value FROM overrides WHERE edition = ${IN_FORCE} AND user = ?`)
+  const ofOrganisation = rowsOf(database, 'SELECT version, value FROM organisation_overrides WHERE organisation = ?')
+  const entry = rowsOf(database, 'SELECT * FROM audit WHERE version = ?')
+  return {
+    settings: records.list({
+      kind: 'settings',
+      list: 'settings',
+      parse: versionedBy(changesOf),
+      look: () => settings.first(),
+    }),
+    ofUsers: records.list({
+      kind: 'override',
+      list: 'overrides',
+      parse: versionedBy(userOverrideOf),
+      look: (user) => ofUser.first(user),
+    }),
+    ofOrganisations: records.list({
+      kind: 'organisation_override',
+      list: 'organisation_overrides',
+      parse: versionedBy(organisationOverrideOf),
+      look: (id) => ofOrganisation.first(id),
+    }),
+    audit: records.list({
+      kind: 'audit_entry',
+      list: 'audit',
+      parse: ({ before, after, ...row }: Row) => auditEntryOf({ ...row, from: jsonIn(before), to: jsonIn(after) }),
+      look: (version) => entry.first(version),
+    }),
+  }
+}
+
+export function overridesIn<T>(list: RecordList<Row, Versioned<T>>, rows: readonly Row[]) {
+  return rows.flatMap((row) => {
+    const override = list.read(nameOf(row.id), row)
+    return override === null ? [] : [[nameOf(row.id), override] as const]
+  })
+}
+
+function versionedBy<T>(parse: (value: unknown) => T | null): (row: Row) => Versioned<T> | null {
+  return ({ version, value: text }) => {
+    const value = typeof version === 'number' ? parse(jsonIn(text)) : null
+    return value === null ? null : { version: version as number, value }
+  }
+}
+
+/** @throws SyntaxError */
+function jsonIn(text: Row[string] | undefined): unknown {
+  return JSON.parse(String(text))
 }

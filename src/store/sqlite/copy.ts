@@ -1,20 +1,24 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { OrganisationOverride } from '../../control/state.ts'
-import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
+import { BUCKET_MS, BUCKETS, bucketStart } from '../../failures/histogram.ts'
+import type { Observer } from '../../observe/observation.ts'
 import { type Counter, endsAt } from '../../quota/counter.ts'
 import { KEEP_EPISODES_MS } from '../../usage/episodes.ts'
-import { packCounts, type SeriesEntry, unpackCounts } from '../../usage/series.ts'
-import { type Copyable, lastingOf, type Owner, type Portion, type Refill, type RememberedUser } from '../copy.ts'
+import { packCounts } from '../../usage/series.ts'
+import { type Copyable, lastingOf, type Owner, type Portion, type Refill } from '../copy.ts'
 import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
-import { putToken, type TokenRow, tokenOf } from './access-keys.ts'
-import { type AuditRow, entryOf, type StoredValue, versioned } from './control.ts'
+import { createRecords, type Records } from '../records.ts'
+import { putToken, tokenRecords } from './access-keys.ts'
+import { controlRecords, overridesIn } from './control.ts'
 import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
 import { IN_FORCE } from './editions.ts'
+import { COLUMNS, failureRecords } from './failures.ts'
+import { knownUserRecords } from './known-users.ts'
 import { sqliteReplicas } from './replicas.ts'
-import { type CountsRow, type EpisodeRow, episodeOf } from './usage-log.ts'
+import { nameOf, type Row, rowsOf } from './rows.ts'
+import { usageRecords } from './usage-log.ts'
 
 /** Rows of one portion. */
 const STEP = 500
@@ -24,14 +28,19 @@ const STEP = 500
  * in one transaction: whatever ends that leaves the file as it was.
  * @param clock milliseconds since the epoch. Default: the process clock
  */
-export function openSqliteCopyable(file: string, clock: () => number = Date.now): Copyable {
+export function openSqliteCopyable(
+  file: string,
+  clock: () => number = Date.now,
+  observe: Observer = () => {},
+): Copyable {
   const database = openDatabase(file)
+  const records = createRecords(observe)
   const { listReplicas } = sqliteReplicas(database, clock)
 
   async function* portions(): AsyncGenerator<Portion, void> {
     await attempt(() => database.exec('BEGIN'))
     try {
-      yield* reading(database, clock())
+      yield* reading(database, records, clock())
     } finally {
       database.exec('ROLLBACK')
     }
@@ -79,57 +88,61 @@ const FILLED = [
   'audit',
 ] as const
 
-async function* reading(database: DatabaseSync, now: number): AsyncGenerator<Portion, void> {
-  const rows = <Row>(sql: string, ...values: number[]) => inSteps<Row>(database, sql, values)
+async function* reading(database: DatabaseSync, records: Records, now: number): AsyncGenerator<Portion, void> {
   yield* owners(database, now)
-  for await (const some of rows<RememberedUser>('SELECT * FROM known_users WHERE ends > ?', now)) {
-    yield { kind: 'known', users: some.map((row) => ({ ...row })) }
+  for await (const portion of readable(database, records, now)) if (!isEmptyPortion(portion)) yield portion
+}
+
+/** What is read record by record. A portion may have none that can be read. */
+async function* readable(database: DatabaseSync, records: Records, now: number): AsyncGenerator<Portion, void> {
+  const rows = (sql: string, ...values: number[]) => inSteps<Row>(database, sql, values)
+  const control = controlRecords(database, records)
+  const usage = usageRecords(database, records)
+  const known = knownUserRecords(database, records)
+  for await (const some of rows('SELECT * FROM known_users WHERE ends > ?', now)) {
+    yield { kind: 'known', users: known.readAll(some.map((row) => [nameOf(row.user), row])) }
   }
-  for await (const some of rows<TokenRow>('SELECT * FROM tokens')) {
-    yield { kind: 'tokens', records: some.map(tokenOf) }
+  const tokens = tokenRecords(database, records)
+  for await (const some of rows('SELECT * FROM tokens')) {
+    yield { kind: 'tokens', records: tokens.readAll(some.map((row) => [nameOf(row.hash), row])) }
   }
-  for await (const [row] of rows<StoredValue>('SELECT version, value FROM settings')) {
-    if (row !== undefined) yield { kind: 'settings', settings: versioned(row) }
+  for await (const [row] of rows('SELECT version, value FROM settings')) {
+    const settings = row === undefined ? null : control.settings.read('', row)
+    if (settings !== null) yield { kind: 'settings', settings }
   }
-  for await (const some of rows<StoredValue & { user: string }>(OVERRIDES)) {
-    yield { kind: 'overrides', overrides: some.map((row) => [row.user, versioned(row)] as const) }
+  for await (const some of rows(OVERRIDES)) {
+    yield { kind: 'overrides', overrides: overridesIn(control.ofUsers, some) }
   }
-  for await (const some of rows<StoredValue & { organisation: string }>('SELECT * FROM organisation_overrides')) {
-    const overrides = some.map((row) => [row.organisation, versioned<OrganisationOverride>(row)] as const)
-    yield { kind: 'organisation_overrides', overrides }
+  for await (const some of rows('SELECT organisation AS id, version, value FROM organisation_overrides')) {
+    yield { kind: 'organisation_overrides', overrides: overridesIn(control.ofOrganisations, some) }
   }
-  for await (const some of rows<AuditRow>('SELECT * FROM audit ORDER BY version')) {
-    yield { kind: 'audit', entries: some.map(entryOf) }
+  for await (const some of rows('SELECT * FROM audit ORDER BY version')) {
+    yield { kind: 'audit', entries: control.audit.readAll(some.map((row) => [nameOf(row.version), row])) }
   }
   const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
-  for await (const buckets of rows<Bucket>(TALLIES, since)) {
-    yield { kind: 'failures', buckets: buckets.map((bucket) => ({ ...bucket })) }
+  const failures = failureRecords(database, records)
+  for await (const some of rows(`SELECT ${COLUMNS} FROM failures WHERE start >= ? ORDER BY start`, since)) {
+    yield { kind: 'failures', buckets: failures.readAll(some.map((row) => [nameOf(row.start), row])) }
   }
-  for await (const some of rows<CountsRow>('SELECT * FROM series WHERE start >= ?', since)) {
-    yield { kind: 'series', entries: some.map(entryOfRow) }
+  for await (const some of rows('SELECT * FROM series WHERE start >= ?', since)) {
+    yield { kind: 'series', entries: usage.series(some) }
   }
-  for await (const some of rows<EpisodeRow>(
-    'SELECT id, episode FROM refusals WHERE last > ?',
-    now - KEEP_EPISODES_MS,
-  )) {
-    yield { kind: 'refusals', episodes: some.map(episodeOf) }
+  for await (const some of rows('SELECT id, episode FROM refusals WHERE last > ?', now - KEEP_EPISODES_MS)) {
+    yield { kind: 'refusals', episodes: usage.refusals(some) }
   }
 }
 
-function entryOfRow({ kind, start, name, counts }: CountsRow): SeriesEntry {
-  return { by: kind, start, name, counts: unpackCounts(counts) }
+function isEmptyPortion(portion: Portion): boolean {
+  return Object.values(portion).some((value) => Array.isArray(value) && value.length === 0)
 }
 
-const OVERRIDES = `SELECT user, version, value FROM overrides WHERE edition = ${IN_FORCE}`
-
-const TALLIES = `SELECT start, total, status0, status5xx, aside, aside_failed AS asideFailed FROM failures
-  WHERE start >= ? ORDER BY start`
+const OVERRIDES = `SELECT user AS id, version, value FROM overrides WHERE edition = ${IN_FORCE}`
 
 /** All rows of a query, some at a time, with the event loop free in between. */
-async function* inSteps<Row>(database: DatabaseSync, sql: string, values: number[]): AsyncGenerator<Row[], void> {
-  let some: Row[] = []
-  for (const row of database.prepare(sql).iterate(...values)) {
-    some.push(row as unknown as Row)
+async function* inSteps<R>(database: DatabaseSync, sql: string, values: number[]): AsyncGenerator<R[], void> {
+  let some: R[] = []
+  for (const row of rowsOf(database, sql).each(...values)) {
+    some.push(row as unknown as R)
     if (some.length < STEP) continue
     yield some
     some = []

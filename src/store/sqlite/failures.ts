@@ -7,9 +7,35 @@ import {
   type FailureStore,
   type Tally,
 } from '../../failures/histogram.ts'
+import { isCount, shapeOf } from '../../lib/shape.ts'
+import type { RecordList, Records } from '../records.ts'
 import { attempt, transactions } from './database.ts'
+import { nameOf, type Row, rowsOf } from './rows.ts'
 
-export function sqliteFailures(database: DatabaseSync, clock: () => number): FailureStore {
+/** Half hours of the histogram, as rows. */
+export function failureRecords(database: DatabaseSync, records: Records): RecordList<Row, Bucket> {
+  const find = rowsOf(database, `SELECT ${COLUMNS} FROM failures WHERE start = ?`)
+  return records.list({
+    kind: 'failures',
+    list: 'failures',
+    parse: (row: Row) => (isBucket(row) ? (row as unknown as Bucket) : null),
+    look: (start) => find.first(start),
+  })
+}
+
+export const COLUMNS = 'start, total, status0, status5xx, aside, aside_failed AS asideFailed'
+
+const isBucket = shapeOf({
+  start: isCount,
+  total: isCount,
+  status0: isCount,
+  status5xx: isCount,
+  aside: isCount,
+  asideFailed: isCount,
+})
+
+export function sqliteFailures(database: DatabaseSync, lists: Records, clock: () => number): FailureStore {
+  const records = failureRecords(database, lists)
   const { writing } = transactions(database)
   const sql = {
     add: database.prepare(
@@ -19,10 +45,7 @@ export function sqliteFailures(database: DatabaseSync, clock: () => number): Fai
          aside_failed = aside_failed + excluded.aside_failed`,
     ),
     forget: database.prepare('DELETE FROM failures WHERE start < ?'),
-    read: database.prepare(
-      `SELECT start, total, status0, status5xx, aside, aside_failed AS asideFailed FROM failures
-       WHERE start >= ? ORDER BY start`,
-    ),
+    read: rowsOf(database, `SELECT ${COLUMNS} FROM failures WHERE start >= ? ORDER BY start`),
   }
 
   function addNow({ total, status0, status5xx, aside, asideFailed }: Tally, agoMs: number): void {
@@ -33,8 +56,8 @@ export function sqliteFailures(database: DatabaseSync, clock: () => number): Fai
 
   function readNow(): { at: number; buckets: Bucket[] } {
     const at = clock()
-    const rows = sql.read.all(oldestStart(at)) as unknown as Bucket[]
-    return { at, buckets: rows.map((row) => ({ ...row })) }
+    const rows = sql.read.all(oldestStart(at))
+    return { at, buckets: records.readAll(rows.map((row) => [nameOf(row.start), row])) }
   }
 
   return {

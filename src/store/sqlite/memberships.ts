@@ -1,18 +1,28 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Membership, type MembershipStore, plansByOrganisation } from '../../quota/memberships.ts'
 import type { Payer } from '../../quota/policy.ts'
+import { membershipOf } from '../record-forms.ts'
+import type { Records } from '../records.ts'
 import { attempt, transactions } from './database.ts'
+import { rowsOf } from './rows.ts'
 
-export function sqliteMemberships(database: DatabaseSync, clock: () => number): MembershipStore {
+export function sqliteMemberships(database: DatabaseSync, lists: Records, clock: () => number): MembershipStore {
   const { writing } = transactions(database)
   const sql = {
-    find: database.prepare('SELECT plan, organisation FROM memberships WHERE user = ? AND ends > ?'),
+    find: rowsOf(database, 'SELECT plan, organisation FROM memberships WHERE user = ? AND ends > ?'),
     forget: database.prepare('DELETE FROM memberships WHERE user = ?'),
     note: database.prepare('INSERT OR REPLACE INTO memberships (user, plan, organisation, ends) VALUES (?, ?, ?, ?)'),
-    findPlan: database.prepare('SELECT plan FROM organisation_plans WHERE organisation = ? AND ends > ?'),
+    findPlan: rowsOf(database, 'SELECT plan FROM organisation_plans WHERE organisation = ? AND ends > ?'),
     forgetPlan: database.prepare('DELETE FROM organisation_plans WHERE organisation = ?'),
     notePlan: database.prepare('INSERT OR REPLACE INTO organisation_plans (organisation, plan, ends) VALUES (?, ?, ?)'),
   }
+
+  const records = lists.list({
+    kind: 'membership',
+    list: 'memberships',
+    parse: membershipOf,
+    look: (user) => sql.find.first(user, clock()),
+  })
 
   function noteNow(payers: readonly Payer[], ends: number): void {
     for (const { user, plan, organisation } of payers) {
@@ -26,13 +36,13 @@ export function sqliteMemberships(database: DatabaseSync, clock: () => number): 
   }
 
   function read(user: string, now: number): Membership | null {
-    const row = sql.find.get(user, now) as unknown as Membership | undefined
-    return row === undefined ? null : { plan: row.plan, organisation: row.organisation }
+    const row = sql.find.first(user, now)
+    return row === undefined ? null : records.read(user, row)
   }
 
   function readPlan(organisation: string, now: number): string | null {
-    const row = sql.findPlan.get(organisation, now) as { plan: string } | undefined
-    return row?.plan ?? null
+    const { plan } = sql.findPlan.first(organisation, now) ?? {}
+    return typeof plan === 'string' ? plan : null
   }
 
   return {

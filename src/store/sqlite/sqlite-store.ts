@@ -1,5 +1,6 @@
 import type { Observer } from '../../observe/observation.ts'
 import { NO_RETENTION, type Retention } from '../../quota/history.ts'
+import { createRecords } from '../records.ts'
 import type { Store } from '../store.ts'
 import { sqliteAccessKeys } from './access-keys.ts'
 import { sqliteAlerts } from './alerts.ts'
@@ -38,20 +39,22 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { file, toWrite = false, clock = Date.now, retention = () => NO_RETENTION, observe = () => {} } = options
   const database = openDatabase(file, toWrite)
   const stopSweeper = startSweeper(database, clock)
+  const records = createRecords(observe)
   const checkpoints = checkpointsOf(database, file, observe)
   return {
     ...sqliteCounters(database, clock, observe, retention, checkpoints),
-    ...sqliteFailures(database, clock),
-    ...sqliteAccessKeys(database),
-    ...sqliteControl(database, { clock, retention }),
+    ...sqliteFailures(database, records, clock),
+    ...sqliteAccessKeys(database, records),
+    ...sqliteControl(database, records, { clock, retention }),
     ...sqliteUsage(database, clock),
     ...sqliteHistory(database, clock),
-    ...sqliteUsageLog(database, clock),
-    ...sqliteKnownUsers(database, clock),
-    ...sqliteMemberships(database, clock),
+    ...sqliteUsageLog(database, records, clock),
+    ...sqliteKnownUsers(database, records, clock),
+    ...sqliteMemberships(database, records, clock),
     ...sqliteGuard(database),
-    ...sqliteAlerts(database, clock),
+    ...sqliteAlerts(database, records, clock),
     ...sqliteReplicas(database, clock),
+    isUnreadable: async (list, id) => records.isUnreadable(list, id),
     ping: async () => {
       await attempt(() => database.prepare('SELECT 1').get())
     },

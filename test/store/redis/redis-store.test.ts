@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FORGET_MS } from '../../../src/replicas/presence.ts'
+import { createRecords } from '../../../src/store/records.ts'
 import { connect } from '../../../src/store/redis/client.ts'
 import { redisControl } from '../../../src/store/redis/control.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
@@ -97,7 +98,15 @@ describe('the Redis store', () => {
       const client = connect({ url: redis.url, deadlineMs: 2000 })
       await client.connect()
       const keys = createKeys(`${redis.prefix}-${++opened}`)
-      return { store: redisControl(client, keys, bounds), close: async () => client.disconnect() }
+      return {
+        store: redisControl(
+          client,
+          keys,
+          createRecords(() => {}),
+          bounds,
+        ),
+        close: async () => client.disconnect(),
+      }
     })
   })
   describe('as a store of what guards count', () => guardStoreSuite(() => open()))

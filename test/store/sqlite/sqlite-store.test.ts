@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
+import { createRecords } from '../../../src/store/records.ts'
 import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
@@ -186,7 +187,14 @@ describe('the embedded store', () => {
     stagedOverridesSuite(openTwo)
     auditBoundSuite(async (bounds) => {
       const database = openDatabase(':memory:')
-      return { store: sqliteControl(database, { clock: Date.now, bounds }), close: async () => database.close() }
+      return {
+        store: sqliteControl(
+          database,
+          createRecords(() => {}),
+          { clock: Date.now, bounds },
+        ),
+        close: async () => database.close(),
+      }
     })
   })
 })

@@ -1,0 +1,56 @@
+import { repeat } from '../lib/repeat.ts'
+import type { Observer, UnreadableRecord } from '../observe/observation.ts'
+
+/** Records of a store that cannot be read, each reported when it is found and when it is over. */
+export interface UnreadableRecords {
+  /** Of the store, which reports a record each time that it reads it. */
+  readonly observe: Observer
+  stop(): void
+}
+
+/** So many are remembered. What is found beyond is not reported: thousands say no more than these do. */
+const MOST = 1000
+
+/** How often it is looked whether one is over, in milliseconds. */
+const LOOK_MS = 60_000
+
+/**
+ * @param isUnreadable of the store in use
+ * @param everyMs default a minute
+ */
+export function createUnreadableRecords(
+  observe: Observer,
+  isUnreadable: (list: string, id: string) => Promise<boolean>,
+  everyMs = LOOK_MS,
+): UnreadableRecords {
+  const standing = new Map<string, UnreadableRecord>()
+  let isLooking = false
+  let stop = (): void => {}
+
+  function note({ kind, list, id }: UnreadableRecord): void {
+    const key = `${list} ${id}`
+    if (standing.has(key) || standing.size >= MOST) return
+    if (standing.size === 0) stop = repeat(() => void look(), everyMs)
+    standing.set(key, { kind, list, id })
+    observe({ type: 'unreadable_record', kind, list, id })
+  }
+
+  async function look(): Promise<void> {
+    if (isLooking) return
+    isLooking = true
+    try {
+      for (const [key, record] of standing) {
+        if (await isUnreadable(record.list, record.id)) continue
+        standing.delete(key)
+        observe({ type: 'unreadable_record_over', ...record })
+      }
+    } catch {
+      // The store does not answer, which is reported elsewhere: the next look goes on.
+    } finally {
+      if (standing.size === 0) stop()
+      isLooking = false
+    }
+  }
+
+  return { observe: (seen) => (seen.type === 'unreadable_record' ? note(seen) : observe(seen)), stop: () => stop() }
+}

@@ -1,0 +1,128 @@
+import { isObject } from '../lib/json.ts'
+import {
+  isCount,
+  isFlag,
+  isNumber,
+  isText,
+  isTime,
+  listOf,
+  mapOf,
+  oneOf,
+  optional,
+  orNull,
+  type Shape,
+  shapeOf,
+} from '../lib/shape.ts'
+import { MODES } from '../quota/policy.ts'
+import type { AccessKeyRecord } from './access-key-record.ts'
+import type { AuditEntry } from './control-store.ts'
+import type { Changes, OrganisationOverride, UserOverride } from './state.ts'
+
+/** The forms of what administrators change, as it is stored: whatever has another one was not written by us. */
+
+const isTable = mapOf(mapOf(isNumber))
+const isScopedTable = shapeOf({ personal: optional(isTable), global: optional(isTable) })
+const isLeaf = shapeOf({ path: listOf(isText) })
+const author = { who: isText, why: orNull(isText) }
+
+const isPending = shapeOf({
+  guard: optional(shapeOf({ id: isText, until: isTime, refused: isNumber, leaves: listOf(isLeaf), ...author })),
+  starts: optional(
+    listOf(
+      shapeOf({
+        id: isText,
+        at: isTime,
+        patch: mapOf(() => true),
+        until: orNull(isTime),
+        guard: optional(shapeOf({ forMs: isNumber, refused: isNumber })),
+        ...author,
+      }),
+    ),
+  ),
+  ends: optional(listOf(shapeOf({ id: isText, at: isTime, leaves: listOf(isLeaf), ...author }))),
+})
+
+const isSettings = shapeOf({
+  mode: optional(oneOf(MODES)),
+  global: optional(shapeOf({ enabled: optional(isFlag), multiplier: optional(isNumber) })),
+  baselines: optional(isScopedTable),
+  custom: optional(isScopedTable),
+  shadow: optional(isFlag),
+  pending: optional(isPending),
+})
+
+const isOverrideOfUser = shapeOf({
+  limits: isTable,
+  plan: optional(isText),
+  bypassGlobal: isFlag,
+  shadow: isFlag,
+  reason: isText,
+  expiresAt: orNull(isTime),
+})
+
+const isOverrideOfOrganisation = shapeOf({ limits: isTable, reason: isText, expiresAt: orNull(isTime) })
+
+const isAccessKey = shapeOf({
+  id: isText,
+  hash: isText,
+  user: isText,
+  name: isText,
+  plan: optional(isText),
+  organisation: optional(isText),
+  createdAt: isTime,
+  expiresAt: orNull(isTime),
+  revokedAt: orNull(isTime),
+})
+
+const isAuditEntry = shapeOf({
+  version: (value) => isCount(value) && value !== 0,
+  at: isTime,
+  who: isText,
+  what: isText,
+  subject: orNull(isText),
+  why: orNull(isText),
+})
+
+/** Any value. What of it is shown as a time, also in a sample of values, is one. */
+function isDated(value: unknown): boolean {
+  if (!isObject(value)) return true
+  const { expiresAt, overrides, pending } = value
+  if (pending !== undefined || (typeof expiresAt === 'number' && !isTime(expiresAt))) return false
+  return !isObject(overrides) || Object.values(overrides).every(isDated)
+}
+
+/** What the values before and after a change of some kinds are; `null` for none. */
+const VALUES: Readonly<Partial<Record<string, Shape>>> = {
+  settings: isSettings,
+  override: isOverrideOfUser,
+  organisation_override: isOverrideOfOrganisation,
+}
+
+export function changesOf(value: unknown): Changes | null {
+  return isSettings(value) ? (value as Changes) : null
+}
+
+export function userOverrideOf(value: unknown): UserOverride | null {
+  return isOverrideOfUser(value) ? (value as UserOverride) : null
+}
+
+export function organisationOverrideOf(value: unknown): OrganisationOverride | null {
+  return isOverrideOfOrganisation(value) ? (value as OrganisationOverride) : null
+}
+
+/** @param hash under which it is kept: by no other one may it let anybody in */
+export function accessKeyOf(value: unknown, hash: string): AccessKeyRecord | null {
+  if (!isAccessKey(value)) return null
+  const record = value as AccessKeyRecord
+  return record.hash === hash ? record : null
+}
+
+/** A value before the change that nobody can read counts as none: the change itself is known all the same. */
+export function auditEntryOf(value: unknown): AuditEntry | null {
+  if (!isAuditEntry(value)) return null
+  const entry = value as AuditEntry
+  const { from = null, to = null } = entry
+  const isOfKind = orNull(VALUES[entry.what] ?? isDated)
+  if (!isOfKind(to)) return null
+  return { ...entry, from: isOfKind(from) ? from : null, to }
+}

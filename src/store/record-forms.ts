@@ -1,0 +1,64 @@
+import type { Happening } from '../alerts/alert.ts'
+import { isCount, isFlag, isNumber, isText, isTime, listOf, oneOf, optional, orNull, shapeOf } from '../lib/shape.ts'
+import { SCOPE_NAMES } from '../quota/charge.ts'
+import type { Membership } from '../quota/memberships.ts'
+import type { Episode } from '../usage/episodes.ts'
+import { type SeriesCounts, unpackCounts } from '../usage/series.ts'
+
+/** The forms of records that both stores keep alike. `null` for whatever is of another form. */
+
+const isEpisode = shapeOf({
+  user: orNull(isText),
+  plan: orNull(isText),
+  organisation: orNull(isText),
+  category: isText,
+  scope: isText,
+  window: isText,
+  startedAt: orNull(isTime),
+  first: isTime,
+  last: isTime,
+  count: isCount,
+  routes: listOf(isText),
+  limit: isNumber,
+  used: isNumber,
+  source: isText,
+  cost: optional(isNumber),
+  shadow: optional(isFlag),
+})
+
+const reached = { alert: isText, threshold: isNumber, at: isTime, startedAt: isTime, endsAt: isTime }
+const isWindowReached = shapeOf({
+  ...reached,
+  scope: oneOf(SCOPE_NAMES),
+  subject: orNull(isText),
+  category: isText,
+  window: isText,
+  used: isNumber,
+  limit: isNumber,
+})
+const isFailuresReached = shapeOf({ ...reached, scope: oneOf(['failures']), requests: isNumber, failed: isNumber })
+
+const isMembership = shapeOf({ plan: orNull(isText), organisation: orNull(isText) })
+
+const COUNTS = /^(-?\d{1,16}( -?\d{1,16})*)?$/
+
+/** @param text JSON */
+export function episodeOf(text: string, id: string): Episode | null {
+  const value: unknown = JSON.parse(text)
+  return isEpisode(value) ? { ...(value as Episode), id } : null
+}
+
+/** @param text JSON */
+export function happeningOf(text: string): Happening | null {
+  const value: unknown = JSON.parse(text)
+  return isWindowReached(value) || isFailuresReached(value) ? (value as Happening) : null
+}
+
+export function membershipOf(value: unknown): Membership | null {
+  return isMembership(value) ? (value as Membership) : null
+}
+
+/** @param text as `packCounts` writes it */
+export function countsOf(text: string): SeriesCounts | null {
+  return typeof text === 'string' && COUNTS.test(text) ? unpackCounts(text) : null
+}
