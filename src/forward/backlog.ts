@@ -14,49 +14,76 @@ export interface Held {
   bytes: number
 }
 
-/** At least what Node keeps for a piece beside its bytes, 115 to 150 (26.10): else short pieces would take many times their bound. */
-const PIECE = 256
-/** Bytes from which on a piece may lie in a larger buffer that it keeps alive. */
-const LARGE = 16 * 1024
+/** Bytes of the memory into which short pieces are put together. */
+const BLOCK = 16 * 1024
 
-/** The part of a response that its client's connection does not take yet. Made only for a client that reads slowly. */
+/**
+ * The part of a response that its client's connection does not take yet. Made only for a client that reads slowly.
+ *
+ * What counts is the memory that it keeps. A short piece lies in memory that Node shares out among many, and would keep 64 KiB of it
+ * for as long as it waits (26.10); one that fills a part of a read would keep the whole read. Both are copied.
+ */
 export class Backlog {
   readonly #res: ServerResponse
-  readonly #pieces: (Buffer | string)[] = []
+  readonly #pieces: Buffer[] = []
+  /** The last piece, which is not full; `null` if there is none. */
+  #block: Buffer | null = null
+  #used = 0
   #bytes = 0
 
   constructor(res: ServerResponse) {
     this.#res = res
   }
 
-  /** What it holds, in bytes, without what the client's connection has taken over. */
+  /** The memory that it keeps, in bytes, without what the client's connection has taken over. */
   get bytes(): number {
     return this.#bytes
   }
 
   get isEmpty(): boolean {
-    return this.#pieces.length === 0
+    return this.#pieces.length === 0 && this.#block === null
   }
 
   add(piece: Buffer | string): void {
-    this.#pieces.push(typeof piece === 'string' ? piece : compact(piece))
-    this.#bytes += piece.length + PIECE
+    if (typeof piece !== 'string' && fillsItsMemory(piece)) {
+      this.#closeBlock()
+      this.#pieces.push(piece)
+      this.#bytes += piece.buffer.byteLength
+      return
+    }
+    const block = this.#blockFor(piece.length)
+    this.#used += typeof piece === 'string' ? block.write(piece, this.#used, 'latin1') : piece.copy(block, this.#used)
+  }
+
+  #blockFor(length: number): Buffer {
+    if (this.#block !== null && this.#block.length - this.#used >= length) return this.#block
+    this.#closeBlock()
+    const block = Buffer.allocUnsafeSlow(Math.max(BLOCK, length))
+    this.#block = block
+    this.#bytes += block.length
+    return block
+  }
+
+  #closeBlock(): void {
+    if (this.#block !== null) this.#pieces.push(this.#block.subarray(0, this.#used))
+    this.#block = null
+    this.#used = 0
   }
 
   /** Hands on as much as the client's connection takes. */
   flush(): void {
     let count = 0
+    this.#closeBlock()
     for (const piece of this.#pieces) {
       if (this.#res.writableNeedDrain) break
-      this.#res.write(piece, 'latin1')
-      this.#bytes -= piece.length + PIECE
+      this.#res.write(piece)
+      this.#bytes -= piece.buffer.byteLength
       count++
     }
     this.#pieces.splice(0, count)
   }
 }
 
-/** A piece that keeps more than twice its bytes alive is copied. Those of a long body mostly fill the buffer in which they came. */
-function compact(piece: Buffer): Buffer {
-  return piece.length > LARGE && piece.buffer.byteLength > 2 * piece.length ? Buffer.from(piece) : piece
+function fillsItsMemory(piece: Buffer): boolean {
+  return piece.buffer.byteLength <= 2 * piece.length
 }

@@ -43,7 +43,7 @@ async function startUpstream(way: Way) {
 }
 
 function configuration(way: Way, url: string, upstream: string): string {
-  const more = [certificates.upstream(way), 'max_connections: 4, queue_timeout: 500ms', upstream].filter(Boolean)
+  const more = [certificates.upstream(way), 'max_connections: 4', upstream].filter(Boolean)
   const routes = 'routes: [{ match: "* /pub/*", public: true }]'
   return yaml(url, `${routes}\n${certificates.listener(way)}`, undefined, more.join(', '))
 }
@@ -96,7 +96,7 @@ const poll = <T>(read: () => T) => expect.poll(read, { interval: 20 })
 describe.each(BOTH_WAYS)('two addresses that ask for more than they read, $name,', (way) => {
   it('leave the upstream to others where their responses fit into the buffer', async () => {
     const upstream = await startUpstream(way)
-    const app = await start(way, upstream.url, 'buffer: 16MiB, buffer_total: 256MiB')
+    const app = await start(way, upstream.url, 'buffer: 16MiB, buffer_total: 256MiB, queue_timeout: 60s')
     const sockets = askAndReadNothing(app)
     await poll(upstream.asked).toBe(8)
     expect(await other(app)).toBe(200)
@@ -115,12 +115,12 @@ describe.each(BOTH_WAYS)('two addresses that ask for more than they read, $name,
   })
 
   it.each([
-    ['are larger than the buffer', ''],
+    ['are larger than the buffer', 'buffer: 256KiB'],
     ['are more than the buffer of all holds', 'buffer: 16MiB, buffer_total: 1MiB'],
     ['are not buffered', 'buffer: 0'],
   ])('hold what their shares allow where their responses %s', async (_what, keys) => {
     const upstream = await startUpstream(way)
-    const app = await start(way, upstream.url, keys)
+    const app = await start(way, upstream.url, `queue_timeout: 500ms, ${keys}`)
     askAndReadNothing(app)
     await poll(upstream.asked).toBe(4)
     expect(await other(app)).toBe(503)

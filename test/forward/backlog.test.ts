@@ -1,6 +1,9 @@
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { Backlog } from '../../src/forward/backlog.ts'
 import {
   assertNoSurprises,
   CLOSE,
@@ -18,6 +21,18 @@ assertNoSurprises()
 
 const KIB = 1024
 const MIB = 1024 * KIB
+
+setFlagsFromString('--expose-gc')
+const gc: () => void = runInNewContext('gc')
+
+/** What of memory is alive. Buffers are freed behind a collection, and found free by the next one. */
+async function alive(): Promise<NodeJS.MemoryUsage> {
+  for (let i = 0; i < 3; i++) {
+    gc()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return process.memoryUsage()
+}
 
 /** A body of which no two stretches are alike. */
 function octets(size: number): Buffer {
@@ -220,6 +235,17 @@ overEachWay(({ rawUpstream, httpUpstream }) => {
     expect(held(gateway)).toBe(0)
   })
 
+  it('pieces that fill a part of a read keep no more than twice what they count for', async () => {
+    const { gateway, send } = await unread({ buffer: 16 * MIB })
+    const before = (await alive()).arrayBuffers - held(gateway)
+    while (held(gateway) < 8 * MIB) {
+      const sofar = held(gateway)
+      send(17 * KIB)
+      await until(() => held(gateway) > sofar)
+    }
+    expect((await alive()).arrayBuffers - before).toBeLessThan(2 * held(gateway))
+  })
+
   it('events come one by one again as soon as their client reads', async () => {
     const { gateway, client, socket, send, body } = await unread({})
     send(100 * KIB)
@@ -233,6 +259,19 @@ overEachWay(({ rawUpstream, httpUpstream }) => {
     }
     expect(held(gateway)).toBe(0)
   })
+})
+
+it('short pieces keep no more than twice what they count for, whatever lies beside them in memory', async () => {
+  const backlog = new Backlog(new ServerResponse(new IncomingMessage(new Socket())))
+  const before = await alive()
+  for (let i = 0; i < 200_000; i++) {
+    backlog.add(Buffer.from(`event ${i}`))
+    backlog.add(`and ${i}`)
+    if (i % 5 === 0) Buffer.from('x'.repeat(10_000))
+  }
+  expect(backlog.bytes).toBeGreaterThan(200_000 * 'event 1 and 1'.length)
+  const { arrayBuffers, heapUsed } = await alive()
+  expect(arrayBuffers - before.arrayBuffers + heapUsed - before.heapUsed).toBeLessThan(2 * backlog.bytes)
 })
 
 const CRLF = Buffer.from('\r\n')

@@ -191,6 +191,27 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       clearInterval(drip)
     })
 
+    it('has its whole time for each part of the rest, where all of that is buffered', async () => {
+      const upstream = await httpUpstream((_req, res) => {
+        res.writeHead(200, { 'content-length': 16 * MB }).end(Buffer.alloc(16 * MB, 'x'))
+      })
+      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 6_000, buffer: 32 * MB })
+      const { socket } = rawClient(gateway.port, get('/'))
+      socket.pause()
+      await until(() => gateway.given.length === 1)
+      let read = 0
+      socket.on('data', ({ length }) => {
+        if (Math.floor((read + length) / MB) > Math.floor(read / MB)) {
+          socket.pause()
+          setTimeout(() => socket.resume(), 600)
+        }
+        read += length
+      })
+      socket.resume()
+      expect(await gateway.settled()).toMatchObject({ outcome: 'forwarded', reason: null })
+      await until(() => read > 16 * MB)
+    })
+
     it('has its whole time for an answer behind another, from its turn on', async () => {
       const upstream = await rawUpstream((socket, head) => {
         const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
