@@ -1,14 +1,19 @@
 import type { Denial } from '../errors.ts'
 import { LONG } from './jwt-signature.ts'
 
-/** Who may have signatures checked that cost more than an accepted request: anybody can ask for that. */
+/** Who may have one credential checked where that costs more than an accepted request: anybody can ask for that. */
 export interface CheckPlaces {
   /**
+   * Before each check of the credential.
+   * @param cost of the check, in tenths of a millisecond
    * @param isLong whether it is one of those of which only a bounded number may be under way
-   * @returns why the check may not be made; if it is `null`, `leave` follows
+   * @returns why the check may not be made
    */
-  enter(isLong: boolean): Denial | null
-  /** @param spent what checks cost that were for nothing, as the token turned out to be no good one, in tenths of a millisecond */
+  enter(cost: number, isLong: boolean): Denial | null
+  /**
+   * Once at the end, also where a check was not allowed.
+   * @param spent the cost of the checks that were made for nothing, as the credential turned out to be no good one
+   */
   leave(spent: number): void
 }
 
@@ -35,15 +40,14 @@ export class Checks {
 
   /** @param cost of the next check, in tenths of a millisecond. @returns why it may not be made */
   begin(cost: number): Denial | null {
-    const counts = cost > 0 || this.#made > 0
-    if (counts && this.#held === null) {
-      const places = this.#places()
-      const refused = places.enter(cost >= LONG)
+    if (cost > 0 || this.#made > 0) {
+      const counted = Math.max(1, cost)
+      this.#held ??= this.#places()
+      const refused = this.#held.enter(counted, cost >= LONG)
       if (refused !== null) return refused
-      this.#held = places
+      this.#spent += counted
     }
     this.#made++
-    if (counts) this.#spent += Math.max(1, cost)
     return null
   }
 

@@ -16,8 +16,7 @@ export interface ProviderOptions {
 export interface Unanswered {
   /** For the log. */
   readonly problem: string
-  /** Whether it is the credential that the provider, or what stands before it, does not take. */
-  readonly isOfCredential: boolean
+  readonly wasAsked: boolean
 }
 
 export interface Provider {
@@ -71,8 +70,8 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
   let asked = 0
 
   async function ask(credential: string): Promise<Payload | Unanswered> {
-    if (asked >= MOST_ASKED) return failed('busy', 'too many credentials wait for the provider')
-    if (!availability.mayAsk()) return { problem: 'the provider is out', isOfCredential: false }
+    if (asked >= MOST_ASKED) return failed('busy', 'too many credentials wait for the provider', false)
+    if (!availability.mayAsk()) return { problem: 'the provider is out', wasAsked: false }
     const startedAt = performance.now()
     asked++
     try {
@@ -84,15 +83,15 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
       const { reason, message, isOfCredential } = describe(error)
       if (isOfCredential) availability.succeeded()
       else availability.failed(message)
-      return failed(reason, message, isOfCredential)
+      return failed(reason, message, true)
     } finally {
       asked--
     }
   }
 
-  function failed(reason: string, problem: string, isOfCredential = false): Unanswered {
+  function failed(reason: string, problem: string, wasAsked: boolean): Unanswered {
     observe({ type: 'introspection_failed', provider, reason })
-    return { problem, isOfCredential }
+    return { problem, wasAsked }
   }
 
   async function question(credential: string): Promise<Payload> {

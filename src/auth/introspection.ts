@@ -31,10 +31,10 @@ const REFUSED_MS = 10_000
 /** Each has about 200 bytes. */
 const MOST_REFUSED = 10_000
 /**
- * What a credential costs the address that brought it, if the provider says "no" or does not take it, in tenths of a
- * millisecond: 40 at once, and 10 a second from then on.
+ * What a credential costs the address that brought it, unless it is a good one, in tenths of a millisecond: an address has 40 asked about
+ * for nothing at once, and 10 a second from then on. One on which the provider fails costs as much: else it could be brought without end.
  */
-const REFUSED_COST = 50
+const COST = 50
 
 /** For clocks that differ, in seconds. */
 const TOLERANCE = 30
@@ -64,12 +64,12 @@ export function createIntrospection(
     const known = refused.get(key, at)
     if (known !== undefined) return known
     const held = places()
-    const noPlace = held.enter(true)
-    if (noPlace !== null) return noPlace
     let spent = 0
     try {
-      const { result, isForNothing } = await ask(rules, credential, { at, forwarded })
-      if (isForNothing) spent = REFUSED_COST
+      const noPlace = held.enter(COST, true)
+      if (noPlace !== null) return noPlace
+      const { result, wasAsked } = await ask(rules, credential, { at, forwarded })
+      if (wasAsked && !('caller' in result)) spent = COST
       if (!('caller' in result) && result.code === 'unauthorized') refused.set(key, result, at + REFUSED_MS, now())
       return result
     } finally {
@@ -92,22 +92,22 @@ interface Question {
 
 interface Judged {
   readonly result: Verified | Denial
-  /** Whether it is for the credential that nobody is let in. */
-  readonly isForNothing: boolean
+  /** Whether some provider was asked. */
+  readonly wasAsked: boolean
 }
 
 async function ask(rules: readonly Rules[], credential: string, question: Question): Promise<Judged> {
   let refused: Denial = INACTIVE
-  let isOfCredential = false
+  let wasAsked = false
   for (const { options, provider } of rules) {
     const known = await provider.ask(credential)
+    wasAsked ||= !('problem' in known) || known.wasAsked
     const result = 'problem' in known ? out(known.problem) : judge(known, options, question)
-    if ('caller' in result) return { result, isForNothing: false }
-    if ('problem' in known) isOfCredential ||= known.isOfCredential
+    if ('caller' in result) return { result, wasAsked }
     // "Cannot know" outweighs "no": whoever would say yes may be the one that cannot be asked.
     if (refused.code === 'unauthorized') refused = result
   }
-  return { result: refused, isForNothing: isOfCredential || refused.code === 'unauthorized' }
+  return { result: refused, wasAsked }
 }
 
 /** As soon as this a client may ask again. */

@@ -43,15 +43,12 @@ function tooManyStrangers(thing: Thing): Denial {
   return denial('overloaded', msg, { headers: SOON, reason: `strangers' ${TOTALS[thing]}` })
 }
 
-/** Of one address, of whose credentials many had a signature that is nobody's. @param retryAfter whole seconds */
-export function tooManyFailed(retryAfter: number): Denial {
+/** Of one address, which has spent or reserved what it may. What it has left grows by a whole check in a fraction of a second. */
+export function tooManyFailed(): Denial {
   const msg =
-    'Many credentials from this address were not valid, so this one is not examined now. Try again in a moment.'
+    'Many new credentials from this address are under examination or were not valid, so this one is not examined now. Try again in a moment.'
   const share = { thing: 'checks', bound: 'failures' } as const
-  return {
-    ...denial('too_many_in_flight', msg, { headers: { 'Retry-After': String(retryAfter) }, reason: 'failed checks' }),
-    share,
-  }
+  return { ...denial('too_many_in_flight', msg, { headers: SOON, reason: 'failed checks' }), share }
 }
 
 /** As the log names them. */

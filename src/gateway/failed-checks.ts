@@ -1,40 +1,111 @@
-/** What checks of forged signatures one address has had made, of those that cost more than an accepted request. */
+import { widerNetworkOf } from '../lib/peers.ts'
+
+/**
+ * What the checks of credentials may cost that were made for nothing, for each address. The cost of a check is reserved before it begins and
+ * given back when it was not for nothing. So never more is begun than the address has left, however long a check takes.
+ */
 export interface FailedChecks {
-  /** Seconds until another one may be made, whole; 0 if it may be made at once. @param address `null` if the peer stands for many clients */
-  wait(address: string | null): number
-  /** @param spent on checks that were for nothing, in tenths of a millisecond */
-  note(address: string | null, spent: number): void
+  /** @param address `null` if the peer stands for many clients, which have no bound */
+  reservation(address: string | null): Reservation
 }
 
-/** So much at once, in tenths of a millisecond: 2000 checks by ES256, 200 by ES512, as of an office behind one address whose clients all have an old key. */
+/** What is reserved for the checks of one credential. */
+export interface Reservation {
+  /** Before each check. @param cost in tenths of a millisecond, 1 to 2000. @returns whether the address has as much left */
+  take(cost: number): boolean
+  /** Once after the last check. @param spent what was for nothing of all that was taken; the rest is given back */
+  end(spent: number): void
+}
+
+/**
+ * So much at once, in tenths of a millisecond: 2000 checks by ES256, 200 by ES512 or 40 questions to a provider, as of an office behind one
+ * address whose clients all have an old key.
+ */
 const AT_ONCE = 2000
 /** And so much a second from then on, a twentieth of a core. */
 const A_SECOND = 500
-/** Beyond it the address that came first is forgotten, and may have as many again. */
-const MOST_ADDRESSES = 10_000
+/** What an IPv6 /48 may spend, for each that one of its addresses may. */
+const NETWORK = 1.5
+/** Beyond it the address that came longest ago is forgotten, and may spend as much again as one that never came. */
+const MOST_ACCOUNTS = 10_000
+
+const UNBOUNDED: Reservation = { take: () => true, end: () => {} }
 
 /** @param now monotonic milliseconds */
 export function createFailedChecks(now: () => number = () => performance.now()): FailedChecks {
-  const addresses = new Map<string, { left: number; at: number }>()
+  const accounts = new Map<string, Account>()
 
-  function leftOf(address: string): number {
-    const known = addresses.get(address)
-    return known === undefined ? AT_ONCE : Math.min(AT_ONCE, known.left + ((now() - known.at) / 1000) * A_SECOND)
+  function reservation(address: string | null): Reservation {
+    if (address === null) return UNBOUNDED
+    let own: readonly Account[] = []
+    let reserved = 0
+    return {
+      take(cost) {
+        if (reserved === 0) own = accountsOf(address)
+        if (own.some((account) => account.left(now()) < cost)) return false
+        for (const account of own) keep(account)
+        for (const account of own) account.reserve(cost)
+        reserved += cost
+        return true
+      },
+      end(spent) {
+        for (const account of own) {
+          account.settle(reserved, spent, now())
+          if (account.isFull() && accounts.get(account.key) === account) accounts.delete(account.key)
+        }
+      },
+    }
   }
 
-  return {
-    wait(address) {
-      const left = address === null ? AT_ONCE : leftOf(address)
-      return left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / A_SECOND))
-    },
-    note(address, spent) {
-      if (address === null || spent === 0) return
-      // Those under way at once may all fail: none of them is owed for long.
-      const left = Math.max(-A_SECOND, leftOf(address) - spent)
-      addresses.delete(address)
-      addresses.set(address, { left, at: now() })
-      const [first] = addresses.keys()
-      if (addresses.size > MOST_ADDRESSES && first !== undefined) addresses.delete(first)
-    },
+  function accountsOf(address: string): Account[] {
+    const network = widerNetworkOf(address)
+    const own = accounts.get(address) ?? new Account(address, 1)
+    return network === null ? [own] : [own, accounts.get(network) ?? new Account(network, NETWORK)]
+  }
+
+  /** As the one that came last. */
+  function keep(account: Account): void {
+    accounts.delete(account.key)
+    accounts.set(account.key, account)
+    const [first] = accounts.keys()
+    if (accounts.size > MOST_ACCOUNTS && first !== undefined) accounts.delete(first)
+  }
+
+  return { reservation }
+}
+
+/** Of one address, or of one IPv6 /48. What is left and what is reserved are together never more than it may spend at once. */
+class Account {
+  readonly key: string
+  readonly #scale: number
+  #left: number
+  #reserved = 0
+  #at = Number.NEGATIVE_INFINITY
+
+  constructor(key: string, scale: number) {
+    this.key = key
+    this.#scale = scale
+    this.#left = AT_ONCE * scale
+  }
+
+  left(at: number): number {
+    const grown = ((at - this.#at) * A_SECOND * this.#scale) / 1000
+    this.#left = Math.min(AT_ONCE * this.#scale - this.#reserved, this.#left + grown)
+    this.#at = at
+    return this.#left
+  }
+
+  reserve(cost: number): void {
+    this.#left -= cost
+    this.#reserved += cost
+  }
+
+  settle(reserved: number, spent: number, at: number): void {
+    this.#left = this.left(at) + reserved - spent
+    this.#reserved -= reserved
+  }
+
+  isFull(): boolean {
+    return this.#left >= AT_ONCE * this.#scale
   }
 }

@@ -155,18 +155,18 @@ function noteCaller(exchange: Exchange, found: Caller | Denial, anonymous: boole
   return caller
 }
 
-/** Of all checks that take long an address has a share, and of those that cost much fewer if many of its own were for nothing. */
+/** Of all checks that take long an address has a share, and of those that cost much it has fewer if many of its own were for nothing. */
 function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): CheckPlaces {
+  const reservation = failed.reservation(holder.address)
   return {
-    enter(isLong) {
-      const seconds = failed.wait(holder.address)
-      if (seconds > 0) return tooManyFailed(seconds)
+    enter(cost, isLong) {
+      if (!reservation.take(cost)) return tooManyFailed()
       const full = isLong ? holder.take('checks', rules.shares) : null
       return full === null ? null : exhausted(full, req.headers.accept)
     },
     leave(spent) {
       holder.give('checks')
-      failed.note(holder.address, spent)
+      reservation.end(spent)
     },
   }
 }

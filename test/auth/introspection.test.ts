@@ -208,18 +208,27 @@ describe('what a provider says', () => {
     expect(await self.outcome('tok')).toBe('alice')
   })
 
-  it('costs the address that asked where it is a no, and only then', async () => {
+  it('costs the address that asked unless it is a yes, also where it is an error, and not where nobody was asked', async () => {
     const server = await listen((_, response) => answer(response, { active: false }))
     const self = await openBench([{ url: server.url }])
-    const { places, left } = counting()
+    const { places, reserved, left } = counting()
     await self.auth.authenticate('Bearer tok', places)
     await self.auth.authenticate('Bearer tok', places)
-    expect(left).toEqual([50])
+    expect([reserved, left]).toEqual([[50], [50]])
     server.answer = (_, response) => answer(response, ACTIVE)
     await self.auth.authenticate('Bearer good', places)
     server.answer = (_, response) => response.writeHead(500).end()
     await self.auth.authenticate('Bearer unknown', places)
-    expect(left).toEqual([50, 0, 0])
+    expect([reserved, left]).toEqual([
+      [50, 50, 50],
+      [50, 0, 50],
+    ])
+    server.answer = (request) => request.socket.destroy()
+    for (let i = 0; self.seen.every(({ type }) => type !== 'introspection_out') && i < 1000; i++) {
+      await self.auth.authenticate(`Bearer out-${i}`, places)
+    }
+    await self.auth.authenticate('Bearer not-asked', places)
+    expect(left.at(-1)).toBe(0)
   })
 
   it('is not asked for an address that may ask no more', async () => {
@@ -277,8 +286,7 @@ describe('a provider that fails', () => {
         else answer(response, ACTIVE)
       })
       const self = await openBench([{ url: server.url }])
-      const spent: number[] = []
-      const places = () => ({ enter: () => null, leave: (tenths: number) => void spent.push(tenths) })
+      const { places, left: spent } = counting()
       for (let i = 0; i < 5; i++) {
         expect(await self.auth.authenticate(`Bearer ../etc/passwd${i}`, places)).toMatchObject({ code: 'overloaded' })
       }
@@ -360,7 +368,11 @@ async function textOf(request: IncomingMessage): Promise<string> {
 }
 
 function counting() {
-  const left: number[] = []
-  const places = (): CheckPlaces => ({ enter: () => null, leave: (spent) => void left.push(spent) })
-  return { places, left }
+  const [reserved, left]: [number[], number[]] = [[], []]
+  const enter = (cost: number): null => {
+    reserved.push(cost)
+    return null
+  }
+  const places = (): CheckPlaces => ({ enter, leave: (spent) => void left.push(spent) })
+  return { places, reserved, left }
 }
