@@ -76,7 +76,13 @@ const PARTS: Readonly<Record<string, Part>> = {
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
   'admin/': {
-    files: [...DOMAIN, 'lib/openapi-schemas.ts', 'node/late-requests.ts', 'node/short-records.ts'],
+    files: [
+      ...DOMAIN,
+      'lib/openapi-schemas.ts',
+      'node/late-requests.ts',
+      'node/raw-socket.ts',
+      'node/short-records.ts',
+    ],
     libraries: SERVER,
   },
   'reference/': {

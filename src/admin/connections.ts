@@ -1,60 +1,117 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
-import { BlockList, isIPv4, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { IdleConnections, type MayIdle } from '../lib/idle-connections.ts'
 import { peerOf } from '../lib/peers.ts'
+import { rawSocketOf } from '../node/raw-socket.ts'
 
 /** Connections of all clients together: each takes a file of the process, of which the gateway needs most. */
 export const MAX_CONNECTIONS = 200
-/** Of one address that is not of this machine. */
+/** Of those, for whoever comes when all others have a request under way. */
+const MAX_LATE = 16
+/** Of one address, besides late ones. */
 const MAX_OF_ADDRESS = 50
 /** Requests of one connection that wait for their response. Browsers pipeline none, libraries a few. */
 const MAX_PIPELINED = 8
 
-const LOOPBACK = new BlockList()
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
-LOOPBACK.addAddress('::1', 'ipv6')
+/** What clients hold of a server. */
+export interface Connections {
+  /** Whether the connection of a request came late: it is served if it is urgent, and is the last of its connection. */
+  isLate(request: IncomingMessage): boolean
+}
 
-/** Bounds what clients may hold of a server, which has its listener for requests already. Above a bound a connection is ended without a word. */
-export function boundConnections(server: Server): void {
-  server.maxConnections = MAX_CONNECTIONS
-  const held = new Map<string, number>()
-  server.on('connection', (socket: Socket) => holdOne(held, socket))
+/**
+ * Bounds what clients may hold of a server, which has its listener for requests already. A new connection that finds no
+ * room takes the place of an idle one: of its own address if that has its share, else of the address with most of them.
+ * If none is idle, it comes late. Then it takes one of the places that are kept for this, if need be that of a late one
+ * that is idle.
+ */
+export function boundConnections(server: Server): Connections {
+  const bounds = new ConnectionBounds()
+  server.on('connection', (socket: Socket) => bounds.open(socket))
   for (const serve of server.listeners('request') as RequestListener[]) {
     server.off('request', serve)
-    server.on('request', withoutCrowd(serve))
+    server.on('request', (req, res) => bounds.begin(req, res) && serve(req, res))
+  }
+  return bounds
+}
+
+/** A connection from its first byte on, also before a head or a handshake of TLS has come. */
+class Connection implements MayIdle {
+  readonly socket: Socket
+  readonly isLate: boolean
+  idleSince: number | null = performance.now()
+  #underway = 0
+
+  constructor(socket: Socket, isLate: boolean) {
+    this.socket = socket
+    this.isLate = isLate
+  }
+
+  /** @returns how many requests are under way now */
+  begin(): number {
+    this.idleSince = null
+    return ++this.#underway
+  }
+
+  end(): void {
+    if (--this.#underway === 0) this.idleSince = performance.now()
   }
 }
 
-function holdOne(held: Map<string, number>, socket: Socket): void {
-  const { remoteAddress = '' } = socket
-  if (isLoopback(remoteAddress)) return
-  const peer = peerOf(remoteAddress)
-  const count = (held.get(peer) ?? 0) + 1
-  held.set(peer, count)
-  socket.once('close', () => {
-    const left = (held.get(peer) ?? 0) - 1
-    if (left > 0) held.set(peer, left)
-    else held.delete(peer)
-  })
-  if (count > MAX_OF_ADDRESS) socket.destroy()
-}
+type Room = IdleConnections<Connection>
 
-function isLoopback(address: string): boolean {
-  return address === '' || LOOPBACK.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
-}
+class ConnectionBounds implements Connections {
+  readonly #usual: Room = new IdleConnections()
+  readonly #late: Room = new IdleConnections()
+  readonly #bySocket = new WeakMap<Socket, Connection>()
 
-/** Node parses one packet to its end, with however many requests, and starts them all. */
-function withoutCrowd(serve: RequestListener): RequestListener {
-  const underway = new WeakMap<Socket, number>()
-  return (req: IncomingMessage, res: ServerResponse) => {
-    const { socket } = req
-    if (socket.destroyed) return
-    const count = (underway.get(socket) ?? 0) + 1
-    underway.set(socket, count)
-    if (count > MAX_PIPELINED) {
+  isLate({ socket }: IncomingMessage): boolean {
+    return this.#of(socket)?.isLate === true
+  }
+
+  open(socket: Socket): void {
+    const address = peerOf(socket.remoteAddress ?? '')
+    if (this.#hasPlace(address)) this.#add(this.#usual, socket, address)
+    else if (this.#late.size < MAX_LATE || makeRoom(this.#late)) this.#add(this.#late, socket, address)
+    else socket.destroy()
+  }
+
+  /** Node parses one packet to its end, with however many requests, and starts them all. @returns whether to serve it */
+  begin({ socket }: IncomingMessage, res: ServerResponse): boolean {
+    const connection = this.#of(socket)
+    if (connection === undefined || socket.destroyed) return false
+    if (connection.begin() > MAX_PIPELINED) {
       socket.destroy()
-      return
+      return false
     }
-    res.once('close', () => underway.set(socket, (underway.get(socket) ?? 0) - 1))
-    serve(req, res)
+    if (connection.isLate) res.shouldKeepAlive = false
+    res.once('close', () => connection.end())
+    return true
   }
+
+  #of(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(rawSocketOf(socket))
+  }
+
+  /** Whether there is one, or one could be made. */
+  #hasPlace(address: string): boolean {
+    if (this.#usual.of(address) >= MAX_OF_ADDRESS) return makeRoom(this.#usual, address)
+    return this.#usual.size < MAX_CONNECTIONS - MAX_LATE || makeRoom(this.#usual)
+  }
+
+  #add(room: Room, socket: Socket, address: string): void {
+    const connection = new Connection(socket, room === this.#late)
+    room.add(connection, address)
+    this.#bySocket.set(socket, connection)
+    socket.once('close', () => room.remove(connection))
+  }
+}
+
+/** Closes an idle connection. @param address whose it is to be; default any */
+function makeRoom(room: Room, address?: string): boolean {
+  const next = room.next(address)
+  if (next === null) return false
+  room.remove(next)
+  next.socket.destroy()
+  return true
 }

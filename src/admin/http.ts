@@ -102,6 +102,7 @@ export const STATUS_OF = {
   internal: 500,
   store_unavailable: 503,
   outcome_unknown: 503,
+  overloaded: 503,
 } as const
 
 export type AdminError = keyof typeof STATUS_OF

@@ -73,7 +73,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { listen, certificate = null, credentials, hosts = [], now, observe = () => {} } = options
   const { login = new Login({ credentials, now }) } = options
   const check = createGuard({ login, credentials, names: [listen.host.toLowerCase(), ...hosts], now })
-  const app = createServer(certificate, observe)
+  const app = createServer(certificate, (request) => isUrgent(request, check), observe)
   const routes = routesOf(options, login)
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) addPath(app, path, methods, check)
   addPage(app, options.assets, check)
@@ -85,6 +85,12 @@ export function createAdmin(options: AdminOptions): Admin {
     },
     close: patientClose(app.server, () => app.close()),
   }
+}
+
+/** What a process around us, or an administrator, needs when it is busiest. */
+function isUrgent({ method, headers, ip, url }: FastifyRequest, check: Check): boolean {
+  const path = url.split('?', 1)[0]
+  return path === '/livez' || path === '/readyz' || !('status' in check('read', { method, headers, address: ip }))
 }
 
 /** Every route of the listener, but for the files of the dashboard. */

@@ -164,11 +164,12 @@ const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
     'unauthorized',
     'too_many_attempts',
     'forbidden',
+    'overloaded',
   ],
-  page: ['host_not_allowed'],
-  login: ['host_not_allowed', 'not_from_our_page'],
-  session: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts'],
-  read: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts', 'store_unavailable'],
+  page: ['host_not_allowed', 'overloaded'],
+  login: ['host_not_allowed', 'not_from_our_page', 'overloaded'],
+  session: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts', 'overloaded'],
+  read: ['host_not_allowed', 'no_admin_token', 'unauthorized', 'too_many_attempts', 'store_unavailable', 'overloaded'],
   change: [
     'host_not_allowed',
     'no_admin_token',
@@ -178,6 +179,7 @@ const OF_GUARD: Readonly<Record<Guard, readonly AdminError[]>> = {
     'outcome_unknown',
     'forbidden',
     'not_from_our_page',
+    'overloaded',
   ],
 }
 

@@ -7,7 +7,7 @@ import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { boundConnections } from './connections.ts'
 import { refuseConnection, responseTo } from './error-response.ts'
-import { type AdminResponse, SECURITY_HEADERS } from './http.ts'
+import { type AdminResponse, refusal, SECURITY_HEADERS } from './http.ts'
 import { MAX_BODY, readJsonBodies } from './json-body.ts'
 
 /** For a whole request to arrive, in milliseconds. */
@@ -21,16 +21,33 @@ const SERVER_TIMEOUTS = {
   headersTimeout: REQUEST_TIMEOUT_MS,
   connectionsCheckingInterval: 1000,
 }
+/** Milliseconds that an idle connection is kept. A probe comes every few seconds, and a browser opens another. */
+const KEEP_ALIVE_MS = 5000
 /** A user id of 256 bytes, each of them percent-encoded. */
 const MAX_PARAM = 3 * 256
 
-/** A server without routes. @param certificate `null` for requests in the clear */
-export function createServer(certificate: Certificate | null, observe: Observer): FastifyInstance {
+const FULL = refusal(
+  'overloaded',
+  'As many connections have a request under way as may be: only /livez, /readyz and requests with an admin token or a session are served.',
+  { 'retry-after': '1' },
+)
+
+/**
+ * A server without routes.
+ * @param certificate `null` for requests in the clear
+ * @param isUrgent whether a request is served when all connections have one under way
+ */
+export function createServer(
+  certificate: Certificate | null,
+  isUrgent: (request: FastifyRequest) => boolean,
+  observe: Observer,
+): FastifyInstance {
   const onError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
     send(reply, responseTo(error, request.routeOptions.bodyLimit ?? MAX_BODY, observe))
   const app: FastifyInstance = fastify({
     bodyLimit: MAX_BODY,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     routerOptions: { maxParamLength: MAX_PARAM },
     frameworkErrors: onError,
@@ -41,7 +58,10 @@ export function createServer(certificate: Certificate | null, observe: Observer)
       : { https: { ...SERVER_TIMEOUTS, ...certificate.current(), handshakeTimeout: REQUEST_TIMEOUT_MS } }),
   }) as FastifyInstance
   const { server } = app
-  boundConnections(server)
+  const connections = boundConnections(server)
+  app.addHook('onRequest', async (request, reply) => {
+    if (connections.isLate(request.raw) && !isUrgent(request)) return send(reply, FULL)
+  })
   lookForLateRequestsTogether(server, SERVER_TIMEOUTS.connectionsCheckingInterval)
   server.prependListener('request', closeBehindUpgrade)
   if (server instanceof tls.Server) {

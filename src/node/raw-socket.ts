@@ -1,9 +1,14 @@
 import type { Socket } from 'node:net'
 
 /**
- * The connection that TLS is spoken on; a connection in the clear is its own. Node's server reports both, and names the one within the
- * other only inside (26.10, `lib/internal/tls/wrap.js`).
+ * The connection of TCP that a request came by: of one by TLS the one below it, which the server's event `connection` gives. Node has no
+ * public name for it (26.10).
  */
 export function rawSocketOf(socket: Socket): Socket {
-  return (socket as { _parent?: Socket })._parent ?? socket
+  return (socket as Within)._parent ?? socket
+}
+
+interface Within extends Socket {
+  /** `null` on a connection in the clear. */
+  readonly _parent?: Socket | null
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
 import { peerOf } from '../lib/peers.ts'
+import { rawSocketOf } from './raw-socket.ts'
 
 /** Short reads that one head may come in, with the line ends before it and what comes behind the last response. */
 const MAX_READS = 256
@@ -54,7 +55,7 @@ export function boundRecords(server: Server, { isProxy = () => false, onFlood = 
     // Node starts to read it behind this event.
     if (resting.has(connection.peer)) setImmediate(() => connection.rest())
   })
-  server.on('secureConnection', (socket: TLSSocket) => open.get((socket as Secure)._parent)?.watch(socket as Secure))
+  server.on('secureConnection', (socket: TLSSocket) => open.get(rawSocketOf(socket))?.watch(socket as Secure))
 }
 
 interface Handle {
@@ -69,7 +70,6 @@ interface Inner {
 
 interface Secure extends TLSSocket, Inner {
   readonly _handle: Handle | null
-  readonly _parent: Socket
   /** It is consumed while the parser reads the native socket, and not any more once the stream does. */
   readonly parser?: { readonly incoming: IncomingMessage | null; readonly _consumed: boolean } | null
   _unrefTimer(): void

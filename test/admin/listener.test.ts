@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Observation } from '../../src/observe/observation.ts'
@@ -614,36 +613,3 @@ test('a connection with more than 8 requests that wait is ended, and metrics are
   expect((await call('GET', '/metrics')).status).toBe(200)
   expect(renders).toBe(2)
 })
-
-test('no more than 200 connections are taken, and one that goes makes room', async () => {
-  const { url, call } = await start()
-  const sockets = Array.from({ length: 260 }, () =>
-    connect(Number(new URL(url).port), '127.0.0.1')
-      .on('error', () => {})
-      .resume(),
-  )
-  await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(60)
-  expect(sockets.filter(({ closed }) => !closed).length).toBeGreaterThan(190)
-  for (const socket of sockets) socket.destroy()
-  await expect.poll(async () => (await call('GET', '/livez').catch(() => null))?.status).toBe(200)
-})
-
-const OWN = Object.values(networkInterfaces())
-  .flat()
-  .find((one) => one?.family === 'IPv4' && !one.internal)?.address
-
-test.skipIf(OWN === undefined)(
-  'one address of another machine holds 50 connections at most, and loopback is still served',
-  async () => {
-    const { url, call } = await start({ listen: { host: '0.0.0.0', port: 0 } })
-    const port = Number(new URL(url).port)
-    const sockets = Array.from({ length: 80 }, () =>
-      connect(port, OWN)
-        .on('error', () => {})
-        .resume(),
-    )
-    await expect.poll(() => sockets.filter(({ closed }) => closed).length).toBe(30)
-    expect((await call('GET', '/livez')).status).toBe(200)
-    for (const socket of sockets) socket.destroy()
-  },
-)

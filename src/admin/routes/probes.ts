@@ -46,7 +46,7 @@ export function probeRoutes({ live, ready, metrics, drain }: ProbeOptions): Rout
       method: 'GET',
       path: '/metrics',
       guard: 'open',
-      doc: { summary: 'Metrics in the text format of Prometheus', responses: { 200: 'text' } },
+      doc: { summary: 'Metrics in the text format of Prometheus', responses: { 200: 'text' }, errors: ['overloaded'] },
       handle: async () => ({ status: 200, body: await render(), contentType: metrics.contentType }),
     },
     ...(drain === undefined ? [] : [drainRoute(drain)]),

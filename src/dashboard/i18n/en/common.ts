@@ -46,6 +46,7 @@ export const common = {
     'The response to this change was lost: the change may be in force or not. Look at what is in force before you repeat it.',
   'error.store_unavailable':
     'The store is out: it does not respond, is full, or takes no writes. The gateway keeps trying.',
+  'error.overloaded': 'All connections of the admin listener are busy. Try again in a moment.',
   'error.not_found': 'There is nothing of this name (any more).',
   'error.internal': 'Something went wrong in the gateway. Its log says more.',
   'error.lost': 'The gateway does not respond.',

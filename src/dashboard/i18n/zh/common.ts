@@ -46,6 +46,7 @@ export const common: Translated<typeof en> = {
   'error.conflict': '其他人正在不断更改同一内容。请重试。',
   'error.outcome_unknown': '没有收到此更改的响应：更改可能已生效，也可能没有。重复更改前请先查看当前生效的内容。',
   'error.store_unavailable': '存储不可用：没有响应、已满或不接受写入。网关会继续尝试。',
+  'error.overloaded': '管理端口的所有连接都在处理请求。请稍后重试。',
   'error.not_found': '没有（或不再有）这个名称的对象。',
   'error.internal': '网关内部出错。详情见其日志。',
   'error.lost': '网关没有响应。',
