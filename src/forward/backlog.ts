@@ -70,17 +70,22 @@ export class Backlog {
     this.#used = 0
   }
 
-  /** Hands on as much as the client's connection takes. */
-  flush(): void {
+  /**
+   * Hands on as much as the client's connection takes. To be called when it has room.
+   *
+   * @returns whether it has room still
+   */
+  flush(): boolean {
     let count = 0
+    let hasRoom = true
     this.#closeBlock()
-    for (const piece of this.#pieces) {
-      if (this.#res.writableNeedDrain) break
-      this.#res.write(piece)
+    while (hasRoom && count < this.#pieces.length) {
+      const piece = this.#pieces[count++] as Buffer
+      hasRoom = this.#res.write(piece)
       this.#bytes -= piece.buffer.byteLength
-      count++
     }
     this.#pieces.splice(0, count)
+    return hasRoom
   }
 }
 

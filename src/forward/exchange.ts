@@ -264,8 +264,9 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     res.uncork()
     if (res.destroyed) return true
     this.#awaitBody()
-    // Full or not is asked after the write: mostly the kernel has taken all, and there is nothing to wait for.
-    if (!res.writableNeedDrain || !this.sending) return true
+    // Full or not is asked after the write: mostly the kernel has taken all, and there is nothing to wait for. The connection knows;
+    // what the response thinks of it is never mended behind a CONNECT, as Node has let go of the connection then.
+    if (res.socket?.writableNeedDrain !== true || !this.sending) return true
     this.#backlog = new Backlog(res)
     this.#waitForReader()
     return this.#readOn()
@@ -306,8 +307,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     const backlog = this.#backlog
     if (backlog === null) return
     clearTimeout(this.#stall)
-    backlog.flush()
-    if (!backlog.isEmpty || (this.#state === 'body' && this.#exchange.res.writableNeedDrain)) {
+    const hasRoom = backlog.flush()
+    if (!backlog.isEmpty || (this.#state === 'body' && !hasRoom)) {
       this.#waitForReader()
       if (this.#isHeld) this.#readOn()
       else this.#count()

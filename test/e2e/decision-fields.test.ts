@@ -72,7 +72,6 @@ const FIELDS: readonly (readonly [name: string, value: string])[] = [
   ['Idempotency-Key', 'k-property'],
   ['X-API-Key', 'key-property'],
   ['Origin', 'https://app.test'],
-  ['Content-Type', 'application/json'],
 ]
 
 it('each is forwarded as it was judged, however it is spelt and whatever Connection names, or the request is 400', async () => {
