@@ -12,7 +12,7 @@ import type { Observer } from '../observe/observation.ts'
 import { type Asked, askedBy, type Presentation, presented } from '../respond/presentation.ts'
 import { closeLater, hangUp, readToNowhere } from '../respond/raw.ts'
 import { denialResponse, type OwnResponse, writeRawResponse, writeResponse } from '../respond/response.ts'
-import { joinShortPieces } from './body/coalesce.ts'
+import { joinShortPieces, mayBeInPieces } from './body/coalesce.ts'
 import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
@@ -182,7 +182,7 @@ export class ClientConnection implements ClientPeer {
   }
 
   serve(req: IncomingMessage, res: ServerResponse): void {
-    const { gateway, limits, uploads, isDraining } = this.#context
+    const { gateway, limits, isDraining } = this.#context
     if (!res.shouldKeepAlive) this.#lastAsked = req
     holdPausedRecords(this.#socket)
     if (this.#isLast) {
@@ -199,11 +199,7 @@ export class ClientConnection implements ClientPeer {
     const request = { req, res, client: this, requestId: requestIdOf(req, limits().isProxy), ambiguity }
     this.#open.idleSince = null
     if (this.#requests.push(request) === 2) this.#holdForTurn()
-    joinShortPieces(req, () => this.#rest())
-    // A request that has its response wants its body no more: it may wait behind others, which are not to be broken off for that.
-    uploads.watch(req, () => {
-      if (this.#isUnderway(request)) this.#tooSlow(request)
-    })
+    if (mayBeInPieces(req)) this.#watchBody(request)
     void gateway.handle(request).then(() => this.#finish(request))
   }
 
@@ -334,6 +330,14 @@ export class ClientConnection implements ClientPeer {
     // A client that ended its side within the body has left, and may still read.
     if (code === 'HPE_INVALID_EOF_STATE') setImmediate(() => this.#breakOff(request, malformedBody()))
     else this.#cut(request, malformedBody())
+  }
+
+  #watchBody(request: IncomingRequest): void {
+    const body = joinShortPieces(request.req, () => this.#rest())
+    // A request that has its response wants its body no more: it may wait behind others, which are not to be broken off for that.
+    this.#context.uploads.watch(request.req, body, () => {
+      if (this.#isUnderway(request)) this.#tooSlow(request)
+    })
   }
 
   /** What the upstream has had of the request stays charged: it may have acted on it. */

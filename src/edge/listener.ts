@@ -4,7 +4,6 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Certificate } from '../lib/tls.ts'
-import { takeBlanksBehindChunkSizes } from '../node/blank-behind-chunk-size.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
 import { lookForLateRequestsTogether } from '../node/late-requests.ts'
@@ -162,7 +161,6 @@ class NodeListener implements Listener {
   }
 
   #connect(socket: Socket): void {
-    takeBlanksBehindChunkSizes(this.#server, socket)
     const open = this.#open.of(rawSocketOf(socket))
     if (open === undefined) return
     const onAccepted = () => this.#open.accepted(open)

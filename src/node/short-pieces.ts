@@ -7,6 +7,11 @@ const MAX_HELD = 256
 /** How long they are held if nobody has read what came before them, in milliseconds. */
 const HELD_MS = 20
 
+/** How much of a body has come: bytes of the body alone, not of the sizes and extensions of its chunks. */
+export interface Arrived {
+  readonly bytes: number
+}
+
 /**
  * Puts short pieces of a request's body together: chunks that come in one packet, and packets or TLS records of one byte.
  *
@@ -17,8 +22,10 @@ const HELD_MS = 20
  * the request's own hides it.
  *
  * @param onMany called with the number of short pieces that one turn of the event loop has brought so far
+ * @returns how much of the body has come, kept up to date
  */
-export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) => void = () => {}): void {
+export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) => void = () => {}): Arrived {
+  const arrived = { bytes: 0 }
   /** Short pieces of this turn. */
   let pieces = 0
   const push = req.push.bind(req)
@@ -41,6 +48,7 @@ export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) =
   }
 
   req.push = (piece: Buffer | null): boolean => {
+    arrived.bytes += piece?.length ?? 0
     if (piece === null || piece.length >= LONG) {
       flush()
       return push(piece)
@@ -52,4 +60,5 @@ export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) =
     if (held.length === MAX_HELD) flush()
     return req.readableLength + size < req.readableHighWaterMark
   }
+  return arrived
 }

@@ -348,7 +348,6 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
       `GET /api/x HTTP/1.1\r\nHost: a\r\n§Content-Length: 5\r\n\r\nhello`,
       /content-length: 5\r\n[\s\S]*hello$/i,
     ],
-    ['blanks behind the size of a chunk', chunks('5 \t\r\nhello\r\n0 \r\n\r\n'), /^POST [\s\S]*hello/],
     ['a chunked body of GET', `${get('Transfer-Encoding: chunked\r\n')}5\r\nhello\r\n0\r\n\r\n`, /hello/],
     [
       'a body of DELETE',

@@ -66,8 +66,8 @@ function readBody(text: string, at: number, head: StrictRequest, minor: string):
   return { kind: 'request', request: { ...head, body: text.slice(at, end) }, end }
 }
 
-/** Blanks behind the size are let pass, before an extension and without one. */
-const CHUNK = /^([0-9A-Fa-f]{1,12})[ \t]*((?:;[\t -~\x80-\xff]*)?)$/
+/** No blank stands behind the size. */
+const CHUNK = /^([0-9A-Fa-f]{1,12})((?:;[\t -~\x80-\xff]*)?)$/
 
 function readChunks(text: string, start: number, head: StrictRequest): Reading {
   let [at, body] = [start, '']

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Arrived } from '../../node/short-pieces.ts'
 import { isLong, isRead } from './read-body.ts'
 
 export interface UploadRule {
@@ -9,15 +10,19 @@ export interface UploadRule {
 }
 
 export interface UploadWatch {
-  /** Calls `tooSlow` once if the client sends the body of this request more slowly than the rule asks. */
-  watch(req: IncomingMessage, tooSlow: () => void): void
+  /**
+   * Calls `tooSlow` once if the client sends the body of this request more slowly than the rule asks. Only bytes of the body count,
+   * so a client gains no time by chunk extensions, which are up to 16 KiB for each chunk.
+   */
+  watch(req: IncomingMessage, body: Arrived, tooSlow: () => void): void
   stop(): void
 }
 
 interface Upload {
   readonly req: IncomingMessage
+  readonly body: Arrived
   readonly tooSlow: () => void
-  /** Bytes of the connection when last looked at. */
+  /** Bytes of the body when last looked at. */
   bytes: number
   /** Milliseconds that the client may still be silent: full at first, refilled by what it sends. */
   patience: number
@@ -37,9 +42,9 @@ export function createUploadWatch(rule: () => UploadRule): UploadWatch {
   let timer: NodeJS.Timeout | undefined
   let lookedAt = 0
 
-  function watch(req: IncomingMessage, tooSlow: () => void): void {
+  function watch(req: IncomingMessage, body: Arrived, tooSlow: () => void): void {
     if (!isLong(req)) return
-    uploads.add({ req, tooSlow, bytes: req.socket.bytesRead, patience: rule().graceMs })
+    uploads.add({ req, body, tooSlow, bytes: body.bytes, patience: rule().graceMs })
     if (timer !== undefined) return
     lookedAt = performance.now()
     timer = setInterval(look, EVERY_MS).unref()
@@ -59,9 +64,8 @@ export function createUploadWatch(rule: () => UploadRule): UploadWatch {
 
   function judge(upload: Upload, elapsed: number): void {
     const { minRate, graceMs } = rule()
-    const { bytesRead } = upload.req.socket
-    const sent = bytesRead - upload.bytes
-    upload.bytes = bytesRead
+    const sent = upload.body.bytes - upload.bytes
+    upload.bytes = upload.body.bytes
     if (isWaitedFor(upload.req)) upload.patience -= elapsed
     upload.patience = Math.min(graceMs, upload.patience + (1000 * sent) / minRate)
     if (upload.patience > 0) return
