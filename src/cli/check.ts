@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { checkPairs } from '../app/certificate.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
+import { freeBy } from '../routing/final-cost.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { loadOrReport, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
@@ -25,6 +26,10 @@ export async function check(args: readonly string[]): Promise<number> {
     return 1
   }
   const { routes, quota, store } = loaded.config
+  for (const { match, line, settle } of routes) {
+    const free = settle === null ? [] : freeBy(settle)
+    if (free.length > 0) console.log(`${file}:${line} ${match} costs nothing by settle: ${free.join(', ')}`)
+  }
   const count = routes.length === 1 ? '1 route' : `${routes.length} routes`
   console.log(`${file}: ok (${count}, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`)
   return 0

@@ -273,7 +273,7 @@ async function settleByResponse(
 ): Promise<void> {
   const { settlement } = exchange
   if (!isPaid(settlement) || exchange.isRefunded) return
-  const cost = await tap.cost(result, result.error === null ? 0 : STATUS_OF[forwardFailed(result.error).code])
+  const cost = await tap.cost(result)
   if (settlement.kind === 'charged') exchange.finalCost = cost
   const amount = settlement.charge.cost - cost.tokens
   if (amount !== 0) ledger.refund({ ...settlement, amount })

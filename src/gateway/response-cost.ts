@@ -5,6 +5,7 @@ import { gather } from '../lib/gathered-bytes.ts'
 import {
   costByStatus,
   costByValue,
+  costWithoutResponse,
   type FinalCost,
   type Found,
   inFields,
@@ -96,15 +97,10 @@ export class ResponseCost implements ResponseTap {
     return this.#known === null || !this.#isTold ? [] : chargedField(this.#known.tokens)
   }
 
-  /**
-   * The cost when the exchange is over, however it ended.
-   * @param status what the client gets instead, if there was no response
-   */
-  async cost({ outcome, headSent }: Pick<ForwardResult, 'outcome' | 'headSent'>, status: number): Promise<FinalCost> {
-    const hasNoResponse = outcome === 'failed' && !headSent
-    if (hasNoResponse) this.#known = costByStatus(this.#rule, status, this.#reserve) ?? this.#cutOff()
-    else if (this.#known === null && this.#source !== null && this.#isWhole)
-      this.#know(await this.#decoded(this.#source))
+  /** The cost when the exchange is over, however it ended. */
+  async cost({ outcome, headSent }: Pick<ForwardResult, 'outcome' | 'headSent'>): Promise<FinalCost> {
+    if (outcome === 'failed' && !headSent) return costWithoutResponse(this.#rule, this.#reserve)
+    if (this.#known === null && this.#source !== null && this.#isWhole) this.#know(await this.#decoded(this.#source))
     return this.#known ?? this.#cutOff()
   }
 

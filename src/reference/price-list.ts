@@ -101,7 +101,7 @@ function costOf(cost: Cost): ChargedPrice['cost'] {
 function mostOf({ status, source, reading, otherwise, missing }: SettleRule, cost: Cost): number {
   const reserve = cost.kind === 'fixed' ? cost.cost : Math.max(...cost.values.values())
   const said: Amount[] = 'max' in reading ? [reading.max] : [...reading.values.values(), otherwise]
-  // What cannot be read costs the reserve.
-  const others: Amount[] = source === null ? [otherwise] : ['all', missing, ...said]
+  // What cannot be read costs the reserve, and by default what got no response too.
+  const others: Amount[] = source === null ? [otherwise, status.get('gateway') ?? 'all'] : ['all', missing, ...said]
   return Math.max(...[...status.values(), ...others].map((amount) => (amount === 'all' ? reserve : amount)))
 }

@@ -7,7 +7,10 @@ export type Amount = number | 'all'
 
 /** What a request cost is known by its response: before that its price is a reserve. */
 export interface SettleRule {
-  /** Tokens by the status of the response, like `404`, or by its class, like `4xx`. The status itself comes first. */
+  /**
+   * Tokens by the status of the response, like `404`, or by its class, like `4xx`. The status itself comes first. `gateway` has those
+   * of a request that got no response, see `costWithoutResponse`.
+   */
   readonly status: ReadonlyMap<string, Amount>
   /** What else of the response is read; `null` for nothing. */
   readonly source: HeaderSource | JsonSource | null
@@ -50,6 +53,28 @@ export function costByStatus(rule: SettleRule, status: number, reserve: number):
   const amount = rule.status.get(String(status)) ?? rule.status.get(`${Math.floor(status / 100)}xx`)
   if (amount !== undefined) return known(amount, reserve)
   return rule.source === null ? known(rule.otherwise, reserve) : null
+}
+
+/**
+ * What a request costs that reached the upstream and got no response, so that the gateway responds instead: all, unless the rule says
+ * otherwise. A client can bring that about when the work is done: it asks for what takes longer than the gateway waits, or for a field
+ * that makes the head of the response too large.
+ */
+export function costWithoutResponse(rule: SettleRule, reserve: number): FinalCost {
+  const amount = rule.status.get('gateway')
+  return amount === undefined ? { tokens: reserve, source: 'unread' } : known(amount, reserve)
+}
+
+/** The responses that cost nothing by a rule, by its keys: `status.5xx`, `values.HIT`, `otherwise`, `missing`. */
+export function freeBy({ status, source, reading, otherwise, missing }: SettleRule): string[] {
+  const values = 'values' in reading ? reading.values : new Map<string, Amount>()
+  const amounts: [string, Amount][] = [
+    ...[...status].map(([key, amount]): [string, Amount] => [`status.${key}`, amount]),
+    ...[...values].map(([key, amount]): [string, Amount] => [`values.${key}`, amount]),
+    ['otherwise', otherwise],
+  ]
+  if (source !== null) amounts.push(['missing', missing])
+  return amounts.filter(([, amount]) => amount === 0).map(([key]) => key)
 }
 
 /** What the source decides. */

@@ -52,6 +52,27 @@ describe('tollgate check', () => {
     expect(stdout).toContain(`: ok (${said}, categories read and write,`)
   })
 
+  test('says of each rule which of its responses cost nothing', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(
+      file,
+      `upstream: { url: "http://127.0.0.1:9000" }
+store: "sqlite::memory:"
+routes:
+  - { match: GET /a, category: read }
+  - match: POST /b
+    category: write
+    cost: 15
+    settle: { status: { 4xx: 1, 5xx: 0, gateway: 0 }, json: returnCode, values: { 1: all }, otherwise: 0 }
+  - { match: POST /c, category: write, cost: 15, settle: { header: X-Used, max: 50 } }
+`,
+    )
+    const { stdout, stderr } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    const free = `${file}:5 POST /b costs nothing by settle: status.5xx, status.gateway, otherwise, missing`
+    expect(stdout.split('\n')).toEqual([free, expect.stringContaining(': ok (3 routes'), ''])
+    expect(stderr).toBe('')
+  })
+
   test('reads the file of -c, or else that of TOLLGATE_CONFIG, or else tollgate.yaml where it is run', async () => {
     for (const name of ['option.yaml', 'variable.yaml', 'tollgate.yaml']) {
       writeFileSync(join(folder, name), 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n')

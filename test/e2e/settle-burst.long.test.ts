@@ -61,8 +61,8 @@ function respond(res: http.ServerResponse, kind: number, tokens: number): number
       return 1
     case 2:
       res.socket?.destroy()
-      // The client gets 502.
-      return 0
+      // The client gets 502, and the reserve stands.
+      return RESERVE
     case 3:
       res.end('no JSON')
       return RESERVE

@@ -258,12 +258,13 @@ describe('only successes are charged', () => {
     expect(await used()).toEqual([tokens, tokens])
   })
 
-  it('an upstream that does not respond in time costs what its 504 costs', async () => {
+  it('an upstream that does not respond in time leaves the reserve, as it may have done the work', async () => {
     await start(RULE, () => {})
     const response = await ask()
-    expect([response.status, charged(response)]).toEqual([504, '0'])
-    expect(await used()).toEqual([0, 0])
-    expect(last()).toMatchObject({ httpStatus: 0, charged: 0 })
+    expect([response.status, charged(response)]).toEqual([504, '20'])
+    expect(await used()).toEqual([20, 20])
+    expect(last()).toMatchObject({ httpStatus: 0, charged: 20 })
+    expect(sources()).toEqual(['unread'])
   })
 
   it('an upstream that takes no connection costs nothing, once', async () => {

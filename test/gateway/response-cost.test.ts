@@ -22,7 +22,7 @@ it('the copy of a body that comes by the byte takes little more than its bytes',
   const taken = after.heapUsed - before.heapUsed + after.arrayBuffers - before.arrayBuffers
   cost.onEnd()
   expect(taken).toBeLessThan(50 << 20)
-  expect(await cost.cost({ outcome: 'forwarded', headSent: true }, 0)).toEqual({ tokens: 4, source: 'response' })
+  expect(await cost.cost({ outcome: 'forwarded', headSent: true })).toEqual({ tokens: 4, source: 'response' })
 })
 
 const RESERVE = 20
@@ -36,18 +36,17 @@ interface Given {
   readonly pieces?: readonly Buffer[]
   readonly isWhole?: boolean
   readonly result?: Pick<ForwardResult, 'outcome' | 'headSent'>
-  readonly ownStatus?: number
 }
 
 /** What a request costs whose response is like this. */
 function costOf({ rule, isHead = false, status = 200, headers = {}, pieces, isWhole = true, ...rest }: Given) {
-  const { result = FORWARDED, ownStatus = 0 } = rest
+  const { result = FORWARDED } = rest
   const cost = new ResponseCost({ ...RULE, ...rule }, RESERVE, isHead)
   const names = Object.keys(headers).map((lower) => ({ text: lower, lower, framing: false }))
   cost.onHead({ status, names, values: Object.values(headers) })
   for (const piece of pieces ?? [Buffer.from('{"n":4}')]) cost.onBody(piece)
   if (isWhole) cost.onEnd()
-  return cost.cost(result, ownStatus)
+  return cost.cost(result)
 }
 
 const PAID = { tokens: 4, source: 'response' }
@@ -80,19 +79,17 @@ const STATUSES = new Map<string, number>([
   ['404', 3],
 ])
 
-it('a response that never came costs what the status costs that the client gets instead', async () => {
-  const given = { pieces: [], isWhole: false, ownStatus: 504 } as const
+it('a response that never came leaves the reserve, unless the rule has tokens for gateway', async () => {
   const never = { outcome: 'failed', headSent: false } as const
-  expect(await costOf({ ...given, rule: { status: STATUSES }, result: never })).toEqual({
-    tokens: 0,
-    source: 'response',
-  })
-  expect(await costOf({ ...given, result: never })).toEqual(UNREAD)
+  const given = { pieces: [], isWhole: false, result: never } as const
+  expect(await costOf({ ...given, rule: { status: STATUSES, missing: 0 } })).toEqual(UNREAD)
+  const status = new Map([...STATUSES, ['gateway', 1] as const])
+  expect(await costOf({ ...given, rule: { status } })).toEqual({ tokens: 1, source: 'response' })
 })
 
 it('a response that broke off costs what its own status costs, and not what the failure of the gateway would', async () => {
   const result = { outcome: 'failed', headSent: true } as const
-  const given = { rule: { status: STATUSES }, isWhole: false, result, ownStatus: 502 }
+  const given = { rule: { status: STATUSES }, isWhole: false, result }
   expect(await costOf({ ...given, status: 404 })).toEqual({ tokens: 3, source: 'response' })
 })
 

@@ -38,6 +38,8 @@ describe('a price list', () => {
     ['{ header: X-Used, max: 5 }', 20],
     ['{ status: { 4xx: 1, 200: 30 }, otherwise: 0 }', 30],
     ['{ status: { 4xx: 1, 5xx: 0 } }', 20],
+    ['{ status: { 2xx: 5 }, otherwise: 0 }', 20],
+    ['{ status: { 2xx: 5, gateway: 0 }, otherwise: 0 }', 5],
     ['{ json: code, values: { 1: all }, otherwise: 70 }', 70],
   ])('says the most that a cost by settle %s can be', (settle, max) => {
     const { routes } = listOf([`{ match: GET /a, category: read, cost: 20, settle: ${settle} }`])

@@ -5,6 +5,7 @@ import {
   costByStatus,
   costByValue,
   type Found,
+  freeBy,
   inFields,
   inJson,
   type SettleRule,
@@ -35,6 +36,17 @@ describe('the status of a response', () => {
     expect(costByStatus(rule({ statuses }), 302, 20)).toBe(null)
     const alone = rule({ statuses, source: null, otherwise: 2 })
     expect(costByStatus(alone, 302, 20)).toEqual({ tokens: 2, source: 'response' })
+  })
+})
+
+describe('the responses that cost nothing', () => {
+  it.each<[string[], SettleRule]>([
+    [[], rule()],
+    [['status.5xx', 'status.gateway'], rule({ statuses: { '4xx': 1, '5xx': 0, gateway: 0 } })],
+    [['values.HIT', 'otherwise', 'missing'], rule({ reading: values({ HIT: 0, 1: 'all' }), otherwise: 0, missing: 0 })],
+    [['otherwise'], rule({ statuses: { '2xx': 'all' }, source: null, otherwise: 0 })],
+  ])('have the keys %j', (keys, given) => {
+    expect(freeBy(given)).toEqual(keys)
   })
 })
 

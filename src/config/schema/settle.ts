@@ -12,12 +12,12 @@ const amount = (description: string) =>
     description,
   })
 
-const STATUS = /^[1-5](?:[0-9]{2}|xx)$/
+const STATUS = /^(?:[1-5](?:[0-9]{2}|xx)|gateway)$/
 
 const status = z
   .record(
     z.string().regex(STATUS, {
-      error: ({ input }) => `${quote(String(input))} is no status: write one like 404, or a class like 4xx`,
+      error: ({ input }) => `${quote(String(input))} is no status: write one like 404, a class like 4xx, or gateway`,
     }),
     amount('Tokens'),
     { error: ({ input }) => wanted('a map of statuses to tokens', input) },
@@ -25,7 +25,8 @@ const status = z
   .refine((record) => Object.keys(record).length > 0, { error: 'is empty: write at least one status and its tokens' })
   .transform((record) => new Map(Object.entries(record)))
   .meta({
-    description: 'Tokens by the status of the response, 404 before 4xx: a number, or all for the cost. It comes first',
+    description:
+      'Tokens by the status of the response, 404 before 4xx: a number, or all for the cost. It comes first. gateway: where the gateway gives 502 or 504 in place of a response, by default all',
   })
 
 function parseField(name: string): Reading<string> {
