@@ -99,7 +99,7 @@ export async function createAuthenticator(
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
   const { claims = [], introspection: providers = [] } = options
   const jwts = createJwtVerifier(issuers, claims)
-  const introspection = createIntrospection(providers, claims, observe, now)
+  const introspection = createIntrospection({ providers, claims, cache: options.cache, observe, now })
   // By the credentials themselves up to 8 KiB: the SHA-256 of 800 characters alone costs 1.3 us. A longer one comes as its hash.
   const accepted = createCache<Caller>(options.cache.max)
   const checks = new SharedChecks()

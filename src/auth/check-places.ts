@@ -3,6 +3,8 @@ import { LONG } from './jwt-signature.ts'
 
 /** Who may have one credential checked where that costs more than an accepted request: anybody can ask for that. */
 export interface CheckPlaces {
+  /** Who brought it: an address, or the IPv6 /48 of one. Empty where that is not known. */
+  readonly party: string
   /**
    * Before each check of the credential.
    * @param cost of the check, in tenths of a millisecond
@@ -17,7 +19,7 @@ export interface CheckPlaces {
   leave(spent: number): void
 }
 
-const FREE: CheckPlaces = { enter: () => null, leave: () => {} }
+const FREE: CheckPlaces = { party: '', enter: () => null, leave: () => {} }
 export const UNBOUNDED = (): CheckPlaces => FREE
 
 /** Signatures that are checked for one token at most. */

@@ -3,6 +3,7 @@ import { openPoster } from '../lib/http-client.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Payload } from './claim-facts.ts'
 import { parseObject } from './jwt-encoding.ts'
+import { type Asker, createProviderPlaces, PLACES } from './provider-places.ts'
 
 /** The endpoint of one provider: how it is asked, and how long nobody asks it while it is out. */
 
@@ -21,16 +22,13 @@ export interface Unanswered {
 
 export interface Provider {
   /** Never rejects. */
-  ask(credential: string): Promise<Payload | Unanswered>
+  ask(credential: string, asker: Asker): Promise<Payload | Unanswered>
+  /** Whoever waits already is still asked about. */
   close(): void
 }
 
-/** For the whole of one question, the wait for a connection with it. */
+/** For the whole of one question, without the wait for a place. */
 const DEADLINE_MS = 2000
-/** Questions at a time; those above wait for one of them. */
-const CONNECTIONS = 64
-/** Questions that are asked or wait; those above are not asked. */
-const MOST_ASKED = 320
 const MAX_BYTES = 64 * 1024
 
 /** After so many failures one after the other the provider is out, unless it has just answered. */
@@ -64,18 +62,40 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     },
     deadlineMs: DEADLINE_MS,
     maxBytes: MAX_BYTES,
-    connections: CONNECTIONS,
+    connections: PLACES,
   })
   const availability = createAvailability(provider, observe)
-  let asked = 0
+  const places = createProviderPlaces()
+  /** Credentials that are asked about or wait. */
+  let underWay = 0
+  let isClosed = false
 
-  async function ask(credential: string): Promise<Payload | Unanswered> {
-    if (asked >= MOST_ASKED) return failed('busy', 'too many credentials wait for the provider', false)
-    if (!availability.mayAsk()) return { problem: 'the provider is out', wasAsked: false }
-    const startedAt = performance.now()
-    asked++
+  async function ask(credential: string, asker: Asker): Promise<Payload | Unanswered> {
+    if (!availability.mayAsk()) return OUT
+    underWay++
     try {
-      const payload = await question(credential)
+      if (await places.take(asker)) return await askInPlace(credential, asker)
+      return failed('busy', 'too many credentials wait for the provider', false)
+    } finally {
+      underWay--
+      if (isClosed) closeWhenIdle()
+    }
+  }
+
+  /** The provider may have gone out meanwhile. */
+  async function askInPlace(credential: string, asker: Asker): Promise<Payload | Unanswered> {
+    try {
+      return availability.mayAsk() ? await question(credential) : OUT
+    } finally {
+      places.give(asker)
+    }
+  }
+
+  async function question(credential: string): Promise<Payload | Unanswered> {
+    availability.asked()
+    const startedAt = performance.now()
+    try {
+      const payload = await post(credential)
       observe({ type: 'introspected', provider, durationMs: performance.now() - startedAt })
       availability.succeeded()
       return payload
@@ -84,8 +104,6 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
       if (isOfCredential) availability.succeeded()
       else availability.failed(message)
       return failed(reason, message, true)
-    } finally {
-      asked--
     }
   }
 
@@ -94,7 +112,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     return { problem, wasAsked }
   }
 
-  async function question(credential: string): Promise<Payload> {
+  async function post(credential: string): Promise<Payload> {
     const form = new URLSearchParams({ token: credential, token_type_hint: 'access_token' })
     const { status, text } = await poster.post(form.toString())
     if (status === 401 || status === 403) {
@@ -112,8 +130,19 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     return { object, bytes }
   }
 
-  return { ask, close: () => void poster.close().catch(() => {}) }
+  function closeWhenIdle(): void {
+    if (underWay === 0) void poster.close().catch(() => {})
+  }
+
+  function close(): void {
+    isClosed = true
+    closeWhenIdle()
+  }
+
+  return { ask, close }
 }
+
+const OUT: Unanswered = { problem: 'the provider is out', wasAsked: false }
 
 /**
  * A firewall before it answers 403 to a credential that looks like a path, a server 413 to a long one. A 401 is about our own
@@ -148,10 +177,11 @@ function createAvailability(provider: string, observe: Observer) {
   let out: { readonly since: number; askedAt: number } | null = null
 
   function mayAsk(): boolean {
-    if (out === null) return true
-    if (performance.now() - out.askedAt < PAUSE_MS) return false
-    out.askedAt = performance.now()
-    return true
+    return out === null || performance.now() - out.askedAt >= PAUSE_MS
+  }
+
+  function asked(): void {
+    if (out !== null) out.askedAt = performance.now()
   }
 
   function failed(message: string): void {
@@ -170,5 +200,5 @@ function createAvailability(provider: string, observe: Observer) {
     out = null
   }
 
-  return { mayAsk, failed, succeeded }
+  return { mayAsk, asked, failed, succeeded }
 }

@@ -7,6 +7,7 @@ import type { CheckPlaces } from './check-places.ts'
 import { type FactClaims, idOf, isMeantFor, type Payload, readFacts } from './claim-facts.ts'
 import { openProvider, type Provider, type ProviderOptions } from './introspection-provider.ts'
 import { member } from './jwt-encoding.ts'
+import type { Asker } from './provider-places.ts'
 import { invalid, unknowable, type Verified } from './verdict.ts'
 
 /** Credentials that say nothing by themselves: whoever issued them is asked (RFC 7662). */
@@ -30,6 +31,10 @@ export interface Introspection {
 const REFUSED_MS = 10_000
 /** Each has about 200 bytes. */
 const MOST_REFUSED = 10_000
+/** A credential whose "yes" is no longer remembered was good lately for as long as this. */
+const LATELY_MS = 3_600_000
+/** Fewest of those that are known to have been good lately; each has about 200 bytes. */
+const MOST_GOOD = 10_000
 /**
  * What a credential costs the address that brought it, unless it is a good one, in tenths of a millisecond: an address has 40 asked about
  * for nothing at once, and 10 a second from then on. One on which the provider fails costs as much: else it could be brought without end.
@@ -46,46 +51,60 @@ interface Rules {
   readonly provider: Provider
 }
 
-/**
- * @param all are asked in this order, each only if the ones before say "no"
- * @param forwarded paths of the claims that are forwarded
- */
-export function createIntrospection(
-  all: readonly IntrospectionOptions[],
-  forwarded: readonly string[],
-  observe: Observer,
-  now: () => number,
-): Introspection {
-  const rules = all.map((options): Rules => ({ options, provider: openProvider(options, observe) }))
+export interface IntrospectionSetup {
+  /** Asked in this order, each only if the ones before say "no". */
+  readonly providers: readonly IntrospectionOptions[]
+  /** Paths of the claims that are forwarded. */
+  readonly claims: readonly string[]
+  /** What whoever asks remembers of credentials that are good. */
+  readonly cache: { readonly max: number; readonly ttlMs: number }
+  readonly observe: Observer
+  readonly now: () => number
+}
+
+export function createIntrospection({ providers, claims, cache, observe, now }: IntrospectionSetup): Introspection {
+  const rules = providers.map((options): Rules => ({ options, provider: openProvider(options, observe) }))
   const refused = createCache<Denial>(MOST_REFUSED)
+  const good = createCache<true>(Math.max(MOST_GOOD, cache.max))
 
   async function introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial> {
     const key = createHash('sha256').update(credential).digest('base64')
     const known = refused.get(key, at)
     if (known !== undefined) return known
+    const isKnown = good.get(key, at) === true
     const held = places()
     let spent = 0
     try {
-      const noPlace = held.enter(COST, true)
+      // It takes none of the places for long signatures: the provider has places of its own (provider-places.ts).
+      const noPlace = isKnown ? null : held.enter(COST, false)
       if (noPlace !== null) return noPlace
-      const { result, wasAsked } = await ask(rules, credential, { at, forwarded })
-      if (wasAsked && !('caller' in result)) spent = COST
-      if (!('caller' in result) && result.code === 'unauthorized') refused.set(key, result, at + REFUSED_MS, now())
+      const { result, wasAsked } = await ask(rules, credential, { at, forwarded: claims, isKnown, party: held.party })
+      if (wasAsked && !('caller' in result)) spent = isKnown ? 0 : COST
+      note(key, result, at)
       return result
     } finally {
       held.leave(spent)
     }
   }
 
+  function note(key: string, result: Verified | Denial, at: number): void {
+    if ('caller' in result) good.set(key, true, at + cache.ttlMs + LATELY_MS, now())
+    else if (result.code === 'unauthorized') {
+      refused.set(key, result, at + REFUSED_MS, now())
+      good.delete(key)
+    }
+  }
+
   function close(): void {
     for (const { provider } of rules) provider.close()
     refused.clear()
+    good.clear()
   }
 
   return { introspect, close }
 }
 
-interface Question {
+interface Question extends Asker {
   readonly at: number
   readonly forwarded: readonly string[]
 }
@@ -100,7 +119,7 @@ async function ask(rules: readonly Rules[], credential: string, question: Questi
   let refused: Denial = INACTIVE
   let wasAsked = false
   for (const { options, provider } of rules) {
-    const known = await provider.ask(credential)
+    const known = await provider.ask(credential, question)
     wasAsked ||= !('problem' in known) || known.wasAsked
     const result = 'problem' in known ? out(known.problem) : judge(known, options, question)
     if ('caller' in result) return { result, wasAsked }

@@ -5,6 +5,7 @@ import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
+import { widerNetworkOf } from '../lib/peers.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
@@ -157,8 +158,10 @@ function noteCaller(exchange: Exchange, found: Caller | Denial, anonymous: boole
 
 /** Of all checks that take long an address has a share, and of those that cost much it has fewer if many of its own were for nothing. */
 function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): CheckPlaces {
-  const reservation = failed.reservation(holder.address)
+  const { address } = holder
+  const reservation = failed.reservation(address)
   return {
+    party: address === null ? '' : (widerNetworkOf(address) ?? address),
     enter(cost, isLong) {
       if (!reservation.take(cost)) return tooManyFailed()
       const full = isLong ? holder.take('checks', rules.shares) : null

@@ -4,6 +4,7 @@ export interface Cache<V> {
   get(key: string, now: number): V | undefined
   /** Remembers a value until a moment in milliseconds, on the clock of `now`; one that is over already is not kept. */
   set(key: string, value: V, until: number, now: number): void
+  delete(key: string): void
   clear(): void
   readonly size: number
 }
@@ -56,6 +57,7 @@ export function createCache<V>(max: number): Cache<V> {
   return {
     get,
     set,
+    delete: (key) => void entries.delete(key),
     clear: () => entries.clear(),
     get size() {
       return entries.size

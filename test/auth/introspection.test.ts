@@ -122,15 +122,85 @@ describe('a question', () => {
     const server = await listen((_, response) => void held.push(response))
     const self = await openBench([{ url: server.url }])
     const outcomes = Array.from({ length: 400 }, (_, i) => self.outcome(`tok-${i}`))
-    const above = await Promise.all(outcomes.slice(320))
+    const above = await Promise.all(outcomes.slice(32 + 256))
     expect(new Set(above)).toEqual(new Set(['overloaded']))
     const reasons = self.seen.flatMap((one) => (one.type === 'introspection_failed' ? [one.reason] : []))
-    expect(reasons.filter((reason) => reason === 'busy')).toHaveLength(80)
-    await expect.poll(() => held.length).toBeGreaterThan(0)
-    expect(held.length).toBeLessThanOrEqual(64)
+    expect(reasons.filter((reason) => reason === 'busy')).toHaveLength(400 - 32 - 256)
+    await expect.poll(() => held.length).toBe(32)
     server.answer = (_, response) => answer(response, ACTIVE)
     for (const response of held) answer(response, ACTIVE)
-    await Promise.all(outcomes)
+    expect(new Set(await Promise.all(outcomes.slice(0, 32 + 256)))).toEqual(new Set(['alice']))
+  })
+
+  it('about a credential that was good lately waits for none of the others, and costs nobody anything', async () => {
+    const held: ServerResponse[] = []
+    const server = await listen((_, response) => answer(response, ACTIVE))
+    const self = await openBench([{ url: server.url }])
+    await self.outcome('lately')
+    self.travel(10_000 + 3_599_999)
+    server.answer = (_, response) => void held.push(response)
+    const others = Array.from({ length: 100 }, (_, i) => self.outcome(`tok-${i}`))
+    await expect.poll(() => held.length).toBe(32)
+    server.answer = (_, response) => answer(response, ACTIVE)
+    const { places, reserved } = counting()
+    expect(await self.auth.authenticate('Bearer lately', places)).toMatchObject({ user: 'alice' })
+    expect(reserved).toEqual([])
+    for (const response of held) answer(response, ACTIVE)
+    await Promise.all(others)
+  })
+
+  it.each([
+    ['an hour after it was remembered', 10_000 + 3_600_000, ACTIVE],
+    ['after the provider has said no', 10_000 + 10_000, { active: false }],
+  ])('about a credential that was good costs as that about any other %s', async (_, ms, between) => {
+    const server = await listen((_, response) => answer(response, ACTIVE))
+    const self = await openBench([{ url: server.url }])
+    await self.outcome('tok')
+    if (between !== ACTIVE) {
+      server.answer = (_, response) => answer(response, between)
+      self.travel(10_000)
+      expect(await self.outcome('tok')).toBe('unauthorized')
+    }
+    self.travel(ms)
+    const { places, reserved } = counting()
+    await self.auth.authenticate('Bearer tok', places)
+    expect(reserved).toEqual([50])
+  })
+
+  it('about a new credential of one address comes before most of those of an address that brings hundreds', async () => {
+    const held: ServerResponse[] = []
+    const server = await listen((_, response) => void held.push(response))
+    const self = await openBench([{ url: server.url }])
+    const [many, one] = [counting('192.0.2.1'), counting('192.0.2.2')]
+    const flood = Array.from({ length: 300 }, (_, i) => self.auth.authenticate(`Bearer wrong-${i}`, many.places))
+    await expect.poll(() => held.length).toBe(32)
+    const good = self.auth.authenticate('Bearer good', one.places)
+    for (const response of held.splice(0, 2)) answer(response, { active: false })
+    await expect.poll(() => held.length).toBe(32)
+    for (const response of held) answer(response, ACTIVE)
+    expect(await good).toMatchObject({ user: 'alice' })
+    server.answer = (_, response) => answer(response, { active: false })
+    await Promise.all(flood)
+  })
+
+  it('takes none of the places for slow checks of signatures', async () => {
+    const server = await listen((_, response) => answer(response, ACTIVE))
+    const self = await openBench([{ url: server.url }])
+    const { places, long } = counting()
+    await self.auth.authenticate('Bearer tok', places)
+    expect(long).toEqual([false])
+  })
+
+  it('that waits is answered although the authenticator closes', async () => {
+    const held: ServerResponse[] = []
+    const server = await listen((_, response) => void held.push(response))
+    const self = await openBench([{ url: server.url }])
+    const outcomes = Array.from({ length: 40 }, (_, i) => self.outcome(`tok-${i}`))
+    await expect.poll(() => held.length).toBe(32)
+    self.auth.close()
+    server.answer = (_, response) => answer(response, ACTIVE)
+    for (const response of held) answer(response, ACTIVE)
+    expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['alice']))
   })
 
   it('that is under way is answered although the authenticator closes', async () => {
@@ -224,9 +294,12 @@ describe('what a provider says', () => {
       [50, 0, 50],
     ])
     server.answer = (request) => request.socket.destroy()
-    for (let i = 0; self.seen.every(({ type }) => type !== 'introspection_out') && i < 1000; i++) {
-      await self.auth.authenticate(`Bearer out-${i}`, places)
+    let tries = 0
+    const isOut = async (): Promise<boolean> => {
+      await self.auth.authenticate(`Bearer out-${tries++}`, places)
+      return self.seen.some(({ type }) => type === 'introspection_out')
     }
+    await expect.poll(isOut, { timeout: 10_000, interval: 100 }).toBe(true)
     await self.auth.authenticate('Bearer not-asked', places)
     expect(left.at(-1)).toBe(0)
   })
@@ -235,7 +308,7 @@ describe('what a provider says', () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
     const refusal: Denial = { code: 'too_many_in_flight', msg: 'no' }
-    const places = () => ({ enter: () => refusal, leave: () => {} })
+    const places = () => ({ party: '', enter: () => refusal, leave: () => {} })
     expect(await self.auth.authenticate('Bearer tok', places)).toBe(refusal)
     expect(server.hits).toBe(0)
   })
@@ -276,6 +349,17 @@ describe('a provider that fails', () => {
     for (let i = 0; i < 5; i++) expect(await self.outcome(`back-${i}`)).toBe('alice')
     const told = self.seen.flatMap(({ type }) => (/^introspection_(out|recovered)$/.test(type) ? [type] : []))
     expect(told).toEqual(['introspection_out', 'introspection_recovered'])
+  })
+
+  it('is not asked any more about those that wait, once it is out', async () => {
+    const held: ServerResponse[] = []
+    const server = await listen((_, response) => void held.push(response))
+    const self = await openBench([{ url: server.url }])
+    const outcomes = Array.from({ length: 200 }, (_, i) => self.outcome(`tok-${i}`))
+    await expect.poll(() => held.length).toBe(32)
+    for (const response of held) response.writeHead(500).end()
+    expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['overloaded']))
+    expect(server.hits).toBeLessThan(40)
   })
 
   it.each([400, 403, 413])(
@@ -367,12 +451,15 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-function counting() {
+/** @param party who brings it */
+function counting(party = '') {
   const [reserved, left]: [number[], number[]] = [[], []]
-  const enter = (cost: number): null => {
+  const long: boolean[] = []
+  const enter = (cost: number, isLong: boolean): null => {
     reserved.push(cost)
+    long.push(isLong)
     return null
   }
-  const places = (): CheckPlaces => ({ enter, leave: (spent) => void left.push(spent) })
-  return { places, reserved, left }
+  const places = (): CheckPlaces => ({ party, enter, leave: (spent) => void left.push(spent) })
+  return { places, reserved, long, left }
 }

@@ -404,7 +404,7 @@ describe('a check of a signature', () => {
         if (isIn) counted.held--
         counted.left.push(failed)
       }
-      return { enter, leave }
+      return { party: '', enter, leave }
     }
     return { counted, take }
   }
