@@ -1,7 +1,7 @@
 import type { Asking } from '../auth/asking.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
-import { isDenial } from '../errors.ts'
+import { type Denial, isDenial } from '../errors.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
 import { type PlanInForce, planLabel } from '../quota/policy.ts'
 import { type Charging, chargeOrder, isShadowed } from './charge-order.ts'
@@ -25,6 +25,7 @@ const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
 interface Leased extends Asking {
   readonly route: Route | null
   readonly caller: Caller | null
+  readonly letIn: Denial | null
   cost: number
   readonly plan: PlanInForce | null
   readonly exempt: Exemption | null
@@ -127,10 +128,13 @@ export function createLeases({ rules, observe, ledger, knownUsers, alerts }: Lea
     return charge(lease)
   }
 
-  /** Whether a credential cannot be known at the moment says nothing about it. */
+  /**
+   * Whether a credential cannot be known at the moment says nothing about it. One that was let in although it was not good is not checked
+   * again: a check may be costly, and here no address pays for it.
+   */
   async function isStill(exchange: Leased, { user, kind }: Caller): Promise<boolean> {
     const now = rules()
-    const found = await now.callers.resolve(exchange)
+    const found = exchange.letIn ?? (await now.callers.resolve(exchange))
     if (!isDenial(found)) return found.user === user
     if (kind !== 'address') return found.code !== 'unauthorized'
     const caller = callerByAddress(now, exchange, found, exchange.route?.anonymous === true)

@@ -175,3 +175,30 @@ describe('a tunnel is ended', () => {
     expect(windows.windows.read[0]?.used).toBe(10)
   })
 })
+
+it('a wrong credential that shadow let in is not checked again and again, as one that was accepted is', async () => {
+  const asked: string[] = []
+  const provider = http.createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const token = new URLSearchParams(body).get('token') ?? ''
+    asked.push(token)
+    response.statusCode = token === 'good' ? 200 : 400
+    response.end('{"active":true,"sub":"alice"}')
+  })
+  provider.listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+  const auth = `gateway_tokens: true
+  shadow: true
+  credential_cache: { ttl: 0s }
+  introspection: [{ url: "${url}", client_id: gateway, client_secret: secret }]`
+  app = await startApp(text().replace('gateway_tokens: true', auth))
+  const wrong = await open({ authorization: 'Bearer wrong' })
+  await open({ authorization: 'Bearer good' })
+  await expect.poll(() => asked.filter((token) => token === 'good').length, { timeout: 10_000 }).toBeGreaterThan(4)
+  expect(asked.filter((token) => token === 'wrong')).toHaveLength(1)
+  expect(await echoes(wrong)).toBe(true)
+  provider.closeAllConnections()
+  provider.close()
+})
