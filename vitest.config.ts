@@ -7,7 +7,7 @@ import { Summary } from './test/setup/summary.ts'
  * the second 33 instead of 20.
  */
 const SHARED = [
-  'test/{admin,alerts,auth,bench,cli,config,control,dashboard,docs,face,failures,quota,reference,routing}/**/*.test.ts',
+  'test/{admin,alerts,auth,bench,cli,config,control,dashboard,docs,face,failures,inputs,quota,reference,routing}/**/*.test.ts',
   'test/{app,build,replicas,respond,webhook,edge/body,store/sqlite}/**/*.test.ts',
   // These two count the timers of the whole process.
   'test/lib/**/!(event-loop-delay|repeat).test.ts',

@@ -20,7 +20,7 @@ interface Part {
 const LIB = ['lib/']
 /** What requests, charges and changes are. It is pure: no library, no socket, no file. */
 const GROUND = [...LIB, 'errors.ts', 'observe/observation.ts']
-const DOMAIN = [...GROUND, 'quota/', 'failures/', 'usage/', 'control/', 'replicas/', 'alerts/']
+const DOMAIN = [...GROUND, 'inputs/', 'quota/', 'failures/', 'usage/', 'control/', 'replicas/', 'alerts/']
 /** Each names what it adapts. */
 const ADAPTERS = [
   'config/',
@@ -53,6 +53,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'lib/http-client.ts': { files: LIB, libraries: ['undici'] },
   'errors.ts': { files: [] },
   'observe/observation.ts': { files: DOMAIN, ...PURE },
+  'inputs/': { files: GROUND, node: [] },
   'quota/': { files: GROUND, ...PURE },
   'failures/': { files: [...GROUND, 'quota/'], ...PURE },
   'usage/': { files: [...GROUND, 'quota/', 'failures/'], ...PURE },

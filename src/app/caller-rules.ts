@@ -5,7 +5,6 @@ import { CERTIFICATE_PREFIX, type CertificateRules } from '../auth/client-certif
 import type { IsWatchedOnly } from '../auth/unverified-keys.ts'
 import type { AuthConfig, Config } from '../config/config.ts'
 import { KEY_PREFIX } from '../control/user-id.ts'
-import type { CredentialPlaces } from '../forward/contract.ts'
 import type { CallerRules } from '../gateway/snapshot.ts'
 
 /** Who asks, by one configuration. */
@@ -43,25 +42,4 @@ export function callerRulesOf(
 function lowerCase({ user, organisation, plan }: NonNullable<AuthConfig['trusted']>) {
   const lower = (name: string | null) => name?.toLowerCase() ?? null
   return { user: user.toLowerCase(), organisation: lower(organisation), plan: lower(plan) }
-}
-
-/** Where clients' credentials may be, for whoever forwards the rest. */
-export function credentialPlacesOf({ from, unverifiedKeys, trusted }: AuthConfig): CredentialPlaces {
-  const named = (kind: 'cookie' | 'query' | 'websocket_protocol') =>
-    from.flatMap((source) => (source.kind === kind ? source.name : []))
-  const fields = from.flatMap((source) => {
-    if (source.kind === 'bearer') return 'authorization'
-    return source.kind === 'header' ? source.name.toLowerCase() : []
-  })
-  const key = unverifiedKeys?.kind === 'header' ? unverifiedKeys : null
-  const kept = key === null ? null : { field: key.name.toLowerCase(), scheme: key.scheme }
-  const trustedFields = trusted === null ? [] : [trusted.user, trusted.organisation, trusted.plan]
-  return {
-    fields: kept === null ? fields : [...fields, kept.field],
-    kept,
-    cookies: named('cookie'),
-    parameters: named('query'),
-    subprotocols: named('websocket_protocol'),
-    trusted: trustedFields.flatMap((name) => name?.toLowerCase() ?? []),
-  }
 }

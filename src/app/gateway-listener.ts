@@ -62,8 +62,7 @@ function connectionLimits({ config: { edge }, rules, isProxy }: Runtime): Connec
     isProxy,
     uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
     answersHalfClosed: edge.halfClose === 'answer',
-    underscoreNames: rules.underscoreNames,
-    decidedBy: rules.decidedBy,
+    names: rules.names,
     presentation: rules.presentation,
   }
 }

@@ -6,13 +6,13 @@ import type { AuthConfig, Config, EdgeConfig, IssuerConfig, QuotaConfig, Upstrea
 import type { AccessKeys } from '../control/held-access-keys.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
+import { type Configured, credentialPlaces, nameRules } from '../inputs/inputs.ts'
 import { remembered } from '../lib/memo.ts'
 import { readRegularSync } from '../lib/regular-file.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
-import { callerRulesOf, credentialPlacesOf } from './caller-rules.ts'
+import { callerRulesOf } from './caller-rules.ts'
 import { readClientTls } from './certificate.ts'
-import { decisionFieldsOf } from './decision-fields.ts'
 import { createLimitsInForce, type LimitsInForce } from './limits-in-force.ts'
 import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
@@ -76,8 +76,7 @@ export async function createRuntime(
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
-    underscoreNames: takesUnderscores(config.edge),
-    decidedBy: decisionFieldsOf(config),
+    names: nameRules(configuredOf(config), takesUnderscores(config.edge)),
     shares: shareRulesOf(config),
     tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
     silenceMs: config.upstream.idleTimeoutMs,
@@ -118,7 +117,7 @@ function fingerprintsOf(files: readonly string[]): Fingerprints {
 
 function forwardSections(config: Config): unknown {
   const { upstream, edge, auth } = config
-  return [upstream, edge.trustedProxies, shortestOf(config), takesUnderscores(edge), credentialPlacesOf(auth)]
+  return [upstream, edge.trustedProxies, shortestOf(config), takesUnderscores(edge), credentialPlaces(auth)]
 }
 
 function authSections({ auth, upstream }: Config): unknown {
@@ -132,7 +131,7 @@ function claimsFor({ identity }: UpstreamConfig): string[] {
 
 /** What of a target and a handshake is hidden. It is nothing if the upstream is shown the credentials of clients. */
 function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
-  const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : credentialPlacesOf(auth)
+  const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : credentialPlaces(auth)
   return { parameters: new Set(parameters), subprotocols: new Set(subprotocols) }
 }
 
@@ -192,6 +191,13 @@ function takesUnderscores({ lenient }: EdgeConfig): boolean {
   return lenient.includes('underscore_names')
 }
 
+/** What the configuration decides by, as far as requests say it. */
+function configuredOf({ auth, upstream, routes }: Config): Configured {
+  const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
+  const { headers, identity, removeHeaders } = upstream
+  return { ...auth, repetitions, headers: headers.keys(), identity: identity.keys(), removeHeaders }
+}
+
 /** `null` for the client's. */
 function hostOf({ host, url }: UpstreamConfig): string | null {
   if (host === 'preserve') return null
@@ -206,7 +212,7 @@ function forwardOptions(config: Config, trustedProxies: (address: string) => boo
     headers: Object.fromEntries(upstream.headers),
     tls: upstream.tls === null ? {} : readClientTls(upstream.tls, ['upstream', 'tls']),
     shortestMs: shortestOf(config),
-    credentials: credentialPlacesOf(auth),
+    credentials: credentialPlaces(auth),
     trustedProxies,
     underscoreNames: takesUnderscores(edge),
   }

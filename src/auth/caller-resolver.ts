@@ -1,11 +1,12 @@
 import { type Denial, isDenial } from '../errors.ts'
+import type { CredentialSource } from '../inputs/inputs.ts'
 import type { Asking } from './asking.ts'
 import type { Authenticator } from './authenticator.ts'
 import { createChallenges } from './challenges.ts'
 import type { CheckPlaces } from './check-places.ts'
 import { type CertificateRules, createCertificateReader } from './client-certificate.ts'
 import { createPageRule, type PageRule } from './cookie-origin.ts'
-import { type CredentialSource, readerOf } from './credential-sources.ts'
+import { readerOf } from './credential-sources.ts'
 import { createStrangerCheck, createTrustedReader, type TrustedFields } from './trusted-fields.ts'
 import { createKeyReader, type IsWatchedOnly, type KeySource } from './unverified-keys.ts'
 import { type Caller, invalid, isMissing, missing, several } from './verdict.ts'
@@ -109,10 +110,10 @@ function createSourceJudge(options: ResolverOptions, pages: PageRule) {
 /** Who asks without a credential that could be checked here. */
 function createOthers(options: ResolverOptions, pages: PageRule) {
   const { unverifiedKeys, trusted, certificates, maxKey, isProxy } = options
-  // Whom somebody has verified comes before a key that anybody can make up.
   const readers = [
     ...(trusted === null ? [] : [createTrustedReader(trusted, isProxy)]),
-    ...(certificates === null ? [] : [ofOwnPages(ofClients(createCertificateReader(certificates), isProxy), pages)]),
+    ...(certificates === null ? [] : [ofOwnPages(createCertificateReader(certificates, isProxy), pages)]),
+    // Last: whoever is verified could else take a new user by each key that he makes up.
     ...(unverifiedKeys === null ? [] : [createKeyReader(unverifiedKeys, maxKey, pages, options.isWatchedOnly)]),
   ]
   return (asking: Asking): Caller | Denial | null => {
@@ -130,14 +131,6 @@ function ofOwnPages(read: (asking: Asking) => Caller | Denial | null, pages: Pag
     const found = read(asking)
     return found === null || isDenial(found) ? found : (pages(asking) ?? found)
   }
-}
-
-/** The certificate of a trusted proxy says who the proxy is, and nothing of its clients. */
-function ofClients(
-  read: (asking: Asking) => Caller | Denial | null,
-  isProxy: (address: string) => boolean,
-): typeof read {
-  return (asking) => (isProxy(asking.client.address) ? null : read(asking))
 }
 
 /** The credential of a request by the table of sources; `null` if there is none in any. */

@@ -1,5 +1,5 @@
 import type { Denial } from '../errors.ts'
-import type { CredentialSource } from './credential-sources.ts'
+import type { CredentialSource } from '../inputs/inputs.ts'
 
 const REALM = 'realm="tollgate"'
 

@@ -51,10 +51,10 @@ export function certificateCaller(socket: Socket, rules: CertificateRules, now =
   return now >= known.from && now < known.until ? known.result : ENDED
 }
 
-/** Of the connection that a request came by. */
-export function createCertificateReader(rules: () => CertificateRules) {
-  return ({ req: { socket } }: Asking): Caller | Denial | null =>
-    socket === undefined ? null : certificateCaller(socket, rules())
+/** Of the connection that a request came by. That of a trusted proxy is the proxy's own, and names nobody of those whom it asks for. */
+export function createCertificateReader(rules: () => CertificateRules, isProxy: (address: string) => boolean) {
+  return ({ req: { socket }, client }: Asking): Caller | Denial | null =>
+    socket === undefined || isProxy(client.address) ? null : certificateCaller(socket, rules())
 }
 
 function timesOf({ validFromDate, validToDate }: X509Certificate, { maxAgeMs }: CertificateRules) {

@@ -1,17 +1,8 @@
+import type { CredentialSource } from '../inputs/inputs.ts'
 import { cookieValues } from '../lib/cookies.ts'
 import { parameterValues } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { type Asking, linesOf, queryOf } from './asking.ts'
-
-/** Where a credential may be. */
-export type CredentialSource =
-  | { readonly kind: 'bearer' }
-  /** A field that holds the credential alone, or behind a scheme as `Authorization` has it. */
-  | { readonly kind: 'header'; readonly name: string; readonly scheme: string | null }
-  | { readonly kind: 'cookie'; readonly name: string }
-  | { readonly kind: 'query'; readonly name: string }
-  /** `Sec-WebSocket-Protocol: NAME, CREDENTIAL` of a handshake. */
-  | { readonly kind: 'websocket_protocol'; readonly name: string }
 
 /**
  * What a request has in one source: mostly nothing or one text, which need not be a credential. An empty text stands behind a

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { isUserId, JWT_PREFIX, KEY_PREFIX } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
+import type { CredentialSource } from '../inputs/inputs.ts'
 import type { Asking } from './asking.ts'
 import { tooLong } from './bearer-credential.ts'
 import { idOf } from './claim-facts.ts'
 import type { PageRule } from './cookie-origin.ts'
-import { type CredentialSource, readerOf } from './credential-sources.ts'
+import { readerOf } from './credential-sources.ts'
 import { decodeBase64url, parseObject } from './jwt-encoding.ts'
 import { type Caller, callerOf, invalid, several } from './verdict.ts'
 

@@ -1,6 +1,7 @@
 import { ADMIN_SESSION } from '../control/admin-session.ts'
+import { neverPasses, OVERRIDES } from '../inputs/header-names.ts'
+import { isAlwaysRead } from '../inputs/inputs.ts'
 import { foldedName, isFieldName } from '../lib/field-names.ts'
-import { isFact, OVERRIDES } from '../lib/header-names.ts'
 import { quote } from './problems.ts'
 import type { Reading } from './units.ts'
 
@@ -34,15 +35,18 @@ export function identityNameProblem(name: string): string | null {
   return freeNameProblem(name, 'X-Remote-User')
 }
 
-/** What is wrong with the name of the field by which a client marks repetitions; `null` for a good one. */
+/** What is wrong with the name of the field by which a client marks repetitions; `null` for a good one. Requests have letters, digits and "-" only. */
 export function repetitionHeaderProblem(name: string): string | null {
-  const lower = name.toLowerCase()
-  if (!/^[0-9A-Za-z-]{1,128}$/.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
-  if (isFact(lower) || OVERRIDES.has(lower) || lower.startsWith('proxy-')) {
-    return `header ${name} is never forwarded, so the upstream would serve each repetition anew for nothing: take a name like Idempotency-Key`
-  }
-  return freeNameProblem(name, 'Idempotency-Key')
+  if (!PLAIN_NAME.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
+  const problem = freeNameProblem(name, 'Idempotency-Key')
+  if (problem !== null) return problem
+  if (NO_CALLER.has(name.toLowerCase()) || isAlwaysRead(name.toLowerCase()))
+    return `header ${name} says something else already: take a name like Idempotency-Key`
+  if (!neverPasses(name.toLowerCase())) return null
+  return `the upstream never gets ${name} of a client, and serves each repetition anew for nothing: take a name like Idempotency-Key`
 }
+
+const PLAIN_NAME = /^[0-9A-Za-z-]{1,128}$/
 
 function freeNameProblem(name: string, like: string): string | null {
   const problem = nameProblem(name)
@@ -92,9 +96,10 @@ const NO_CALLER = new Set([
 /** What is wrong with the name of a field that says who asks; `null` for a good one. Requests have letters, digits and "-" only. */
 export function callerHeaderProblem(name: string): string | null {
   const lower = name.toLowerCase()
-  if (!/^[0-9A-Za-z-]{1,128}$/.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
+  if (!PLAIN_NAME.test(name)) return `${quote(name)} is not a header name: write letters, digits and "-"`
   if (lower === 'cookie') return 'is the field of cookies: write { cookie: NAME }'
-  if (!OURS.has(lower) && !NO_CALLER.has(lower) && !/^(?:proxy|x-tollgate)-/.test(lower)) return null
+  if (!OURS.has(lower) && !NO_CALLER.has(lower) && !OVERRIDES.has(lower) && !/^(?:proxy|x-tollgate)-/.test(lower))
+    return null
   return `header ${name} cannot say who asks: name another`
 }
 

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type Denial, STATUS_OF } from '../errors.ts'
+import type { NameRules } from '../inputs/inputs.ts'
 import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
 import { isStopped, stopAtNextHead } from '../node/parser-stop.ts'
@@ -17,7 +18,6 @@ import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
-import type { NameRules } from './header-rules.ts'
 import type { OpenConnection } from './open-connections.ts'
 import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
@@ -69,7 +69,7 @@ export interface RequestHandler {
 }
 
 /** What may change while a connection lives; asked for each request and upload. */
-export interface ConnectionLimits extends NameRules {
+export interface ConnectionLimits {
   readonly shares: ShareRules
   /** Peers that stand for many clients, so that no share of an address applies to them. */
   readonly isProxy: (address: string) => boolean
@@ -78,6 +78,7 @@ export interface ConnectionLimits extends NameRules {
   readonly maxUrl: number
   /** Whether a client that has ended its side after a request still gets the response, and is not taken for gone. */
   readonly answersHalfClosed: boolean
+  readonly names: NameRules
   /** How the gateway's own responses go out; `null` as they are. */
   readonly presentation: Presentation | null
 }
@@ -189,7 +190,7 @@ export class ClientConnection implements ClientPeer {
       this.#ignore(req)
       return
     }
-    const ambiguity = checkEdge(req, limits())
+    const ambiguity = checkEdge(req, limits().names)
     if (ambiguity !== null || isLastOnConnection(req) || isDraining()) res.shouldKeepAlive = false
     if (!res.shouldKeepAlive) this.#isLast = true
     if (this.#requests.length >= MAX_PIPELINED) {
@@ -246,7 +247,7 @@ export class ClientConnection implements ClientPeer {
   #handOver(req: IncomingMessage, head: Buffer): void {
     const { gateway, limits } = this.#context
     const requestId = requestIdOf(req, limits().isProxy)
-    const ambiguity = checkUpgrade(req, limits())
+    const ambiguity = checkUpgrade(req, limits().names)
     void gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
   }
 

@@ -1,6 +1,7 @@
 import { type IncomingMessage, METHODS } from 'node:http'
 import { type Denial, denial } from '../errors.ts'
-import { CLOSE, checkHeaders, type NameRules, refuse } from './header-rules.ts'
+import type { NameRules } from '../inputs/inputs.ts'
+import { CLOSE, checkHeaders, refuse } from './header-rules.ts'
 
 /**
  * What Node's parser lets pass and a server at the edge must not: everything that the upstream, or a proxy before us,
@@ -18,18 +19,18 @@ export const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
  *
  * Takes about 1 µs for a request with ten headers (Node 26.10), most of it in lower-casing and checking their names.
  */
-export function checkEdge(req: IncomingMessage, rules: NameRules): Denial | null {
+export function checkEdge(req: IncomingMessage, names: NameRules): Denial | null {
   return (
     checkVersion(req.httpVersion) ??
-    checkHeaders(req.rawHeaders, req.httpVersion, rules) ??
+    checkHeaders(req.rawHeaders, req.httpVersion, names) ??
     checkMethod(req.method) ??
     checkForm(req)
   )
 }
 
 /** The same for the `upgrade` event: only a WebSocket handshake may open a tunnel. */
-export function checkUpgrade(req: IncomingMessage, rules: NameRules): Denial | null {
-  const refused = checkEdge(req, rules)
+export function checkUpgrade(req: IncomingMessage, names: NameRules): Denial | null {
+  const refused = checkEdge(req, names)
   if (refused !== null || isWebSocketHandshake(req)) return refused
   return refuse('upgrade', 'The only upgrade accepted is a WebSocket handshake of version 13.')
 }

@@ -1,13 +1,6 @@
 import { type Denial, denial } from '../errors.ts'
-import { foldedName } from '../lib/field-names.ts'
-
-/** What the configuration says of the names of fields. */
-export interface NameRules {
-  /** Whether the name of a field may hold `_`. */
-  readonly underscoreNames: boolean
-  /** Fields that the configuration decides by, as `foldedName` has them. */
-  readonly decidedBy: ReadonlySet<string>
-}
+import { isRead, mayBeNominated, type NameRules } from '../inputs/inputs.ts'
+import { namesIn } from '../lib/field-names.ts'
 
 /** The headers whose number or form decides how a message is framed, routed or authenticated. */
 interface Seen {
@@ -25,7 +18,7 @@ interface Seen {
  *
  * @param version as in `IncomingMessage.httpVersion`
  */
-export function checkHeaders(raw: readonly string[], version: string, rules: NameRules): Denial | null {
+export function checkHeaders(raw: readonly string[], version: string, names: NameRules): Denial | null {
   if (raw.length > 2 * MAX_FIELDS) return tooMany()
   const seen: Seen = {
     host: undefined,
@@ -37,7 +30,7 @@ export function checkHeaders(raw: readonly string[], version: string, rules: Nam
     coding: false,
   }
   for (let i = 0; i < raw.length; i += 2) {
-    const refused = look(seen, raw[i] ?? '', raw[i + 1] ?? '', rules)
+    const refused = look(seen, raw[i] ?? '', raw[i + 1] ?? '', names)
     if (refused !== null) return refused
   }
   return checkFraming(seen, version) ?? checkHost(seen.host, version) ?? checkExpect(seen.expect)
@@ -63,7 +56,7 @@ export function refuse(reason: string, msg: string): Denial {
 
 export const CLOSE = Object.freeze({ Connection: 'close' })
 
-function look(seen: Seen, name: string, value: string, rules: NameRules): Denial | null {
+function look(seen: Seen, name: string, value: string, names: NameRules): Denial | null {
   const { host, length, encoding, expect, authorization, type, coding } = seen
   switch (name.toLowerCase()) {
     case 'host':
@@ -88,9 +81,9 @@ function look(seen: Seen, name: string, value: string, rules: NameRules): Denial
       seen.coding = true
       return coding ? twice('Content-Encoding') : null
     case 'connection':
-      return checkConnection(value, rules)
+      return checkConnection(value, names)
     default:
-      return checkName(name, rules)
+      return checkName(name, names)
   }
 }
 
@@ -102,12 +95,13 @@ function twice(name: string): Denial {
  * CGI, WSGI and their heirs turn `X-Tollgate-User`, `X_Tollgate_User` and `X.Tollgate.User` into one variable, so that a
  * client could set what is ours to set. Refused rather than dropped: a header that vanishes is hard to find.
  */
-function checkName(name: string, { underscoreNames, decidedBy }: NameRules): Denial | null {
+function checkName(name: string, names: NameRules): Denial | null {
   if (!/[^0-9A-Za-z-]/.test(name)) return null
-  if (underscoreNames && !/[^\w-]/.test(name)) {
-    return isDeciding(name, decidedBy) ? refuse('header_name', `The name of ${name} must have hyphens.`) : null
+  if (!names.underscores || /[^\w-]/.test(name)) {
+    return refuse('header_name', 'Header names may consist of letters, digits and hyphens only.')
   }
-  return refuse('header_name', 'Header names may consist of letters, digits and hyphens only.')
+  // The gateway reads it with dashes, and not so.
+  return isRead(name, names) ? refuse('header_name', `The header ${name} must be written with hyphens.`) : null
 }
 
 /** RFC 9112 section 6: what is not exactly one way to find the end of the body is refused. */
@@ -144,46 +138,14 @@ function checkExpect(expect: string | undefined): Denial | null {
 
 const USUAL_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 
-/**
- * Headers that a `Connection` header must not name. What it names is removed before forwarding, and a client could so
- * remove what says to the upstream who asks, or on what the price was decided.
- */
-const NOT_NOMINABLE = new Set([
-  'authorization',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'cookie',
-  'expect',
-  'forwarded',
-  'host',
-  'transfer-encoding',
-  'x-real-ip',
-  'x-request-id',
-])
-
 /** More names in one field than this say nothing of a connection. In octets. */
 const MAX_CONNECTION = 256
 
-function checkConnection(value: string, { decidedBy }: NameRules): Denial | null {
+function checkConnection(value: string, names: NameRules): Denial | null {
   if (USUAL_CONNECTION.test(value)) return null
   if (value.length > MAX_CONNECTION) {
     return refuse('connection_nomination', `Connection must have at most ${MAX_CONNECTION} octets.`)
   }
-  const name = value
-    .split(',')
-    .map((token) => token.trim().toLowerCase())
-    .find((token) => NOT_NOMINABLE.has(token) || isDecidedBy(token, decidedBy))
+  const name = namesIn(value).find((each) => !mayBeNominated(each, names))
   return name === undefined ? null : refuse('connection_nomination', `Connection must not name the header ${name}.`)
-}
-
-function isDecidedBy(token: string, decidedBy: ReadonlySet<string>): boolean {
-  return token.startsWith('x-forwarded-') || token.startsWith('x-tollgate-') || isDeciding(token, decidedBy)
-}
-
-/** Names that a configuration may have are no longer. */
-const LONGEST_NAME = 256
-
-function isDeciding(name: string, decidedBy: ReadonlySet<string>): boolean {
-  return name.length <= LONGEST_NAME && decidedBy.has(foldedName(name))
 }

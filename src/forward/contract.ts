@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { CredentialPlaces } from '../inputs/inputs.ts'
 import type { Held } from './backlog.ts'
 import type { Leniency } from './client/contract.ts'
 import type { FieldName } from './client/header-name.ts'
@@ -7,8 +8,6 @@ import type { FieldName } from './client/header-name.ts'
 /** What the upstream may learn of who asks. */
 export interface VerifiedCaller {
   readonly user: string
-  /** How it is known: `trusted` by what a proxy said. */
-  readonly kind: string
   /** `null` if nothing names one. */
   readonly organisation: string | null
   /** `null` if nothing names one. */
@@ -118,21 +117,6 @@ export interface ForwardResult {
   readonly reason: string | null
   /** What had to be let pass of the upstream's heads, in the order in which it came. */
   readonly lenient: readonly Leniency[]
-}
-
-/** What of a client's fields the gateway reads as a credential, so that it is not passed on. */
-export interface CredentialPlaces {
-  /** Fields, in lower case. */
-  readonly fields: readonly string[]
-  /** Such a field that is passed on all the same, if its value has the scheme: keys that only the upstream can check. In lower case. */
-  readonly kept: { readonly field: string; readonly scheme: string | null } | null
-  readonly cookies: readonly string[]
-  /** Parameters of a query, also of one in a field that holds a URL. */
-  readonly parameters: readonly string[]
-  /** Names behind which `Sec-WebSocket-Protocol` has a credential. */
-  readonly subprotocols: readonly string[]
-  /** Fields by which a trusted peer names the caller, in lower case: of anybody else they are dropped. */
-  readonly trusted: readonly string[]
 }
 
 /** How the upstream is reached. Numbers are not checked here: the configuration has these ranges and defaults. */

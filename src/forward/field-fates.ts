@@ -1,9 +1,10 @@
 import { ADMIN_SESSION } from '../control/admin-session.ts'
+import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from '../inputs/header-names.ts'
+import { type CredentialPlaces, isAlwaysRead, type TrustedFact } from '../inputs/inputs.ts'
 import { foldedName } from '../lib/field-names.ts'
-import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from '../lib/header-names.ts'
 import { remembered } from '../lib/memo.ts'
 import { fieldName } from './client/header-name.ts'
-import type { CredentialPlaces, IdentityFact } from './contract.ts'
+import type { IdentityFact } from './contract.ts'
 
 /** What becomes of each field of a client, worked out once for each spelling of its name. */
 
@@ -18,6 +19,8 @@ export interface HeaderRules {
   /** What becomes of a client's field, by its name as spelt. */
   readonly fateOf: (name: string) => Fate
   readonly trusted: (address: string) => boolean
+  /** What a field of the fate `named` says of the caller, by its name in lower case. */
+  readonly named: ReadonlyMap<string, TrustedFact>
   readonly hidden: Hidden
 }
 
@@ -31,9 +34,8 @@ export interface Hidden {
 }
 
 /**
- * What becomes of a client's field. `fact`: passes from a trusted peer only. `caller`: so does what the peer says of the caller, unless a
- * credential names another one. `claim`: goes into a field that the gateway
- * sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
+ * What becomes of a client's field. `fact`: passes from a trusted peer only. `named`: so does what says of the caller what was judged.
+ * `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
  * `cookie`, `url` or `subprotocol` has of one, is dropped.
  */
 export type Fate = Plain | Holder
@@ -46,7 +48,7 @@ type Plain =
   | 'te'
   | 'hops'
   | 'fact'
-  | 'caller'
+  | 'named'
   | 'claim'
   | 'subprotocol'
 export type Holder = 'credential' | 'cookie' | 'url'
@@ -82,6 +84,7 @@ export function headerRules(options: {
     identity,
     fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, underscores })),
     trusted: remembered(options.trustedProxies ?? (() => false)),
+    named: new Map(trusted),
     hidden: options.passAuthorization ? { ...hiddenOf(hidden), isKept: () => true } : hiddenOf(hidden),
   }
 }
@@ -92,9 +95,9 @@ const AUTHORIZATION: CredentialPlaces = { ...NOTHING, fields: ['authorization'],
 /** Fields that have a fate of their own only because of where credentials, and the names of callers, may be. */
 function specialFates(
   { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>,
-  trusted: readonly string[],
+  trusted: CredentialPlaces['trusted'],
 ): ReadonlyMap<string, Fate> {
-  const fates = new Map<string, Fate>(trusted.map((lower) => [lower, 'caller']))
+  const fates = new Map<string, Fate>(trusted.map(([lower]) => [lower, 'named']))
   for (const lower of parameters.length > 0 ? ['referer', 'x-forwarded-uri'] : []) fates.set(lower, 'url')
   if (subprotocols.length > 0) fates.set('sec-websocket-protocol', 'subprotocol')
   for (const lower of fields) fates.set(lower, 'credential')
@@ -136,7 +139,7 @@ function fate(lower: string, fates: Fates): Fate {
 
 /** Whether a field, were it written with dashes, says nothing that the gateway reads, sets or takes off. */
 function isOnlyData(dashed: string, fates: Fates): boolean {
-  const isRead = NEVER_IN_TRAILERS.has(dashed) || dashed.startsWith('sec-websocket-')
+  const isRead = isAlwaysRead(dashed) || NEVER_IN_TRAILERS.has(dashed) || dashed.startsWith('sec-websocket-')
   return !isRead && fate(dashed, fates) === 'passes'
 }
 

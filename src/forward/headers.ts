@@ -1,7 +1,7 @@
 import { ADMIN_SESSION } from '../control/admin-session.ts'
+import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from '../inputs/header-names.ts'
 import { withoutCookies } from '../lib/cookies.ts'
-import { foldedName } from '../lib/field-names.ts'
-import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from '../lib/header-names.ts'
+import { foldedName, namesIn } from '../lib/field-names.ts'
 import { remembered } from '../lib/memo.ts'
 import { urlWithoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
@@ -44,13 +44,15 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     const name = raw[i] as string
     const value = raw[i + 1] as string
     const fate = rules.fateOf(name)
-    if (fate === 'passes' || (trusted && (fate === 'fact' || (fate === 'caller' && isOfPeer(origin.caller))))) {
+    if (fate === 'passes' || (fate === 'fact' && trusted)) {
       if (nominated === null || !nominated.has(name.toLowerCase())) headers.push(name, value)
     } else if (isHolder(fate)) {
       const kept = withoutCredential(fate, name.toLowerCase(), value, { origin, trusted, rules })
       if (kept !== '' && nominated?.has(name.toLowerCase()) !== true) headers.push(name, kept)
     } else if (fate === 'underscored') {
       if (!isNamed(raw, foldedName(name)) && nominated?.has(name.toLowerCase()) !== true) headers.push(name, value)
+    } else if (fate === 'named') {
+      if (trusted && isOfCaller(name.toLowerCase(), value, origin, rules)) headers.push(name, value)
     } else if (fate === 'subprotocol') claims.offered = joined(claims.offered, value)
     else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
     else if (fate === 'hops' && nominated?.has('max-forwards') !== true)
@@ -77,9 +79,11 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   }
 }
 
-/** Else the upstream would be told of two callers. */
-function isOfPeer(caller: Origin['caller']): boolean {
-  return caller === null || caller.kind === 'trusted'
+/** Whether a proxy says of the caller what the request was judged by: else the upstream would be told of two callers. */
+function isOfCaller(lower: string, value: string, { caller }: Origin, { named }: HeaderRules): boolean {
+  const fact = named.get(lower)
+  if (caller === null || fact === undefined) return true
+  return value === Buffer.from(caller[fact] ?? '', 'utf8').toString('latin1')
 }
 
 function isHolder(fate: Fate): fate is Holder {
@@ -201,7 +205,7 @@ function nominate(names: Set<string> | null, value: string): Set<string> | null 
   const lower = value.toLowerCase()
   if (lower === 'keep-alive' || lower === 'close') return names
   const all = names ?? new Set()
-  for (const token of lower.split(',')) all.add(token.trim())
+  for (const name of namesIn(lower)) all.add(name)
   return all
 }
 

@@ -118,7 +118,7 @@ function begin(
     holder: context.shares.holder(addressOf(client, req.headers, rules.isProxy), client.isAccepted),
     route: null,
     unmatched: null,
-    lenient: rules.underscoreNames && hasUnderscores(req.rawHeaders) ? UNDERSCORES : NOTHING,
+    lenient: rules.names.underscores && hasUnderscores(req.rawHeaders) ? UNDERSCORES : NOTHING,
     caller: null,
     letIn: null,
     cost: 0,

@@ -1,4 +1,6 @@
 import { createHash, hash } from 'node:crypto'
+import { linesOf } from '../auth/asking.ts'
+import { type Denial, denial } from '../errors.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import type { Limits } from '../quota/charge.ts'
 import type { Once } from '../quota/once.ts'
@@ -16,6 +18,17 @@ function keyOf({ req, res }: Pick<Exchange, 'req' | 'res'>, { repetition }: Rout
   if (repetition === null || res === null) return null
   const key = req.headers[repetition.field]
   return key === undefined || key.length === 0 ? null : [repetition, String(key)]
+}
+
+/**
+ * Why a request is refused that has its key in two lines: of some fields Node takes the first, and the upstream may take the last, so
+ * that each request of one key here would be another one there. `null` if it has one, or none is looked for.
+ */
+export function severalKeys(exchange: Exchange, { repetition }: Route): Denial | null {
+  if (repetition === null || exchange.res === null || linesOf(exchange, repetition.field).length < 2) return null
+  return denial('bad_request', `The request must have only one ${repetition.header} header.`, {
+    reason: 'duplicate_header',
+  })
 }
 
 /** Whether a small body is read before the charge to know the request by it, also one that waits for `100 Continue`. */

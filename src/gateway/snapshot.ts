@@ -3,6 +3,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import type { CallerResolver } from '../auth/caller-resolver.ts'
 import type { ShareRules } from '../edge/shares.ts'
 import type { Forwarder, Patience } from '../forward/forwarder.ts'
+import type { NameRules } from '../inputs/inputs.ts'
 import type { Policy } from '../quota/policy.ts'
 import type { Presentation } from '../respond/presentation.ts'
 import type { OwnResponse } from '../respond/response.ts'
@@ -117,10 +118,8 @@ export interface Rules {
   readonly rateLimitFields: boolean
   /** Longest request target in bytes. */
   readonly maxUrl: number
-  /** Whether the name of a request's field may hold `_`. */
-  readonly underscoreNames: boolean
-  /** Fields that the configuration decides by, beside those by which every one does, as `foldedName` has them. */
-  readonly decidedBy: ReadonlySet<string>
+  /** What the name of a request's field may be. */
+  readonly names: NameRules
   /** Whether an address is one of `edge.trusted_proxies`. */
   readonly isProxy: (address: string) => boolean
   /** Largest request body in bytes; `null` for any. */

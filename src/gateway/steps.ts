@@ -22,7 +22,7 @@ import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import { type Plan, queryRefusal, type RequestLine } from './plan.ts'
-import { isKnownByBody, onceOf } from './repetition.ts'
+import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { storeUnavailable, unknownYet } from './responses.ts'
 import type { Route } from './snapshot.ts'
 
@@ -240,6 +240,8 @@ export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): 
 export async function charge(context: Context, exchange: Exchange, route: Route, pass: Pass): Promise<Stop | null> {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
+  const twoKeys = severalKeys(exchange, route)
+  if (twoKeys !== null) return denied(twoKeys)
   exchange.exempt = exemptionOf(rules, exchange, caller)
   if (exchange.exempt !== null) return null
   const policy = rules.policy()

@@ -6,6 +6,14 @@ export function isFieldName(text: string, max = Number.POSITIVE_INFINITY): boole
   return text.length <= max && NAME.test(text)
 }
 
+/** The names in a field like `Connection` that lists some, in lower case. */
+export function namesIn(list: string): string[] {
+  return list
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+}
+
 /** CGI and its heirs take `X_Remote_User` for `X-Remote-User`. */
 export function foldedName(name: string): string {
   return name.toLowerCase().replaceAll('_', '-')

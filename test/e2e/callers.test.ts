@@ -368,18 +368,6 @@ describe('callers whom a trusted proxy names', () => {
     expect((await ask('/a', fields)).status).toBe(status)
   })
 
-  it('come before a key that anybody can make up, so that none of them has new limits by one', async () => {
-    await start(`${trusted}, unverified_keys: { header: X-API-Key }`, PROXY)
-    for (const key of ['r1', 'r2']) await ask('/a', ['X-Forwarded-User: bob', `X-API-Key: ${key}`])
-    expect(charged()).toEqual(['bob', 'bob'])
-  })
-
-  it('are not named to the upstream beside another caller whom a credential names', async () => {
-    await start(trusted, PROXY)
-    const asked = await ask('/a', ['X-Forwarded-User: bob', 'X-Org: acme', `Authorization: Bearer ${JWT}`])
-    expect([userOf(asked), /bob|acme/.test(asked.sent)]).toEqual(['alice', false])
-  })
-
   it('bytes that are no UTF-8 are refused', async () => {
     await start(trusted, PROXY)
     const raw = Buffer.from(
@@ -387,6 +375,30 @@ describe('callers whom a trusted proxy names', () => {
       'latin1',
     )
     expect(statusesIn(await rawExchange(app.url, raw))).toEqual([401])
+  })
+
+  it('are charged by that name, whatever key they add: nobody has a new user by a key that is made up', async () => {
+    await start(`${trusted}, unverified_keys: { header: X-API-Key }`, PROXY)
+    for (const key of ['r1', 'r2']) await ask('/a', ['X-Forwarded-User: bob', `X-API-Key: ${key}`])
+    expect(charged()).toEqual(['bob', 'bob'])
+    expect((await ask('/a', ['X-Forwarded-User: a, b', 'X-API-Key: r1'])).status).toBe(400)
+    await ask('/a', ['X-Forwarded-User:', 'X-API-Key: r1'])
+    expect(charged().at(-1)).toMatch(/^key:/)
+  })
+
+  it('are not those of another credential: the upstream is told of the one whom the request was charged to', async () => {
+    await start('trusted: { user: X-Forwarded-User, organisation: X-Org, plan: X-Plan }', PROXY)
+    const two = await ask('/a', [
+      `Authorization: Bearer ${JWT}`,
+      'X-Forwarded-User: bob',
+      'X-Org: acme',
+      'X-Plan: gold',
+    ])
+    expect([userOf(two), /bob|acme|gold/.test(two.sent)]).toEqual(['alice', false])
+    const one = await ask('/a', [`Authorization: Bearer ${jwtOf('j\u00f6rg')}`, 'X-Forwarded-User: j\u00f6rg'])
+    expect([userOf(one), /^X-Forwarded-User: j/m.test(one.sent)]).toEqual(['j%C3%B6rg', true])
+    const open = await ask('/pub/a', [`Authorization: Bearer ${JWT}`, 'X-Forwarded-User: bob'])
+    expect(open.sent).toContain('X-Forwarded-User: bob')
   })
 
   it('of anybody else the fields are nothing, and are dropped, also on a public rule', async () => {

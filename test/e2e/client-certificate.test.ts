@@ -17,7 +17,7 @@ let crl: string
 let upstream: http.Server
 let sockets: WebSocketServer
 let app: RunningApp
-let text: (edge: string) => string
+let text: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-mtls-'))
   ca = makeCa(folder, 'ca')
@@ -28,7 +28,7 @@ beforeAll(async () => {
   sockets = new WebSocketServer({ server: upstream })
   await once(upstream.listen(0, '127.0.0.1'), 'listening')
   const { port } = upstream.address() as AddressInfo
-  text = (edge) => `
+  text = `
 listen: 127.0.0.1:0
 tls: { cert: ${server.certFile}, key: ${server.keyFile} }
 upstream: { url: "http://127.0.0.1:${port}" }
@@ -40,9 +40,8 @@ auth:
 quota: { baselines: { personal: { read: { 1h: 100 } }, global: { read: { 1h: 100 } } } }
 routes: [{ match: "GET /*", category: read, cost: 1 }]
 log: { level: fatal, requests: none }
-${edge}
 `
-  app = await startApp(text(''))
+  app = await startApp(text)
 })
 afterAll(async () => {
   await app.stop()
@@ -107,10 +106,16 @@ it('no JWT can name the user of a certificate', async () => {
   expect(await ask(null, bearer('alice'))).toEqual({ status: 200, user: 'alice' })
 })
 
-it('the certificate of a trusted proxy names none of its clients', async () => {
+it('the certificate of a trusted proxy is its own, and names nobody whom it asks for', async () => {
   const balancer = client('balancer', 'URI:spiffe://test/balancer')
   expect(await ask(balancer)).toEqual({ status: 200, user: 'certificate:spiffe://test/balancer' })
-  await app.reload(text('edge: { trusted_proxies: [127.0.0.0/8] }'))
+  const more = 'edge: { trusted_proxies: [127.0.0.1] }\n'
+  await app.reload(text.replace('auth:\n', `${more}auth:\n`))
   expect(await ask(balancer, { 'x-forwarded-for': '203.0.113.9' })).toMatchObject({ status: 401 })
-  await app.reload(text(''))
+  await app.reload(text.replace('auth:\n', `${more}auth:\n  trusted: { user: X-User }\n  anonymous: {}\n`))
+  const stranger = await ask(balancer, { 'x-forwarded-for': '203.0.113.9' })
+  expect([stranger, app.requests().at(-1)?.user]).toEqual([{ status: 200, user: 'undefined' }, 'address:203.0.113.9'])
+  expect(await ask(balancer, { 'x-user': '' })).toEqual({ status: 200, user: 'undefined' })
+  expect(await ask(balancer, { 'x-user': 'zoe' })).toEqual({ status: 200, user: 'zoe' })
+  await app.reload(text)
 })

@@ -4,9 +4,8 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkEdge, checkUpgrade, isLastOnConnection } from '../../src/edge/head-rules.ts'
 import { type Denial, STATUS_OF } from '../../src/errors.ts'
+import { nameRules } from '../../src/inputs/inputs.ts'
 import { silence } from '../e2e/raw.ts'
-
-const PLAIN_NAMES = { underscoreNames: false, decidedBy: new Set<string>() }
 
 /** What came of the bytes that were sent on one connection. */
 export interface Sent {
@@ -28,6 +27,9 @@ export interface TestEdge {
   stop(): Promise<void>
 }
 
+/** Of a configuration that decides by no field of its own. */
+export const NAMES = nameRules({}, false)
+
 /** A real server that does nothing but ask the edge rules, on every way in. */
 export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> {
   /** Connections from which no further request is taken. */
@@ -36,7 +38,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (ended.has(req.socket)) return
-    const refused = checkEdge(req, PLAIN_NAMES)
+    const refused = checkEdge(req, NAMES)
     if (isLastOnConnection(req)) res.shouldKeepAlive = false
     if (refused !== null || isLastOnConnection(req)) ended.add(req.socket)
     if (refused !== null) {
@@ -55,7 +57,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
   }
 
   function tunnel(req: IncomingMessage, socket: Duplex): void {
-    const refused = checkUpgrade(req, PLAIN_NAMES)
+    const refused = checkUpgrade(req, NAMES)
     if (refused === null) accepted.push({ line: `UPGRADE ${req.url}`, body: '' })
     const status = refused === null ? 101 : STATUS_OF[refused.code]
     const headers = Object.entries(refused?.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)

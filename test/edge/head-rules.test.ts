@@ -2,9 +2,7 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkEdge } from '../../src/edge/head-rules.ts'
-import { startEdge, type TestEdge } from './edge-server.ts'
-
-const PLAIN_NAMES = { underscoreNames: false, decidedBy: new Set<string>() }
+import { NAMES, startEdge, type TestEdge } from './edge-server.ts'
 
 let edge: TestEdge
 let lenient: TestEdge
@@ -135,7 +133,7 @@ describe('the framing', () => {
   function judge(...headers: string[]) {
     const req = new IncomingMessage(new Socket())
     Object.assign(req, { method: 'POST', url: '/a', httpVersion: '1.1', rawHeaders: ['Host', 'a', ...headers] })
-    return checkEdge(req, PLAIN_NAMES)
+    return checkEdge(req, NAMES)
   }
 })
 

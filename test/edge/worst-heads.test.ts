@@ -5,6 +5,7 @@ import { readBearer } from '../../src/auth/bearer-credential.ts'
 import { decodeBase64url, outlineOf } from '../../src/auth/jwt-encoding.ts'
 import { checkEdge, isLastOnConnection } from '../../src/edge/head-rules.ts'
 import { addressOf } from '../../src/gateway/client-address.ts'
+import { nameRules } from '../../src/inputs/inputs.ts'
 import { cookieValues, withoutCookies } from '../../src/lib/cookies.ts'
 import { parameterValues, withoutParameters } from '../../src/lib/query-parameters.ts'
 import { acceptsProblem } from '../../src/respond/accepts-problem.ts'
@@ -19,7 +20,7 @@ import { canonicalTarget } from '../../src/routing/target.ts'
 const EXACT = { encodedSlash: false, emptySegment: false, semicolon: false }
 const LAX = { encodedSlash: true, emptySegment: true, semicolon: true }
 const PRICE = { kind: 'body', fields: ['chargeId'], values: new Map([['2', 10]]), maxBody: 1024 } as const
-const NAMES = { underscoreNames: true, decidedBy: new Set(['x-api-key']) }
+const NAMES = nameRules({ unverifiedKeys: { kind: 'header', name: 'X-API-Key', scheme: null } }, true)
 const isProxy = (address: string) => address === '10.0.0.1'
 const BEHIND = { address: '10.0.0.1', peer: '10.0.0.1' }
 const headed = (...rawHeaders: string[]) =>

@@ -159,7 +159,6 @@ describe('a request on its way to the backend', () => {
   it('names the caller in the fields of the configuration, percent-encoded where it is not plain ASCII', () => {
     const caller = {
       user: 'zoë',
-      kind: 'jwt',
       organisation: 'acme inc',
       plan: null,
       claims: { email: 'z@example.org', 'app.id': '7' },

@@ -108,7 +108,7 @@ function destroyAtEnd(client: WeakRef<ConnectionPool>): void {
 
 /** A verified caller of whom nothing but the user is known. */
 export function callerNamed(user: string): VerifiedCaller {
-  return { user, kind: 'jwt', organisation: null, plan: null, claims: {} }
+  return { user, organisation: null, plan: null, claims: {} }
 }
 
 export interface Gateway {

@@ -1,3 +1,4 @@
+import { isFact } from '../../inputs/header-names.ts'
 import { foldedName } from '../../lib/field-names.ts'
 import type { Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
@@ -8,6 +9,7 @@ export function checkCallers(parsed: Salvage): Finding[] {
     ...checkTwins(parsed.auth),
     ...checkKeys(parsed),
     ...checkKeysArrive(parsed),
+    ...checkKeysOfClients(parsed.auth),
     ...checkUserClaim(parsed),
     ...checkTrusted(parsed),
     ...checkCookies(parsed),
@@ -89,6 +91,13 @@ function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: Salvage)
       const message = `takes away the keys of auth.unverified_keys, which only the upstream can check: curl ${curlOf(keys)} is forwarded like any other. Remove it here, or auth.unverified_keys`
       return warning(path, message)
     })
+}
+
+/** A client that is no proxy could ask by a key that the upstream never gets. */
+function checkKeysOfClients({ unverified_keys: keys }: Auth): Finding[] {
+  if (keys?.kind !== 'header' || !isFact(keys.name.toLowerCase())) return []
+  const message = `the upstream gets ${keys.name} of trusted proxies only, so anybody else is served by a key that nobody checks: curl ${curlOf(keys)} arrives without it. Take a header that clients send, or auth.trusted`
+  return [{ path: ['auth', 'unverified_keys'], message }]
 }
 
 /** Anybody can write a JWT that names somebody else, and use up his limits. */

@@ -1,3 +1,4 @@
+import { type Configured, type FieldInput, fieldInputs } from '../../inputs/inputs.ts'
 import { foldedName } from '../../lib/field-names.ts'
 import { didYouMean } from '../../lib/suggest.ts'
 import { PUBLIC_PATHS, STATUS_PATHS, USAGE_PATH } from '../../quota/own-paths.ts'
@@ -14,6 +15,7 @@ type Rule = Partial<ParsedRoute>
 /** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
 export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
   const { routes, unmatched, edge } = parsed
+  const inputs = fieldInputs(configuredIn(parsed))
   const own = ownPaths(parsed.published)
   const { categories } = parsed.names
   const findings: Finding[] = []
@@ -27,7 +29,7 @@ export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | nu
       ...checkSettle(route, path),
       ...checkSource(route, path),
       ...checkRepetition(route, path),
-      ...checkKey(route, path, parsed),
+      ...checkKey(route, path, inputs),
       ...checkLiterals(route, path),
       ...checkNames(route.cost, path),
     )
@@ -111,29 +113,24 @@ function checkRepetition({ idempotency, cost }: Rule, path: Path): Finding[] {
 }
 
 /** A repetition costs nothing because the upstream knows it by the key: without that it does the work each time. */
-function checkKey(
-  { idempotency }: Rule,
-  path: Path,
-  { upstream, auth }: Pick<Salvage, 'upstream' | 'auth'>,
-): Finding[] {
+function checkKey({ idempotency }: Rule, path: Path, inputs: readonly FieldInput[]): Finding[] {
   if (idempotency === undefined) return []
-  const { headers = new Map(), identity = new Map(), remove_headers: removed = [] } = upstream
   const { header } = idempotency
-  const names = { headers: [...headers.keys()], identity: [...identity.keys()], remove_headers: removed }
-  const [place] = Object.entries(names).find(([, list]) => list.map(foldedName).includes(foldedName(header))) ?? []
+  const other = inputs.find(({ name }) => name === foldedName(header))
+  if (other === undefined) return []
   const at = [...path, 'idempotency', 'header']
-  if (place === undefined)
-    return isCredentialField(header, auth) ? [{ path: at, message: credentialMessage(header) }] : []
-  const message = `the upstream never gets ${header} of a client, which stands in upstream.${place}, and serves each repetition anew for nothing: remove it there`
+  if (other.use === 'read') {
+    return [{ path: at, message: `${header} says who asks, by ${other.key}: take a name like Idempotency-Key` }]
+  }
+  const message = `the upstream never gets ${header} of a client, which stands in ${other.key}, and serves each repetition anew for nothing: remove it there`
   return [{ path: at, message }]
 }
 
-function isCredentialField(header: string, { from = [] }: Salvage['auth']): boolean {
-  return from.some((source) => source.kind === 'header' && foldedName(source.name) === foldedName(header))
-}
-
-function credentialMessage(header: string): string {
-  return `the upstream never gets ${header} of a client, where auth.from reads a credential, and serves each repetition anew for nothing: take a name like Idempotency-Key`
+/** What the file says of inputs, without the keys of repetitions. */
+function configuredIn({ auth, upstream }: Salvage): Configured {
+  const { headers, identity, remove_headers: removeHeaders } = upstream
+  const { from, trusted, unverified_keys: unverifiedKeys } = auth
+  return { from, trusted, unverifiedKeys, headers: headers?.keys(), identity: identity?.keys(), removeHeaders }
 }
 
 /** A field has a name, and no path; its values are texts, and no patterns. */

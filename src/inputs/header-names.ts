@@ -76,6 +76,14 @@ export const OVERRIDES: ReadonlySet<string> = new Set([
   'proxy',
 ])
 
+/** Whether no client's field of this name ever reaches the upstream, whatever is configured: `host` and `te` are written anew. @param lower in lower case */
+export function neverPasses(lower: string): boolean {
+  const isTaken = HOP_BY_HOP.has(lower) || OVERRIDES.has(lower) || isFact(lower) || REPLACED.has(lower)
+  return isTaken || /^(?:proxy|x-tollgate)-/.test(lower)
+}
+
+const REPLACED: ReadonlySet<string> = new Set(['content-length', 'expect', 'host', 'x-request-id'])
+
 /** RFC 9110 section 6.5.1: framing, routing, modifiers, authentication, response control and content are decided by the head. */
 export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP,
