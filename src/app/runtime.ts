@@ -8,6 +8,7 @@ import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
 import { type Configured, credentialPlaces, nameRules } from '../inputs/inputs.ts'
 import { remembered } from '../lib/memo.ts'
+import { foldedParameter } from '../lib/parameter-names.ts'
 import { readRegularSync } from '../lib/regular-file.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { IsKnown } from '../quota/reserve.ts'
@@ -132,7 +133,7 @@ function claimsFor({ identity }: UpstreamConfig): string[] {
 /** What of a target and a handshake is hidden. It is nothing if the upstream is shown the credentials of clients. */
 function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
   const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : credentialPlaces(auth)
-  return { parameters: new Set(parameters), subprotocols: new Set(subprotocols) }
+  return { parameters: parameters.map(foldedParameter), subprotocols: new Set(subprotocols) }
 }
 
 const NOTHING_HIDDEN = { parameters: [], subprotocols: [] }

@@ -142,6 +142,7 @@ function createFinder({ from, several: rule }: ResolverOptions, pages: PageRule)
     let isCookie = true
     for (const reader of readers) {
       const texts = reader.read(asking)
+      if (isDenial(texts)) return texts
       if (texts.length === 0) continue
       const [text = '', ...more] = texts
       if (more.some((other) => other !== text) || (found !== null && found !== text)) return several()

@@ -1,28 +1,57 @@
+import type { Denial } from '../errors.ts'
 import type { CredentialSource } from '../inputs/inputs.ts'
-import { cookieValues } from '../lib/cookies.ts'
-import { parameterValues } from '../lib/query-parameters.ts'
+import { type Read, readCookie } from '../lib/cookies.ts'
+import { foldedParameter, unescaped } from '../lib/parameter-names.ts'
+import { readParameter } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { type Asking, linesOf, queryOf } from './asking.ts'
+import { unclear } from './verdict.ts'
 
 /**
  * What a request has in one source: mostly nothing or one text, which need not be a credential. An empty text stands behind a
  * scheme with nothing after it; elsewhere an empty value is none.
  */
-export type Reader = (asking: Asking) => readonly string[]
+export type Reader = (asking: Asking) => readonly string[] | Denial
 
-export function readerOf(source: CredentialSource): Reader {
+/** @param isForwarded whether the upstream gets what is read, so that it must read the same */
+export function readerOf(source: CredentialSource, isForwarded = false): Reader {
   switch (source.kind) {
     case 'bearer':
       return behindScheme('authorization', 'Bearer')
     case 'header':
-      return source.scheme === null ? alone(source.name) : behindScheme(source.name.toLowerCase(), source.scheme)
+      return source.scheme === null
+        ? alone(source.name, isForwarded)
+        : behindScheme(source.name.toLowerCase(), source.scheme)
     case 'cookie':
-      return ({ req: { headers } }) => cookieValues(headers.cookie ?? '', source.name).filter(isThere)
+      return clear(source.name, isForwarded, ({ req: { headers } }, name, folded) =>
+        readCookie(headers.cookie ?? '', name, folded),
+      )
     case 'query':
-      return (asking) => parameterValues(queryOf(asking), source.name).filter(isThere).map(decoded)
+      return clear(source.name, isForwarded, (asking, name, folded) => {
+        const { values, isUnclear } = readParameter(queryOf(asking), name, folded)
+        return { values: values.map(unescaped), isUnclear }
+      })
     case 'websocket_protocol':
       return offeredBehind(source.name)
   }
+}
+
+function clear(
+  name: string,
+  isForwarded: boolean,
+  read: (asking: Asking, name: string, folded: string) => Read,
+): Reader {
+  const folded = foldedParameter(name)
+  return (asking) => {
+    const { values, isUnclear } = read(asking, name, folded)
+    return isUnclear ? unclear() : withValue(values, isForwarded)
+  }
+}
+
+/** Those that are not empty. Of an empty one beside them some services take the first, and some the last. */
+function withValue(values: readonly string[], isForwarded: boolean): readonly string[] | Denial {
+  const there = values.filter((value) => value !== '')
+  return isForwarded && there.length > 0 && there.length < values.length ? unclear() : there
 }
 
 function behindScheme(lower: string, scheme: string): Reader {
@@ -35,10 +64,11 @@ function behindScheme(lower: string, scheme: string): Reader {
 }
 
 /** `Authorization` has a scheme, so what has a space there belongs to somebody else. */
-function alone(name: string): Reader {
+function alone(name: string, isForwarded: boolean): Reader {
   const lower = name.toLowerCase()
-  const isOurs = lower === 'authorization' ? (line: string) => isThere(line) && !line.includes(' ') : isThere
-  return (asking) => linesOf(asking, lower).filter(isOurs)
+  if (lower === 'authorization')
+    return (asking) => linesOf(asking, lower).filter((line) => line !== '' && !line.includes(' '))
+  return (asking) => withValue(linesOf(asking, lower), isForwarded)
 }
 
 function offeredBehind(marker: string): Reader {
@@ -46,18 +76,5 @@ function offeredBehind(marker: string): Reader {
   return ({ req: { headers }, res }) => {
     const list = res === null ? headers['sec-websocket-protocol'] : undefined
     return list === undefined ? [] : offeredIn(list, markers).credentials.map(([, credential]) => credential)
-  }
-}
-
-function isThere(text: string): boolean {
-  return text !== ''
-}
-
-/** As it stands if it cannot be decoded: `%` is in no credential. A plus sign is one, and may be in a credential. */
-function decoded(written: string): string {
-  try {
-    return decodeURIComponent(written)
-  } catch {
-    return written
   }
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { isUserId, JWT_PREFIX, KEY_PREFIX } from '../control/user-id.ts'
-import type { Denial } from '../errors.ts'
+import { type Denial, isDenial } from '../errors.ts'
 import type { CredentialSource } from '../inputs/inputs.ts'
+import { unescaped } from '../lib/parameter-names.ts'
 import type { Asking } from './asking.ts'
 import { tooLong } from './bearer-credential.ts'
 import { idOf } from './claim-facts.ts'
@@ -30,35 +31,24 @@ export function createKeyReader(
   pages: PageRule,
   isWatchedOnly: IsWatchedOnly,
 ): (asking: Asking) => Caller | Denial | null {
-  const read = readerOf(source)
+  const read = readerOf(source, true)
   const isKey = formOf(source)
   return (asking) => {
     const found = read(asking)
-    if (source.kind === 'cookie' && !found.every(isCookieValue)) return malformed()
+    if (isDenial(found)) return found
+    // Express and PHP decode cookies.
     const keys = new Set(source.kind === 'cookie' ? found.map(unescaped) : found)
     const [key] = keys
     if (key === undefined) return null
     if (keys.size > 1) return several()
     if (key.length > max) return tooLong(max, 'key too long')
-    if (!isKey(key)) return malformed()
+    if (!isKey(key)) return invalid('malformed key', 'The credential is malformed.')
     const foreign = source.kind === 'cookie' ? pages(asking) : null
     if (foreign !== null) return foreign
     const { userClaim } = source
     const named = userClaim !== undefined && isWatchedOnly() ? namedBy(key, userClaim) : null
     return callerOf(named ?? `${KEY_PREFIX}${createHash('sha256').update(key).digest('base64url')}`, 'unverified_key')
   }
-}
-
-function malformed(): Denial {
-  return invalid('malformed key', 'The credential is malformed.')
-}
-
-/**
- * RFC 6265, section 4.1.1. Python decodes `"\\141"` to `a`, so that one key would have as many spellings as it has letters, and each of
- * them would be a user.
- */
-function isCookieValue(value: string): boolean {
-  return /^[!#-+\x2d-:<-[\]-~]*$/.test(value)
 }
 
 /** Of a JWT that is read, in characters: strangers write it, and nobody remembers what it said. */
@@ -78,14 +68,9 @@ function namedBy(key: string, claim: string): string | null {
 
 /** Python trims more characters than HTTP does, and what stands behind a scheme is taken apart at blanks. */
 function formOf(source: CredentialSource): (key: string) => boolean {
-  const scheme = source.kind === 'header' ? source.scheme : null
-  if (scheme === null) return (key) => /^[!-~]+(?: [!-~]+)*$/.test(key)
-  if (scheme.toLowerCase() !== 'basic') return (key) => /^[!-~]+$/.test(key)
+  if (source.kind === 'header' && source.scheme === null) return (key) => /^[!-~]+(?: [!-~]+)*$/.test(key)
+  // A blank in a query may be written as a plus sign, too.
+  if (source.kind !== 'header' || source.scheme?.toLowerCase() !== 'basic') return (key) => /^[!-~]+$/.test(key)
   // Decoders pass over padding, over the last bits, and over characters that are none of the alphabet.
   return (key) => key !== '' && Buffer.from(key, 'base64').toString('base64') === key
-}
-
-/** Express and PHP decode cookies. */
-function unescaped(written: string): string {
-  return written.replace(/%[0-9A-Fa-f]{2}/g, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)))
 }

@@ -88,6 +88,13 @@ export function several(): Denial {
   })
 }
 
+/** A credential under a name, or in a form, that services read in several ways: which they take must not be for them to guess. */
+export function unclear(): Denial {
+  return denial('bad_request', 'The credential can be read in several ways: send it once, by its very name.', {
+    reason: 'a credential of several readings',
+  })
+}
+
 /**
  * Whether the credential is good cannot be known now. A 401 would make clients throw away good credentials.
  * @param retryAfter whole seconds

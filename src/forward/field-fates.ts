@@ -1,8 +1,8 @@
-import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from '../inputs/header-names.ts'
 import { type CredentialPlaces, isAlwaysRead, type TrustedFact } from '../inputs/inputs.ts'
 import { foldedName } from '../lib/field-names.ts'
 import { remembered } from '../lib/memo.ts'
+import { foldedParameter } from '../lib/parameter-names.ts'
 import { fieldName } from './client/header-name.ts'
 import type { IdentityFact } from './contract.ts'
 
@@ -28,8 +28,9 @@ export interface HeaderRules {
 export interface Hidden {
   /** Whether a field that holds credentials holds something else of this value. */
   readonly isKept: (lower: string, value: string) => boolean
-  readonly cookies: ReadonlySet<string>
-  readonly parameters: ReadonlySet<string>
+  /** As `foldedParameter` has them. */
+  readonly cookies: readonly string[]
+  readonly parameters: readonly string[]
   readonly subprotocols: ReadonlySet<string>
 }
 
@@ -108,8 +109,8 @@ function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPl
   const scheme = kept === null || kept.scheme === null ? '' : `${kept.scheme.toLowerCase()} `
   return {
     isKept: (lower, value) => lower === kept?.field && value.toLowerCase().startsWith(scheme),
-    cookies: new Set([ADMIN_SESSION, ...cookies]),
-    parameters: new Set(parameters),
+    cookies: cookies.map(foldedParameter),
+    parameters: parameters.map(foldedParameter),
     subprotocols: new Set(subprotocols),
   }
 }

@@ -108,13 +108,13 @@ interface Passing {
 function withoutCredential(fate: Holder, lower: string, value: string, { origin, trusted, rules }: Passing): string {
   const { isKept, cookies, parameters } = rules.hidden
   if (isFact(lower) && !trusted) return ''
-  if (origin.passCredentials === true) return fate === 'cookie' ? withoutCookies(value, ONLY_SESSION) : value
-  if (fate === 'cookie') return withoutCookies(value, cookies)
+  if (fate === 'cookie') return withoutCookies(value, SESSION, origin.passCredentials === true ? [] : cookies)
+  if (origin.passCredentials === true) return value
   if (fate === 'url') return urlWithoutParameters(value, parameters)
   return isKept(lower, value) ? value : ''
 }
 
-const ONLY_SESSION: ReadonlySet<string> = new Set([ADMIN_SESSION])
+const SESSION: ReadonlySet<string> = new Set([ADMIN_SESSION])
 
 /** RFC 9110 section 7.6.2, for what is not 0: the gateway responds to that itself. */
 function hopsLeft(value: string, method: string): string {

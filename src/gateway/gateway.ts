@@ -222,7 +222,7 @@ function outgoing({ req, rules, route, caller: known, letIn, settlement, request
   const { parameters } = rules.credentials
   // A credential that nobody here took belongs to the upstream.
   const passCredentials = letIn !== null
-  const isWhole = parameters.size === 0 || passCredentials
+  const isWhole = parameters.length === 0 || passCredentials
   const query = isWhole ? target.query : withoutParameters(target.query, parameters)
   const patience = route?.patience ?? null
   const exposed = rules.presentation?.cors?.expose ?? null

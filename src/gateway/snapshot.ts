@@ -80,7 +80,8 @@ export interface CallerRules extends CallerResolver {
 
 /** What of a request's target and handshake is never forwarded, since a credential may be there. Fields are the forwarder's. */
 export interface CredentialPlaces {
-  readonly parameters: ReadonlySet<string>
+  /** As `foldedParameter` has them. */
+  readonly parameters: readonly string[]
   readonly subprotocols: ReadonlySet<string>
 }
 

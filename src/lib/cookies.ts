@@ -1,24 +1,51 @@
-import { isNameOf } from './folded-names.ts'
+import { isReadAs } from './parameter-names.ts'
 
-/** A `Cookie` field as RFC 6265, section 5.4 has it: pairs parted by `;`. Their names are spelt in any way that some server reads (`isNameOf`). */
+/**
+ * A `Cookie` field as RFC 6265, section 5.4 has it: pairs parted by `;`. Names have letter case. Each character is looked at a few times
+ * at most, since a stranger may write thousands of pairs.
+ */
 
-/** The values of all cookies of a name, without quotes around them, in their order. */
-export function cookieValues(field: string, name: string): string[] {
-  const values: string[] = []
-  forEachPair(field, (from, to, mark) => {
-    if (mark < 0 || !isNameOf(field, from, endOfName(field, from, mark), name)) return
-    const value = field.slice(mark + 1, to).trim()
-    values.push(/^"(.*)"$/.exec(value)?.[1] ?? value)
-  })
-  return values
+/** What a request has of one cookie or parameter. */
+export interface Read {
+  /** The values under its very name, in their order. */
+  readonly values: readonly string[]
+  /** Whether a service may read another value than these, or none. */
+  readonly isUnclear: boolean
 }
 
-/** The field without all cookies of these names. The other pairs stay as they are. */
-export function withoutCookies(field: string, names: ReadonlySet<string>): string {
+/**
+ * Reads a cookie, without quotes around its value. It is unclear where a value is none of RFC 6265, section 4.1.1, as Python reads
+ * `"\141"` as `a`; where another name is the same to some service; and where a service that reads quotes, or parts pairs at blanks
+ * and commas too, sees other pairs.
+ * @param folded the name as `foldedParameter` has it
+ */
+export function readCookie(field: string, name: string, folded: string): Read {
+  const values: string[] = []
+  let isUnclear = false
+  forEachPair(field, (from, to, mark) => {
+    if (isNamed(field, from, mark, name)) {
+      const value = trimmed(field, mark + 1, to)
+      values.push(/^"(.*)"$/s.exec(value)?.[1] ?? value)
+    } else isUnclear ||= hasName(field, { from, to, mark }, folded)
+  })
+  isUnclear ||= !values.every((value) => COOKIE_OCTETS.test(value))
+  return { values, isUnclear: isUnclear || (values.length > 0 && QUOTED_PAIRS.test(field)) }
+}
+
+const COOKIE_OCTETS = /^[!#-+\--:<-[\]-~]*$/
+/** A quoted value with a semicolon in it, to who reads quotes. */
+const QUOTED_PAIRS = /=[\t ]*"[^";]*;[^"]*"/
+
+/**
+ * The field without the cookies of these names, and without all that some service reads by one of the folded ones. The other pairs stay
+ * as they are.
+ */
+export function withoutCookies(field: string, names: ReadonlySet<string>, folded: readonly string[] = []): string {
+  if (folded.length === 0 && !holdsOne(field, names)) return field
   let rest = ''
   let kept = 0
   forEachPair(field, (from, to, mark) => {
-    if (mark < 0 || !isAnyOf(field, from, endOfName(field, from, mark), names)) return
+    if (mark < 0 || !isOneOf(field, { from, to, mark }, names, folded)) return
     rest += field.slice(kept, from)
     kept = to + 1
   })
@@ -27,12 +54,47 @@ export function withoutCookies(field: string, names: ReadonlySet<string>): strin
   return (kept > field.length && left.endsWith(';') ? left.slice(0, -1) : left).trim()
 }
 
-function isAnyOf(field: string, from: number, to: number, names: ReadonlySet<string>): boolean {
-  for (const name of names) if (isNameOf(field, from, to, name)) return true
+function holdsOne(field: string, names: ReadonlySet<string>): boolean {
+  for (const name of names) if (field.includes(name)) return true
   return false
 }
 
-/** @param visit with where a pair begins and ends, and where its `=` is; -1 for none, which is a value without a name */
+/** Where a pair begins and ends, and where its `=` is; -1 for none, which is a value without a name. */
+interface Pair {
+  readonly from: number
+  readonly to: number
+  readonly mark: number
+}
+
+function isOneOf(field: string, pair: Pair, names: ReadonlySet<string>, folded: readonly string[]): boolean {
+  for (const name of names) if (isNamed(field, pair.from, pair.mark, name)) return true
+  for (const name of folded) if (hasName(field, pair, name)) return true
+  return false
+}
+
+/** Whether a pair has this very name. Blanks around it are no part of it. */
+function isNamed(field: string, from: number, mark: number, name: string): boolean {
+  const begin = behindBlanks(field, from, mark)
+  return field.startsWith(name, begin) && behindBlanks(field, begin + name.length, mark) === mark
+}
+
+/** Whether some service reads a pair, or a part of one that others would part at a blank, comma or quote, as a cookie of a name. */
+function hasName(field: string, { from, to, mark }: Pair, folded: string): boolean {
+  if (isReadAs(field, from, mark < 0 ? to : mark, folded)) return true
+  if (mark < 0) return false
+  let begin = from
+  let equals = -1
+  for (let at = from; at <= to; at++) {
+    const code = at < to ? field.charCodeAt(at) : COMMA
+    if (code === EQUALS && equals < 0) equals = at
+    if (!isParting(code)) continue
+    if (equals > begin && isReadAs(field, begin, equals, folded)) return true
+    begin = at + 1
+    equals = -1
+  }
+  return false
+}
+
 function forEachPair(field: string, visit: (from: number, to: number, mark: number) => void): void {
   let from = 0
   let mark = -1
@@ -46,12 +108,29 @@ function forEachPair(field: string, visit: (from: number, to: number, mark: numb
   }
 }
 
-/** Blanks before the `=` are no part of it. */
-function endOfName(field: string, from: number, mark: number): number {
-  let end = mark
-  while (end > from && (field.charCodeAt(end - 1) === 0x20 || field.charCodeAt(end - 1) === 0x09)) end--
-  return end
+/** String.trim takes off more than HTTP does. */
+function trimmed(field: string, from: number, to: number): string {
+  const begin = behindBlanks(field, from, to)
+  let end = to
+  while (end > begin && isBlank(field.charCodeAt(end - 1))) end--
+  return field.slice(begin, end)
 }
 
+function behindBlanks(field: string, from: number, to: number): number {
+  let at = from
+  while (at < to && isBlank(field.charCodeAt(at))) at++
+  return at
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+function isParting(code: number): boolean {
+  return isBlank(code) || code === COMMA || code === QUOTE
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
 const SEMICOLON = 0x3b
 const EQUALS = 0x3d

@@ -1,87 +1,88 @@
-import { isNameOf } from './folded-names.ts'
+import type { Read } from './cookies.ts'
+import { isReadAs, isReadAsOne, unescaped } from './parameter-names.ts'
 
 /**
- * Parameters of a query as servers read them: parted by `&`, and by some at `;` too, their names spelt in any way (`isNameOf`). A query is
- * empty, or `?` and what follows.
+ * Parameters of a query as nearly all servers read them: parted by `&`, names percent-encoded in any way. Rack before 3 and some Java
+ * part them at `;`, too. A query is empty, or `?` and what follows. It is read once from left to right.
  */
 
-/** A parameter within a query. */
-interface Place {
-  readonly from: number
-  readonly to: number
-  /** Where its name ends. */
-  readonly nameEnd: number
-  /** Where the next `&` is, or the end. */
-  readonly pairEnd: number
-  /** Whether it stands behind a `;`. */
-  readonly isBehind: boolean
+/**
+ * Reads a parameter: its values as they are written, still encoded. It is unclear where another name is the same to some service, and
+ * where one that parts pairs at `;` too sees another value.
+ * @param name in plain letters @param folded as `foldedParameter` has it
+ */
+export function readParameter(query: string, name: string, folded: string): Read {
+  const values: string[] = []
+  let isUnclear = false
+  forEachPart(query, ({ from, nameEnd, to, isBehind, isBefore }) => {
+    if (!isReadAs(query, from, nameEnd, folded)) return
+    const isIt = !isBehind && !isBefore && unescaped(query.slice(from, nameEnd)) === name
+    if (isIt) values.push(query.slice(nameEnd + 1, to))
+    else isUnclear = true
+  })
+  return { values, isUnclear }
 }
 
 /**
- * The values of a parameter as they are written, still encoded. One with a `;` in it is as a server has it that does not part there, and
- * what stands behind the `;` counts for itself.
- * @param name in plain letters
+ * The query without all parameters that some service reads by these names. A pair of such a name goes with all that stands behind a `;`
+ * in it, which is a part of its value to others. Not a byte of the rest changes; no lone `?` is left.
+ * @param folded as `foldedParameter` has them
  */
-export function parameterValues(query: string, name: string): string[] {
-  const places = placesOf(query, (from, to) => isNameOf(query, from, to, name))
-  return places.map(({ nameEnd, pairEnd, to, isBehind }) => query.slice(nameEnd + 1, isBehind ? to : pairEnd))
-}
-
-/** The query without all parameters of these names. Not a byte of the others changes; no lone `?` is left. */
-export function withoutParameters(query: string, names: ReadonlySet<string>): string {
-  if (query === '' || names.size === 0) return query
-  const places = placesOf(query, (from, to) => isAnyOf(query, from, to, names))
-  if (places.length === 0) return query
+export function withoutParameters(query: string, folded: readonly string[]): string {
+  if (query === '' || folded.length === 0) return query
   let rest = ''
   let kept = 1
-  for (const { from, to, pairEnd, isBehind } of places) {
-    if (from < kept) continue
+  forEachPart(query, ({ from, nameEnd, to, isBehind }) => {
+    if (from < kept || !isReadAsOne(query, from, nameEnd, folded)) return
     // Behind a `;` that goes, too. A whole pair goes with the `&` behind it.
     rest += query.slice(kept, isBehind ? from - 1 : from)
-    kept = isBehind ? to : pairEnd + 1
-  }
+    kept = isBehind ? to : endOfPair(query, to) + 1
+  })
+  if (kept === 1) return query
   if (kept <= query.length) return `?${rest}${query.slice(kept)}`
   return rest === '' ? '' : `?${rest.slice(0, -1)}`
 }
 
 /** A reference without these parameters in its query. What has no query is left as it is. */
-export function urlWithoutParameters(url: string, names: ReadonlySet<string>): string {
+export function urlWithoutParameters(url: string, folded: readonly string[]): string {
   const [, before = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? []
-  return query === '' ? url : before + withoutParameters(query, names) + fragment
+  return query === '' ? url : before + withoutParameters(query, folded) + fragment
 }
 
-function isAnyOf(query: string, from: number, to: number, names: ReadonlySet<string>): boolean {
-  for (const name of names) if (isNameOf(query, from, to, name)) return true
-  return false
+function endOfPair(query: string, from: number): number {
+  const ampersand = query.indexOf('&', from)
+  return ampersand < 0 ? query.length : ampersand
+}
+
+/** What stands between two of `&` and `;`. */
+interface Part {
+  from: number
+  to: number
+  /** Where its name ends. */
+  nameEnd: number
+  /** Whether a `;` stands before it. */
+  isBehind: boolean
+  /** Whether a `;` stands behind it. */
+  isBefore: boolean
+}
+
+/** @param visit with one object for all parts, which it must not keep */
+function forEachPart(query: string, visit: (part: Readonly<Part>) => void): void {
+  const part: Part = { from: 1, to: 1, nameEnd: -1, isBehind: false, isBefore: false }
+  for (let at = 1; at <= query.length; at++) {
+    const code = query.charCodeAt(at)
+    if (code === EQUALS && part.nameEnd < 0) part.nameEnd = at
+    part.isBefore = code === SEMICOLON
+    if (!part.isBefore && code !== AMPERSAND && at < query.length) continue
+    part.to = at
+    if (part.nameEnd < 0) part.nameEnd = at
+    visit(part)
+    part.from = at + 1
+    part.nameEnd = -1
+    part.isBehind = part.isBefore
+  }
 }
 
 const AMPERSAND = 0x26
 const SEMICOLON = 0x3b
 const EQUALS = 0x3d
-
-/** Where the parameters are whose name is wanted, from left to right. */
-function placesOf(query: string, isWanted: (from: number, to: number) => boolean): readonly Place[] {
-  let places: Place[] = NONE
-  let from = 1
-  let nameEnd = -1
-  let isBehind = false
-  for (let at = 1; at <= query.length; at++) {
-    const code = query.charCodeAt(at)
-    if (code === EQUALS && nameEnd < 0) nameEnd = at
-    const isEnd = code === AMPERSAND || at === query.length
-    if (!isEnd && code !== SEMICOLON) continue
-    if (nameEnd < 0) nameEnd = at
-    if (at > from && isWanted(from, nameEnd)) {
-      const ampersand = isEnd ? at : query.indexOf('&', at)
-      const pairEnd = ampersand < 0 ? query.length : ampersand
-      if (places === NONE) places = []
-      places.push({ from, to: at, nameEnd, pairEnd, isBehind })
-    }
-    from = at + 1
-    nameEnd = -1
-    isBehind = !isEnd
-  }
-  return places
-}
-
-const NONE: Place[] = []

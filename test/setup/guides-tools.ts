@@ -1,5 +1,5 @@
 /**
- * What the tests of the guides need and npm cannot bring, in exact versions and from package registries only: Django (PyPI), a service
+ * What the tests of the guides need and npm cannot bring, in exact versions and from package registries only: Django and Werkzeug (PyPI), a service
  * in Spring Boot (Maven Central) and oauth2-proxy (a Go module). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
  * `node test/setup/guides-tools.ts` makes what is missing there; with everything there it needs no tool.
  */
@@ -9,7 +9,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { TOOLS_FOLDER } from './deploy-tools.ts'
 
-const DJANGO = ['django==5.2.19', 'gunicorn==27.0.1']
+const PYTHON = ['django==5.2.19', 'gunicorn==27.0.1', 'werkzeug==3.1.9']
 const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6'
 const SPRING = 'test/guides/installed/spring-service'
 
@@ -23,11 +23,11 @@ interface Tool {
 
 const TOOLS = {
   gunicorn: {
-    file: join(`python-${digest(DJANGO.join())}`, 'bin/gunicorn'),
+    file: join(`python-${digest(PYTHON.join())}`, 'bin/gunicorn'),
     made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
     make: (folder) => {
       run('python3', '-m', 'venv', folder)
-      run(join(folder, 'bin/pip'), 'install', '--quiet', '--disable-pip-version-check', ...DJANGO)
+      run(join(folder, 'bin/pip'), 'install', '--quiet', '--disable-pip-version-check', ...PYTHON)
     },
   },
   spring: {

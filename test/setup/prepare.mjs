@@ -19,6 +19,7 @@ const NEEDED = {
   jq: ['jq'],
   slowhttptest: ['slowhttptest'],
   wrk: ['wrk'],
+  ruby: ['ruby', 'ruby-rack'],
   // Debian's has its version in its name.
   'php-fpm*': ['php-fpm'],
 }

@@ -1,0 +1,88 @@
+/**
+ * Names of cookies and parameters as services read them. PHP takes `api.key`, `api key` and `api[key` for `api_key`, passes over blanks
+ * before a name, and cuts it at NUL; `api_key[]` and `api_key[0]` are lists of that name (PHP, Rack, qs); ASP.NET ignores letter case.
+ */
+
+/** The name by which a service that folds the most would know one. */
+export function foldedParameter(name: string): string {
+  return unescaped(name)
+    .toLowerCase()
+    .replace(/[ .[+]/g, '_')
+}
+
+/**
+ * Whether a name, as it stands in a request, is one of a parameter to some service. It is compared byte by byte and no further than
+ * it is the same, since a request has room for thousands of names.
+ * @param from where the name begins in the text @param to where it ends
+ * @param folded as `foldedParameter` has it
+ */
+export function isReadAs(text: string, from: number, to: number, folded: string): boolean {
+  let at = behindBlanks(text, from, to)
+  for (let i = 0; i < folded.length; i++) {
+    if (fold(byteAt(text, at, to)) !== folded.charCodeAt(i)) return false
+    at += lengthAt(text, at, to)
+  }
+  const next = byteAt(text, behindBlanks(text, at, to), to)
+  return next === END || next === NUL || next === BRACKET
+}
+
+/** The same for several. */
+export function isReadAsOne(text: string, from: number, to: number, folded: readonly string[]): boolean {
+  for (const name of folded) if (isReadAs(text, from, to, name)) return true
+  return false
+}
+
+/** A second `?` is passed over as well: some take the query from the last one. */
+function behindBlanks(text: string, from: number, to: number): number {
+  let at = from
+  for (let next = byteAt(text, at, to); isBlank(next) || next === QUESTION_MARK; next = byteAt(text, at, to)) {
+    at += lengthAt(text, at, to)
+  }
+  return at
+}
+
+/** A text whose escapes are decoded, one character for each byte. What is no escape stays. */
+export function unescaped(written: string): string {
+  if (!written.includes('%')) return written
+  return written.replace(/%[0-9A-Fa-f]{2}/g, (escaped) => String.fromCharCode(Number.parseInt(escaped.slice(1), 16)))
+}
+
+const END = -1
+const NUL = 0
+const BLANK = 0x20
+const PERCENT = 0x25
+const PLUS = 0x2b
+const DOT = 0x2e
+const QUESTION_MARK = 0x3f
+const BRACKET = 0x5b
+const UNDERSCORE = 0x5f
+
+/** The byte that stands at an index, decoded if it is escaped; `END` behind the last. A plus sign is a blank. */
+function byteAt(text: string, at: number, to: number): number {
+  if (at >= to) return END
+  const code = text.charCodeAt(at)
+  if (code === PLUS) return BLANK
+  return lengthAt(text, at, to) === 1 ? code : 16 * digit(text.charCodeAt(at + 1)) + digit(text.charCodeAt(at + 2))
+}
+
+/** How many characters it takes there. */
+function lengthAt(text: string, at: number, to: number): 1 | 3 {
+  if (text.charCodeAt(at) !== PERCENT || at + 2 >= to) return 1
+  return digit(text.charCodeAt(at + 1)) >= 0 && digit(text.charCodeAt(at + 2)) >= 0 ? 3 : 1
+}
+
+/** The value of a hexadecimal digit; -1 for what is none. */
+function digit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const lower = code | BLANK
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
+
+function isBlank(byte: number): boolean {
+  return byte === BLANK || (byte >= 0x09 && byte <= 0x0d)
+}
+
+function fold(byte: number): number {
+  if (byte === BLANK || byte === DOT || byte === BRACKET) return UNDERSCORE
+  return byte >= 0x41 && byte <= 0x5a ? byte | BLANK : byte
+}
