@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Denial } from '../errors.ts'
+import { saidIn } from '../lib/forwarded.ts'
 import { type Asking, linesOf } from './asking.ts'
 import { invalid } from './verdict.ts'
 
@@ -17,14 +19,18 @@ function isForeignPage(asking: Asking, origins: ReadonlySet<string>, isProxy: (a
   const origin = given.length === 1 ? URL.parse(given[0] ?? '') : null
   if (origin === null) return true
   if (origins.has(origin.origin)) return false
-  const { host = '', 'x-forwarded-host': forwarded } = req.headers
-  const outer = isProxy(client.address)
-    ? String(forwarded ?? '')
-        .split(',', 1)[0]
-        ?.trim()
-    : ''
+  const { host = '' } = req.headers
+  const outer = isProxy(client.address) ? hostBefore(req.headers) : ''
   // The scheme of the page's origin: a proxy that nobody named may have taken TLS away.
   return URL.parse(`${origin.protocol}//${outer || host}`)?.host !== origin.host
+}
+
+/** The host that the first proxy was asked for; empty if none says it. Forwarded counts where there is no X-Forwarded-For. */
+function hostBefore(headers: IncomingHttpHeaders): string {
+  const { 'x-forwarded-host': host, 'x-forwarded-for': hops, forwarded } = headers
+  const [first = ''] = String(host ?? '').split(',', 1)
+  if (host !== undefined || hops !== undefined) return first.trim()
+  return saidIn(forwarded?.split(',', 1)[0] ?? '', 'host')
 }
 
 /** For a request whose only credential is one that a browser sends by itself: why it is none; `null` if it may be one. */

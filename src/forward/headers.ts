@@ -2,6 +2,7 @@ import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from '../inputs/header-names.ts'
 import { withoutCookies } from '../lib/cookies.ts'
 import { foldedName, namesIn } from '../lib/field-names.ts'
+import { addressesIn, saidIn } from '../lib/forwarded.ts'
 import { remembered } from '../lib/memo.ts'
 import { urlWithoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
@@ -63,6 +64,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   }
   if (takesTrailers) headers.push('TE', 'trailers')
   if (claims.offered !== '') offer(headers, claims.offered, origin, rules.hidden)
+  if (trusted && claims.for === '') takeForwarded(claims, raw)
   const scheme = schemeOf(claims, origin)
   const authority = claims.first['x-forwarded-host'] || claims.host
   setOurs(headers, { origin, claims, scheme, authority }, rules)
@@ -140,6 +142,21 @@ function noteClaim(claims: Claims, lower: string, value: string, trusted: boolea
   else if (!trusted) return
   else if (lower === 'x-forwarded-for') claims.for = joined(claims.for, value)
   else claims.first[lower] ??= value.split(',', 1)[0]?.trim() ?? ''
+}
+
+/** For proxies that say in Forwarded (RFC 7239) what others say in X-Forwarded-For, -Proto and -Host. */
+function takeForwarded(claims: Claims, raw: readonly string[]): void {
+  let forwarded = ''
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]?.toLowerCase()
+    if (name === 'x-forwarded-for') return
+    if (name === 'forwarded') forwarded = joined(forwarded, raw[i + 1] as string)
+  }
+  if (forwarded === '') return
+  const [outermost = ''] = forwarded.split(',', 1)
+  claims.for = addressesIn(forwarded)
+  claims.first['x-forwarded-proto'] ??= saidIn(outermost, 'proto')
+  claims.first['x-forwarded-host'] ??= saidIn(outermost, 'host')
 }
 
 function joined(before: string, value: string): string {

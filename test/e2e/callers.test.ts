@@ -237,8 +237,12 @@ describe('a cookie is a credential for pages of the own host only', () => {
 
   it('behind a trusted proxy the host that it reports', async () => {
     await start(ALL, PROXY)
-    const fields = [cookie, 'Origin: https://app.test', 'X-Forwarded-Host: app.test']
-    expect((await ask('/a', fields, 'POST')).status).toBe(200)
+    const page = [cookie, 'Origin: https://app.test']
+    expect((await ask('/a', [...page, 'X-Forwarded-Host: app.test'], 'POST')).status).toBe(200)
+    expect((await ask('/a', [...page, 'Forwarded: for=1.1.1.1;host="app.test"'], 'POST')).status).toBe(200)
+    expect((await ask('/a', [...page, 'Forwarded: host=app.test', 'X-Forwarded-For: 1.1.1.1'], 'POST')).status).toBe(
+      401,
+    )
   })
 })
 
@@ -484,6 +488,23 @@ describe('callers without a credential', () => {
       'address:198.51.100.0/24',
       'address:127.0.0.0/24',
     ])
+  })
+
+  it('Forwarded of a trusted proxy counts where there is no X-Forwarded-For, and the upstream is told one story', async () => {
+    await start('anonymous: {}', PROXY)
+    const forwarded = 'Forwarded: for=1.1.1.1;host=app.test;proto=https, for="[2001:db8::7]:1", for=127.0.0.3'
+    const { sent } = await ask('/a', [forwarded])
+    expect(sent).toContain(forwarded)
+    expect(sent).toContain('X-Forwarded-For: 1.1.1.1, [2001:db8::7]:1, 127.0.0.3, 127.0.0.1\r\n')
+    expect(sent).toContain('X-Forwarded-Proto: https\r\nX-Forwarded-Host: app.test\r\n')
+    const both = await ask('/a', [forwarded, 'X-Forwarded-For: 198.51.100.7'])
+    expect(both.sent).toContain(
+      'X-Forwarded-For: 198.51.100.7, 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: api.test\r\n',
+    )
+    await app.reload(text('anonymous: {}'))
+    const stranger = await ask('/a', [forwarded])
+    expect(stranger.sent).toContain('X-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\n')
+    expect(charged()).toEqual(['address:2001:db8::/64', 'address:198.51.100.7', 'address:127.0.0.1'])
   })
 
   it('no verified user has the id of an address', async () => {

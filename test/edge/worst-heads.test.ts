@@ -7,6 +7,7 @@ import { checkEdge, isLastOnConnection } from '../../src/edge/head-rules.ts'
 import { addressOf } from '../../src/gateway/client-address.ts'
 import { nameRules } from '../../src/inputs/inputs.ts'
 import { readCookie, withoutCookies } from '../../src/lib/cookies.ts'
+import { addressesIn } from '../../src/lib/forwarded.ts'
 import { readParameter, withoutParameters } from '../../src/lib/query-parameters.ts'
 import { acceptsProblem } from '../../src/respond/accepts-problem.ts'
 import { queryFault } from '../../src/routing/price.ts'
@@ -111,6 +112,7 @@ const PARSERS: readonly Parser[] = [
     '10.0.0.1,x,',
   ],
   ['Forwarded', (text) => addressOf(BEHIND, { forwarded: text }, isProxy), ';', ',', 'for=', 'for=";', '"', ' '],
+  ['Forwarded, for the upstream', addressesIn, ';', ',', 'for=,', 'for=a;for=b,', 'for="', ' '],
   ['Accept', acceptsProblem, ',', ';', 'application/problem+json;', ' ', ', ', ';q='],
   ['Connection', (text) => checkEdge(headed('Host', 'a', 'Connection', text), NAMES), ',', 'a,', ' ', 'close,'],
   ['Connection of an upgrade', (text) => isLastOnConnection(headed('Host', 'a', 'Upgrade', text)), ',', 'a,'],

@@ -28,16 +28,20 @@ it.each([
 
 it.each([
   ['for=198.51.100.7', '198.51.100.7'],
-  ['for=1.1.1.1, For="198.51.100.7:4711";proto=https;by=10.0.0.1, for=10.0.0.9', '198.51.100.7'],
-  ['proto=https; for="[2001:db8::1]:4711"', '2001:db8:0:0::/64'],
+  ['For="[2001:db8::1]:4711";proto=https;by=10.0.0.1', '2001:db8:0:0::/64'],
+  ['for=1.1.1.1, for=198.51.100.7;host=a.test, for=10.0.0.9', '198.51.100.7'],
+  ['proto=https ; FOR = "198.51.100.7:80"', '198.51.100.7'],
+  ['for="1.1.1.1, for=198.51.100.7', '198.51.100.7'],
+  ['for=unknown', null],
   ['for=_hidden', null],
+  ['for=198.51.100.7;for=1.1.1.1', null],
   ['proto=https', null],
   [`${';'.repeat(8000)}for=198.51.100.7`, null],
-])('a proxy that writes Forwarded only names its client there: %s', (forwarded, address) => {
-  expect(addressOf({ address: '10.0.0.1', peer: '10.0.0.1' }, { forwarded }, isProxy)).toBe(address)
-})
-
-it('X-Forwarded-For goes before Forwarded, as nearly all proxies write it, and some pass on what a client wrote in the other', () => {
-  const headers = { 'x-forwarded-for': '198.51.100.7', forwarded: 'for=203.0.113.9' }
-  expect(addressOf({ address: '10.0.0.1', peer: '10.0.0.1' }, headers, isProxy)).toBe('198.51.100.7')
+  ['', null],
+])('a trusted proxy that says Forwarded: %s names %s', (forwarded, address) => {
+  const of = (peer: string, hops: { forwarded: string; 'x-forwarded-for'?: string }) =>
+    addressOf({ address: peer, peer: peerOf(peer) }, hops, isProxy)
+  expect(of('10.0.0.1', { forwarded })).toBe(address)
+  expect(of('192.0.2.1', { forwarded })).toBe('192.0.2.1')
+  expect(of('10.0.0.1', { forwarded, 'x-forwarded-for': '203.0.113.9' })).toBe('203.0.113.9')
 })
