@@ -3,7 +3,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { overloaded } from '../edge/denials.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import type { Charge, Decision, Limits, ScopeName } from '../quota/charge.ts'
+import type { Charge, Decision, ScopeName } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Once } from '../quota/once.ts'
@@ -32,8 +32,8 @@ export interface Order {
   readonly category: string
   /** At least 1. */
   readonly cost: number
-  /** By what repetitions under these limits are known; `null` if each is charged. */
-  readonly once: ((limits: Limits) => Once) | null
+  /** By what repetitions are known; `null` if each is charged. */
+  readonly once: Once | null
   /** Of the request, for the form of a 429. */
   readonly accept: string | undefined
 }
@@ -54,7 +54,7 @@ export async function chargeOrder(charging: Charging, order: Order): Promise<Set
   const limits = policy.limitsFor(category, caller)
   const organisation = limits.organisation === null ? null : caller.organisation
   const base = { user, organisation, category, cost, limits }
-  const charge: Charge = once === null ? base : { ...base, once: once(limits) }
+  const charge: Charge = once === null ? base : { ...base, once }
   const decision = await ledger.charge(charge).catch(undecided)
   const isDecided = !isDenial(decision)
   if (isDecided) alerts.note(charge, decision, isVerified(caller))

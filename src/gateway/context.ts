@@ -75,6 +75,8 @@ export interface Exchange {
   /** `null` if the quota is not asked. */
   settlement: Settlement | null
   isRefunded: boolean
+  /** How much of its charge is given back, or charged in addition, where the other requests of its key decide that; else `null`. */
+  made: Promise<number> | null
   /** What the request cost by its response; `null` if that was not asked. */
   finalCost: FinalCost | null
 }

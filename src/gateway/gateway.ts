@@ -13,6 +13,7 @@ import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
+import type { Refund } from '../quota/charge.ts'
 import { awaitsContinue } from '../respond/announced-body.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
@@ -126,6 +127,7 @@ function begin(
     exempt: null,
     settlement: null,
     isRefunded: false,
+    made: null,
     finalCost: null,
   }
 }
@@ -249,8 +251,14 @@ function refundUnreached(
 ): void {
   const { rules, settlement } = exchange
   if (!isPaid(settlement) || reached || !(rules.refundUnreached || error === 'no_connection')) return
-  ledger.refund(settlement)
   exchange.isRefunded = true
+  correct(ledger, exchange, settlement)
+}
+
+/** Of a request with a key the others of the key decide how much is given back: its record waits until that is known. */
+function correct(ledger: Context['ledger'], exchange: Exchange, refund: Refund): void {
+  if (refund.decision.once === undefined) ledger.refund(refund)
+  else exchange.made = new Promise((resolve) => ledger.refund({ ...refund, onMade: resolve }))
 }
 
 /** A repetition is given back as any: its charge stands for as long as it or another request of the key has used it. */
@@ -258,10 +266,15 @@ function isPaid(settlement: Settlement | null): settlement is Extract<Settlement
   return settlement?.kind === 'charged' || settlement?.kind === 'replayed'
 }
 
+/** What a request with a key costs depends on the others of the key, some of which are still to come. */
+function isTold({ kind, decision }: Settlement): boolean {
+  return kind === 'charged' && decision.once === undefined
+}
+
 /** What is to find out what a charged request cost; `null` if that is known before. */
 function responseCostOf({ req, route, settlement }: Exchange): ResponseCost | null {
   if (route?.settle == null || !isPaid(settlement)) return null
-  return new ResponseCost(route.settle, settlement.charge.cost, req.method === 'HEAD', settlement.kind === 'charged')
+  return new ResponseCost(route.settle, settlement.charge.cost, req.method === 'HEAD', isTold(settlement))
 }
 
 /** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
@@ -276,12 +289,14 @@ async function settleByResponse(
   const cost = await tap.cost(result)
   if (settlement.kind === 'charged') exchange.finalCost = cost
   const amount = settlement.charge.cost - cost.tokens
-  if (amount !== 0) ledger.refund({ ...settlement, amount })
+  if (amount !== 0 || settlement.decision.once !== undefined) correct(ledger, exchange, { ...settlement, amount })
 }
 
 /** Instead of the upstream's response, which there is none of. */
-function failureResponse({ route, isRefunded, finalCost }: Exchange, error: ForwardError): OwnResponse {
+function failureResponse({ route, isRefunded, finalCost, settlement }: Exchange, error: ForwardError): OwnResponse {
   const response = denialResponse(forwardFailed(error))
+  if (settlement?.kind === 'replayed') return { ...response, headers: [...response.headers, ...REPLAY_FIELD] }
+  if (settlement === null || !isTold(settlement)) return response
   const tokens = isRefunded && route?.settle != null ? 0 : finalCost?.tokens
   return tokens === undefined ? response : { ...response, headers: [...response.headers, ...chargedField(tokens)] }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type CallerKind, isMissing } from '../auth/authenticator.ts'
 import type { Denial } from '../errors.ts'
 import type { Observation, RefusingLimit, RequestDone } from '../observe/observation.ts'
@@ -55,13 +56,29 @@ function observationOf(settlement: Settlement, plan: string | null, route: strin
 /** Of users who are what they are called by: the log need not say so. */
 const USUAL_KINDS: ReadonlySet<CallerKind> = new Set(['jwt', 'gateway_token'])
 
+/** How long the record of a request with a key waits for what the store makes of its cost, in milliseconds. */
+const WAIT_MS = 2000
+
 /** The last step of every request, good or bad. */
 export function record(context: Context, exchange: Exchange, ending: Ending): void {
-  const { req, route, caller, letIn, cost, plan, exempt, settlement, requestId, startedAt } = exchange
+  const durationMs = performance.now() - exchange.startedAt
+  const { made } = exchange
+  if (made === null) write(context, exchange, ending, null, durationMs)
+  else {
+    const late = sleep(WAIT_MS, null, { ref: false })
+    void Promise.race([made, late]).then((back) => write(context, exchange, ending, back, durationMs))
+  }
+}
+
+/** @param made what the store has given back, if it had to say that */
+function write(context: Context, exchange: Exchange, ending: Ending, made: number | null, durationMs: number): void {
+  const { req, route, caller, letIn, cost, plan, exempt, settlement, requestId } = exchange
   const lenient = exchange.lenient.length === 0 ? ending.lenient : [...exchange.lenient, ...ending.lenient]
   const { observe, witness } = context
   noteAddress(context, exchange)
-  if (settlement !== null) recordGivenBack(context, exchange, settlement)
+  const back = settlement === null ? 0 : (made ?? givenBack(exchange, settlement))
+  if (settlement !== null) recordGivenBack(context, exchange, settlement, back)
+  const charged = chargedIn(exchange) - back
   // The rest first: behind other fields V8 copies it one by one, which takes 0.3 us.
   const done: RequestDone = {
     ...ending,
@@ -74,7 +91,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     route: route?.match ?? null,
     category: route?.tariff?.category ?? null,
     cost,
-    charged: exchange.finalCost?.tokens ?? null,
+    charged: charged === cost && exchange.finalCost === null ? null : charged,
     plan: plan?.name ?? null,
     planLabel: planLabel(plan),
     organisation: settlement?.charge.organisation ?? null,
@@ -85,7 +102,7 @@ export function record(context: Context, exchange: Exchange, ending: Ending): vo
     shadowed: settlement?.kind === 'shadowed',
     replayed: settlement?.kind === 'replayed',
     voice: voiceOf(exchange),
-    durationMs: performance.now() - startedAt,
+    durationMs,
   }
   observe(done)
   witness?.(req.url ?? '', done)
@@ -108,18 +125,33 @@ function byOf(settlement: Settlement, decision: Decision): Omit<RefusingLimit, '
   return refusingWindow(settlement.charge, decision)
 }
 
+/** What the request was charged before its end: a tunnel may be charged again and again. */
+function chargedIn({ settlement, cost }: Exchange): number {
+  return settlement?.kind === 'charged' ? cost : 0
+}
+
+/** What is given back of it, as it was asked for. */
+function givenBack({ isRefunded, finalCost }: Exchange, { kind, charge }: Settlement): number {
+  if (kind !== 'charged') return 0
+  return isRefunded ? charge.cost : charge.cost - (finalCost?.tokens ?? charge.cost)
+}
+
 /** What is charged less what is given back is what the store has counted. */
-function recordGivenBack({ observe }: Context, exchange: Exchange, { kind, charge, decision }: Settlement): void {
-  if (kind === 'replayed' || decision === null) return
-  const { isRefunded, finalCost } = exchange
-  const { category, cost } = charge
+function recordGivenBack(
+  { observe }: Context,
+  exchange: Exchange,
+  { charge, decision }: Settlement,
+  back: number,
+): void {
+  if (decision === null) return
+  const { finalCost } = exchange
+  const { category } = charge
   const plan = planLabel(exchange.plan)
   const route = exchange.route?.match ?? null
   const { at } = decision
   if (finalCost !== null) {
     observe({ type: 'cost_settled', category, route: route ?? '', source: finalCost.source })
   }
-  const back = isRefunded ? cost : cost - (finalCost?.tokens ?? cost)
   if (back > 0) observe({ type: 'tokens_refunded', category, cost: back, plan, route, at })
   if (back < 0) observe({ type: 'tokens_charged', category, cost: -back, plan, route, at, isAddition: true })
 }

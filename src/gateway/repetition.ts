@@ -2,7 +2,6 @@ import { createHash, hash } from 'node:crypto'
 import { linesOf } from '../auth/asking.ts'
 import { type Denial, denial } from '../errors.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
-import type { Limits } from '../quota/charge.ts'
 import type { Once } from '../quota/once.ts'
 import { hasBody, SMALL } from '../respond/announced-body.ts'
 import type { Exchange, Pass } from './context.ts'
@@ -31,38 +30,34 @@ export function severalKeys(exchange: Exchange, { repetition }: Route): Denial |
   })
 }
 
-/** Whether a small body is read before the charge to know the request by it, also one that waits for `100 Continue`. */
+/** Whether a small body is read before the charge to know the request by it, also one in chunks or that waits for `100 Continue`. */
 export function isKnownByBody(exchange: Pick<Exchange, 'req' | 'res'>, route: Route): boolean {
-  return Number(exchange.req.headers['content-length'] ?? 0) <= SMALL && keyOf(exchange, route) !== null
+  return keyOf(exchange, route) !== null && Number(exchange.req.headers['content-length'] ?? 0) <= SMALL
 }
 
 /**
- * By what repetitions of a request are known; `null` for one that is charged each time: without a key, or with a large body. With
- * another price or other windows it is another request, so that what is given back is what was charged.
+ * By what repetitions of a request are known; `null` for one that is charged each time: without a key, or with a large body. Neither what
+ * it costs nor what limits it has makes it another request: these may change between the two.
  */
-export function onceOf(exchange: Exchange, route: Route, { target, body }: Pass): ((limits: Limits) => Once) | null {
+export function onceOf(exchange: Exchange, route: Route, { target, body }: Pass): Once | null {
   const { req, rules, caller } = exchange
   const keyed = keyOf(exchange, route)
   if (keyed === null || caller === null) return null
-  // What is not read yet is large, or of a length that nothing bounds.
+  // What is not read yet is large.
   if (body === null ? hasBody(req) : body.length > SMALL) return null
-  const [{ tariff, forMs, replays }, key] = keyed
+  const [{ forMs, replays }, key] = keyed
   const { headers, method } = req
   const query = withoutParameters(target.query, rules.credentials.parameters)
-  const request = [caller.user, caller.organisation, key, method, target.path + query, tariff]
+  const request = JSON.stringify([caller.user, key, method, target.path + query])
   const form = JSON.stringify([headers['content-type'], headers['content-encoding']])
   const hashed = createHash('sha256')
     .update(form)
     .update(body ?? '')
     .digest('base64url')
-  return (limits) => ({
-    key: hash('sha256', JSON.stringify([...request, windowsOf(limits)]), 'base64url').slice(0, LETTERS),
+  return {
+    key: hash('sha256', request, 'base64url').slice(0, LETTERS),
     body: hashed.slice(0, LETTERS),
     forMs,
     replays,
-  })
-}
-
-function windowsOf({ personal, organisation, global }: Limits): unknown {
-  return [personal, organisation, global].map((limits) => limits?.map(({ window }) => window.seconds))
+  }
 }

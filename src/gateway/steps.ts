@@ -1,6 +1,6 @@
 import { type Caller, type CheckPlaces, isMissing } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
-import { beginningOf, ClientLeft, isReadWhole, readBody } from '../edge/body/read-body.ts'
+import { beginningOf, ClientLeft, isReadWhole, readBody, readIfSmall } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed } from '../edge/denials.ts'
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
@@ -202,14 +202,20 @@ async function priceByBody(exchange: Exchange, price: BodyPrice): Promise<Priced
 /** The body, if it is to be read before the charge. One in chunks that is not may be malformed all the same. */
 async function earlyBody(exchange: Exchange, route: Route): Promise<Buffer | Stop | null> {
   const { req, res, rules } = exchange
-  if (isReadWhole(req, rules.maxBody) || (awaitsContinue(req) && isKnownByBody(exchange, route))) {
+  const isInChunks = req.headers['transfer-encoding'] !== undefined
+  const isKeyed = isKnownByBody(exchange, route)
+  if (isInChunks && isKeyed && rules.maxBody === null) return awaited(exchange, () => readIfSmall(req, res))
+  if (isReadWhole(req, rules.maxBody) || (awaitsContinue(req) && isKeyed)) {
     return awaited(exchange, () => readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY))
   }
-  return req.headers['transfer-encoding'] === undefined ? null : beginningOf(req).then(resultOf, leftEarly)
+  return isInChunks ? beginningOf(req).then(resultOf, leftEarly) : null
 }
 
 /** A body that is awaited takes no place among the requests under way. */
-async function awaited(exchange: Exchange, body: () => Promise<Buffer | Denial>): Promise<Buffer | Stop> {
+async function awaited<T extends Buffer | null>(
+  exchange: Exchange,
+  body: () => Promise<T | Denial>,
+): Promise<T | Stop> {
   const { req, rules, holder, route } = exchange
   // Nearly no GET has a body, and nothing is charged for it: it stays where it is, and waits for no place.
   if (route?.tariff === null && req.method === 'GET') return body().then(resultOf, leftEarly)

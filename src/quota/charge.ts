@@ -1,7 +1,7 @@
 import { type AheadListener, type Counter, put, takeBack, usageToCharge } from './counter.ts'
 import type { HistoryScope } from './history-store.ts'
-import type { Once, Onces } from './once.ts'
-import { type Limit, NOT_RUNNING, startOf, type Usage } from './window.ts'
+import type { ChargedRun, Once, Onces, Receipt, Report } from './once.ts'
+import { type Limit, startOf, type Usage } from './window.ts'
 
 /** The limits of one user in one category, each list shortest window first. */
 export interface Limits {
@@ -53,8 +53,10 @@ export interface Decision {
 }
 
 export type OnceDecision =
-  /** Charged at `since`, and remembered; or accepted as a repetition of such a charge, and not charged. */
-  | { readonly kind: 'charged' | 'replayed'; readonly since: number }
+  /** Charged at `since`, and remembered. */
+  | { readonly kind: 'charged'; readonly since: number }
+  /** Accepted as a repetition of such a charge, and not charged. `receipt`: where the charge was counted. */
+  | { readonly kind: 'replayed'; readonly since: number; readonly receipt: Receipt }
   /** Not accepted: the key is that of a request with another body. */
   | { readonly kind: 'reused' }
 
@@ -63,8 +65,13 @@ export interface Refund {
   readonly charge: Charge
   /** The decision that accepted it: it names the runs of the windows that were charged. */
   readonly decision: Decision
-  /** Whole tokens to give back; below 0, to charge in addition, whatever the limits say. Default the cost. */
+  /**
+   * Whole tokens to give back; below 0, to charge in addition, whatever the limits say. Default the cost, of a request that certainly
+   * reached nobody.
+   */
   readonly amount?: number
+  /** Hears how much was given back of a charge with a key, which the other requests of the key decide too. Default nobody. */
+  readonly onMade?: (amount: number) => void
 }
 
 /** The tokens that a refund gives back. */
@@ -150,7 +157,7 @@ function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: num
   }
   const decision = decide(charge, counterOf, now, onAhead)
   if (!decision.accepted || judged.kind === 'spent') return decision
-  onces.keep(once, charge.cost, now)
+  onces.keep(once, charge.cost, now, receiptOf(charge, decision))
   return { ...decision, once: { kind: 'charged', since: now } }
 }
 
@@ -211,36 +218,75 @@ function add(cost: number, counter: Counter, usages: MutableUsage[], limits: rea
   }
 }
 
-/**
- * By how much a refund changes what was charged. What one use of a key cost stays charged, and a repetition never charges more.
- */
+/** By how much a refund changes what was charged: of a request with a key by what the others of the key cost. */
 function amountMade(refund: Refund, onces: Onces | null): number {
-  const { charge, decision } = refund
-  const amount = amountOf(refund)
-  if (charge.once === undefined || decision.once === undefined || onces === null) return amount
-  if (decision.once.kind === 'reused') return 0
-  const { kind, since } = decision.once
-  if (amount > 0) return onces.release(charge.once, amount, kind === 'charged', since)
-  return kind === 'charged' ? amount : 0
+  const report = onces === null ? null : reportOf(refund)
+  return report === null || onces === null ? amountOf(refund) : onces.report(report)
 }
 
-function giveBack(
-  { charge, decision }: Refund,
-  amount: number,
-  counterOf: CounterOf,
-  takeBackEnded: TakeBackEnded,
-): void {
+/** What a refund says of a request with a key; `null` for any other. */
+export function reportOf(refund: Refund): Report | null {
+  const { charge, decision, amount } = refund
+  const { once } = decision
+  if (charge.once === undefined || once === undefined || once.kind === 'reused') return null
+  const cost = charge.cost - amountOf(refund)
+  const isFirst = once.kind === 'charged'
+  return {
+    once: charge.once,
+    reserve: charge.cost,
+    cost,
+    isFirst,
+    isUnreached: amount === undefined,
+    since: once.since,
+  }
+}
+
+/** Tells what was made of each refund of a request with a key. @param amounts in their order */
+export function tellMade(refunds: readonly Refund[], amounts: readonly number[]): void {
+  let next = 0
+  for (const refund of refunds) if (reportOf(refund) !== null) refund.onMade?.(amounts[next++] ?? 0)
+}
+
+function giveBack(refund: Refund, amount: number, counterOf: CounterOf, takeBackEnded: TakeBackEnded): void {
   if (amount === 0) return
-  const { category } = charge
-  for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
+  for (const { scope, id, category, runs } of chargedRuns(refund)) {
     const counter = counterOf(scope, id, category)
-    limits.forEach(({ window: { seconds } }, i) => {
-      const startedAt = usages[i]?.startedAt ?? 0
+    for (const { seconds, startedAt } of runs) {
       if (!takeBack(counter, seconds, amount, startedAt) && scope !== 'global') {
         takeBackEnded(scope, id, category, seconds, amount, startedAt)
       }
-    })
+    }
   }
+}
+
+/** The runs of one owner that a charge was counted in. */
+interface ChargedRuns {
+  readonly scope: ScopeName
+  /** Of the user, or the organisation. */
+  readonly id: string
+  readonly category: string
+  readonly runs: readonly ChargedRun[]
+}
+
+/** Where a charge was counted; of a repetition, where the charge was that it repeats. */
+export function chargedRuns({ charge, decision }: Pick<Refund, 'charge' | 'decision'>): ChargedRuns[] {
+  const { once } = decision
+  const { category, organisation, runs } = once?.kind === 'replayed' ? once.receipt : receiptOf(charge, decision)
+  const scopes: ChargedRuns[] = [{ scope: 'personal', id: charge.user, category, runs: runs.personal }]
+  if (organisation !== null) scopes.push({ scope: 'organisation', id: organisation, category, runs: runs.organisation })
+  if (runs.global.length > 0) scopes.push({ scope: 'global', id: EVERYBODY, category, runs: runs.global })
+  return scopes
+}
+
+/** Where an accepted charge was counted. */
+function receiptOf(charge: Charge, decision: Decision): Receipt {
+  const receipt = { category: charge.category, organisation: null as string | null }
+  const runs: Record<ScopeName, readonly ChargedRun[]> = { personal: [], organisation: [], global: [] }
+  for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
+    if (scope === 'organisation') receipt.organisation = id
+    runs[scope] = limits.map(({ window: { seconds } }, i) => ({ seconds, startedAt: usages[i]?.startedAt ?? 0 }))
+  }
+  return { ...receipt, runs }
 }
 
 /** One scope that a charge was decided in. */
@@ -253,7 +299,7 @@ interface ChargedScope {
 }
 
 /** The scopes that an accepted charge was counted in, with the windows of each. */
-export function chargedScopes(charge: Charge, { personal, organisation, global, once }: Decision): ChargedScope[] {
+export function chargedScopes(charge: Charge, { personal, organisation, global }: Decision): ChargedScope[] {
   const { user, limits } = charge
   const scopes: ChargedScope[] = [{ scope: 'personal', id: user, limits: limits.personal, usages: personal }]
   if (charge.organisation !== null && limits.organisation !== null && organisation !== null) {
@@ -263,8 +309,5 @@ export function chargedScopes(charge: Charge, { personal, organisation, global, 
   if (limits.global !== null && global !== null) {
     scopes.push({ scope: 'global', id: EVERYBODY, limits: limits.global, usages: global })
   }
-  if (once?.kind !== 'replayed') return scopes
-  // A run that began after the charge that the repetition stands for was not charged.
-  const charged = (usage: Usage): Usage => (usage.startedAt > once.since ? NOT_RUNNING : usage)
-  return scopes.map((scope) => ({ ...scope, usages: scope.usages.map(charged) }))
+  return scopes
 }

@@ -4,14 +4,16 @@
  *
  * | What is remembered of a key | Event                                                 | Next                                  |
  * |-----------------------------|-------------------------------------------------------|---------------------------------------|
- * | nothing, or what has ended  | a charge with the key is accepted                     | the charge, with one use              |
- * | a charge                    | a repetition with its body, and one is left           | the same, with one use more           |
+ * | nothing, or what has ended  | a charge with the key is accepted                     | the charge, with one open use         |
+ * | a charge                    | a repetition with its body, and one is left           | the same, with one open use more      |
  * | a charge                    | a repetition with its body, and none is left          | the same; it is charged as any        |
  * | a charge                    | a request with another body                           | the same; it is refused               |
- * | a charge of several uses    | one of them is given back, or a part of its cost      | the same, with one use less; nothing is given back |
- * | a charge of one use         | that is given back, or a part of its cost             | nothing; the least that any of its uses gave back is given back |
+ * | a charge of several open uses | one of them reports what it cost                    | one open use less; what is paid rises to that, or stays |
+ * | a charge of one open use    | it reports what it cost                               | what is paid becomes what the dearest use cost |
+ * | a charge of one open use    | it reports that it cost nothing, as all before it did | nothing                               |
  *
- * So all requests of a key together cost what the dearest of them did: one whose response was free does not take back the rest.
+ * So all requests of a key together cost what the dearest of them did: one whose response was free does not take back the rest, and a
+ * cheap one does not pay for a dear one. A use that never reports, as its cost was known before, leaves what is paid as it is.
  */
 
 /** How the repetitions of a request are known, and what they may do. */
@@ -26,24 +28,51 @@ export interface Once {
   readonly replays: number
 }
 
+/** One run of a window: its length, and the store's time of its start. */
+export interface ChargedRun {
+  readonly seconds: number
+  readonly startedAt: number
+}
+
+/**
+ * Where a charge was counted. It is kept under the key: what a repetition gives back, or costs beyond, is that of the charge, whatever the
+ * category, the organisation and the limits of the request are meanwhile.
+ */
+export interface Receipt {
+  readonly category: string
+  /** `null` if no window of an organisation was charged. */
+  readonly organisation: string | null
+  readonly runs: {
+    readonly personal: readonly ChargedRun[]
+    readonly organisation: readonly ChargedRun[]
+    readonly global: readonly ChargedRun[]
+  }
+}
+
 /** What a store keeps under a key. */
 export interface Remembered {
   readonly body: string
   /** The store's time of the charge, its identity: it is not set right if the clock was ahead. */
   readonly since: number
+  /** From when the time of the repetitions counts: `since`, or when it was first seen to lie in the future. */
+  readonly start: number
+  /** Repetitions that reached the upstream, or may yet. */
   readonly replays: number
-  /** The request and its repetitions, less those that were given back. */
-  readonly uses: number
-  /** The least tokens that one of the others gave back; the cost of the charge as long as there is none. */
-  readonly least: number
+  /** The request and its repetitions, less those that have reported what they cost. */
+  readonly open: number
+  /** The tokens that the windows hold of it. */
+  readonly paid: number
+  /** What the dearest of those that have reported cost. */
+  readonly dearest: number
+  readonly receipt: Receipt
 }
 
 /** What the key of a charge makes of it. */
 export type Judgement =
   /** No charge is remembered: it is a charge as any, and remembered if it is accepted. */
   | { readonly kind: 'new' }
-  /** A repetition that is not charged. `since`: the time of the charge that pays for it. */
-  | { readonly kind: 'replayed'; readonly since: number }
+  /** A repetition that is not charged. `since`: the time of the charge that pays for it. `receipt`: where that was counted. */
+  | { readonly kind: 'replayed'; readonly since: number; readonly receipt: Receipt }
   /** The key is that of a request with another body: it is refused. */
   | { readonly kind: 'reused' }
   /** There were too many repetitions: it is a charge as any, and not remembered. */
@@ -53,18 +82,33 @@ const NEW = { kind: 'new' } as const
 const REUSED = { kind: 'reused' } as const
 const SPENT = { kind: 'spent' } as const
 
-export function judge({ body, forMs, replays }: Once, known: Remembered | undefined, now: number): Judgement {
-  if (known === undefined || now >= known.since + forMs) return NEW
+function judge({ body, forMs, replays }: Once, known: Remembered | undefined, now: number): Judgement {
+  if (known === undefined || now >= known.start + forMs) return NEW
   if (known.body !== body) return REUSED
-  return known.replays < replays ? { kind: 'replayed', since: known.since } : SPENT
+  return known.replays < replays ? { kind: 'replayed', since: known.since, receipt: known.receipt } : SPENT
 }
 
-/** A request may be under way when its repetitions are charged anew; what it gives back must find its charge. */
-const LINGER_MS = 60_000
+/** A request may be under way when its repetitions are charged anew; what it reports must find its charge. */
+const LINGER_MS = 600_000
 
 /** How long after the charge it may be forgotten, in milliseconds. */
 export function keptMs({ forMs }: Once): number {
   return forMs + LINGER_MS
+}
+
+/** A request with a key, or a repetition of it, that reports what it cost. */
+export interface Report {
+  readonly once: Once
+  /** What the request itself was charged, or would have been as a first one. */
+  readonly reserve: number
+  /** What it cost, at least 0. */
+  readonly cost: number
+  /** Whether it is the charge itself, and not a repetition. */
+  readonly isFirst: boolean
+  /** Whether it certainly reached nobody. */
+  readonly isUnreached: boolean
+  /** The time of the charge. */
+  readonly since: number
 }
 
 /** The keys that a batch works on. */
@@ -72,15 +116,9 @@ export interface Onces {
   /** A repetition that is not charged is counted. */
   judge(once: Once, now: number): Judgement
   /** A charge of a new key was accepted. */
-  keep(once: Once, cost: number, now: number): void
-  /**
-   * One use of a charge is given back.
-   * @param amount the tokens that it gives back, above 0
-   * @param isFirst whether it is that of the charge itself, and not of a repetition
-   * @param since the time of the charge
-   * @returns the tokens to give back: none as long as there are other uses
-   */
-  release(once: Once, amount: number, isFirst: boolean, since: number): number
+  keep(once: Once, cost: number, now: number, receipt: Receipt): void
+  /** @returns the tokens to give back of the charge; below 0, to charge in addition */
+  report(report: Report): number
 }
 
 /** By what is remembered of a key. @param write is given `undefined` for nothing, and else when it may be forgotten */
@@ -90,26 +128,35 @@ export function oncesOf(
 ): Onces {
   return {
     judge(once, now) {
-      const known = read(once.key)
+      let known = read(once.key)
+      // The clock was ahead: the charge counts as made now.
+      if (known !== undefined && known.start > now) {
+        known = { ...known, start: now }
+        write(once.key, known, now + keptMs(once))
+      }
       const judged = judge(once, known, now)
       if (judged.kind === 'replayed' && known !== undefined) {
-        const { replays, uses } = known
-        write(once.key, { ...known, replays: replays + 1, uses: uses + 1 }, known.since + keptMs(once))
+        const { replays, open, start } = known
+        write(once.key, { ...known, replays: replays + 1, open: open + 1 }, start + keptMs(once))
       }
       return judged
     },
-    keep(once, cost, now) {
-      write(once.key, { body: once.body, since: now, replays: 0, uses: 1, least: cost }, now + keptMs(once))
+    keep(once, cost, now, receipt) {
+      const { key, body } = once
+      const counts = { replays: 0, open: 1, paid: cost, dearest: 0 }
+      write(key, { body, since: now, start: now, ...counts, receipt }, now + keptMs(once))
     },
-    release(once, amount, isFirst, since) {
-      const { key } = once
-      const known = read(key)
+    report({ once, reserve, cost, isFirst, isUnreached, since }) {
+      const known = read(once.key)
       // Forgotten: nobody knows of the other uses.
-      if (known?.since !== since) return isFirst ? amount : 0
-      const least = Math.min(known.least, amount)
-      if (known.uses === 1) write(key, undefined, 0)
-      else write(key, { ...known, uses: known.uses - 1, least }, since + keptMs(once))
-      return known.uses === 1 ? least : 0
+      if (known?.since !== since) return isFirst ? reserve - cost : 0
+      const open = known.open - 1
+      const dearest = Math.max(known.dearest, cost)
+      const paid = open > 0 ? Math.max(known.paid, dearest) : dearest
+      const replays = known.replays - (isUnreached && !isFirst ? 1 : 0)
+      if (open === 0 && dearest === 0) write(once.key, undefined, 0)
+      else write(once.key, { ...known, replays, open, paid, dearest }, known.start + keptMs(once))
+      return known.paid - paid
     },
   }
 }

@@ -133,15 +133,28 @@ describe('a request that comes again with its key', () => {
     expect(await used(app)).toBe(2 * COST)
   })
 
-  it('is charged each time if its body is larger than 64 KiB, or of a length that nothing bounds', async () => {
+  it('is charged each time if its body is larger than 64 KiB, announced or in chunks, and arrives whole', async () => {
     const large = { key: 'k', body: 'x'.repeat(64 * 1024 + 1) }
     const app = await start()
     for (const _ of [1, 2]) expect(replay(await send(app, large))).toBeNull()
     expect(await used(app)).toBe(2 * COST)
     const unbounded = await start(RULES.replace('max_body: 1MiB', ''))
-    for (const _ of [1, 2])
-      expect(replay(await send(unbounded, { key: 'k', body: new Blob(['{"n":1}']).stream() }))).toBeNull()
+    const inChunks = { ...large, body: 'x'.repeat(300_000) }
+    for (const _ of [1, 2]) {
+      const response = await send(unbounded, { ...inChunks, body: new Blob([inChunks.body]).stream() })
+      expect([response.status, replay(response)]).toEqual([200, null])
+      expect(upstream.seen.at(-1)?.body).toBe(inChunks.body)
+    }
     expect(await used(unbounded)).toBe(2 * COST)
+  })
+
+  it('is known by a small body in chunks also where nothing bounds bodies', async () => {
+    const app = await start(RULES.replace('max_body: 1MiB', ''))
+    const chunks = () => new Blob(['{"n":1}']).stream()
+    expect(replay(await send(app, { key: 'k', body: chunks() }))).toBeNull()
+    expect(replay(await send(app, { key: 'k', body: chunks() }))).toBe('1')
+    expect((await send(app, { key: 'k', body: new Blob(['{"n":2}']).stream() })).status).toBe(422)
+    expect([await used(app), upstream.seen.map(({ body }) => body)]).toEqual([COST, ['{"n":1}', '{"n":1}']])
   })
 
   it('is charged when it comes again, if the first one never reached the service', async () => {
@@ -167,31 +180,137 @@ describe('a request that comes again with its key', () => {
       const sent = statuses.map(() => send(app, { key: 'k', path: '/others' }))
       await expect.poll(() => answers.length).toBe(statuses.length)
       for (const [i, answer] of answers.splice(0).entries()) answer(statuses[i] as number)
-      return (await Promise.all(sent)).map((response) => response.headers.get('x-tollgate-charged'))
+      await Promise.all(sent)
     }
-    expect((await answered(500, 500)).sort()).toEqual(['0', null])
+    await answered(500, 500)
     await expect.poll(() => used(app)).toBe(0)
-    expect((await answered(500, 200)).filter((charged) => charged !== null)).toHaveLength(1)
+    await answered(500, 200)
     await sleep(50)
     expect(await used(app)).toBe(COST)
-    expect(await answered(200)).toEqual([null])
+    await answered(200)
     expect(await used(app)).toBe(COST)
   })
 
-  it('costs what it did also if a repetition under way at the same time is free', async () => {
-    const rules = RULES.replace('idempotency: {}', 'idempotency: {}, settle: { header: X-Tokens, max: 50 }')
-    const answers: ((tokens: number) => void)[] = []
+  describe('where the response says what it cost', () => {
+    const SETTLED = RULES.replace(
+      'category: write, cost: 15, idempotency: {}',
+      'category: write, cost: 20, settle: { header: X-Tokens, max: 50 }, idempotency: { replays: 9 }',
+    )
+    let answers: ((tokens: number) => void)[]
+    beforeEach(async () => {
+      answers = []
+      await running.shift()?.()
+      upstream = await startUpstream((_seen, res) => answers.push((tokens) => res.setHeader('X-Tokens', tokens).end()))
+      running.unshift(() => upstream.close())
+    })
+
+    async function says(app: RunningApp, tokens: number) {
+      const response = send(app, { key: 'k', path: '/others' })
+      await expect.poll(() => answers.length).toBe(1)
+      answers.shift()?.(tokens)
+      return response
+    }
+
+    it.each(['sqlite', 'redis'] as const)(
+      'is charged once for any number of repetitions, and as much as the dearest of them: %s',
+      async (kind) => {
+        const redis = kind === 'redis' ? await sharedRedis() : null
+        running.push(async () => redis?.stop())
+        const store = redis === null ? '' : `store_options: { prefix: ${redis.prefix} }\n`
+        const app = await start(store + SETTLED, redis?.url)
+        const seen: (string | number | null)[][] = []
+        for (const tokens of [5, 5, 3, 30, 30, 0]) {
+          const response = await says(app, tokens)
+          await expect.poll(() => app.requests().length).toBe(seen.length * 2 + 1)
+          seen.push([replay(response), response.headers.get('x-tollgate-charged'), await used(app)])
+        }
+        expect(seen).toEqual([
+          [null, null, 5],
+          ['1', null, 5],
+          ['1', null, 5],
+          ['1', null, 30],
+          ['1', null, 30],
+          ['1', null, 30],
+        ])
+        const lines = app.requests().filter(({ category }) => category === 'write')
+        expect(lines.map(({ charged }) => charged)).toEqual([5, 0, 0, 25, 0, 0])
+        const sum = app.observations.reduce(
+          (total, o) =>
+            total + (o.type === 'tokens_charged' ? o.cost : 0) - (o.type === 'tokens_refunded' ? o.cost : 0),
+          0,
+        )
+        expect(sum).toBe(30)
+      },
+    )
+
+    it('costs what it did also if a repetition under way at the same time is free, or dearer', async () => {
+      const app = await start(SETTLED)
+      for (const [own, other, total] of [
+        [4, 0, 4],
+        [8, 19, 19],
+      ] as const) {
+        const key = `k${own}`
+        const sent = [0, 1].map(() => send(app, { key, path: '/others', user: key }))
+        await expect.poll(() => answers.length).toBe(2)
+        answers[0]?.(own)
+        await Promise.race(sent)
+        answers[1]?.(other)
+        await Promise.all(sent)
+        answers.length = 0
+        await expect.poll(() => used(app, key)).toBe(total)
+        const lines = () => app.requests().filter(({ user, category }) => user === key && category === 'write')
+        await expect.poll(() => lines().reduce((sum, { charged, cost }) => sum + (charged ?? cost), 0)).toBe(total)
+      }
+    })
+
+    it('pays the difference if it hung up, and so paid the reserve alone, before it came again', async () => {
+      const app = await start(SETTLED.replace('cost: 20', 'cost: 1'))
+      const stop = new AbortController()
+      const headers = { 'content-type': 'application/json', ...bearer('alice'), 'idempotency-key': 'k' }
+      const first = fetch(`${app.url}/others`, { method: 'POST', headers, body: '{"n":1}', signal: stop.signal })
+      await expect.poll(() => answers.length).toBe(1)
+      stop.abort()
+      await first.catch(() => {})
+      await expect.poll(() => app.requests().length).toBe(1)
+      answers.length = 0
+      for (const _ of [1, 2, 3]) expect(replay(await says(app, 50))).toBe('1')
+      await expect.poll(() => used(app)).toBe(50)
+    })
+  })
+
+  it('uses up none of its repetitions by those that reach nobody, which say that they are repetitions', async () => {
+    const app = await start()
+    const { port } = new URL(upstream.url)
+    expect((await send(app, { key: 'k' })).status).toBe(200)
     await running.shift()?.()
-    upstream = await startUpstream((_seen, res) => answers.push((tokens) => res.setHeader('X-Tokens', tokens).end()))
+    for (const _ of [1, 2, 3, 4]) {
+      const response = await send(app, { key: 'k' })
+      expect([response.status, replay(response)]).toEqual([502, '1'])
+    }
+    upstream = await startUpstream(undefined, Number(port))
     running.unshift(() => upstream.close())
-    const app = await start(rules)
-    const sent = [0, 1].map(() => send(app, { key: 'k', path: '/others' }))
-    await expect.poll(() => answers.length).toBe(2)
-    answers[0]?.(4)
-    await Promise.race(sent)
-    answers[1]?.(0)
-    await Promise.all(sent)
-    await expect.poll(() => used(app)).toBe(4)
+    const [first, second, third] = [
+      await send(app, { key: 'k' }),
+      await send(app, { key: 'k' }),
+      await send(app, { key: 'k' }),
+    ]
+    expect([replay(first), replay(second), replay(third), await used(app)]).toEqual(['1', '1', null, 2 * COST])
+  })
+
+  it.each([
+    ['the global scope is switched off', { global: { enabled: false } }],
+    ['a limit is set', { baselines: { personal: { write: { '1h': 100 } } } }],
+  ])('is the same request although %s meanwhile', async (_what, change) => {
+    const app = await start()
+    expect(replay(await send(app, { key: 'k' }))).toBeNull()
+    const patched = await fetch(`${app.admin}/api/quota`, {
+      method: 'PATCH',
+      headers: { authorization: 'Bearer test-admin-token-0001', 'content-type': 'application/json' },
+      body: JSON.stringify(change),
+    })
+    expect(patched.status).toBe(200)
+    expect(replay(await send(app, { key: 'k' }))).toBe('1')
+    expect(await used(app)).toBe(COST)
   })
 
   it('is let through in shadow, whatever its body', async () => {

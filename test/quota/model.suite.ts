@@ -154,6 +154,17 @@ function emptiedTwice({ windows }: Times): Step[] {
   return [batch, reset, reset, batch, { ...batch, refunds: [[0, null]] }]
 }
 
+/** A request with a key is charged while the clock is two hours ahead, and comes again when it is right. */
+function chargedAhead({ windows }: Times): Step[] {
+  const shared = limitsIn(windows)[0] as Limits['personal']
+  const once = { key: 'ahead', body: 'a body', forMs: 60_000, replays: 9 }
+  const limits = { personal: shared, organisation: null, global: null }
+  const charge: Charge = { user: 'alice', organisation: null, category: 'write', cost: 1, limits, once }
+  const batch = { kind: 'batch', charges: [charge], refunds: [], replyLost: false } as const
+  const pass = (ms: number) => ({ kind: 'pass', ms }) as const
+  return [pass(2 * HOUR), batch, pass(-2 * HOUR), batch, pass(59_999), batch, pass(1), batch, batch]
+}
+
 /**
  * Runs random histories against a store and the model: same decisions, same numbers, whatever happens in between.
  * @param unit length of the shortest window in seconds; the others are 5 and 60 times as long. Or an hour, a day and a
@@ -173,7 +184,7 @@ export async function agreesWithTheModel(
         await store.close()
       }
     }),
-    { numRuns: runs(300), examples: [[emptiedTwice(times)]] },
+    { numRuns: runs(300), examples: [[emptiedTwice(times)], [chargedAhead(times)]] },
   )
 }
 
@@ -182,16 +193,12 @@ async function play(steps: readonly Step[], store: ClockedStore, begin: number):
   const refundable: { refund: Refund; number: number }[] = []
   let now = begin
   let sequence = 0
-  // What a repetition gives back is found by the time of its charge.
-  let isStraight = true
   let [emptiedAt, isChargedSince] = [0, false]
   for (const step of steps) {
     if (step.kind === 'pass') {
       now += step.ms
-      if (step.ms < 0) isStraight = false
       model.passTo(now)
     } else if (step.kind === 'reset') {
-      isStraight = false
       // A charge between two resets of one millisecond is not provided for.
       if (now === emptiedAt && isChargedSince) now++
       await reset(step.change, store, model, now)
@@ -200,8 +207,8 @@ async function play(steps: readonly Step[], store: ClockedStore, begin: number):
     else {
       const given = step.refunds.flatMap(([which, cost]) => {
         const [chosen] = refundable.length > 0 ? refundable.splice(which % refundable.length, 1) : []
-        if (chosen === undefined || (!isStraight && chosen.refund.decision.once?.kind === 'replayed')) return []
-        model.refund(chosen.number, cost ?? 0, now)
+        if (chosen === undefined) return []
+        model.refund(chosen.number, cost ?? 0, now, cost === null)
         return cost === null ? chosen.refund : { ...chosen.refund, amount: chosen.refund.charge.cost - cost }
       })
       isChargedSince = true

@@ -1,5 +1,6 @@
 /// <reference lib="esnext.temporal" />
 import type { Charge, Decision, Limits, OnceDecision } from '../../src/quota/charge.ts'
+import type { Receipt } from '../../src/quota/once.ts'
 import type { Usage } from '../../src/quota/window.ts'
 
 /** The run of a window that was charged last. */
@@ -14,12 +15,17 @@ interface Run {
 interface Known {
   readonly body: string
   readonly since: number
+  /** From when its time counts: a start in the future becomes now. */
+  start: number
   readonly number: number
+  readonly receipt: Receipt
   replays: number
-  /** The numbers of the charge and its repetitions that were not given back. */
-  readonly uses: Set<number>
+  /** The numbers of the charge and its repetitions whose cost is not known. */
+  readonly open: Set<number>
   /** What each of the others cost. */
   readonly costs: number[]
+  /** With which the charge counts. */
+  paid: number
 }
 
 /** A charge by a key, or a repetition of one. */
@@ -47,6 +53,8 @@ export class Model {
   readonly #known = new Map<string, Known>()
   /** By charge or repetition. */
   readonly #uses = new Map<number, Use>()
+  /** By charge, as it was asked for. */
+  readonly #costs = new Map<number, number>()
   #charges = 0
 
   /** The clock may move in both directions. */
@@ -61,6 +69,7 @@ export class Model {
   charge(charge: Charge, now: number, seen: Decision): { decision: Decision; number: number } {
     const windows = namedBy(charge)
     const number = ++this.#charges
+    this.#costs.set(number, charge.cost)
     const repeated = this.#repeat(charge, number, now)
     const shown = [...seen.personal, ...(seen.organisation ?? []), ...(seen.global ?? [])]
     windows.forEach((window, i) => {
@@ -81,53 +90,69 @@ export class Model {
   }
 
   /**
-   * Lets a charge count with another cost in the runs that still are what they were at the charge. What others with its
-   * key go on using stays.
+   * Lets a charge count with another cost in the runs that still are what they were at the charge. All requests of a key together cost
+   * what the dearest of them did, and what is not known yet counts as before.
+   * @param isUnreached whether it reached nobody: then it was no repetition
    */
-  refund(number: number, cost: number, now: number): void {
+  refund(number: number, cost: number, now: number, isUnreached = false): void {
     const use = this.#uses.get(number)
-    if (use === undefined || (use.isFirst && cost >= use.cost)) this.#correct(number, cost, now)
-    else if (cost < use.cost) this.#release(number, use, cost, now)
-  }
-
-  /** A charge that nobody uses any more costs what the dearest of its requests did. */
-  #release(number: number, { key, since, isFirst }: Use, cost: number, now: number): void {
-    const known = this.#known.get(key)
-    if (known?.since !== since) {
-      if (isFirst) this.#correct(number, cost, now)
+    const known = use && this.#known.get(use.key)
+    if (use === undefined || known?.since !== use.since) {
+      if (use?.isFirst !== false) this.#correct(number, (use?.cost ?? this.#costs.get(number) ?? 0) - cost, now)
       return
     }
-    known.uses.delete(number)
+    known.open.delete(number)
     known.costs.push(cost)
-    if (known.uses.size > 0) return
-    this.#known.delete(key)
-    this.#correct(known.number, Math.max(...known.costs), now)
+    if (isUnreached && !use.isFirst) known.replays--
+    const dearest = Math.max(...known.costs)
+    const before = known.paid
+    known.paid = known.open.size === 0 ? dearest : Math.max(before, dearest)
+    if (known.open.size === 0 && dearest === 0) this.#known.delete(use.key)
+    this.#correct(known.number, before - known.paid, now)
   }
 
   /** What the key of a charge makes of it; `null` if it is charged as any. */
   #repeat({ once, cost }: Charge, number: number, now: number): OnceDecision | null {
     const known = once && this.#known.get(once.key)
-    if (known === undefined || once === undefined || now - known.since >= once.forMs) return null
-    const { since, uses } = known
+    if (known === undefined || once === undefined) return null
+    known.start = Math.min(known.start, now)
+    if (now - known.start >= once.forMs) return null
+    const { since, open, receipt } = known
     if (known.body !== once.body) return { kind: 'reused' }
     if (known.replays >= once.replays) return null
     known.replays++
-    uses.add(number)
+    open.add(number)
     this.#uses.set(number, { key: once.key, since, cost, isFirst: false })
-    return { kind: 'replayed', since }
+    return { kind: 'replayed', since, receipt }
   }
 
-  #remember({ once, cost }: Charge, number: number, now: number): OnceDecision | undefined {
+  #remember(charge: Charge, number: number, now: number): OnceDecision | undefined {
+    const { once, cost } = charge
     const known = once && this.#known.get(once.key)
-    if (once === undefined || (known !== undefined && now - known.since < once.forMs)) return undefined
-    this.#known.set(once.key, { body: once.body, since: now, number, replays: 0, uses: new Set([number]), costs: [] })
+    if (once === undefined || (known !== undefined && now - known.start < once.forMs)) return undefined
+    const counts = { number, replays: 0, open: new Set([number]), costs: [], paid: cost }
+    const receipt = this.#receipt(charge, number)
+    this.#known.set(once.key, { body: once.body, since: now, start: now, receipt, ...counts })
     this.#uses.set(number, { key: once.key, since: now, cost, isFirst: true })
     return { kind: 'charged', since: now }
   }
 
-  #correct(number: number, cost: number, now: number): void {
+  /** Where a charge counts. */
+  #receipt(charge: Charge, number: number): Receipt {
+    const { category, limits } = charge
+    const all = (this.#charged.get(number) ?? []).map(({ seconds, startedAt }) => ({ seconds, startedAt }))
+    const own = limits.personal.length
+    const behind = own + (theirLimits(charge)?.length ?? 0)
+    const runs = { personal: all.slice(0, own), organisation: all.slice(own, behind), global: all.slice(behind) }
+    return { category, organisation: theirLimits(charge) === null ? null : charge.organisation, runs }
+  }
+
+  /** @param back what the charge costs less */
+  #correct(number: number, back: number, now: number): void {
     for (const { run, startedAt, seconds } of this.#charged.get(number) ?? []) {
-      if (run.startedAt === startedAt && now < startedAt + seconds * 1000) run.costs.set(number, cost)
+      if (run.startedAt === startedAt && now < startedAt + seconds * 1000) {
+        run.costs.set(number, (run.costs.get(number) ?? 0) - back)
+      }
     }
   }
 

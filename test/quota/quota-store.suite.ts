@@ -462,11 +462,13 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     it('is charged once, in one batch with its repetitions too, and beyond their number as any', async () => {
       const one = keyed(3, once('k'))
       const decisions = [...(await settle([one, one])), ...(await settle([one])), ...(await settle([one]))]
-      const since = decisions[0]?.at
+      const since = decisions[0]?.at ?? 0
+      const all = [MINUTE, DAY].map(({ seconds }) => ({ seconds, startedAt: since }))
+      const receipt = { category: 'read', organisation: null, runs: { personal: all, organisation: [], global: all } }
       expect(decisions.map(({ once: by }) => by)).toEqual([
         { kind: 'charged', since },
-        { kind: 'replayed', since },
-        { kind: 'replayed', since },
+        { kind: 'replayed', since, receipt },
+        { kind: 'replayed', since, receipt },
         undefined,
       ])
       expect(verdicts(decisions)).toEqual([true, true, true, true])
@@ -547,7 +549,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await settle([one]))[0]?.once?.kind).toBe('charged')
     })
 
-    it('is charged anew when a part of it was given back, and not when more was charged', async () => {
+    it('stays known when a part of it was given back, and when more was charged', async () => {
       const [one, other] = [keyed(3, once('k')), keyed(3, once('l'))]
       const [first, second] = await settle([one, other])
       await settle(
@@ -558,20 +560,114 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
         ],
       )
       expect((await used('a')).personal).toEqual([6, 6])
-      expect((await settle([one, other])).map((d) => d.once?.kind)).toEqual(['charged', 'replayed'])
+      expect((await settle([one, other])).map((d) => d.once?.kind)).toEqual(['replayed', 'replayed'])
     })
 
-    it.each([
-      ['the dearest first', [3, 5, 4]],
-      ['the dearest last', [5, 4, 3]],
-    ])('costs what the dearest of its requests did, and never more for a repetition, %s', async (_order, amounts) => {
-      const one = keyed(5, once('k'))
-      const decisions = await settle([one, one, one])
-      const settled = amounts.map((amount, i) => ({ charge: one, decision: decisions[i] as Decision, amount }))
-      await settle([], [{ charge: one, decision: decisions[1] as Decision, amount: -3 }, ...settled.slice(0, 2)])
-      expect((await used('a')).personal).toEqual([5, 5])
-      await settle([], settled.slice(2))
-      expect(await used('a')).toEqual({ personal: [2, 2], global: [2, 2] })
+    /** What each of the requests of one key cost, in the order in which they end. @returns what was used behind each */
+    async function usedBy(reserve: number, costs: readonly (readonly [which: number, cost: number | null])[]) {
+      const one = keyed(reserve, once('k', { replays: 5 }))
+      const decisions = await settle(costs.map(() => one))
+      const made: number[] = []
+      const seen: number[] = []
+      for (const [which, cost] of costs) {
+        const decision = decisions[which] as Decision
+        const refund = { charge: one, decision, onMade: (amount: number) => void made.push(amount) }
+        await settle([], [cost === null ? refund : { ...refund, amount: reserve - cost }])
+        seen.push((await used('a')).personal[1] ?? 0)
+      }
+      expect(seen.at(-1)).toBe(reserve - made.reduce((sum, amount) => sum + amount, 0))
+      expect(made).toHaveLength(costs.length)
+      return seen
+    }
+
+    it.each<[string, [number, number | null][], number[]]>([
+      [
+        'the dearest first',
+        [
+          [0, 4],
+          [1, 2],
+          [2, 1],
+        ],
+        [5, 5, 4],
+      ],
+      [
+        'the dearest last',
+        [
+          [0, 1],
+          [1, 2],
+          [2, 4],
+        ],
+        [5, 5, 4],
+      ],
+      [
+        'a repetition that is dearer than the reserve',
+        [
+          [0, 1],
+          [1, 9],
+          [2, 4],
+        ],
+        [5, 9, 9],
+      ],
+      [
+        'the first one last and free',
+        [
+          [2, 3],
+          [1, 7],
+          [0, 0],
+        ],
+        [5, 7, 7],
+      ],
+      [
+        'all for nothing',
+        [
+          [0, null],
+          [1, 0],
+          [2, null],
+        ],
+        [5, 5, 0],
+      ],
+    ])('costs with all its repetitions what the dearest of them did: %s', async (_what, costs, expected) => {
+      expect(await usedBy(5, costs)).toEqual(expected)
+    })
+
+    it('whose first request was cheap charges the difference for a dear one that comes later, and nothing for a cheap one', async () => {
+      const one = keyed(1, once('k', { replays: 5 }))
+      const settled = async (cost: number) => {
+        const [decision] = await settle([one])
+        await settle([], [{ charge: one, decision: decision as Decision, amount: 1 - cost }])
+        return (await used('a')).personal[1]
+      }
+      expect([await settled(1), await settled(8), await settled(3), await settled(9), await settled(0)]).toEqual([
+        1, 8, 8, 9, 9,
+      ])
+    })
+
+    it('counts no repetition that reached nobody among those that are not charged', async () => {
+      const one = keyed(3, once('k', { replays: 1 }))
+      await settle([one])
+      for (const _ of [1, 2, 3]) {
+        const [again] = await settle([one])
+        expect(again?.once?.kind).toBe('replayed')
+        await settle([], [{ charge: one, decision: again as Decision }])
+      }
+      expect((await settle([one, one])).map((d) => d.once?.kind)).toEqual(['replayed', undefined])
+      expect((await used('a')).personal).toEqual([6, 6])
+    })
+
+    it('is the same whatever category, organisation and windows its repetition has, and is corrected where it was charged', async () => {
+      const one = keyed(3, once('k'))
+      await settle([one])
+      const changed: Charge = {
+        ...charge('a', 8, limits([100, 100], null, SECOND)),
+        category: 'write',
+        organisation: 'acme',
+        once: once('k'),
+      }
+      const [again] = await settle([changed])
+      expect(again?.once?.kind).toBe('replayed')
+      await settle([], [{ charge: changed, decision: again as Decision, amount: 2 }])
+      expect(await used('a')).toEqual({ personal: [6, 6], global: [6, 6] })
+      expect(await used('a', 'write')).toEqual({ personal: [0, 0], global: [0, 0] })
     })
 
     it('that is given back late leaves a later charge of its key alone', async () => {

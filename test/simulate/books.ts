@@ -1,5 +1,5 @@
-import { amountOf, type Charge, type Decision, type Refund } from '../../src/quota/charge.ts'
-import type { Once } from '../../src/quota/once.ts'
+import { amountOf, type Charge, type Decision, type Refund, SCOPE_NAMES } from '../../src/quota/charge.ts'
+import type { Once, Receipt } from '../../src/quota/once.ts'
 import type { Limit, Usage } from '../../src/quota/window.ts'
 import type { EndOf } from './calendars.ts'
 import type { CounterName, Keeps, Runs } from './stored.ts'
@@ -19,17 +19,22 @@ export interface Paid {
   readonly since: number
   /** When a store may forget it. */
   ends: number
+  /** From when its time counts. */
+  start: number
+  /** Where it was counted. */
+  readonly receipt: Receipt
   /** With which it counts. */
   tokens: number
+  /** Repetitions, less those that reached nobody. */
   replays: number
-  /** Requests that it pays for: its own and its repetitions, less those that were given back. */
-  uses: number
-  /** What the dearest of those that were given back cost. */
+  /** Requests whose cost is not known: its own and its repetitions. */
+  open: number
+  /** What the dearest of the others cost. */
   dearest: number
 }
 
 /** How long a store keeps a charge beyond the time of its repetitions: in milliseconds. */
-const LINGER_MS = 60_000
+const LINGER_MS = 600_000
 
 /**
  * The arithmetic of the contract once more, as plainly as possible and independent of the code that it checks: the last run
@@ -56,27 +61,25 @@ export class Books {
     const { once } = charge
     const known = once && this.#paid.get(once.key)
     if (once === undefined) return this.#charge(charge, at)
-    if (known === undefined || at - known.since >= once.forMs) {
+    if (known !== undefined && known.start > at) {
+      known.start = at
+      known.ends = endsOf(known, once)
+    }
+    if (known === undefined || at - known.start >= once.forMs) {
       const decision = this.#charge(charge, at)
       if (!decision.accepted) return decision
-      const ends = endsOf({ since: at }, once)
-      this.#paid.set(once.key, {
-        body: once.body,
-        since: at,
-        ends,
-        tokens: charge.cost,
-        replays: 0,
-        uses: 1,
-        dearest: 0,
-      })
+      const counts = { tokens: charge.cost, replays: 0, open: 1, dearest: 0 }
+      const times = { since: at, start: at, ends: endsOf({ start: at }, once) }
+      this.#paid.set(once.key, { body: once.body, ...times, ...counts, receipt: receiptOf(charge, decision) })
       return { ...decision, once: { kind: 'charged', since: at } }
     }
     if (known.body !== once.body) return { ...this.#charge(charge, at, false), once: { kind: 'reused' } }
     if (known.replays >= once.replays) return this.#charge(charge, at)
     known.replays++
-    known.uses++
+    known.open++
     known.ends = endsOf(known, once)
-    return { ...this.#charge(charge, at, false), accepted: true, once: { kind: 'replayed', since: known.since } }
+    const { since, receipt } = known
+    return { ...this.#charge(charge, at, false), accepted: true, once: { kind: 'replayed', since, receipt } }
   }
 
   #charge(charge: Charge, at: number, mayCharge = true): Decision {
@@ -106,37 +109,32 @@ export class Books {
    *   no more than the dearest of them left
    */
   giveBack(refund: Refund, at: number, seconds: number): { of: 'whole' | 'part' | 'nothing'; amount: number } {
-    const { personal, organisation, global, once } = refund.decision
     const amount = this.#amountMade(refund)
-    if (amount === null) return { of: 'nothing', amount: 0 }
-    const usages = [...personal, ...(organisation ?? []), ...(global ?? [])]
-    // A run that began after the charge was not charged.
-    const latest = once?.kind === 'replayed' ? once.since : Number.POSITIVE_INFINITY
+    if (amount === 0) return { of: 'nothing', amount }
     let isWhole = true
-    windowsOf(refund.charge).forEach(({ name, window }, i) => {
-      const run = this.#within(name, at).find(
-        (each) => each.seconds === window.seconds && each.startedAt === usages[i]?.startedAt,
-      )
-      if (run !== undefined && run.startedAt <= latest) run.used = Math.max(0, run.used - amount)
-      else if (window.seconds === seconds) isWhole = false
-    })
+    for (const { name, startedAt, seconds: length } of countedIn(refund)) {
+      const run = this.#within(name, at).find((each) => each.seconds === length && each.startedAt === startedAt)
+      if (run !== undefined) run.used = Math.max(0, run.used - amount)
+      else if (length === seconds) isWhole = false
+    }
     return { of: isWhole ? 'whole' : 'part', amount }
   }
 
-  /** What one of its requests used stays charged, and a repetition charges nothing in addition. */
-  #amountMade(refund: Refund): number | null {
+  /** All requests of a key together cost what the dearest of them did; what is not known yet counts as before. */
+  #amountMade(refund: Refund): number {
     const { charge, decision } = refund
     const { once } = charge
     const amount = amountOf(refund)
     if (once === undefined || decision.once === undefined) return amount
-    const own = decision.once.kind === 'charged' ? amount : null
+    if (decision.once.kind === 'reused') return 0
+    const isFirst = decision.once.kind === 'charged'
     const paid = this.#paid.get(once.key)
-    if (amount <= 0 || decision.once.kind === 'reused' || paid?.since !== decision.once.since) return own
+    if (paid?.since !== decision.once.since) return isFirst ? amount : 0
     paid.ends = endsOf(paid, once)
     paid.dearest = Math.max(paid.dearest, charge.cost - amount)
-    if (--paid.uses > 0) return null
-    this.#paid.delete(once.key)
-    return charge.cost - paid.dearest
+    if (refund.amount === undefined && !isFirst) paid.replays--
+    if (--paid.open === 0 && paid.dearest === 0) this.#paid.delete(once.key)
+    return paid.tokens - (paid.open === 0 ? paid.dearest : Math.max(paid.tokens, paid.dearest))
   }
 
   /**
@@ -246,8 +244,32 @@ function windowsOf(charge: Charge): (Limit & { readonly name: CounterName })[] {
   ]
 }
 
-function endsOf({ since }: Pick<Paid, 'since'>, { forMs }: Once): number {
-  return since + forMs + LINGER_MS
+/** Where a charge counts, as a store hands it to its repetitions. */
+function receiptOf(charge: Charge, { personal, organisation, global }: Decision): Receipt {
+  const { category, limits } = charge
+  const runsOf = (list: readonly Limit[] | null, usages: readonly Usage[] | null) =>
+    (list ?? []).map(({ window: { seconds } }, i) => ({ seconds, startedAt: usages?.[i]?.startedAt ?? 0 }))
+  const isTheirs = hasOrganisation(charge)
+  const runs = {
+    personal: runsOf(limits.personal, personal),
+    organisation: runsOf(isTheirs ? limits.organisation : null, organisation),
+    global: runsOf(limits.global, global),
+  }
+  return { category, organisation: isTheirs ? charge.organisation : null, runs }
+}
+
+/** The runs that a charge was counted in; of a repetition, those of the charge that it repeats. */
+function countedIn({ charge, decision }: Refund) {
+  const receipt = decision.once?.kind === 'replayed' ? decision.once.receipt : receiptOf(charge, decision)
+  const { category, organisation, runs } = receipt
+  const ids = { personal: charge.user, organisation: organisation ?? '', global: '' }
+  return SCOPE_NAMES.flatMap((scope) =>
+    runs[scope].map((run) => ({ ...run, name: { scope, id: ids[scope], category } })),
+  )
+}
+
+function endsOf({ start }: Pick<Paid, 'start'>, { forMs }: Once): number {
+  return start + forMs + LINGER_MS
 }
 
 /** A store holds a run of a calendar for as long as any of its periods lasts. A clock that is set back finds it again. */

@@ -336,7 +336,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     BATCH,
     'a refund names the wrong run of a window',
-    ['usage?.startedAt ?? 0]', '(usage?.startedAt ?? 0) + 1]'],
+    ['[seconds, startedAt])', '[seconds, startedAt + 1])'],
     ['simulation'],
   ),
   edit(
@@ -496,48 +496,69 @@ export const MUTATIONS: readonly Mutation[] = [
     ['ledger'],
   ),
   // Requests that come again.
-  onceLua('the script charges a repetition', ["return '2', charged.since", 'return nil, false']),
+  onceLua('the script charges a repetition', [
+    "return '2', pack('>I6I2', charged.since, #charged.receipt) .. charged.receipt",
+    'return nil, false',
+  ]),
   onceLua('the script lets a repetition with any body through', ["if charged.body ~= body then return '3' end", '']),
   onceLua('the script counts no repetitions', ['if charged.replays >= replays then return nil, false end', '']),
-  onceLua('the script knows a repetition for ever', [' or now >= charged.since + lasts then', ' then']),
-  onceLua('the script gives back what a repetition still uses', ['if charged.uses > 0 then return 0 end', '']),
-  onceLua('the script remembers what was given back', [
-    'known[key] = false\n    return charged.least',
-    'return charged.least',
+  onceLua('the script knows a repetition for ever', [' or now >= charged.start + lasts then', ' then']),
+  onceLua('the script lets a charge of the future be free until then', [
+    'if charged and charged.start > now then charged.start, charged.forgotten = now, now + forgotten end',
+    '',
+  ]),
+  onceLua('the script gives back what a repetition still uses', [
+    'charged.open > 0 and math.max(before, charged.dearest) or charged.dearest',
+    'charged.dearest',
+  ]),
+  onceLua('the script remembers what cost nothing', [
+    'if charged.open == 0 and charged.dearest == 0 then known[key] = false end',
+    '',
   ]),
   onceLua('the script takes any charge of a key for the one that is given back', [
-    'if not charged or charged.since ~= since then return first == 1 and amount or 0 end',
-    'if not charged then return first == 1 and amount or 0 end',
+    'if not charged or charged.since ~= since then',
+    'if not charged then',
   ]),
   onceLua('the script gives back once for each repetition of a charge that it forgot', [
-    'return first == 1 and amount or 0',
-    'return amount',
+    'return first == 1 and reserve - cost or 0',
+    'return reserve - cost',
   ]),
-  lua('the script remembers a charge beyond the number of its repetitions', ['if since then', 'if true then']),
+  onceLua('the script lets a cheap request pay for a dear repetition', [
+    'math.max(before, charged.dearest) or charged.dearest',
+    'before or math.min(before, charged.dearest)',
+  ]),
+  onceLua('the script counts repetitions that reached nobody', [
+    'if unreached == 1 and first == 0 then charged.replays = charged.replays - 1 end',
+    '',
+  ]),
+  lua('the script remembers a charge beyond the number of its repetitions', ['if payer then', 'if true then']),
+  lua('the script remembers where a window would have started, had it not', [
+    'section[i] == 0 and now or section[i]',
+    'section[i]',
+  ]),
   edit(
     CHARGE,
-    'a repetition gives back in runs that it did not charge',
-    ['(usage.startedAt > once.since ? NOT_RUNNING : usage)', 'usage'],
+    'a repetition gives back in its own windows',
+    ["once?.kind === 'replayed' ? once.receipt : receiptOf(charge, decision)", 'receiptOf(charge, decision)'],
     ['redis', 'sqlite'],
   ),
-  edit(CHARGE, 'a repetition charges more', ["return kind === 'charged' ? amount : 0", 'return amount'], ['sqlite']),
   edit(
     ONCE,
     'what one of several uses gives back is given back',
-    ['return known.uses === 1 ? least : 0', 'return least'],
+    ['open > 0 ? Math.max(known.paid, dearest) : dearest', 'dearest'],
     ['sqlite'],
   ),
   edit(
     ONCE,
     'the last use of a key gives back what a dearer one cost',
-    ['Math.min(known.least, amount)', 'amount'],
+    ['Math.max(known.dearest, cost)', 'cost'],
     ['sqlite'],
   ),
   onceLua('the script gives back what a dearer use of the key cost', [
-    'charged.least = math.min(charged.least, amount)',
-    'charged.least = amount',
+    'charged.dearest = math.max(charged.dearest, cost)',
+    'charged.dearest = cost',
   ]),
-  edit(ONCE, 'a use is not counted', ['uses: uses + 1', 'uses'], ['sqlite']),
+  edit(ONCE, 'a use is not counted', ['open: open + 1', 'open'], ['sqlite']),
   ledger('a repetition is refused with its user', [
     'charge.once === undefined ? refusals.recall(charge) : null',
     'refusals.recall(charge)',
@@ -841,8 +862,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'organisation: 0 }',
   ]),
   sqlite('counters.ts', 'the embedded store writes without a transaction', [
-    'writing(() => settleInside(batch))',
-    'settleInside(batch)',
+    'writing(() => settleInside(batch, made))',
+    'settleInside(batch, made)',
   ]),
   sqlite('counters.ts', 'the embedded store takes a full disk for one that has room', [
     'if (isQuestion(batch)) {',

@@ -79,6 +79,24 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
 }
 
 /**
+ * Reads a body of unannounced length if it is small. Rejects when the client breaks off.
+ * @returns `null` if it is longer: then `req` has all of it still, unless it was here already
+ */
+export async function readIfSmall(req: IncomingMessage, res: ServerResponse | null): Promise<Buffer | Denial | null> {
+  const beginning = gather()
+  const keep = (chunk: Buffer): void => void beginning.add(chunk)
+  req.on('data', keep)
+  const body = await readBody(req, res, SMALL)
+  req.off('data', keep)
+  if (Buffer.isBuffer(body) || body.code !== 'payload_too_large') return body
+  // All of it came at once.
+  if (req.readableEnded) return beginning.whole()
+  req.pause()
+  req.unshift(beginning.whole())
+  return null
+}
+
+/**
  * Looks at as much of a streamed body as came in one read with its head. The parser calls for the head before it has seen
  * the rest of that read. @returns why it is refused; `null` for a body that is well-formed so far
  */

@@ -4,17 +4,18 @@ import {
   type Batch,
   type Charge,
   type CounterOf,
-  chargedScopes,
+  chargedRuns,
   EVERYBODY,
   type Limits,
   organisationLimits,
+  reportOf,
   type ScopeName,
 } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type Kept, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { keptMs, type Once } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
-import { type Limit, MOST_WINDOWS, type Usage, type Window } from '../../quota/window.ts'
+import { type Limit, MOST_WINDOWS, type Window } from '../../quota/window.ts'
 import { type Keys, keyOf } from './keys.ts'
 import { checkName, fitsShort } from './sections.ts'
 
@@ -167,19 +168,17 @@ export function encodeBatch(
   const r: (number | string)[][] = []
   const u: (number | string)[][] = []
   for (const back of batch.refunds) {
-    const { charge, decision } = back
-    const { category } = charge
-    const amount = amountOf(back)
-    const { once } = decision
-    if (once !== undefined && once.kind !== 'charged' && amount <= 0) continue
     const before = r.length
-    for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
+    for (const { scope, id, category, runs } of chargedRuns(back)) {
       const { position } = ownerOf(scope, id, category)
-      r.push([position, category, amount, ...limits.flatMap((limit, i) => runOf(limit, usages[i]))])
+      const named = runs.flatMap(({ seconds, startedAt }) => [seconds, startedAt])
+      r.push([position, category, amountOf(back), ...named])
     }
-    if (charge.once === undefined || once === undefined || once.kind === 'reused' || amount <= 0) continue
-    const isFirst = once.kind === 'charged' ? 1 : 0
-    u.push([rememberedAt(charge.once), isFirst, once.since, keptMs(charge.once), before + 1, r.length])
+    const report = reportOf(back)
+    if (report === null) continue
+    const { once, isFirst, since, cost, reserve, isUnreached } = report
+    const use = [isFirst ? 1 : 0, since, keptMs(once), cost, reserve, isUnreached ? 1 : 0]
+    u.push([rememberedAt(once), ...use, before + 1, r.length])
   }
 
   const o: (number | string)[][] = []
@@ -188,7 +187,7 @@ export function encodeBatch(
   for (const charge of batch.charges) {
     number++
     const { user, organisation, category, once } = charge
-    if (once !== undefined) o.push([number, rememberedAt(once), ...ruleOf(once)])
+    if (once !== undefined) o.push([number, rememberedAt(once), ...ruleOf(once), receiptText(charge)])
     const own = ownerOf('personal', user, category)
     const position = planOf(charge)
     const { shape, theirs, everybody, all } = plans[position - 1] as Plan
@@ -239,8 +238,13 @@ function ruleOf(once: Once): (number | string)[] {
   return [once.body, once.forMs, once.replays, keptMs(once)]
 }
 
-function runOf({ window }: Limit, usage: Usage | undefined): number[] {
-  return [window.seconds, usage?.startedAt ?? 0]
+/** A receipt but for the starts of its runs, which the script adds. Read by `receiptIn`. */
+function receiptText(charge: Charge): string {
+  const { category, organisation, limits } = charge
+  const theirs = organisationLimits(charge)
+  const scopes = [limits.personal, theirs, limits.global ?? []]
+  const lengths = scopes.map((list) => list.map(({ window }) => window.seconds))
+  return JSON.stringify([category, theirs.length === 0 ? null : organisation, ...lengths])
 }
 
 /** Nothing without calendar windows. */

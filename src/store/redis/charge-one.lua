@@ -20,14 +20,17 @@
               r  [[key, category, amount, seconds, startedAt, ...], ...]   refunds; an amount below 0 is charged
               c  [[shape, window, from, to], ...]   calendar windows, each with the period around the moment at which
                                                     the batch was made; missing for none
-              o  [[charge, key, body, for, replays, forgotten], ...]   by its number the charge of a request that may come
-                                                               again: a hash of its body, for how many milliseconds how
-                                                               many repetitions are not charged, and after how many the
-                                                               charge may be forgotten. Missing for none
-              u  [[key, first, since, forgotten, refund, refund], ...]   one use of a remembered charge that is given back:
-                                                               whether it is that of the charge itself (1) and not of a
-                                                               repetition, the time of the charge, and the first and the
-                                                               last of the refunds of it. Missing for none
+              o  [[charge, key, body, for, replays, forgotten, receipt], ...]   by its number the charge of a request that may
+                                                               come again: a hash of its body, for how many milliseconds how
+                                                               many repetitions are not charged, after how many the charge
+                                                               may be forgotten, and the receipt without its starts. Missing
+                                                               for none
+              u  [[key, first, since, forgotten, cost, reserve, unreached, refund, refund], ...]   what one use of a remembered
+                                                               charge cost: whether it is that of the charge itself (1) and
+                                                               not of a repetition, the time of the charge, the cost, what it
+                                                               would be charged by itself, whether it reached nobody (1), and
+                                                               the first and the last of the refunds of it, which get their
+                                                               amount by it. Missing for none
               h  'prefix keep shorter anonymous key ...'       histories: how many characters all keys have in common, and for
                                                                how many seconds runs of the longest window of a category are kept,
                                                                of the others, and of all windows of the users of these keys.
@@ -41,8 +44,9 @@
             or '4' (accepted and charged, as it was repeated too often);
             then the numbers of each section, in the form of its shape, as they were when it was opened, refunds given
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
-            where its shape changes; at the end the time of the charge (6 bytes) for each '2'. From these the caller works
-            out everything else by the same arithmetic.
+            where its shape changes; then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
+            the receipt; at the end for each of `u` the tokens that were given back, and 2^47 (6). From these the caller
+            works out everything else by the same arithmetic.
 
   Where a period does not hold the time of the script, it replies with an error, 'CALENDAR' and its time in milliseconds, and
   nothing is written. The caller makes the batch anew, with the periods around that time.

@@ -1,6 +1,6 @@
-import { type Batch, type Charge, type Decision, settleBatch } from '../../quota/charge.ts'
+import { type Batch, type Charge, type Decision, reportOf, settleBatch, tellMade } from '../../quota/charge.ts'
 import type { AheadListener, Counter } from '../../quota/counter.ts'
-import type { Onces } from '../../quota/once.ts'
+import type { ChargedRun, Onces, Receipt } from '../../quota/once.ts'
 import type { Limit } from '../../quota/window.ts'
 import { type EncodedBatch, type Shape, unexpected } from './charge-batch.ts'
 import { numbersSize, read48, startAt, usedAt } from './sections.ts'
@@ -33,7 +33,15 @@ export function decodeReply(
   }
   const onces = batch.charges.some(hasKey) ? decidedOnces(batch.charges, reply.subarray(verdicts), at - verdicts) : null
   at += onces?.bytes ?? 0
+  const made: number[] = []
+  for (const refund of batch.refunds) {
+    if (reportOf(refund) === null) continue
+    if (at + 6 > reply.length) throw unexpected('it is too short')
+    made.push(read48(reply, at) - 2 ** 47)
+    at += 6
+  }
   if (at !== reply.length) throw unexpected('it has another length')
+  tellMade(batch.refunds, made)
 
   // The script opens sections after the refunds.
   const decisions = settleBatch({ refunds: [], charges: batch.charges }, sent.counterOf, now, onAhead, onces)
@@ -53,24 +61,47 @@ function hasKey({ once }: Charge): boolean {
 /**
  * What the script made of keys, in the order of the charges that have one.
  * @param letters of the reply: one for each charge
- * @param at where behind them the times of charges begin
+ * @param at where behind them what pays for repetitions begins
  */
 function decidedOnces(charges: readonly Charge[], letters: Buffer, at: number): Onces & { readonly bytes: number } {
   const keyed = charges.flatMap((charge, i) => (hasKey(charge) ? [letters[i]] : []))
-  let time = at
-  let next = 0
+  const payers: { readonly since: number; readonly receipt: Receipt }[] = []
+  let end = at
+  for (const letter of keyed) {
+    if (letter !== REPLAYED) continue
+    if (end + 8 > letters.length) throw unexpected('it is too short')
+    const length = letters.readUInt16BE(end + 6)
+    payers.push({ since: read48(letters, end), receipt: receiptIn(letters.subarray(end + 8, end + 8 + length)) })
+    end += 8 + length
+  }
+  let [next, paid] = [0, 0]
   return {
-    bytes: 6 * keyed.filter((letter) => letter === REPLAYED).length,
+    bytes: end - at,
     judge() {
       const letter = keyed[next++]
       if (letter === REUSED) return { kind: 'reused' }
       if (letter !== REPLAYED) return { kind: letter === SPENT ? 'spent' : 'new' }
-      time += 6
-      return { kind: 'replayed', since: read48(letters, time - 6) }
+      const payer = payers[paid++]
+      if (payer === undefined) throw unexpected('nothing pays for a repetition')
+      return { kind: 'replayed', ...payer }
     },
     keep() {},
-    release: (_once, amount) => amount,
+    report: () => 0,
   }
+}
+
+/** See once.lua, and `receiptText`. */
+function receiptIn(bytes: Buffer): Receipt {
+  const count = bytes[0] ?? 0
+  const [category, organisation, ...lengths] = JSON.parse(bytes.toString('utf8', 1 + 6 * count))
+  let at = 1
+  const [personal = [], theirs = [], global = []] = (lengths as number[][]).map((list) =>
+    list.map((seconds): ChargedRun => {
+      at += 6
+      return { seconds, startedAt: read48(bytes, at - 6) }
+    }),
+  )
+  return { category, organisation, runs: { personal, organisation: theirs, global } }
 }
 
 /**

@@ -217,9 +217,16 @@ local function share(key, shape)
 end
 
 local keyed = (batch.o or batch.u) and once_functions(values, now)
-for _, use in ipairs(batch.u or {}) do
-  local amount = keyed.release(use, batch.r[use[5]][3])
-  for n = use[5], use[6] do batch.r[n][3] = amount end
+-- Adds the starts of an open section as they are with a charge of now.
+local function starts_of(section, shape, starts)
+  for i = 1, shape and shape.windows or 0 do starts[#starts + 1] = section[i] == 0 and now or section[i] end
+end
+
+local made = {}
+for i, use in ipairs(batch.u or {}) do
+  local amount = keyed.report(use)
+  made[i] = pack('>I6', amount + 2 ^ 47)
+  for n = use[8], use[9] do batch.r[n][3] = amount end
 end
 for _, refund in ipairs(batch.r) do
   if refund[3] ~= 0 then give_back(refund) end
@@ -230,7 +237,7 @@ for _, plan in ipairs(batch.p) do
   plan[6], plan[7] = batch.s[plan[6]], batch.l[plan[7]]
   plan[8], plan[9] = batch.s[plan[8]], batch.l[plan[9]]
 end
-local onces, sinces = nil, {}
+local onces, paid = nil, {}
 for _, once in ipairs(batch.o or {}) do
   onces = onces or {}
   onces[once[1]] = once
@@ -261,16 +268,20 @@ while at < #charges do
     if everybody[LIMITS] ~= plan[7] then measure(everybody, plan[5], plan[7]) end
     fits = fits and cost <= everybody[ROOM]
   end
-  local once, letter, since = onces and onces[n], nil, nil
-  if once then letter, since = keyed.judge(once) end
+  local once, letter, payer = onces and onces[n], nil, nil
+  if once then letter, payer = keyed.judge(once) end
   if letter then
     refused = refused or {}
     refused[n] = letter
-    if letter == '2' then sinces[#sinces + 1] = pack('>I6', since) end
+    paid[#paid + 1] = payer
   elseif fits or plan[2] == 1 then
     if once then
-      if since then
-        keyed.remember(once, cost)
+      if payer then
+        local starts = {}
+        starts_of(own, mine, starts)
+        starts_of(organisation, theirs, starts)
+        starts_of(everybody, all, starts)
+        keyed.remember(once, cost, starts)
       else
         refused = refused or {}
         refused[n] = '4'
@@ -290,9 +301,11 @@ for key, section in pairs(shared) do
   if section[ADDED] then put(section, key, section[ADDED]) end
 end
 
-for i = 1, #sinces do
-  recorded = recorded + 1
-  records[recorded] = sinces[i]
+for _, list in ipairs({ paid, made }) do
+  for i = 1, #list do
+    recorded = recorded + 1
+    records[recorded] = list[i]
+  end
 end
 local verdicts = rep('1', n)
 if refused then

@@ -7,9 +7,11 @@ import {
   EVERYBODY,
   type ScopeName,
   settleBatch,
+  tellMade,
 } from '../../quota/charge.ts'
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
+import type { Onces } from '../../quota/once.ts'
 import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
@@ -39,12 +41,15 @@ export function sqliteCounters(
     if (last !== undefined && last.sequence > batch.sequence) {
       throw new StoreError(`batch ${batch.sequence} comes after ${last.sequence}`, 'other', 'no')
     }
-    const decisions = writing(() => settleInside(batch))
+    const made: number[] = []
+    const decisions = writing(() => settleInside(batch, made))
+    tellMade(batch.refunds, made)
     replies.set(batch.instance, { sequence: batch.sequence, decisions })
     return decisions
   }
 
-  function settleInside(batch: Batch): Decision[] {
+  /** @param made is given the amount of each refund of a request with a key */
+  function settleInside(batch: Batch, made: number[]): Decision[] {
     if (isQuestion(batch)) {
       rows.tryToWrite()
       return []
@@ -55,7 +60,15 @@ export function sqliteCounters(
     const onAhead = (aheadMs: number): void => observe({ type: 'window_start_ahead', aheadMs })
     const counterOf: CounterOf = (scope, id, category) => touched.counter(scope, id, category)
     const { refunds, charges } = batch
-    settleBatch({ refunds, charges: [] }, counterOf, now, onAhead, onces, histories.takeBack)
+    const noting: Onces = {
+      ...onces,
+      report(report) {
+        const amount = onces.report(report)
+        made.push(amount)
+        return amount
+      },
+    }
+    settleBatch({ refunds, charges: [] }, counterOf, now, onAhead, noting, histories.takeBack)
     touched.keepRefunded()
     const decisions = settleBatch({ refunds: [], charges }, counterOf, now, onAhead, onces)
     touched.writeBack(now, histories, retention())

@@ -1,23 +1,30 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Onces, oncesOf, type Remembered } from '../../quota/once.ts'
 
+/** A row: the receipt as JSON. */
+type Row = Omit<Remembered, 'receipt'> & { readonly receipt: string }
+
 /** The charges that are remembered by a key, as rows. To be used within a transaction. */
 export function onceRows(database: DatabaseSync): Onces {
-  const read = database.prepare('SELECT body, since, replays, uses, least FROM once WHERE key = ?')
+  const read = database.prepare(
+    'SELECT body, since, start, replays, open, paid, dearest, receipt FROM once WHERE key = ?',
+  )
   const write = database.prepare(
-    `INSERT INTO once (key, body, since, replays, uses, least, ends) VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET body = excluded.body, since = excluded.since, replays = excluded.replays,
-       uses = excluded.uses, least = excluded.least, ends = excluded.ends`,
+    `INSERT INTO once (key, body, since, start, replays, open, paid, dearest, receipt, ends)
+     VALUES (:key, :body, :since, :start, :replays, :open, :paid, :dearest, :receipt, :ends)
+     ON CONFLICT DO UPDATE SET body = excluded.body, since = excluded.since, start = excluded.start,
+       replays = excluded.replays, open = excluded.open, paid = excluded.paid, dearest = excluded.dearest,
+       receipt = excluded.receipt, ends = excluded.ends`,
   )
   const forget = database.prepare('DELETE FROM once WHERE key = ?')
   return oncesOf(
-    (key) => read.get(key) as Remembered | undefined,
+    (key) => {
+      const row = read.get(key) as Row | undefined
+      return row === undefined ? undefined : { ...row, receipt: JSON.parse(row.receipt) }
+    },
     (key, remembered, ends) => {
       if (remembered === undefined) forget.run(key)
-      else {
-        const { body, since, replays, uses, least } = remembered
-        write.run(key, body, since, replays, uses, least, ends)
-      }
+      else write.run({ ...remembered, key, receipt: JSON.stringify(remembered.receipt), ends })
     },
   )
 }

@@ -164,6 +164,20 @@ const MIGRATIONS = [
    ) WITHOUT ROWID;
    CREATE INDEX alert_events_due ON alert_events (alert, due) WHERE due IS NOT NULL;
    CREATE INDEX alert_events_by_time ON alert_events (alert, raised);`,
+  `DROP TABLE once;
+   CREATE TABLE once (
+     key TEXT PRIMARY KEY,
+     body TEXT NOT NULL,
+     since INTEGER NOT NULL,      -- when it was charged, milliseconds since the epoch
+     start INTEGER NOT NULL,      -- from when its time counts
+     replays INTEGER NOT NULL,
+     open INTEGER NOT NULL,       -- requests that have not reported what they cost
+     paid INTEGER NOT NULL,       -- tokens that the windows hold of it
+     dearest INTEGER NOT NULL,    -- tokens that the dearest of those that have reported cost
+     receipt TEXT NOT NULL,       -- where it was counted, JSON
+     ends INTEGER NOT NULL        -- when it is forgotten
+   ) WITHOUT ROWID;
+   CREATE INDEX once_by_end ON once (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */
