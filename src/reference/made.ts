@@ -22,7 +22,7 @@ export function inBothForms(
   return { plain, gzipped: { status: 200, headers: [...headers, 'Content-Encoding', 'gzip'], body: gzipped }, etag }
 }
 
-export const SAFE = ['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer']
+export const SAFE = ['Referrer-Policy', 'no-referrer']
 
 export function choose({ plain, gzipped, etag }: Made, headers: IncomingHttpHeaders): OwnResponse {
   const response = takesGzip(headers['accept-encoding']) ? gzipped : plain

@@ -58,6 +58,9 @@ export const SHADOW_FIELD = ['X-Tollgate-Shadow', 'would-refuse'] as const
 /** For a response of the upstream to a repetition that was not charged. */
 export const REPLAY_FIELD = ['X-Tollgate-Replay', '1'] as const
 
+/** On every response of the gateway's own with a body, also an operator's: no browser takes a refusal for a page or a script. */
+const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const
+
 const LINGER_MS = 1000
 
 /**
@@ -76,8 +79,8 @@ export function writeResponse(
   if (hasBody(req)) req.resume()
   const length = Buffer.byteLength(response.body)
   const headers = [...response.headers, 'X-Request-Id', requestId]
-  // RFC 9110 section 8.6: a 204 has none.
-  if (response.status !== 204) headers.push('Content-Length', String(length))
+  // A 204 has no length (RFC 9110 section 8.6), and no type that could be guessed.
+  if (response.status !== 204) headers.push(...NO_SNIFFING, 'Content-Length', String(length))
   const closes = response.headers.includes('Connection')
   const { body } = response
   // Of as many bytes as characters: all ASCII.
@@ -119,7 +122,8 @@ export function writeRawResponse(socket: Duplex, response: OwnResponse, requestI
   for (let i = 0; i < response.headers.length; i += 2) {
     if (response.headers[i] !== 'Connection') lines.push(`${response.headers[i]}: ${response.headers[i + 1]}`)
   }
-  lines.push(`X-Request-Id: ${requestId}`, `Content-Length: ${Buffer.byteLength(response.body)}`, 'Connection: close')
+  lines.push(`X-Request-Id: ${requestId}`, NO_SNIFFING.join(': '))
+  lines.push(`Content-Length: ${Buffer.byteLength(response.body)}`, 'Connection: close')
   socket.write(`${lines.join('\r\n')}\r\n\r\n${response.body}`)
   hangUp(socket)
   socket.resume()
