@@ -99,8 +99,7 @@ function referencePage({ req, rules }: Exchange, { path }: Target): Stop {
 
 /** `GET /me/quota`: authenticated, never charged. */
 async function status(context: Context, exchange: Exchange): Promise<Stop> {
-  const { callers } = exchange.rules
-  const caller = noteCaller(exchange, await resolve(context, exchange), callers.anonymousStatus)
+  const caller = await callerOf(context, exchange, exchange.rules.callers.anonymousStatus)
   if (caller instanceof Stop) return caller
   const policy = exchange.rules.policy()
   try {
@@ -120,7 +119,7 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
 /** `GET /me/usage`: authenticated, never charged. */
 async function usage(context: Context, exchange: Exchange, { query }: Target): Promise<Stop> {
   const { rules } = exchange
-  const caller = noteCaller(exchange, await resolve(context, exchange), rules.callers.anonymousStatus)
+  const caller = await callerOf(context, exchange, rules.callers.anonymousStatus)
   if (caller instanceof Stop) return caller
   const parameters = new URLSearchParams(withoutParameters(query, rules.credentials.parameters))
   try {
@@ -133,10 +132,15 @@ async function usage(context: Context, exchange: Exchange, { query }: Target): P
 }
 
 /** Who asks; `null` on a public route. What the request holds counts for its user from now on, or it is certain that a stranger holds it. */
-export async function identify(context: Context, exchange: Exchange, route: Route): Promise<Caller | Stop | null> {
+export function identify(context: Context, exchange: Exchange, { tariff, anonymous }: Route) {
+  const { holder, rules, req } = exchange
+  if (tariff === null) return stopIf(holder.identify(null, false, rules.shares), req)
+  return callerOf(context, exchange, anonymous)
+}
+
+async function callerOf(context: Context, exchange: Exchange, anonymous: boolean): Promise<Caller | Stop> {
   const { holder, rules, req, client } = exchange
-  if (route.tariff === null) return stopIf(holder.identify(null, false, rules.shares), req)
-  const caller = noteCaller(exchange, await resolve(context, exchange), route.anonymous)
+  const caller = noteCaller(exchange, await resolve(context, exchange), anonymous)
   if (caller instanceof Stop) return caller
   const isAccepted = isVerified(caller)
   if (isAccepted) client.accepted()

@@ -3,6 +3,7 @@ import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 import { statusesIn } from './raw.ts'
@@ -23,13 +24,14 @@ const ROUTES = `routes:
   - { match: GET /anyone, category: read, cost: 1, anonymous: true }
 `
 
-async function start(edge: string, upstreamKeys = ''): Promise<RunningApp & { waiting: () => number }> {
+async function start(edge: string, upstreamKeys = '', redis?: string): Promise<RunningApp & { waiting: () => number }> {
   let waiting = 0
   const upstream = await startUpstream(({ url }: Seen, res) => {
     if (url !== '/slow') return void res.end('ok')
     waiting++
   })
-  const app = await startApp(yaml(upstream.url, `edge: { ${edge} }\n${ROUTES}`, undefined, upstreamKeys))
+  const text = yaml(upstream.url, `edge: { ${edge} }\n${ROUTES}`, redis, upstreamKeys)
+  const app = await startApp(redis === undefined ? text : `${text}store_options: { deadline: 10s }\n`)
   cleanups.push(
     () => upstream.close(),
     () => app.stop(),
@@ -88,6 +90,22 @@ it('callers without a credential count among strangers, though each has a quota 
   await expect.poll(() => statusesIn(anyone())).toEqual([503])
   const user = send(app, '127.0.2.1', asAlice('GET /anyone'))
   await expect.poll(() => statusesIn(user())).toEqual([200])
+})
+
+it('users who ask for their quota and usage take no place of the strangers', async () => {
+  const server = await startRedis()
+  cleanups.push(() => server.stop())
+  const app = await start('max_in_flight: 6, shares: { requests: { address: 3 } }', '', server.url)
+  // Redis replies to nobody, so three keep their places, which are known to be taken when the fourth is refused.
+  process.kill(server.pid, 'SIGSTOP')
+  const paths = ['/me/quota', '/me/usage', '/me/quota', '/me/usage']
+  const users = paths.map((path) => send(app, '127.0.1.1', asAlice(`GET ${path}`)))
+  const statuses = () => users.flatMap((received) => statusesIn(received()))
+  await expect.poll(statuses).toEqual([429])
+  const stranger = send(app, '127.0.2.1', head('GET /pub'))
+  await expect.poll(() => statusesIn(stranger())).toEqual([200])
+  process.kill(server.pid, 'SIGCONT')
+  await expect.poll(() => statuses().toSorted()).toEqual([200, 200, 200, 429])
 })
 
 it('strangers have all places where the file accepts no credential', async () => {
