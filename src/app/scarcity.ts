@@ -20,6 +20,7 @@ const REASONS: Readonly<Record<Exclude<Thing, 'upstream_connections'>, string>> 
   bodies: 'as many bodies are awaited as may be: requests with another are refused',
   tunnels: 'as many WebSockets are open as may be: others are refused',
   checks: 'as many credentials are examined as may be at once: requests with others are refused',
+  usage: 'as many requests for usage are under way as may be: others are refused',
 }
 
 /** The same where strangers alone have as many as they may, so that users are served. */

@@ -4,6 +4,12 @@ import { type Bounds, type ShareRules, THINGS } from '../edge/shares.ts'
 /** Checks of signatures that take long: of ES512 this is 0.3 s of CPU, which whoever comes next waits for. */
 const MAX_CHECKS = 256
 
+/**
+ * Callers' questions about their usage: free of charge, and as dear as a charge. Each holds a history of up to 1 MiB, so these
+ * are 64 MiB of memory at most.
+ */
+const MAX_USAGE = 64
+
 /** What an IPv6 /48 may hold, for each that one address may. */
 const NETWORK = 1.5
 
@@ -43,6 +49,7 @@ function boundsOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareR
     upstream_connections: { ...bounds(upstream.maxConnections, shares.upstreamConnections), total: null },
     tunnels: bounds(edge.maxTunnels, shares.tunnels),
     checks: bounds(MAX_CHECKS, { ...shares.checks, user: null }),
+    usage: bounds(MAX_USAGE, shares.usage),
   }
 }
 

@@ -23,6 +23,7 @@ const TOO_MUCH = {
   'upstream connections': 'All connections to the service behind the gateway are busy.',
   tunnels: 'The gateway has as many WebSockets open as it may.',
   'signature checks': 'The gateway examines as many credentials at once as it may.',
+  usage: 'The gateway looks up as much usage at once as it may.',
 } as const
 
 /** @param accept of the request, see `acceptsProblem` */
@@ -60,6 +61,7 @@ const TOTALS = {
   upstream_connections: 'upstream connections',
   tunnels: 'tunnels',
   checks: 'signature checks',
+  usage: 'usage',
 } as const satisfies Record<Thing, keyof typeof TOO_MUCH>
 
 /** What somebody has too many of, and which policy of the RateLimit fields says so. */
@@ -71,6 +73,7 @@ const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy:
   upstream_connections: { what: 'requests at the service behind the gateway', policy: 'upstream-connections' },
   tunnels: { what: 'WebSockets open', policy: 'tunnels' },
   checks: { what: 'credentials under examination', policy: 'checks' },
+  usage: { what: 'requests for its usage under way', policy: 'usage' },
 }
 
 /**

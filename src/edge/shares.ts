@@ -9,6 +9,7 @@ export const THINGS = [
   'upstream_connections',
   'tunnels',
   'checks',
+  'usage',
 ] as const
 export type Thing = (typeof THINGS)[number]
 
@@ -100,6 +101,7 @@ class Party {
     upstream_connections: 0,
     tunnels: 0,
     checks: 0,
+    usage: 0,
   }
   /** Holders that count for it. */
   holders = 0

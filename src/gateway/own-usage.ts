@@ -1,6 +1,5 @@
 import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, denial } from '../errors.ts'
-import { oneAtATime } from '../lib/serialize.ts'
 import type { Policy } from '../quota/policy.ts'
 import type { Window } from '../quota/window.ts'
 import { JSON_TYPE, type OwnResponse } from '../respond/response.ts'
@@ -31,13 +30,12 @@ const FIELDS = ['from', 'to', 'by', 'category', 'window', 'step', 'limit', 'curs
 const MOST_ROWS = 1000
 const USUAL_ROWS = 100
 
-/** However many callers ask, one history is read at a time. @param storeTime milliseconds since the epoch */
+/** @param storeTime milliseconds since the epoch */
 export function createOwnUsage(store: UsageSource, storeTime: () => number): OwnUsage {
-  const inTurn = oneAtATime()
   return async function ownUsage(question) {
     const read = readQuestion(question, storeTime())
     if ('problems' in read) return refusal(read.problems)
-    return inTurn(() => responseTo(store, read))
+    return responseTo(store, read)
   }
 }
 

@@ -116,18 +116,22 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
   }
 }
 
-/** `GET /me/usage`: authenticated, never charged. */
+/** `GET /me/usage`: authenticated, never charged. A client that reads its response slowly keeps no place meanwhile. */
 async function usage(context: Context, exchange: Exchange, { query }: Target): Promise<Stop> {
-  const { rules } = exchange
+  const { rules, holder, req } = exchange
   const caller = await callerOf(context, exchange, rules.callers.anonymousStatus)
   if (caller instanceof Stop) return caller
   const parameters = new URLSearchParams(withoutParameters(query, rules.credentials.parameters))
+  const full = stopIf(holder.take('usage', rules.shares), req)
+  if (full !== null) return full
   try {
     const response = await context.ownUsage({ caller, parameters, policy: rules.policy(), rules: rules.usage })
     return isDenial(response) ? denied(response) : answered(response)
   } catch (error) {
     if (error instanceof StoreError) return denied(storeUnavailable(error))
     throw error
+  } finally {
+    holder.give('usage')
   }
 }
 

@@ -45,6 +45,8 @@ export function shareOf(config: Config, workers: number): Config {
         tunnels: partsOf(edge.shares.tunnels),
         // Each worker has a thread pool, and all 256, of its own.
         checks: edge.shares.checks,
+        // So few that a part of them would refuse a page that asks for two things at once.
+        usage: edge.shares.usage,
       },
     },
   }

@@ -1,5 +1,6 @@
 import { fetch } from 'undici'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
 
@@ -92,5 +93,69 @@ describe('GET /me/usage', () => {
     const posted = await fetch(`${app.url}/me/usage`, { method: 'POST', headers: bearer('ann') })
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
     expect((await fetch(`${app.url}/me/usage`, { method: 'HEAD', headers: ANN })).status).toBe(200)
+  })
+})
+
+describe.each(['sqlite', 'redis'])('GET /me/usage beside many others, over %s', (kind) => {
+  let server: RedisServer | null = null
+  let other: RunningApp
+  beforeAll(async () => {
+    server = kind === 'redis' ? await startRedis() : null
+    other = await startApp(yaml(upstream.url, CONFIG, server?.url))
+  })
+  afterAll(async () => {
+    await other.stop()
+    await server?.stop()
+  })
+
+  const ask = (user: string, path = '/me/usage') => fetch(other.url + path, { headers: bearer(user) })
+
+  test('shows each of those who ask at once his own, and takes no place from whoever asks later', async () => {
+    const users = Array.from({ length: 8 }, (_, i) => `user ${i}`)
+    for (const [i, user] of users.entries()) for (let n = 0; n <= i; n++) await ask(user, '/items/1')
+    for (let round = 0; round < 12; round++) {
+      const found = await Promise.all(users.map(async (user) => (await ask(user)).json()))
+      expect(found).toMatchObject(users.map((user, i) => ({ rows: [{ user, tokens: 4 * (i + 1) }] })))
+    }
+  })
+})
+
+describe('GET /me/usage while the store replies to nobody', () => {
+  let server: RedisServer
+  let other: RunningApp
+  beforeAll(async () => {
+    server = await startRedis()
+    const text = yaml(upstream.url, `edge: { shares: { usage: { address: 6 } } }\n${CONFIG}`, server.url)
+    other = await startApp(text.replace('store:', 'store_options: { deadline: 10s }\nstore:'))
+  })
+  afterAll(async () => {
+    await other.stop()
+    await server.stop()
+  })
+
+  const ask = (user: string) => fetch(`${other.url}/me/usage`, { headers: bearer(user) })
+
+  test('refuses a user a fifth one, and his address a seventh, until some of them have ended', async () => {
+    process.kill(server.pid, 'SIGSTOP')
+    const five = Array.from({ length: 5 }, () => ask('alice'))
+    const refused = await Promise.race(five)
+    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('ratelimit-policy')]).toEqual([
+      429,
+      '1',
+      '"user-usage";q=4;qu="concurrent-requests"',
+    ])
+    expect(await refused.json()).toMatchObject({
+      error: 'too_many_in_flight',
+      msg: 'This user has as many requests for its usage under way as one user may have at a time. Try again when one of them has ended.',
+    })
+    expect(other.requests().at(-1)).toMatchObject({ user: 'alice', share: { thing: 'usage', bound: 'user' } })
+    const three = Array.from({ length: 3 }, () => ask('bob'))
+    expect((await Promise.race(three)).headers.get('ratelimit-policy')).toBe(
+      '"address-usage";q=6;qu="concurrent-requests"',
+    )
+    process.kill(server.pid, 'SIGCONT')
+    const statuses = (await Promise.all([...five, ...three])).map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([...Array(6).fill(200), 429, 429])
+    expect((await ask('alice')).status).toBe(200)
   })
 })

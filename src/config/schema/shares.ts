@@ -60,6 +60,14 @@ const parts = section(
       { address: ofAddress, strangers: ofStrangers },
       'Checks of signatures that take long (ES384, ES512, RSA of more than 4096 bits); a percentage is one of 256',
     ).prefault({}),
+    usage: section(
+      {
+        address: ofAddress,
+        user: part('Of one user. Default 4').prefault(4),
+        strangers: ofStrangers,
+      },
+      'Requests of GET /me/usage; a percentage is one of 64, in each worker',
+    ).prefault({}),
   },
   'What one address, before its credential is looked at, one user, and all strangers together may hold of what all share; address and user get 429 above it, strangers 503',
 )
@@ -74,6 +82,7 @@ export const shares = parts.transform(({ address, user, strangers, ...things }) 
     upstreamConnections: of('upstream_connections'),
     tunnels: of('tunnels'),
     checks: { address, strangers, ...written(things.checks) },
+    usage: of('usage'),
   }
 })
 
