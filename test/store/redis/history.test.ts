@@ -92,6 +92,30 @@ describe('a history in Redis', () => {
     expect(tokens).toEqual([AT, 5])
   })
 
+  it('is read together with those that are asked for in the same turn, in one command for each scope', async () => {
+    const keys = createKeys(`history-${randomUUID()}`)
+    const users = Array.from({ length: 40 }, (_, i) => `user ${i}`)
+    const run = (used: number) => ({ seconds: 3600, startedAt: AT, used, keptSeconds: 10 ** 8 })
+    for (const [i, user] of users.entries()) {
+      await redis.set(keys.history(user), addRuns(Buffer.alloc(0), 'read', [run(i + 1)], AT))
+    }
+    await redis.set(keys.organisationHistory('user 1'), addRuns(Buffer.alloc(0), 'read', [run(99)], AT))
+    const reads = async () => Number(/cmdstat_mget:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
+    const before = await reads()
+    const history = redisHistory(client, keys)
+    const all = [
+      ...users.map((user) => history.readHistory('personal', user)),
+      history.readHistory('organisation', 'user 1'),
+    ]
+    const tokens = (await Promise.all(all)).map(({ history }) => {
+      const used: number[] = []
+      history.eachRun(0, 2 * AT, (_category, _seconds, _startedAt, tokens) => used.push(tokens))
+      return [history.id, ...used]
+    })
+    expect(tokens).toEqual([...users.map((user, i) => [user, i + 1]), ['user 1', 99]])
+    expect((await reads()) - before).toBe(2)
+  })
+
   it('ends with its counters, when the last run need not be kept any more', async () => {
     const keys = createKeys(`history-${randomUUID()}`)
     const day = 86_400
