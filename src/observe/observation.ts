@@ -269,6 +269,7 @@ export const RECORD_KINDS = [
   'organisation_override',
   'override',
   'refusal',
+  'replica',
   'series',
   'settings',
 ] as const

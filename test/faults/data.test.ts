@@ -185,7 +185,8 @@ describe('a record', () => {
     await admin.zadd('{tollgate}:audit', 1, '{bad', 1e9, '7')
     await admin.hset('{tollgate}:refusals', 'zz', '')
     await admin.zadd('{tollgate}:refusals:times', Date.now(), 'zz')
-    const records = ['{tollgate}:tokens zz', '{tollgate}:audit 1', '{tollgate}:refusals zz']
+    await admin.set('{tollgate}:failures', 'no hash')
+    const records = ['{tollgate}:tokens zz', '{tollgate}:audit 1', '{tollgate}:refusals zz', '{tollgate}:failures ']
     // A second process is as the first one after a restart.
     for (const gateway of [first, await start(undefined, undefined, null)]) {
       const late = await make(gateway, 'bob')
@@ -193,6 +194,7 @@ describe('a record', () => {
       expect((await api(gateway, 'GET', '/api/tokens')).json.tokens.length).toBeGreaterThanOrEqual(2)
       expect((await api(gateway, 'GET', '/api/audit')).json.entries[0]).toMatchObject({ what: 'token_created' })
       expect(await api(gateway, 'GET', '/api/refusals')).toMatchObject({ status: 200, json: { refusals: [] } })
+      expect((await api(gateway, 'GET', '/api/failures')).status).toBe(200)
       expect((await api(gateway, 'DELETE', `/api/tokens/${late.id}`)).status).toBe(204)
       await expect.poll(() => statusOf(gateway, late), { timeout: 30_000 }).toBe(401)
       expect(await statusOf(gateway, before)).toBe(200)
@@ -204,7 +206,7 @@ describe('a record', () => {
     expect(readiness).not.toContain('zz')
     const named = () => second.events().map(({ list, id }) => `${list} ${id}`)
     await expect.poll(named, { timeout: 30_000 }).toEqual(expect.arrayContaining(records))
-    for (const kind of ['access_key', 'audit_entry', 'refusal']) {
+    for (const kind of ['access_key', 'audit_entry', 'refusal', 'failures']) {
       expect(await second.metric(`tollgate_unreadable_records_total{kind="${kind}"}`)).toBeGreaterThan(0)
     }
   })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { isDeepStrictEqual } from 'node:util'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { revocationOf } from '../../src/control/access-key-changes.ts'
@@ -15,6 +16,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { eventOf, reachedBy } from '../alerts/happenings.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
+import { replica } from '../replicas/replica.suite.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { entry, episode } from '../usage/usage-log.suite.ts'
 import { whenReady } from './redis/ready.ts'
@@ -279,6 +281,107 @@ describe.each([
       expect(await store.isUnreadable(seen[0]?.list ?? '', key.hash)).toBe(false)
     },
   )
+})
+
+interface Key {
+  readonly name: string
+  /** What is reported: the kind, and where the key is one of several the beginning of their names and the rest of this one. */
+  readonly kind: RecordKind
+  readonly list?: string
+  readonly id?: string
+  /** What of `everything` is empty then. */
+  readonly empty: readonly string[]
+}
+
+const KEYS: readonly Key[] = [
+  { name: 'tokens', kind: 'access_key', empty: ['tokens', 'steps', 'found'] },
+  { name: 'token-ids', kind: 'access_key', empty: ['found'] },
+  { name: 'settings', kind: 'settings', empty: ['settings'] },
+  { name: 'overrides', kind: 'override', empty: ['overrides'] },
+  { name: 'organisation-overrides', kind: 'organisation_override', empty: ['organisationOverrides'] },
+  { name: 'audit', kind: 'audit_entry', empty: ['audit'] },
+  { name: 'audit:of:override', kind: 'audit_entry', empty: [] },
+  { name: 'refusals', kind: 'refusal', empty: ['refusals'] },
+  { name: 'refusals:times', kind: 'refusal', empty: ['refusals'] },
+  { name: `series:route:${start}`, kind: 'series', list: 'series:', id: `route ${start} `, empty: ['series'] },
+  { name: 'failures', kind: 'failures', empty: ['totals'] },
+  { name: 'alert:due:near', kind: 'alert_event', list: 'alert:due:', id: 'near', empty: [] },
+  { name: 'alert:all:near', kind: 'alert_event', list: 'alert:all:', id: 'near', empty: ['alerts'] },
+  { name: 'alert:events:near', kind: 'alert_event', list: 'alert:events:', id: 'near ', empty: ['alerts'] },
+  { name: 'guard:g', kind: 'guard', list: 'guard:', id: 'g ', empty: ['guard'] },
+  { name: 'replicas', kind: 'replica', empty: ['replicas'] },
+  { name: 'beats', kind: 'replica', empty: ['replicas'] },
+]
+
+/** Keys whose own type is a string. */
+const STRINGS = ['settings', 'known:alice']
+
+describe('a key in Redis that holds another type', () => {
+  let place: Place
+  let admin: Redis
+  beforeEach(async () => {
+    place = await inRedis()
+    admin = new Redis(server.url)
+    await fill(place.store)
+    await place.store.beat(replica('one'))
+  })
+  afterEach(async () => {
+    admin.disconnect()
+    await place.close()
+    await place.store.close()
+  })
+  const nameOf = (name: string): string => `{records-${opened}}:${name}`
+  const put = async (name: string): Promise<void> => {
+    await admin.del(nameOf(name))
+    if (STRINGS.includes(name)) await admin.hset(nameOf(name), 'a', 'b')
+    else await admin.set(nameOf(name), 'somebody else')
+  }
+
+  async function everything(): Promise<Record<string, unknown>> {
+    const { store } = place
+    return {
+      ...(await readings(store)),
+      settings: (await store.readControl()).settings.value,
+      found: await store.findTokens([key.id]),
+      version: (await store.controlVersion()).version,
+      forgotten: await store.forgottenChanges(),
+      replicas: (await store.listReplicas()).map(({ instance }) => instance),
+    }
+  }
+
+  it.each(KEYS)('empties its own list alone, and is reported until it is gone: $name', async (one) => {
+    const { name, kind, list = name, id = '', empty } = one
+    await place.store.change({ kind: 'settings', to: { mode: 'loose' } }, ANN, null)
+    const before = await everything()
+    await put(name)
+    const after = await everything()
+    const changed = Object.keys(before).filter((each) => !isDeepStrictEqual(before[each], after[each]))
+    expect(changed).toEqual(empty)
+    expect([...new Set(seen.map((each) => JSON.stringify([each.kind, each.list, each.id])))]).toEqual([
+      JSON.stringify([kind, nameOf(list), id]),
+    ])
+    expect(await place.store.isUnreadable(nameOf(list), id)).toBe(true)
+    await admin.del(nameOf(name))
+    expect(await place.store.isUnreadable(nameOf(list), id)).toBe(false)
+  })
+
+  it('spoils nothing else that is written', async () => {
+    for (const name of ['refusals', `series:route:${start}`, 'alert:due:near', 'settings', 'known:alice']) {
+      await put(name)
+    }
+    const { store } = place
+    await store.change({ kind: 'override', user: 'bob', to: OVERRIDE }, ANN, null)
+    expect((await store.readControl()).overrides.has('bob')).toBe(true)
+    const series = [entry({ by: 'plan', start, name: 'pro' }), entry({ by: 'route', start })]
+    await store.addUsage({ instance: 'i', sequence: 2, series, episodes: [episode({ first: start, last: start })] })
+    expect((await store.readSeries({ by: 'plan', from: start, to: start + 1 })).rows).toHaveLength(1)
+    const far = { ...eventOf(reachedBy('bob')) }
+    const other = { ...far, happening: { ...far.happening, alert: 'far' } }
+    expect(await store.raiseAlerts([eventOf(reachedBy('carol')), other])).toEqual(['full', 'stored'])
+    const wanted = ['near', 'far'].map((alert) => ({ alert, most: 9 }))
+    expect((await store.takeAlerts(wanted, 60_000)).map(({ alert }) => alert)).toEqual(['far'])
+    expect(await store.noteUsers(['alice', 'bob'], 60_000)).toEqual([0, 0])
+  })
 })
 
 it('a copy leaves out what cannot be read, and reports it', async () => {

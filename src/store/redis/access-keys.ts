@@ -6,8 +6,8 @@ import type {
   FoundAccessKey,
 } from '../../control/access-key-record.ts'
 import { accessKeyOf } from '../../control/record-forms.ts'
-import type { Records } from '../records.ts'
-import { call, pairsOf, reading } from './calls.ts'
+import type { RecordList, Records } from '../records.ts'
+import { call, lookedUp, pairsOf, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -24,19 +24,29 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
     kind: 'access_key',
     list: keys.tokens,
     parse: (text, hash) => accessKeyOf(JSON.parse(text), hash),
-    look: (hash) => call(() => redis.hget(keys.tokens, hash)),
+    look: (hash) => lookedUp(() => redis.hget(keys.tokens, hash)),
+  })
+  const hashesById = lists.list<string, string>({
+    kind: 'access_key',
+    list: keys.tokenIds,
+    parse: (hash) => (hash === UNREADABLE ? null : hash),
+    look: (id) => lookedUp(() => redis.hget(keys.tokenIds, id)),
   })
 
   async function readTokens(from: string | null): Promise<AccessKeysStep> {
-    const [next, flat] = await call(() => redis.hscan(keys.tokens, from ?? '0', 'COUNT', STEP))
+    const [next, flat] = await call(
+      () => redis.hscan(keys.tokens, from ?? '0', 'COUNT', STEP),
+      () => ['0', ['', UNREADABLE]],
+    )
     return { records: records.readAll(pairsOf(flat)), next: next === '0' ? null : next }
   }
 
   async function findTokens(ids: readonly string[]): Promise<readonly FoundAccessKey[]> {
-    const hashes = await eachOf(keys.tokenIds, ids)
+    const hashes = await eachOf(keys.tokenIds, ids, hashesById)
     const texts = await eachOf(
       keys.tokens,
       hashes.map((hash) => hash ?? ''),
+      records,
     )
     return ids.flatMap((id, i) => {
       const [hash, text] = [hashes[i] ?? null, texts[i] ?? null]
@@ -45,7 +55,7 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
   }
 
   async function findTokenByHash(hash: string): Promise<FoundAccessKey | null> {
-    const [text = null] = await eachOf(keys.tokens, [hash])
+    const [text = null] = await eachOf(keys.tokens, [hash], records)
     if (text === null) return null
     const record = records.read(hash, text)
     // Nobody knows the id of one that cannot be read.
@@ -53,15 +63,26 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
   }
 
   /** What is there of some fields of a hash. One by one: users of Redis may lack the right to HMGET. */
-  async function eachOf(key: string, fields: readonly string[]): Promise<(string | null)[]> {
+  async function eachOf(
+    key: string,
+    fields: readonly string[],
+    list: RecordList<string, unknown>,
+  ): Promise<(string | null)[]> {
     if (fields.length === 0) return []
-    return reading<(string | null)[]>(redis, (commands) => {
-      for (const field of fields) commands.hget(key, field)
-    })
+    return reading<(string | null)[]>(
+      redis,
+      (commands) => {
+        for (const field of fields) commands.hget(key, field)
+      },
+      () => list.read('', UNREADABLE),
+    )
   }
 
   async function listTokens(): Promise<readonly AccessKeyRecord[]> {
-    const all = await call(() => redis.hgetall(keys.tokens))
+    const all = await call(
+      () => redis.hgetall(keys.tokens),
+      () => ({ '': UNREADABLE }),
+    )
     return records.readAll(Object.entries(all)).sort(newestFirst)
   }
 

@@ -15,10 +15,16 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 -- What was claimed of a place: the start of a run, and the threshold. A run of the future began while the clock was ahead.
 local function is_claimed(key, run, threshold)
-  local known, reached = string.match(redis.call('GET', key) or '', '^(%d+) (%S+)$')
+  local known, reached = string.match(reply_of('GET', key) or '', '^(%d+) (%S+)$')
   if not known then return false end
   known, run = tonumber(known), tonumber(run)
   return (known > run and known <= now) or (known == run and tonumber(reached) >= tonumber(threshold))
+end
+
+-- Whether there is a place. Where a key is of another type there is none, so that the other alerts have theirs.
+local function has_room(due, all, events)
+  local pending = reply_of('ZCARD', due)
+  return pending and pending < most and reply_of('ZCARD', all) and reply_of('HLEN', events)
 end
 
 local letters = {}
@@ -27,7 +33,7 @@ for i = 1, #KEYS / 4 do
   local run, threshold, ends, id, happening = unpack(ARGV, 5 * i - 1, 5 * i + 3)
   if is_claimed(claim, run, threshold) then
     letters[i] = '0'
-  elseif redis.call('ZCARD', due) >= most then
+  elseif not has_room(due, all, events) then
     letters[i] = '2'
   else
     local left = math.max(tonumber(ends) - now, 0) + margin

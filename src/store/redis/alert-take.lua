@@ -4,7 +4,8 @@
   KEYS     for each alert: the zset of pending events by when they are due, and the hash of events
   ARGV[1]  the lease in milliseconds
   ARGV[2]  for each alert the most events; from here on
-  Output   the time in milliseconds, and for each event the number of its alert, its id, the happening, and its state, as JSON
+  Output   the time in milliseconds, and for each event the number of its alert, its id, the happening, and its state, as JSON.
+           An alert of which a key is of another type has one without an id: with 'due' for a happening where it is the zset
 ]]
 local lease = tonumber(ARGV[1])
 local time = redis.call('TIME')
@@ -13,7 +14,14 @@ local taken = { string.format('%.0f', now) }
 
 for i = 1, #KEYS / 2 do
   local due, events = KEYS[2 * i - 1], KEYS[2 * i]
-  for _, id in ipairs(redis.call('ZRANGE', due, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, ARGV[i + 1])) do
+  local is_order, is_hash = reply_of('ZCARD', due), reply_of('HLEN', events)
+  local ids = {}
+  if is_order and is_hash then
+    ids = redis.call('ZRANGE', due, '-inf', string.format('%.0f', now), 'BYSCORE', 'LIMIT', 0, ARGV[i + 1])
+  else
+    for _, text in ipairs({ tostring(i), '', is_order and '' or 'due', '' }) do taken[#taken + 1] = text end
+  end
+  for _, id in ipairs(ids) do
     local happening, state = unpack(redis.call('HMGET', events, 'h:' .. id, 's:' .. id))
     if happening and state then
       local is_json, known = pcall(cjson.decode, state)

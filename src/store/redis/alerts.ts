@@ -13,8 +13,9 @@ import {
 import { isNumber, isText, isTime, oneOf, optional, shapeOf } from '../../lib/shape.ts'
 import { happeningOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
-import { call, reading } from './calls.ts'
+import { call, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
+import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 
 /** A key for each claim, which ends by itself, and four for each alert. */
@@ -25,21 +26,35 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
     parse: eventOf,
     async look(place) {
       const { alert, id } = placeIn(place)
-      const [happening, state] = await call(() => redis.hmget(keys.alertEvents(alert), `h:${id}`, `s:${id}`))
+      const [happening, state] = await call(
+        () => redis.hmget(keys.alertEvents(alert), `h:${id}`, `s:${id}`),
+        () => [UNREADABLE, UNREADABLE],
+      )
       return happening == null || state == null ? null : { happening, state }
     },
   })
 
+  const due = keyThatHolds(lists, 'alert_event', keys.alertDue(''), (alert) => redis.zcard(keys.alertDue(alert)))
+  const all = keyThatHolds(lists, 'alert_event', keys.alertAll(''), (alert) => redis.zcard(keys.alertAll(alert)))
+
   async function readOne(alert: string, most: number): Promise<AlertEvents> {
-    const due = keys.alertDue(alert)
-    const [ids, pending] = await reading<[string[], number]>(redis, (commands) => {
-      commands.zrange(keys.alertAll(alert), '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(most)).zcard(due)
-    })
+    const [ids, pending] = await reading<[string[], number]>(
+      redis,
+      (commands) =>
+        commands
+          .zrange(keys.alertAll(alert), '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(most))
+          .zcard(keys.alertDue(alert)),
+      (place) => (place === 0 ? all.lost(alert, []) : due.lost(alert, 0)),
+    )
     if (ids.length === 0) return { alert, pending, events: [] }
-    const [values, ...scores] = await reading<[(string | null)[], ...(string | null)[]]>(redis, (commands) => {
-      commands.hmget(keys.alertEvents(alert), ...ids.flatMap((id) => [`h:${id}`, `s:${id}`]))
-      for (const id of ids) commands.zscore(due, id)
-    })
+    const [values, ...scores] = await reading<[(string | null)[], ...(string | null)[]]>(
+      redis,
+      (commands) => {
+        commands.hmget(keys.alertEvents(alert), ...ids.flatMap((id) => [`h:${id}`, `s:${id}`]))
+        for (const id of ids) commands.zscore(keys.alertDue(alert), id)
+      },
+      (place) => (place === 0 ? lostEvents(alert) : null),
+    )
     const events = ids.flatMap((id, i) => {
       const [happening, state] = values.slice(2 * i, 2 * i + 2)
       // It was forgotten meanwhile.
@@ -48,6 +63,11 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
       return event === null ? [] : [recordOf(id, event, scores[i])]
     })
     return { alert, pending, events }
+  }
+
+  function lostEvents(alert: string): [] {
+    records.read(`${alert} `, { happening: UNREADABLE, state: UNREADABLE })
+    return []
   }
 
   return {
@@ -76,6 +96,7 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
       const [now, ...flat] = await call(() => redis.takeAlerts(names.length, ...names, String(leaseMs), ...most))
       return chunks(flat).flatMap(([position = '', id = '', happening = '', text = '']) => {
         const { alert } = wanted[Number(position) - 1] as Wanted
+        if (id === '' && happening === 'due') return due.lost(alert, [])
         const event = records.read(`${alert} ${id}`, { happening, state: text })
         if (event === null) return []
         const { attempts, raised } = event.state

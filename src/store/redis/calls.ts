@@ -1,15 +1,30 @@
 import { StoreError } from '../../quota/quota-store.ts'
 import type { RedisClient } from './client.ts'
-import { asStoreError, wasNeverSent } from './store-errors.ts'
+import { asStoreError, isOfAnotherType, wasNeverSent } from './store-errors.ts'
 
-/** @throws StoreError */
-export async function call<T>(command: () => Promise<T>): Promise<T> {
+/**
+ * @param otherwise what is read where the key holds another type than ours. Default: that is an error, as for whatever writes
+ * @throws StoreError
+ */
+export async function call<T>(command: () => Promise<T>, otherwise?: () => T): Promise<T> {
   try {
     return await command()
   } catch (error) {
+    if (otherwise !== undefined && isOfAnotherType(error)) return otherwise()
     throw asStoreError(error)
   }
 }
+
+/**
+ * The same for what looks a record up. A key of another type is read as a text that no parser of ours takes, so that it is
+ * reported like a record which cannot be read.
+ */
+export async function lookedUp(command: () => Promise<string | null>): Promise<string | null> {
+  return call(command, () => UNREADABLE)
+}
+
+/** No record of ours has this byte. */
+export const UNREADABLE = '\0'
 
 /**
  * Asks whether Redis is there. If there is no connection, the error says why the last attempt failed.
@@ -42,18 +57,29 @@ export async function transaction<T>(redis: RedisClient, fill: (commands: Comman
  * Commands that only read, one after the other. Others may write in between. They are no transaction: a Redis whose
  * memory is used up refuses those whatever they hold. In a cluster they are one, which follows to another node as a
  * whole.
+ * @param otherwise what is read of the command at a place, from 0, whose key holds another type than ours. Default: that is
+ * an error
  */
-export async function reading<T>(redis: RedisClient, fill: (commands: Commands) => void): Promise<T> {
-  return repliesTo(redis.isCluster ? redis.multi() : redis.pipeline(), fill)
+export async function reading<T>(
+  redis: RedisClient,
+  fill: (commands: Commands) => void,
+  otherwise?: (place: number) => unknown,
+): Promise<T> {
+  return repliesTo(redis.isCluster ? redis.multi() : redis.pipeline(), fill, otherwise)
 }
 
-async function repliesTo<T>(commands: Commands, fill: (commands: Commands) => void): Promise<T> {
+async function repliesTo<T>(
+  commands: Commands,
+  fill: (commands: Commands) => void,
+  otherwise?: (place: number) => unknown,
+): Promise<T> {
   fill(commands)
   const replies = await call(() => commands.exec())
   if (replies === null) throw new StoreError('Redis gave the transaction up', 'other', 'no')
-  return replies.map(([error, value]) => {
-    if (error !== null) throw asStoreError(error)
-    return value
+  return replies.map(([error, value], place) => {
+    if (error === null) return value
+    if (otherwise !== undefined && isOfAnotherType(error)) return otherwise(place)
+    throw asStoreError(error)
   }) as T
 }
 

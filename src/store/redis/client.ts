@@ -18,16 +18,19 @@ const FORMS = script('./sections.lua') + script('./history.lua')
 export const CHARGE_LUA = FORMS + script('./once.lua') + script('./charge-one.lua') + script('./charge.lua')
 export const CONTROL_LUA = FORMS + script('./control.lua')
 
+/** For scripts that leave out a key of another type. */
+const TYPES = script('./types.lua')
+
 const SCRIPTS = {
   settleBatch: { lua: CHARGE_LUA },
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
-  addUsage: { lua: script('./flush.lua') },
+  addUsage: { lua: TYPES + script('./flush.lua') },
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
-  noteUsers: { lua: script('./known-users.lua') },
-  raiseAlerts: { lua: script('./alert-raise.lua') },
-  takeAlerts: { lua: script('./alert-take.lua') },
+  noteUsers: { lua: TYPES + script('./known-users.lua') },
+  raiseAlerts: { lua: TYPES + script('./alert-raise.lua') },
+  takeAlerts: { lua: TYPES + script('./alert-take.lua') },
   finishAlert: { lua: script('./alert-finish.lua'), numberOfKeys: 4 },
 }
 

@@ -16,7 +16,7 @@ import { keptOf, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { CHANGES_READ, changesAfter, type Head, jsonOf, type OverridesStep, readInSteps } from '../change-catch-up.ts'
 import { isReadable, type RecordList, type Records } from '../records.ts'
-import { call, milliseconds, pairsOf, reading, transaction } from './calls.ts'
+import { call, lookedUp, milliseconds, pairsOf, reading, transaction, UNREADABLE } from './calls.ts'
 import { historyRule } from './charge-batch.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
@@ -38,9 +38,11 @@ export function redisControl(
   const { settings, ofUsers, ofOrganisations, audit } = listsOf(redis, keys, records)
 
   async function readHead(): Promise<Head> {
-    const [newest, text] = await reading<[string[], string | null]>(redis, (commands) => {
-      commands.zrange(keys.audit, '-1', '-1', 'WITHSCORES').get(keys.settings)
-    })
+    const [newest, text] = await reading<[string[], string | null]>(
+      redis,
+      (commands) => commands.zrange(keys.audit, '-1', '-1', 'WITHSCORES').get(keys.settings),
+      (place) => (place === 0 ? NO_AUDIT : UNREADABLE),
+    )
     const known = text === null ? null : settings.read('', text)
     return { ...(await lastOf(newest)), settings: known ?? { version: 0, value: {} } }
   }
@@ -50,7 +52,10 @@ export function redisControl(
     list: RecordList<string, Versioned<T>>,
     from: string | null,
   ): Promise<OverridesStep<T>> {
-    const [next, flat] = await call(() => redis.hscan(key, from ?? '0', 'COUNT', STEP))
+    const [next, flat] = await call(
+      () => redis.hscan(key, from ?? '0', 'COUNT', STEP),
+      () => ['0', ['', UNREADABLE]],
+    )
     const overrides = pairsOf(flat).flatMap(([id, text]) => {
       const override = list.read(id, text)
       return override === null ? [] : [[id, override] as const]
@@ -63,9 +68,12 @@ export function redisControl(
     if (newest.length === 0) return { version: 0, changedAt: 0 }
     const [entry] = entriesIn(keys.audit, newest)
     if (entry !== undefined) return { version: entry.version, changedAt: entry.at }
-    const stored = (await call(() => redis.get(keys.version))) ?? ''
+    const stored = (await lookedUp(() => redis.get(keys.version))) ?? ''
     if (!NUMBER.test(stored)) return newestReadable()
-    const flat = await call(() => redis.zrange(keys.audit, stored, stored, 'BYSCORE', 'WITHSCORES'))
+    const flat = await call(
+      () => redis.zrange(keys.audit, stored, stored, 'BYSCORE', 'WITHSCORES'),
+      () => NO_AUDIT,
+    )
     const version = Number(stored)
     return { version, changedAt: entriesIn(keys.audit, flat).find((one) => one.version === version)?.at ?? 0 }
   }
@@ -85,8 +93,9 @@ export function redisControl(
     const newest = before === null ? '+inf' : `(${before}`
     const entries: AuditEntry[] = []
     for (let offset = 0; entries.length < limit; offset += limit) {
-      const flat = await call(() =>
-        redis.zrange(set, newest, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES'),
+      const flat = await call(
+        () => redis.zrange(set, newest, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES'),
+        () => NO_AUDIT,
       )
       entries.push(...entriesIn(set, flat))
       if (flat.length < 2 * limit) break
@@ -96,9 +105,11 @@ export function redisControl(
 
   return {
     async controlVersion() {
-      const [time, newest] = await reading<[[string, string], string[]]>(redis, (commands) => {
-        commands.time().zrange(keys.audit, '-1', '-1', 'WITHSCORES')
-      })
+      const [time, newest] = await reading<[[string, string], string[]]>(
+        redis,
+        (commands) => commands.time().zrange(keys.audit, '-1', '-1', 'WITHSCORES'),
+        () => NO_AUDIT,
+      )
       return { ...(await lastOf(newest)), at: milliseconds(time) }
     },
 
@@ -111,8 +122,9 @@ export function redisControl(
 
     async changesSince(last) {
       const from = String(last.version)
-      const flat = await call(() =>
-        redis.zrange(keys.audit, from, '+inf', 'BYSCORE', 'LIMIT', 0, CHANGES_READ, 'WITHSCORES'),
+      const flat = await call(
+        () => redis.zrange(keys.audit, from, '+inf', 'BYSCORE', 'LIMIT', 0, CHANGES_READ, 'WITHSCORES'),
+        () => NO_AUDIT,
       )
       return changesAfter(last, entriesIn(keys.audit, flat))
     },
@@ -143,9 +155,11 @@ export function redisControl(
     },
 
     async forgottenChanges() {
-      const [count, oldest] = await reading<[string | null, string[]]>(redis, (commands) => {
-        commands.get(keys.forgotten).zrange(keys.audit, '0', '0', 'WITHSCORES')
-      })
+      const [count, oldest] = await reading<[string | null, string[]]>(
+        redis,
+        (commands) => commands.get(keys.forgotten).zrange(keys.audit, '0', '0', 'WITHSCORES'),
+        (place) => (place === 0 ? null : NO_AUDIT),
+      )
       if (count !== null && NUMBER.test(count)) return Number(count)
       // Builds before forgot the oldest one by one, and counted none.
       return (entriesIn(keys.audit, oldest)[0]?.version ?? 1) - 1
@@ -228,6 +242,9 @@ function windowsOf({ category, all, windows }: QuotaReset, now: number) {
   return { category, all, windows: named }
 }
 
+/** What is read of an audit whose key is no sorted set: one entry, without a number, that cannot be read. */
+const NO_AUDIT: string[] = [UNREADABLE, '']
+
 /** A count of ours. */
 const NUMBER = /^\d{1,15}$/
 
@@ -237,7 +254,11 @@ function listsOf(redis: RedisClient, keys: Keys, records: Records) {
   for (const set of [keys.audit, ...KINDS.map(keys.olderAudit)]) {
     const parse = (text: string): AuditEntry | null => auditEntryOf(JSON.parse(text))
     const look = async (version: string): Promise<string | undefined> => {
-      const texts = await call(() => redis.zrange(set, version, version, 'BYSCORE'))
+      const score = version === '' ? '0' : version
+      const texts = await call(
+        () => redis.zrange(set, score, score, 'BYSCORE'),
+        () => NO_AUDIT,
+      )
       return texts.find((text) => !isReadable(parse, text))
     }
     audits.set(set, records.list({ kind: 'audit_entry', list: set, parse, look }))
@@ -247,19 +268,19 @@ function listsOf(redis: RedisClient, keys: Keys, records: Records) {
       kind: 'settings',
       list: keys.settings,
       parse: versionedBy(changesOf),
-      look: () => call(() => redis.get(keys.settings)),
+      look: () => lookedUp(() => redis.get(keys.settings)),
     }),
     ofUsers: records.list({
       kind: 'override',
       list: keys.overrides,
       parse: versionedBy(userOverrideOf),
-      look: (user) => call(() => redis.hget(keys.overrides, user)),
+      look: (user) => lookedUp(() => redis.hget(keys.overrides, user)),
     }),
     ofOrganisations: records.list({
       kind: 'organisation_override',
       list: keys.organisationOverrides,
       parse: versionedBy(organisationOverrideOf),
-      look: (id) => call(() => redis.hget(keys.organisationOverrides, id)),
+      look: (id) => lookedUp(() => redis.hget(keys.organisationOverrides, id)),
     }),
     audit: (set: string) => audits.get(set) as RecordList<string, AuditEntry>,
   }

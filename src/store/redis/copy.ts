@@ -92,7 +92,7 @@ export function openRedisCopyable(
 
   return {
     ping: pinging(redis, keys.version),
-    listReplicas: redisReplicas(redis, keys).listReplicas,
+    listReplicas: redisReplicas(redis, keys, records).listReplicas,
     portions,
     refill,
     unfinished,

@@ -34,11 +34,20 @@ local function numbers(text)
   return found
 end
 
+-- What is added to a key of another type is lost, and what is added to others is not.
+local ours = {}
+local function is_ours(key, command)
+  if ours[key] == nil then
+    ours[key] = reply_of(command, key) ~= nil
+  end
+  return ours[key]
+end
+
 -- By key, then name: what is to be written.
 local sums, names = {}, {}
 for _, entry in ipairs(flush.s) do
   local key, start, name, counts, bound = unpack(entry)
-  if start > now - keep_series and start < now + DAY then
+  if start > now - keep_series and start < now + DAY and is_ours(KEYS[key], 'HLEN') then
     sums[key] = sums[key] or { start = start, fields = {} }
     local fields = sums[key].fields
     local known = fields[name] or redis.call('HGET', KEYS[key], name)
@@ -66,7 +75,7 @@ end
 local episodes = {}
 for i, entry in ipairs(flush.e) do
   local id, new = unpack(entry)
-  if new.last > now - keep_refusals then
+  if new.last > now - keep_refusals and is_ours(KEYS[2], 'HLEN') and is_ours(KEYS[3], 'ZCARD') then
     local known = redis.call('HGET', KEYS[2], id)
     local is_json, old = pcall(cjson.decode, known or '')
     if is_json and is_episode(old) then

@@ -1,6 +1,6 @@
 import { addedUp, type GuardCounts, type GuardStore } from '../../control/guard-tally.ts'
 import type { Records } from '../records.ts'
-import { call, transaction } from './calls.ts'
+import { call, lookedUp, transaction, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -15,7 +15,7 @@ export function redisGuard(redis: RedisClient, keys: Keys, lists: Records): Guar
     parse: countsOf,
     look: (place) => {
       const [guard = '', ...instance] = place.split(' ')
-      return call(() => redis.hget(keys.guard(guard), instance.join(' ')))
+      return lookedUp(() => redis.hget(keys.guard(guard), instance.join(' ')))
     },
   })
 
@@ -31,7 +31,13 @@ export function redisGuard(redis: RedisClient, keys: Keys, lists: Records): Guar
       })
       return sumOf(guard, counted)
     },
-    readGuard: async (guard) => sumOf(guard, await call(() => redis.hgetall(keys.guard(guard)))),
+    async readGuard(guard) {
+      const counted = await call(
+        () => redis.hgetall(keys.guard(guard)),
+        () => ({ '': UNREADABLE }),
+      )
+      return sumOf(guard, counted)
+    },
   }
 }
 

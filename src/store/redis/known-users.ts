@@ -1,6 +1,6 @@
 import type { KnownUserStore } from '../../quota/known-users.ts'
 import type { RecordList, Records } from '../records.ts'
-import { call, milliseconds, reading } from './calls.ts'
+import { call, lookedUp, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 import { shareReads } from './shared-reads.ts'
@@ -22,7 +22,7 @@ export function knownUserRecords(redis: RedisClient, keys: Keys, records: Record
       const [, first, ends] = /^(\d{1,15}) (\d{1,15})$/.exec(text) ?? []
       return first === undefined ? null : { first: Number(first), ends: Number(ends) }
     },
-    look: (user) => call(() => redis.get(keys.known(user))),
+    look: (user) => lookedUp(() => redis.get(keys.known(user))),
   })
 }
 

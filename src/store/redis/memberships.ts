@@ -1,7 +1,7 @@
 import { type MembershipStore, plansByOrganisation } from '../../quota/memberships.ts'
 import { membershipOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
-import { call, transaction } from './calls.ts'
+import { call, lookedUp, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -11,7 +11,7 @@ export function redisMemberships(redis: RedisClient, keys: Keys, lists: Records)
     kind: 'membership',
     list: keys.membership(''),
     parse: (text: string) => membershipOf(JSON.parse(text)),
-    look: (user) => call(() => redis.get(keys.membership(user))),
+    look: (user) => lookedUp(() => redis.get(keys.membership(user))),
   })
 
   return {

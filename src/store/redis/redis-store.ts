@@ -166,7 +166,7 @@ export function openRedisStore({
     ...redisMemberships(redis, keys, records),
     ...redisGuard(redis, keys, records),
     ...redisAlerts(redis, keys, records),
-    ...redisReplicas(redis, keys, (form) => {
+    ...redisReplicas(redis, keys, records, (form) => {
       mayBeShort = form >= NEWEST_FORM
     }),
     isUnreadable: records.isUnreadable,

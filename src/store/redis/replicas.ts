@@ -1,15 +1,24 @@
 import { FORGET_MS, type ReplicaStore } from '../../replicas/presence.ts'
 import { heard, listedReplicas } from '../presence-record.ts'
+import type { Records } from '../records.ts'
 import { call, milliseconds, reading, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
+import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 
 /** The newest form of counters: the short sections of `sections.ts`. */
 export const NEWEST_FORM = 2
 
 /** @param onForm is given the newest form of counters that all processes read, with each beat */
-export function redisReplicas(redis: RedisClient, keys: Keys, onForm: (form: number) => void = () => {}): ReplicaStore {
+export function redisReplicas(
+  redis: RedisClient,
+  keys: Keys,
+  lists: Records,
+  onForm: (form: number) => void = () => {},
+): ReplicaStore {
   const hashes = [keys.beats, keys.replicas, keys.forms] as const
+  const beats = keyThatHolds(lists, 'replica', keys.beats, () => redis.hlen(keys.beats))
+  const records = keyThatHolds(lists, 'replica', keys.replicas, () => redis.hlen(keys.replicas))
   return {
     async beat(replica) {
       const report = JSON.stringify(replica)
@@ -19,11 +28,13 @@ export function redisReplicas(redis: RedisClient, keys: Keys, onForm: (form: num
     async listReplicas() {
       type Hash = Record<string, string>
       // A process with a report has a beat, which is not later than the time.
-      const [reports, beats, time] = await reading<[Hash, Hash, [string, string]]>(redis, (commands) => {
-        commands.hgetall(keys.replicas).hgetall(keys.beats).time()
-      })
+      const [reports, spoke, time] = await reading<[Hash, Hash, [string, string]]>(
+        redis,
+        (commands) => commands.hgetall(keys.replicas).hgetall(keys.beats).time(),
+        (place) => (place === 0 ? records : beats).lost('', {}),
+      )
       return listedReplicas(
-        Object.entries(reports).flatMap(([instance, text]) => heard(text, Number(beats[instance]))),
+        Object.entries(reports).flatMap(([instance, text]) => heard(text, Number(spoke[instance]))),
         milliseconds(time),
       )
     },

@@ -35,6 +35,13 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
     },
   ],
   ['OOM', { reason: 'out_of_memory', cure: 'raise maxmemory of Redis, or remove what else it keeps' }],
+  [
+    'WRONGTYPE',
+    {
+      reason: 'other',
+      cure: 'remove the key that holds something else (docs/stored-data.md: a record that cannot be read)',
+    },
+  ],
   ['LOADING', { reason: 'loading' }],
   ['BUSY', { reason: 'busy', cure: 'end the script that runs there (SCRIPT KILL)' }],
   ['NOAUTH', LOGIN],
@@ -63,6 +70,11 @@ export function wasNeverSent(error: unknown): boolean {
 /** ioredis asks for the database of the URL by itself, when it connects. */
 export function isOfSelect(error: Error & { readonly command?: { readonly name: string } }): boolean {
   return error.command?.name === 'select'
+}
+
+/** Whether a key holds another type than the command is for. */
+export function isOfAnotherType(error: unknown): boolean {
+  return messageOf(error).startsWith('WRONGTYPE')
 }
 
 /** Whether the user of Redis has no right to a command. */

@@ -1,6 +1,6 @@
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart } from '../../failures/histogram.ts'
 import type { RecordList, Records } from '../records.ts'
-import { call, milliseconds, reading } from './calls.ts'
+import { lookedUp, milliseconds, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -11,7 +11,7 @@ export function failureRecords(redis: RedisClient, keys: Keys, records: Records)
     kind: 'failures',
     list: keys.failures,
     parse: bucketOf,
-    look: (start) => call(() => redis.hget(keys.failures, start)),
+    look: (start) => lookedUp(() => redis.hget(keys.failures, start)),
   })
 }
 
@@ -21,9 +21,11 @@ export async function readBuckets(
   records: RecordList<string, Bucket>,
 ): Promise<{ at: number; buckets: Bucket[] }> {
   // The time comes last: nothing may have been counted after it.
-  const [stored, time] = await reading<[Record<string, string>, [string, string]]>(redis, (commands) => {
-    commands.hgetall(keys.failures).time()
-  })
+  const [stored, time] = await reading<[Record<string, string>, [string, string]]>(
+    redis,
+    (commands) => commands.hgetall(keys.failures).time(),
+    () => ({ '': UNREADABLE }),
+  )
   const at = milliseconds(time)
   const oldest = bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
   const buckets = records

@@ -21,8 +21,9 @@ import {
 import { REMEMBER_FLUSH_MS, type UsageFlush, type UsageLogStore } from '../../usage/usage-log-store.ts'
 import { countsOf, episodeOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
-import { call, milliseconds, pairsOf, reading } from './calls.ts'
+import { call, lookedUp, milliseconds, pairsOf, reading, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
+import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 
 /** Half hours, or refusals, that are read by one step. */
@@ -102,15 +103,16 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
     parse: countsOf,
     look: (place) => {
       const [by = '', start = '', ...name] = place.split(' ')
-      return call(() => redis.hget(keys.series(by as SeriesKind, Number(start)), name.join(' ')))
+      return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start)), name.join(' ')))
     },
   })
   const refusals = records.list({
     kind: 'refusal',
     list: keys.refusals,
     parse: episodeOf,
-    look: (id) => call(() => redis.hget(keys.refusals, id)),
+    look: (id) => lookedUp(() => redis.hget(keys.refusals, id)),
   })
+  const order = keyThatHolds(records, 'refusal', keys.refusalTimes, () => redis.zcard(keys.refusalTimes))
 
   function rowOf(by: SeriesKind, start: number, name: string, text: string): SeriesRow[] {
     const counts = series.read(`${by} ${start} ${name}`, text)
@@ -120,9 +122,13 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
   async function* seriesRows(by: SeriesKind, starts: readonly number[]): AsyncGenerator<SeriesRow[]> {
     for (let i = 0; i < starts.length; i += STEP) {
       const some = starts.slice(i, i + STEP)
-      const hashes = await reading<Record<string, string>[]>(redis, (commands) => {
-        for (const start of some) commands.hgetall(keys.series(by, start))
-      })
+      const hashes = await reading<Record<string, string>[]>(
+        redis,
+        (commands) => {
+          for (const start of some) commands.hgetall(keys.series(by, start))
+        },
+        () => ({ '': UNREADABLE }),
+      )
       yield hashes.flatMap((hash, k) =>
         Object.entries(hash).flatMap(([name, text]) => rowOf(by, some[k] ?? 0, name, text)),
       )
@@ -136,9 +142,13 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
   ): AsyncGenerator<SeriesRow[]> {
     for (let i = 0; i < starts.length; i += STEP) {
       const some = starts.slice(i, i + STEP)
-      const texts = await reading<(string | null)[]>(redis, (commands) => {
-        for (const start of some) commands.hget(keys.series(by, start), name)
-      })
+      const texts = await reading<(string | null)[]>(
+        redis,
+        (commands) => {
+          for (const start of some) commands.hget(keys.series(by, start), name)
+        },
+        (k) => series.read(`${by} ${some[k] ?? 0} `, UNREADABLE),
+      )
       yield texts.flatMap((text, k) => (text === null ? [] : rowOf(by, some[k] ?? 0, name, text)))
     }
   }
@@ -147,8 +157,10 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
   async function readEpisodes(behind: Place | null): Promise<Episode[]> {
     for (let offset = 0; ; offset += EPISODES_STEP) {
       const max = behind === null ? '+inf' : String(behind.last)
-      const ranked = await call(() =>
-        redis.zrange(keys.refusalTimes, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, EPISODES_STEP, 'WITHSCORES'),
+      const ranked = await call(
+        () =>
+          redis.zrange(keys.refusalTimes, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, EPISODES_STEP, 'WITHSCORES'),
+        () => order.lost('', []),
       )
       if (ranked.length === 0) return []
       const places = pairsOf(ranked).map(([id, last]) => ({ id, last: Number(last) }))
@@ -161,9 +173,13 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
 
   /** One that went meanwhile is left out; one that was refused again has its place from before. */
   async function episodesAt(places: readonly Place[]): Promise<Episode[]> {
-    const texts = await reading<(string | null)[]>(redis, (commands) => {
-      for (const { id } of places) commands.hget(keys.refusals, id)
-    })
+    const texts = await reading<(string | null)[]>(
+      redis,
+      (commands) => {
+        for (const { id } of places) commands.hget(keys.refusals, id)
+      },
+      () => refusals.read('', UNREADABLE),
+    )
     return places.flatMap(({ id, last }, i) => {
       const text = texts[i] ?? null
       const episode = text === null ? null : refusals.read(id, text)

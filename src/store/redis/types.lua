@@ -1,0 +1,7 @@
+-- What a command replies of a key; nothing where the key holds another type than ours. Other errors end the script.
+local function reply_of(command, key)
+  local reply = redis.pcall(command, key)
+  if type(reply) ~= 'table' or not reply.err then return reply or nil end
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then redis.call(command, key) end
+  return nil
+end
