@@ -1,5 +1,5 @@
 import { type Counting, SHORT_SECONDS } from './counting.ts'
-import { RECORD_KINDS, type StoreWarning } from './observation.ts'
+import { RECORD_KINDS, type RecordKind, type StoreWarning } from './observation.ts'
 import type { Meter } from './registry.ts'
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -99,9 +99,27 @@ function warningMetrics(meter: Meter): Counting {
     'Records of the store that were found unreadable, and are left out; each once for each time that it becomes so.',
     ['kind'],
   )
-  for (const kind of RECORD_KINDS) unreadable.add(kind, 0)
+  const leftOut = meter.gauge(
+    'records_left_out',
+    'Records and keys of the store that are left out at the moment, since they cannot be read.',
+    ['kind'],
+    'max',
+  )
+  const standing = new Map<RecordKind, number>()
+  const count = (kind: RecordKind, more: number): void => {
+    standing.set(kind, (standing.get(kind) ?? 0) + more)
+    leftOut.set({ kind }, standing.get(kind) ?? 0)
+  }
+  for (const kind of RECORD_KINDS) {
+    unreadable.add(kind, 0)
+    count(kind, 0)
+  }
   return {
-    unreadable_record: ({ kind }) => unreadable.add(kind),
+    unreadable_record({ kind }) {
+      unreadable.add(kind)
+      count(kind, 1)
+    },
+    unreadable_record_over: ({ kind }) => count(kind, -1),
     store_warning: ({ warning }) => warnings.set({ warning }, 1),
     store_warning_over: ({ warning }) => warnings.set({ warning }, 0),
   }
