@@ -22,10 +22,19 @@ const REFUSED = {
   client_authorities: () => 'the new authorities of client certificates are refused: those before stay',
 }
 
-export function createStandingFaults(): StandingFaults {
+/** How long a loss of charges is told, in milliseconds: it is not to be mended, and whoever looks after it should see it. */
+const LOST_MS = 60 * 60_000
+
+/** @param now monotonic, in milliseconds */
+export function createStandingFaults(now = () => performance.now()): StandingFaults {
   const reasons = new Map<string, string>()
   /** How many records cannot be read, by their list. */
   const unreadable = new Map<string, number>()
+  let lost: { readonly tokens: number; readonly since: number; readonly until: number } | null = null
+  const lostReason = (): string[] =>
+    lost !== null && now() < lost.until
+      ? [`the store has forgotten up to ${lost.tokens} tokens charged since ${new Date(lost.since).toISOString()}`]
+      : []
   return {
     observer: function noteFaults(seen) {
       switch (seen.type) {
@@ -41,6 +50,9 @@ export function createStandingFaults(): StandingFaults {
         case 'unreadable_record_over':
           unreadable.set(seen.list, (unreadable.get(seen.list) ?? 1) - 1)
           break
+        case 'charges_lost':
+          lost = { tokens: seen.tokens + (lost?.tokens ?? 0), since: lost?.since ?? seen.since, until: now() + LOST_MS }
+          break
         case 'certificate_refused':
           reasons.set(`${seen.listener} ${seen.files}`, REFUSED[seen.files](seen.listener))
           break
@@ -51,7 +63,7 @@ export function createStandingFaults(): StandingFaults {
           reasons.delete('gateway client_authorities')
       }
     },
-    reasons: () => [...reasons.values(), ...[...unreadable].flatMap(unreadableReason)],
+    reasons: () => [...reasons.values(), ...lostReason(), ...[...unreadable].flatMap(unreadableReason)],
   }
 }
 

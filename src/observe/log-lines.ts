@@ -48,6 +48,9 @@ const STORE = {
       ? line('warn', 'what was admitted while the store was out is never charged', { tokens: seen.tokens })
       : null,
   refunds_lost: (seen) => line('warn', 'what was to be given back may stay charged', { tokens: seen.tokens }),
+  refund_void: () => null,
+  charges_lost: ({ tokens, since }) =>
+    line('error', 'the store has forgotten charges', { tokens, since: new Date(since).toISOString() }),
   additions_lost: (seen) =>
     line('warn', 'what responses cost beyond the charge may never be charged', { tokens: seen.tokens }),
   store_recovered: (seen) => line('info', 'the store answers again', { downMs: Math.round(seen.downMs) }),

@@ -153,6 +153,10 @@ export type Observation =
   | { readonly type: 'outage_settled'; readonly tokens: number }
   /** So many tokens were to be given back, and nobody will learn whether the store has: given up, or at the end of the process. */
   | { readonly type: 'refunds_lost'; readonly tokens: number }
+  /** The store has forgotten charges. `tokens`: at most so many; `since`: the store's time of the first, in milliseconds since the epoch. */
+  | { readonly type: 'charges_lost'; readonly tokens: number; readonly since: number }
+  /** So many tokens are not given back (below 0: charged in addition), as the store has forgotten their charge. */
+  | { readonly type: 'refund_void'; readonly tokens: number }
   /** What responses said beyond the cost, and nobody knows whether it is charged. */
   | { readonly type: 'additions_lost'; readonly tokens: number }
   /** Something about the store that does no harm yet, until `store_warning_over`. */

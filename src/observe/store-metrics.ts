@@ -114,7 +114,17 @@ function warningMetrics(meter: Meter): Counting {
     unreadable.add(kind, 0)
     count(kind, 0)
   }
+  const lost = meter.counter(
+    'charges_lost_tokens_total',
+    'Tokens, at most, of charges that the store has forgotten.',
+    [],
+  )
+  const voided = meter.counter('refunds_void_total', 'Refunds of charges that the store has forgotten.', [])
+  lost.add('', 0)
+  voided.add('', 0)
   return {
+    charges_lost: ({ tokens }) => lost.add('', tokens),
+    refund_void: () => voided.add(''),
     unreadable_record({ kind }) {
       unreadable.add(kind)
       count(kind, 1)

@@ -50,6 +50,8 @@ export interface Decision {
    * known of later.
    */
   readonly once?: OnceDecision
+  /** The batch by which a ledger has settled it. Default: none has, as a decision on local counters. */
+  batch?: number | undefined
 }
 
 export type OnceDecision =
@@ -85,6 +87,8 @@ export interface Batch {
   readonly instance: string
   /** Counts up by one for each batch of the instance, from 1. */
   readonly sequence: number
+  /** The batch of the instance that the store has settled last, as far as its sender knows. Default: none is known of. */
+  readonly after?: number
   readonly refunds: readonly Refund[]
   readonly charges: readonly Charge[]
 }
@@ -185,6 +189,8 @@ function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: Ahea
     personal,
     organisation: theirLimits === NO_LIMITS ? null : their,
     global: globalLimits === NO_LIMITS ? null : global,
+    // The ledger fills it in: a place that is added later would cost five times as many bytes.
+    batch: undefined,
   }
 }
 

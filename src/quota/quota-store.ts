@@ -20,6 +20,7 @@ export interface QuotaStore {
    * reply. A batch whose sequence is lower than one that was applied is refused with an error and never applied.
    * An instance sends one batch at a time. The call ends in bounded time.
    * @throws StoreError whose `applied` says whether the batch may have been applied
+   * @throws LostCharges if the store knows no more of `batch.after`; nothing is applied then
    */
   settle(batch: Batch): Promise<readonly Decision[]>
 
@@ -92,5 +93,17 @@ export class StoreError extends Error {
     this.name = 'StoreError'
     this.reason = reason
     this.applied = applied
+  }
+}
+
+/** The store has forgotten what it settled last: by a failover, a restart, a restored copy, an eviction. */
+export class LostCharges extends StoreError {
+  /** The last batch of the instance that it knows; 0 for none. */
+  readonly last: number
+
+  constructor(last: number, cause?: unknown) {
+    super(`the store has forgotten the batches after ${last}`, 'other', 'no', cause)
+    this.name = 'LostCharges'
+    this.last = last
   }
 }

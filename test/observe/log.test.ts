@@ -614,6 +614,11 @@ test('a closed log leaves no listener on the process', async () => {
   expect(process.listenerCount('exit')).toBe(before)
 })
 
+test('charges that the store has forgotten are reported with their tokens and the time of the first', async () => {
+  const told = await lines([{ type: 'charges_lost', tokens: 41, since: Date.UTC(2026, 10, 29) }])
+  expect(told).toMatchObject([{ level: ERROR, tokens: 41, since: '2026-11-29T00:00:00.000Z' }])
+})
+
 test('a certificate that is loaded is reported with its listener, its file and its end', async () => {
   const expiresAt = Date.UTC(2027, 0, 1)
   const told = await lines([{ type: 'certificate_loaded', listener: 'admin', file: 'tls.crt', expiresAt }])

@@ -81,6 +81,10 @@ export const MUTATIONS: readonly Mutation[] = [
     'if applied >=',
   ]),
   lua('the script forgets its last reply at once', ["reply, 'PX', ARGV[2])", "reply, 'PX', 1)"]),
+  oneLua('the script takes what is given back of charges that it has forgotten', [
+    'if applied < tonumber(ARGV[5] or 0) then',
+    'if false then',
+  ]),
   lua('the script does not remember its last reply', ["call('SET', KEYS[1], reply, 'PX', ARGV[2])", '']),
   {
     name: 'the clock of the caller decides',
@@ -88,9 +92,9 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: ONE_LUA,
         from: "local time = redis.call('TIME')",
-        to: 'local time = { math.floor(ARGV[5] / 1000), ARGV[5] % 1000 * 1000 }',
+        to: 'local time = { math.floor(ARGV[6] / 1000), ARGV[6] % 1000 * 1000 }',
       },
-      { file: REDIS, from: 'sent.charges]', to: 'sent.charges, String(Date.now())]' },
+      { file: REDIS, from: 'String(after)]', to: 'String(after), String(Date.now())]' },
     ],
     noticedBy: ['simulation'],
   },
@@ -774,7 +778,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'a response that never came has no status',
-    ['this.#known = costByStatus(this.#rule, status, this.#reserve) ?? this.#cutOff()', 'this.#known = this.#cutOff()'],
+    ['return costWithoutResponse(this.#rule, this.#reserve)', 'return this.#cutOff()'],
     ['cost'],
   ),
   edit(

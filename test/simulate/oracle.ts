@@ -145,7 +145,7 @@ export class Oracle {
     }
     this.#answered(story, decision.accepted ? (isLocal ? 'alone' : 'accepted') : 'refused')
     if (isLocal) this.#decidedAlone(story, decision, decision.limits)
-    else if (!same(decision, story.decided)) {
+    else if (!same({ ...decision, batch: undefined }, story.decided)) {
       this.#world.fail(`charge ${id} was told ${show(decision)}, and the store decided ${show(story.decided)}`)
     }
   }

@@ -251,7 +251,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   series(FLUSH_LUA, 'a hash of routes grows without a bound', ['if names[key] >= bound then', 'if false then']),
   series(FLUSH_LUA, 'names of one flush do not count for the bound', ['names[key] = names[key] + 1', '']),
   series(FLUSH_LUA, 'a bound holds for names that are known', ['if not known and bound > 0', 'if bound > 0']),
-  series(FLUSH_LUA, 'a half hour is taken that is far ahead', [' and start < now + DAY then', ' then']),
+  series(FLUSH_LUA, 'a half hour is taken that is far ahead', [' and start < now + DAY and', ' and']),
   series(FLUSH_LUA, 'a refusal that comes again replaces the count', ['new.count = old.count + new.count', '']),
   series(FLUSH_LUA, 'a refusal begins with the last flush', ['new.first = math.min(old.first, new.first)', '']),
   series(FLUSH_LUA, 'a refusal has the limit that was sent last', ['if old.last > new.last then', 'if false then']),

@@ -289,7 +289,7 @@ const endIn =
 it('both stores decide alike while their clock is set forth, and back within what runs', async () => {
   const shipped = CHARGE_LUA
   const redis = new Redis(server.url)
-  redis.defineCommand('settle', { lua: shipped.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }') })
+  redis.defineCommand('settle', { lua: shipped.replace("redis.call('TIME')", '{ ARGV[6], ARGV[7] }') })
   const { settleBuffer } = redis as unknown as { settleBuffer(...args: (string | number)[]): Promise<unknown> }
   let tries = 0
   const property = fc.asyncProperty(fc.array(clocked, { maxLength: 20 }), async (steps) => {
@@ -312,7 +312,7 @@ it('both stores decide alike while their clock is set forth, and back within wha
       const decisions = await embedded.settle(batch)
       const sent = encodeBatch(batch, keys)
       const time = [Math.floor(now / 1000), (now % 1000) * 1000]
-      const args = [batch.sequence, 60_000, sent.json, sent.charges, ...time]
+      const args = [batch.sequence, 60_000, sent.json, sent.charges, 0, ...time]
       const reply = await settleBuffer.call(redis, sent.keys.length, ...sent.keys, ...args)
       expect(decodeReply(reply, batch, sent)).toEqual(decisions)
       decisions.forEach((decision, n) => {

@@ -41,7 +41,17 @@ export function createLedger(options: LedgerOptions): Ledger {
   const onSilence = (): void => circuit.open()
   const queue = new Queue({ deadlineMs, askedAt, lastResponse: () => sender.lastResponse, onSilence, now })
   const delay = createBatchDelay({ waiting: () => queue.length, now })
-  const settlement = new Settlement({ instance, maxBatch, queue, outage, local, refusals, observe, now })
+  const settlement = new Settlement({
+    instance,
+    maxBatch,
+    queue,
+    outage,
+    local,
+    refusals,
+    observe,
+    rememberMs: giveUpMs,
+    now,
+  })
   return new BatchLedger({ maxWaiting, refusals, outage, local, circuit, queue, delay, settlement, sender })
 }
 
@@ -139,9 +149,13 @@ class BatchLedger implements Ledger {
 
   async #settleNext(): Promise<void> {
     const { circuit, queue, delay, settlement, sender } = this.#parts
-    const batch = settlement.next(circuit.isOut())
+    let batch = settlement.next(circuit.isOut())
     if (queue.sent.length > 0) delay.sent(queue.sent.length)
-    const outcome = await sender.send(batch, this.#until)
+    let outcome = await sender.send(batch, this.#until)
+    while (outcome.settled === 'lost') {
+      batch = settlement.lost(batch, outcome.after)
+      outcome = await sender.send(batch, this.#until)
+    }
     if (outcome.settled) {
       circuit.settled()
       settlement.settled(outcome.decisions)

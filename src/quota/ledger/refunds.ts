@@ -1,9 +1,11 @@
 import type { Observer } from '../../observe/observation.ts'
 import { amountOf, type Refund } from '../charge.ts'
+import type { Losses } from './losses.ts'
 import type { Outage } from './outage.ts'
 
 export interface RefundsOptions {
   readonly outage: Pick<Outage, 'made' | 'giveBack'>
+  readonly losses: Pick<Losses, 'has'>
   readonly observe: Observer
 }
 
@@ -17,11 +19,13 @@ const NONE: readonly Refund[] = []
  * |          | `add`, and the store has counted the charge                                 | waiting           |
  * |          | `add`, and the charge is owed                                               | gone: a debt less |
  * |          | `add`, and it is not known which                                            | open              |
+ * |          | `add`, and the store has forgotten the charge                               | void              |
  * | open     | `retryOpen`: everything is known of the batch under way that will be        | as by `add`       |
  * | waiting  | `take`: it goes out with a batch                                            | sent              |
  * | sent     | `settled`                                                                   | gone              |
  * | sent     | `dropped`, certainly not applied                                            | waiting, as first |
  * | sent     | `dropped`, uncertain: if it was sent again, it might be given back twice    | lost              |
+ * | waiting, sent | `voidLost`, and the store has forgotten the charge                     | void              |
  * | any      | `close`                                                                     | lost              |
  */
 export class Refunds {
@@ -45,7 +49,8 @@ export class Refunds {
   }
 
   add(refund: Refund): void {
-    if (this.#options.outage.made(refund.decision)) this.#addLocal(refund)
+    if (this.#options.losses.has(refund.decision)) this.#reportVoid([refund])
+    else if (this.#options.outage.made(refund.decision)) this.#addLocal(refund)
     else this.#waiting.push(refund)
   }
 
@@ -64,6 +69,14 @@ export class Refunds {
     this.#sent = NONE
   }
 
+  /** The store has forgotten charges, and nothing of the batch under way was applied. */
+  voidLost(): void {
+    const isLost = ({ decision }: Refund): boolean => this.#options.losses.has(decision)
+    this.#reportVoid([...this.#sent, ...this.#waiting].filter(isLost))
+    this.#sent = this.#sent.filter((refund) => !isLost(refund))
+    this.#waiting = this.#waiting.filter((refund) => !isLost(refund))
+  }
+
   retryOpen(): void {
     if (this.#open.length > 0) for (const refund of this.#open.splice(0)) this.#addLocal(refund)
   }
@@ -76,6 +89,14 @@ export class Refunds {
     const inStore = this.#options.outage.giveBack(refund)
     if (inStore === null) this.#open.push(refund)
     else this.#waiting.push(...inStore)
+  }
+
+  /** Nothing is there to give back from, and a charge in addition would stand alone. */
+  #reportVoid(refunds: readonly Refund[]): void {
+    for (const refund of refunds) {
+      refund.onMade?.(0)
+      this.#options.observe({ type: 'refund_void', tokens: amountOf(refund) })
+    }
   }
 
   /** Refunds that were sent may have been made: nobody will know. */

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts'
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../charge.ts'
-import { type QuotaStore, StoreError } from '../quota-store.ts'
+import { LostCharges, type QuotaStore, StoreError } from '../quota-store.ts'
 
 export interface Until {
   /** Whether anybody waits for a batch that certainly was not applied; any other is sent on. */
@@ -12,6 +12,8 @@ export interface Until {
 
 export type Outcome =
   | { readonly settled: true; readonly decisions: readonly Decision[] }
+  /** Not applied, as the store has forgotten what it settled after the batch `after`. */
+  | { readonly settled: 'lost'; readonly after: number }
   /** Not applied, or (`uncertain`) given up without having learnt. */
   | { readonly settled: false; readonly failure: StoreError; readonly uncertain: boolean }
 
@@ -44,6 +46,7 @@ const LONGEST_PAUSE_MS = 200
  * | uncertain | it fails, however                                  | uncertain: sent again, for as long as the store remembers its reply |
  * | uncertain | it has failed for too long                         | given up, its outcome is unknown                      |
  * | any       | the store settles it                               | settled                                               |
+ * | any       | the store has forgotten earlier ones               | lost, and certainly not applied                       |
  * | any       | it fails, or a pause ends, and it is over          | given up                                              |
  */
 export class Sender {
@@ -88,6 +91,10 @@ export class Sender {
         this.#succeeded(batch, decisions, now() - startedAt, uncertain)
         return { settled: true, decisions }
       } catch (error) {
+        if (error instanceof LostCharges) {
+          this.#open = null
+          return { settled: 'lost', after: error.last }
+        }
         const failure = asStoreError(error)
         this.#failed(failure)
         if (failure.applied === 'unknown') uncertain = true

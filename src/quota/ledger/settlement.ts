@@ -3,6 +3,7 @@ import type { Batch, Charge, Decision, Refund } from '../charge.ts'
 import { StoreError } from '../quota-store.ts'
 import { DebtPayment } from './debt-payment.ts'
 import type { LocalDecisions } from './local-decisions.ts'
+import { Losses } from './losses.ts'
 import type { Outage } from './outage.ts'
 import type { Queue } from './queue.ts'
 import type { RecentRefusals } from './recent-refusals.ts'
@@ -19,6 +20,8 @@ export interface SettlementOptions {
   readonly local: Pick<LocalDecisions, 'time'>
   readonly refusals: RecentRefusals
   readonly observe: Observer
+  /** How long the store certainly remembers the last batch of an instance, in milliseconds. */
+  readonly rememberMs: number
   /** Monotonic milliseconds. */
   readonly now: () => number
 }
@@ -30,6 +33,7 @@ export interface SettlementOptions {
  * |-----------|-----------------------------------|-----------------------------------------------------------|
  * | idle      | `next`                            | under way, with debts, refunds and charges, or empty      |
  * | under way | `settled`                         | idle: each caller has its decision, the debts are paid    |
+ * | under way | `lost`, so not applied            | under way again, without refunds of what is forgotten     |
  * | under way | `dropped`, certainly not applied  | idle: refunds and debts wait again                        |
  * | under way | `dropped`, uncertain              | idle: debts wait again, refunds are lost                  |
  */
@@ -37,12 +41,16 @@ export class Settlement {
   readonly #options: SettlementOptions
   readonly #refunds: Refunds
   readonly #payment: DebtPayment
+  readonly #losses = new Losses()
   #sequence = 0
   #sentAt = 0
+  /** The batch that the store has settled last, and when, on our clock. */
+  #settled = 0
+  #settledAt = 0
 
   constructor(options: SettlementOptions) {
     this.#options = options
-    this.#refunds = new Refunds(options)
+    this.#refunds = new Refunds({ ...options, losses: this.#losses })
     this.#payment = new DebtPayment(options)
   }
 
@@ -70,7 +78,7 @@ export class Settlement {
 
   /** @param isEmpty for a store that is out: the batch asks whether it is back, and its loss leaves nothing open */
   next(isEmpty: boolean): Batch {
-    const { instance, maxBatch, queue, local, now } = this.#options
+    const { instance, maxBatch, queue, local, rememberMs, now } = this.#options
     this.#sentAt = now()
     if (!isEmpty) {
       this.#payment.take(maxBatch, local.time())
@@ -82,15 +90,31 @@ export class Settlement {
     return {
       instance,
       sequence: ++this.#sequence,
+      after: now() - this.#settledAt < rememberMs ? this.#settled : 0,
       refunds: this.#refunds.sent,
       charges: debts.length === 0 ? charges : [...debts, ...charges],
     }
   }
 
+  /**
+   * The store has forgotten what came after a batch, also if the batch under way had been applied.
+   * @returns the batch under way without what is to be given back of that
+   */
+  lost(batch: Batch, after: number): Batch {
+    const loss = this.#losses.lost(after, this.#settled)
+    if (loss !== null) this.#options.observe({ type: 'charges_lost', ...loss })
+    this.#settled = after
+    this.#refunds.voidLost()
+    return { ...batch, after, refunds: this.#refunds.sent }
+  }
+
   /** @param decisions those of the charges of the batch under way */
   settled(decisions: readonly Decision[]): void {
-    const { queue, refusals } = this.#options
+    const { queue, refusals, now } = this.#options
     const debts = this.#payment.charges.length
+    this.#settled = this.#sequence
+    this.#settledAt = now()
+    this.#note(decisions)
     this.#payment.settled(decisions)
     // Whatever was refused between the call of `refund` and now did not know of them.
     if (this.#refunds.sent.length > 0) refusals.clear()
@@ -98,6 +122,20 @@ export class Settlement {
     for (let i = 0; i < sent.length; i++) this.#decided(sent[i] as WaitingCharge, decisions[debts + i])
     this.#refunds.settled()
     this.#end()
+  }
+
+  /** Which charges these were, for the day on which the store has forgotten them. */
+  #note(decisions: readonly Decision[]): void {
+    const debts = this.#payment.charges
+    const { sent } = this.#options.queue
+    let tokens = 0
+    for (let i = 0; i < decisions.length; i++) {
+      const decision = decisions[i] as Decision
+      decision.batch = this.#sequence
+      if (!decision.accepted || decision.once?.kind === 'replayed') continue
+      tokens += (debts[i] ?? sent[i - debts.length]?.charge)?.cost ?? 0
+    }
+    if (tokens > 0) this.#losses.settled(this.#sequence, tokens, decisions[0]?.at ?? 0)
   }
 
   /**

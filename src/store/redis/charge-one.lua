@@ -39,6 +39,7 @@
                                                                the others need not read
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
             organisation, if the plan has windows for it
+  ARGV[5]   the batch of the instance that was settled last, as far as its sender knows; 0 for none
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), a letter for each charge: '1' (accepted) or '0'
             (refused); with a key also '2' (accepted as a repetition, not charged), '3' (refused: another body has the key)
             or '4' (accepted and charged, as it was repeated too often);
@@ -47,6 +48,9 @@
             where its shape changes; then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
             the receipt; at the end for each of `u` the tokens that were given back, and 2^47 (6). From these the caller
             works out everything else by the same arithmetic.
+
+  Where the store does not know the batch of ARGV[5] any more, it replies with an error, 'LOST' and the last batch that it knows, and
+  nothing is written.
 
   Where a period does not hold the time of the script, it replies with an error, 'CALENDAR' and its time in milliseconds, and
   nothing is written. The caller makes the batch anew, with the periods around that time.
@@ -64,12 +68,14 @@ for key = 2, #KEYS do
 end
 
 -- A batch that was applied already is answered as it was then; one that was overtaken is applied never.
-local last = values[1]
+local last, applied = values[1], 0
 if last and #last >= 18 and sub(last, 1, 6) == REPLY then
-  local applied = unpack_bytes('>I6', last, 7)
+  applied = unpack_bytes('>I6', last, 7)
   if applied == sequence then return last end
   if applied > sequence then return redis.error_reply('STALE batch ' .. sequence .. ' comes after ' .. applied) end
 end
+-- What is given back of charges that are forgotten would be taken from others.
+if applied < tonumber(ARGV[5] or 0) then return redis.error_reply('LOST ' .. applied) end
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

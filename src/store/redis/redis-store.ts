@@ -101,11 +101,11 @@ export function openRedisStore({
 
   async function settle(batch: Batch): Promise<readonly Decision[]> {
     // A batch that is sent again may get the reply of the first time, in the forms that it asked for then.
-    const { instance, sequence } = batch
+    const { instance, sequence, after = 0 } = batch
     if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
     return withinPeriods(clock, async (now) => {
       const sent = encode(batch, last.mayBeShort, now, retention())
-      const args = [String(sequence), REMEMBER_REPLY_MS, sent.json, sent.charges]
+      const args = [String(sequence), REMEMBER_REPLY_MS, sent.json, sent.charges, String(after)]
       const reply = await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
       const decisions = decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
       if (decisions[0] !== undefined) clock.heard(decisions[0].at)

@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts'
-import { StoreError, type StoreFailure } from '../../quota/quota-store.ts'
+import { LostCharges, StoreError, type StoreFailure } from '../../quota/quota-store.ts'
 
 interface Kind {
   readonly reason: StoreFailure
@@ -60,6 +60,9 @@ const FORBIDDEN_WITHIN = /The user executing the script can't|ACL failure in scr
 /** The words in which a Redis that is no node of a cluster refuses whoever takes it for one. */
 const IS_NO_CLUSTER = /cluster support disabled/
 
+/** What the script of a batch replies where the store has forgotten batches. */
+const LOST = /\bLOST (\d+)$/
+
 /** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */
 const NOT_SENT = 'enableOfflineQueue options is false'
 
@@ -90,6 +93,8 @@ export function asStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error
   const message = messageOf(reasonOf(error))
   if (error instanceof Error && error.name === 'ReplyError') {
+    const [, forgotten] = LOST.exec(message) ?? []
+    if (forgotten !== undefined) return new LostCharges(Number(forgotten), error)
     const { reason, cure } = kindOf(error)
     return new StoreError(cure === undefined ? message : withCure(message, cure), reason, 'no', error)
   }

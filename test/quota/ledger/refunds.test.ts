@@ -23,13 +23,53 @@ let seen: Observation[]
 beforeEach(() => {
   seen = []
   outage = new Outage({ share: () => 1, report: () => {} })
-  refunds = new Refunds({ outage, observe: (observation) => seen.push(observation) })
+  refunds = new Refunds({
+    outage,
+    losses: { has: ({ batch }) => batch === 7 },
+    observe: (observation) => seen.push(observation),
+  })
 })
 /** Of a charge that was decided locally. */
 function localRefund(cost: number): Refund {
   return { charge: charge(cost), decision: outage.decide(charge(cost), AT) as Decision }
 }
 const sent = (): number[] => refunds.sent.map((each) => each.charge.cost)
+
+describe('a refund of what the store has forgotten', () => {
+  const forgotten = (cost: number): Refund => ({ charge: charge(cost), decision: { ...DECISION, batch: 7 } })
+
+  it('is void as soon as it is asked for, and whoever waits for it hears so', () => {
+    const made: number[] = []
+    refunds.add({ ...forgotten(5), onMade: (amount) => made.push(amount) })
+    refunds.add({ ...forgotten(5), amount: -2 })
+    expect([refunds.length, made]).toEqual([0, [0]])
+    expect(seen).toEqual([
+      { type: 'refund_void', tokens: 5 },
+      { type: 'refund_void', tokens: -2 },
+    ])
+  })
+
+  it('is void when it becomes known while it waits or is under way, and others stay', () => {
+    const all = [forgotten(1), refund(2), forgotten(3), refund(4)].map((each) => ({
+      ...each,
+      decision: { ...each.decision },
+    }))
+    const batches = all.map(({ decision }) => decision.batch)
+    for (const { decision } of all) decision.batch = undefined
+    for (const each of all) refunds.add(each)
+    refunds.take(2)
+    for (const [i, { decision }] of all.entries()) decision.batch = batches[i]
+    refunds.voidLost()
+    expect(sent()).toEqual([2])
+    refunds.settled()
+    refunds.take(9)
+    expect(sent()).toEqual([4])
+    expect(seen).toEqual([
+      { type: 'refund_void', tokens: 1 },
+      { type: 'refund_void', tokens: 3 },
+    ])
+  })
+})
 
 describe('a refund of what the store has counted', () => {
   it('waits for a batch, and is gone when that is settled', () => {

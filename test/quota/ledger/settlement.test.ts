@@ -36,7 +36,17 @@ beforeEach(() => {
   refusals = createRecentRefusals(1000, now)
   const observe = (observation: Observation): void => void seen.push(observation)
   const local = { time: () => AT }
-  settlement = new Settlement({ instance: 'test', maxBatch: 3, queue, outage, local, refusals, observe, now })
+  settlement = new Settlement({
+    instance: 'test',
+    maxBatch: 3,
+    queue,
+    outage,
+    local,
+    refusals,
+    observe,
+    rememberMs: 1000,
+    now,
+  })
 })
 const close = (): void => queue.close(DOWN)
 

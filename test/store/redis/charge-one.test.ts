@@ -51,7 +51,7 @@ const MONTH: Window = { name: 'month', seconds: 2_707_201, calendar: { unit: 'mo
 /** Sends batches to the quota under a prefix. */
 async function send(lua: string, keys: Keys, batch: Batch, now: number, mayBeShort = true): Promise<Buffer | null> {
   const sent = encodeBatch(batch, keys, mayBeShort, now, RETENTION)
-  const args = [batch.sequence, HOUR, sent.json, sent.charges, Math.floor(now / 1000), (now % 1000) * 1000]
+  const args = [batch.sequence, HOUR, sent.json, sent.charges, 0, Math.floor(now / 1000), (now % 1000) * 1000]
   return redis.callBuffer('EVAL', lua, sent.keys.length, ...sent.keys, ...args) as Promise<Buffer | null>
 }
 

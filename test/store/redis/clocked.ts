@@ -10,7 +10,7 @@ import type { Keys } from '../../../src/store/redis/keys.ts'
 import { StoreClock, withinPeriods } from '../../../src/store/redis/store-clock.ts'
 
 /** The scripts as they are shipped, but for their clock, which the test must hold to reach a boundary to the millisecond. */
-export const CHARGE_CLOCKED = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }')
+export const CHARGE_CLOCKED = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[6], ARGV[7] }')
 const CONTROL_CLOCKED = CONTROL_LUA.replace("redis.call('TIME')", '{ ARGV[13], ARGV[14] }')
 if ([CHARGE_LUA, CONTROL_LUA].includes(CHARGE_CLOCKED) || CONTROL_CLOCKED === CONTROL_LUA) {
   throw new Error('the scripts ask for the time in other words')
@@ -41,7 +41,7 @@ export function clockedScripts(
     settle: (batch, now, mayBeShort) =>
       withinPeriods(clock, async (about) => {
         const sent = encodeBatch(batch, keys, mayBeShort, about, retention)
-        const args = [batch.sequence, 3_600_000, sent.json, sent.charges, ...secondsAndMicros(now)]
+        const args = [batch.sequence, 3_600_000, sent.json, sent.charges, 0, ...secondsAndMicros(now)]
         return decodeReply(await settle.call(redis, sent.keys.length, ...sent.keys, ...args), batch, sent)
       }),
     change: (change, now) =>

@@ -59,8 +59,8 @@ const timeOf = (now: number): number[] => [Math.floor(now / 1000), (now % 1000) 
 async function settle(cost: number, now: number, mayBeShort = true): Promise<Decision> {
   const batch = { instance: 'reset', sequence: ++sequence, refunds: [], charges: [charge(cost)] }
   const sent = encodeBatch(batch, keys, mayBeShort)
-  const args = [batch.sequence, 60_000, sent.json, sent.charges, ...timeOf(now)]
-  const lua = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[5], ARGV[6] }')
+  const args = [batch.sequence, 60_000, sent.json, sent.charges, 0, ...timeOf(now)]
+  const lua = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[6], ARGV[7] }')
   const reply = await redis.callBuffer('EVAL', lua, sent.keys.length, ...sent.keys, ...args)
   return decodeReply(reply, batch, sent)[0] as Decision
 }

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Decision } from '../../../src/quota/charge.ts'
+import { Losses } from '../../../src/quota/ledger/losses.ts'
+import { runs } from '../../setup/runs.ts'
+
+const AT = Date.UTC(2026, 10, 29)
+const of = (batch: number | undefined): Decision => ({
+  accepted: true,
+  at: AT,
+  personal: [],
+  organisation: null,
+  global: null,
+  batch,
+})
+
+describe('a store that has forgotten charges', () => {
+  it('has lost those of the batches behind the last that it knows, and of a second around them at most', () => {
+    const losses = new Losses()
+    losses.settled(1, 5, AT)
+    losses.settled(2, 7, AT + 400)
+    losses.settled(3, 11, AT + 1000)
+    losses.settled(5, 13, AT + 2500)
+    expect(losses.lost(3, 5)).toEqual({ tokens: 13, since: AT + 2500 })
+    expect([3, 4, 5, 6, undefined].map((batch) => losses.has(of(batch)))).toEqual([false, true, true, false, false])
+    losses.settled(6, 1, AT + 9000)
+    expect(losses.lost(1, 6)).toEqual({ tokens: 24, since: AT })
+  })
+
+  it('has lost none if nothing was charged meanwhile', () => {
+    const losses = new Losses()
+    losses.settled(1, 5, AT)
+    expect(losses.lost(1, 4)).toBeNull()
+  })
+
+  it('never says less than was lost, nor more than a second beside it, whatever the clock of the store does', () => {
+    const step = fc.record({ tokens: fc.integer({ min: 1, max: 9 }), ms: fc.integer({ min: -1500, max: 1500 }) })
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), fc.nat(), (steps, which) => {
+        const losses = new Losses()
+        let at = AT
+        const batches = steps.map(({ tokens, ms }, i) => {
+          at += ms
+          losses.settled(i + 1, tokens, at)
+          return { tokens, at }
+        })
+        const known = which % batches.length
+        const lost = batches.slice(known)
+        const sum = lost.reduce((total, { tokens }) => total + tokens, 0)
+        const loss = losses.lost(known, batches.length)
+        expect(loss?.tokens).toBeGreaterThanOrEqual(sum)
+        const [first] = lost
+        expect(Math.abs((loss?.since ?? 0) - (first?.at ?? 0))).toBeLessThan(1000)
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+})
