@@ -22,7 +22,7 @@ import type { OpenConnection } from './open-connections.ts'
 import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
-import { takeLaterTurn, takeTurn } from './turns.ts'
+import { takeLaterTurn, takeTurn, takeTurnToRead } from './turns.ts'
 import { isReadAtOnce } from './unseen.ts'
 
 /** What is known of a client by its connection. */
@@ -105,7 +105,7 @@ const REST_MS = 1000
 const KEEP_ALIVE_PROBE_MS = 60_000
 
 /** Why a connection is not read: a request waits for its turn, or it has brought too much for a while. */
-type Hold = 'turn' | 'rest'
+type Hold = 'others' | 'turn' | 'rest'
 
 /**
  * One client connection. Two things say where it stands: whether requests are under way, and whether the last one has come.
@@ -166,6 +166,7 @@ export class ClientConnection implements ClientPeer {
     socket.on('resume', () => {
       if (this.#holds.size > 0) this.#stopReading()
     })
+    this.#holdBehindOthers()
   }
 
   /**
@@ -414,6 +415,13 @@ export class ClientConnection implements ClientPeer {
     this.#stopReading()
   }
 
+  #holdBehindOthers(): void {
+    const turn = takeTurnToRead(this.peer)
+    if (turn === null) return
+    this.#hold('others')
+    void turn.then(() => this.#readOn('others'))
+  }
+
   #holdForTurn(): void {
     this.#hold('turn')
     clearTimeout(this.#turnTimer)
@@ -477,14 +485,17 @@ export function turnOf(
   { req, res, client }: Pick<IncomingRequest, 'req' | 'res' | 'client'>,
   address: string | null,
 ): boolean | Promise<boolean> {
-  if (res.socket === null && !res.destroyed) return turnBehindOthers(req, res, address ?? client.peer)
-  const turn = takeTurn(address, headBytes(req))
+  if (res.socket === null && !res.destroyed) return turnBehindOthers({ req, res, client }, address ?? client.peer)
+  const turn = takeTurn(address, client.isAccepted, headBytes(req))
   return turn === null ? isHere(res) : turn.then(() => isHere(res))
 }
 
-async function turnBehindOthers(req: IncomingMessage, res: ServerResponse, address: string): Promise<boolean> {
+async function turnBehindOthers(
+  { req, res, client }: Pick<IncomingRequest, 'req' | 'res' | 'client'>,
+  address: string,
+): Promise<boolean> {
   await Promise.race([once(res, 'socket'), once(res, 'close')])
-  await takeLaterTurn(address, headBytes(req))
+  await takeLaterTurn(address, client.isAccepted, headBytes(req))
   return isHere(res)
 }
 
@@ -493,8 +504,11 @@ function isHere(res: ServerResponse): boolean {
 }
 
 /** The same for a WebSocket handshake, behind which nothing else comes on its connection. */
-export function turnOfUpgrade({ req, socket }: IncomingUpgrade, address: string | null): boolean | Promise<boolean> {
-  const turn = takeTurn(address, headBytes(req))
+export function turnOfUpgrade(
+  { req, socket, client }: IncomingUpgrade,
+  address: string | null,
+): boolean | Promise<boolean> {
+  const turn = takeTurn(address, client.isAccepted, headBytes(req))
   return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
 }
 

@@ -112,6 +112,13 @@ describe('everybody else is served within moments while', () => {
     expect(seen('/pub/big')).toBe(8)
   })
 
+  it('a stranger pipelines 32 requests on each of 400 connections: who connects behind those is served before half of the requests', async () => {
+    await start()
+    for (let i = 0; i < 400; i++) connect(ATTACKER).write(get('/none', null).repeat(32))
+    expect(await ask(request('GET /api/now HTTP/1.1', 'late', 'Connection: close'), '127.0.1.1')).toBe(200)
+    expect(app.requests().filter(({ clientStatus }) => clientStatus === 404).length).toBeLessThan(400 * 16)
+  })
+
   it('three users pipeline 32 requests on each of nine connections, and read nothing', async () => {
     await start()
     for (let i = 0; i < 9; i++) hold(get('/api/big', `greedy ${i % 3}`).repeat(32))
