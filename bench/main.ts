@@ -50,11 +50,10 @@ const GROUPS: Readonly<Record<string, Group>> = {
   workers,
   credentials,
   callers,
-  attacks,
 }
 
-/** Not in a whole run: they need programs that take minutes to make. */
-const ON_REQUEST: Readonly<Record<string, Group>> = { peers, footprint }
+/** Not in a whole run: they need programs that take minutes to make, or an earlier commit. */
+const ON_REQUEST: Readonly<Record<string, Group>> = { peers, footprint, attacks }
 
 let interrupted = false
 

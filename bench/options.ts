@@ -11,9 +11,14 @@ export interface Options {
   readonly only: string | null
   /** Folder of another checkout to compare with, and nothing else but in the group of peers; `null` for none. */
   readonly against: string | null
+  /** The commit that the group of attacks is compared with. */
+  readonly before: string
   /** The row whose profile is wanted instead of the table; `null` for none. */
   readonly profile: string | null
 }
+
+/** Before an address had a share of each turn, and all strangers one of each scarce thing. */
+const BEFORE = 'b3e31377'
 
 export interface Choices {
   readonly groups: readonly string[]
@@ -22,13 +27,14 @@ export interface Choices {
 
 export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench -- [options]
   --only GROUP   one group: ${groups.join(', ')}.
-                 peers and footprint run only so: they fetch and build other proxies
+                 peers, footprint and attacks run only so: they fetch and build other proxies, or an earlier commit
   --rounds N     rounds of paired measurements, 1 or more. Default 5
   --seconds N    length of one measurement, 1 or more; a small request and routes take more turns of 1 s. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
   --write        puts the result into docs/benchmarks-tables.md too, with --only the section of that group
   --against DIR  this checkout against another one, with its node_modules, in the same rounds; with --only peers beside these
+  --before COMMIT  with --only attacks: what this checkout is compared with. Default ${BEFORE}
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 
 /** @returns `null` where help is asked for. @throws Error that names a wrong option */
@@ -38,6 +44,7 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
     options: {
       only: { type: 'string' },
       against: { type: 'string' },
+      before: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
@@ -66,6 +73,7 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
   const against = values.against ?? null
   if (against !== null && only !== 'peers' && (only !== null || write))
     throw new Error('--against is by itself, or with --only peers')
+  if (values.before !== undefined && only !== 'attacks') throw new Error('--before is with --only attacks')
   const [rounds, seconds] = quick ? [1, 1] : [5, 2]
   return {
     rounds: number('rounds', rounds),
@@ -75,6 +83,7 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
     awake,
     only,
     against,
+    before: values.before ?? BEFORE,
     profile,
   }
 }

@@ -83,6 +83,15 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** Starts a program of Node that is spoken to by messages. */
+export function startProgram(file: string, cores: string): ChildProcess {
+  const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const
+  const child = spawn('taskset', ['-c', cores, process.execPath, file], { stdio: [...stdio] })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  return child
+}
+
 /** Runs a load generator to its end and gives what it printed on the standard output. @throws Error that tells how it ended */
 export async function run(command: readonly string[], cores: string, limitMs: number): Promise<string> {
   const child = spawn('taskset', ['-c', cores, ...command], { stdio: ['ignore', 'pipe', 'inherit'] })

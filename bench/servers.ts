@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { quotaConfig, upstreamConfig } from './nginx/config.ts'
+import { type NginxLimits, quotaConfig, upstreamConfig } from './nginx/config.ts'
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
 import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
 
@@ -46,6 +46,8 @@ export interface NginxQuota {
   readonly log: boolean
   /** File with one line for each user: its id, a space, its credential. */
   readonly known: string
+  /** Default as many connections as the load has. */
+  readonly limits?: NginxLimits
 }
 
 export interface Gateway {
@@ -98,7 +100,7 @@ export function createStage(parent: string): Stage {
     return start(['nginx', '-p', own, '-e', 'stderr', '-c', config, '-g', 'daemon off;'], cores, port, own)
   }
 
-  function nginx({ upstream, redis, known, log }: NginxQuota): Promise<Running> {
+  function nginx({ upstream, redis, known, log, limits }: NginxQuota): Promise<Running> {
     return startNginx('nginx', TESTED_CORE, (port, own) =>
       quotaConfig({
         port,
@@ -106,6 +108,7 @@ export function createStage(parent: string): Stage {
         redis: redis.port,
         users: known,
         accessLog: log ? join(own, 'access.log') : null,
+        limits: limits ?? null,
       }),
     )
   }

@@ -1,119 +1,172 @@
-import { connect, type Socket } from 'node:net'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuTime } from '../cpu.ts'
+import { fileURLToPath } from 'node:url'
+import type { Plan, Sent } from '../attacks/attacker.ts'
+import { type Before, checkoutOf, commitOfNow } from '../attacks/before.ts'
+import { createOthers, OTHERS, type Served, SOON_MS } from '../attacks/others.ts'
+import {
+  type AttackRow,
+  attackRows,
+  authOf,
+  BIG,
+  createDearIssuer,
+  type DearIssuer,
+  kindsOf,
+  type Ports,
+  ROUTES,
+} from '../attacks/rows.ts'
+import { freePort, LOADING_CORE, startProgram } from '../processes.ts'
 import { table } from '../report.ts'
-import { jwtOf, userName } from '../requests.ts'
 import type { Running } from '../servers.ts'
-import type { Group } from './group.ts'
+import { median } from '../statistics.ts'
+import type { Bench, Group } from './group.ts'
 
-/** What strangers hold with little, and what fifty others get meanwhile, each a user with an address of its own. */
+/** What strangers take from fifty others, each a user with an address of its own: at an earlier commit, now, and by nginx. */
 
-const OTHERS = 50
-/** Until what the attacker sends has arrived. */
-const SETTLE_MS = 1500
-/** How long the others wait. */
-const PATIENCE_MS = 10_000
-const BIG = { file: 'big', bytes: 8_000_000 }
-const ROUTES = [
-  { match: 'GET /files/:name', public: true },
-  { match: 'GET /read', category: 'read', cost: 1 },
-]
+/** The others ask before the attack, so that code is compiled and their kept connections are open. */
+const WARM_SECONDS = 1.5
+/** From the moment when the attack is whole. */
+const SETTLE_MS = 500
+const ASK_SECONDS = 6
+const QUICK_SECONDS = 2
+
+const ATTACKER = fileURLToPath(new URL('../attacks/attacker.ts', import.meta.url))
+const NGINX_LIMITS = { connections: 10_000, ofAddress: 1000 }
+
+const SUBJECTS = ['before', 'now', 'nginx'] as const
+type Subject = (typeof SUBJECTS)[number]
+
+interface Met extends Served {
+  readonly sent: Sent
+}
+
+const NOTHING: Sent = { bytes: 0, opened: 0, responses: 0, closed: 0 }
+
+interface Backends {
+  readonly redis: Running
+  readonly upstream: Running
+}
+
+interface Field {
+  readonly bench: Bench
+  readonly before: Before
+  readonly issuer: DearIssuer
+}
+
+export const attacks: Group = async (bench) => {
+  const { stage, quick } = bench
+  const before = checkoutOf(bench.before, stage.folder('before'))
+  const field = { bench, before, issuer: createDearIssuer(stage.folder('issuer')) }
+  const rows: string[][] = []
+  const remarks: string[] = []
+  for (const row of attackRows(field.issuer.forged)) {
+    const met = new Map<Subject, Met>()
+    for (const subject of SUBJECTS) {
+      if (subject === 'nginx' && row.nginx !== true) continue
+      const result = await meet(row, subject, field)
+      met.set(subject, result)
+      remarks.push(...remarkOf(row, subject, result))
+    }
+    const kilobytes = ((met.get('now')?.sent.bytes ?? 0) / 1000).toFixed(0)
+    rows.push([row.name, ...SUBJECTS.flatMap((subject) => cellsOf(met.get(subject))), kilobytes])
+    process.stderr.write(`attacks: ${rows.at(-1)?.join(' | ')}\n`)
+  }
+  const head = ['Attack', ...SUBJECTS.flatMap((name) => [name, 'p50', 'max']), 'KB']
+  return { title: 'What strangers take from others', lines: linesOf(before, head, rows, remarks, quick), figures: [] }
+}
+
+function linesOf(
+  before: Before,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  remarks: readonly string[],
+  quick: boolean,
+): string[] {
+  const day = new Date().toISOString().slice(0, 10)
+  return [
+    `Measured on ${day}: before is ${before.commit}, now is ${commitOfNow()}, both with their defaults, and nginx has as many connections. Each row once, with servers of its own.`,
+    `While the attack lasts ${OTHERS} users ask for ${quick ? QUICK_SECONDS : ASK_SECONDS} s, each twice a second from an address of its own. The first number of a column says how many of them had all their requests served within ${SOON_MS / 1000} s. p50 and max are milliseconds of all requests; "never" is a request that was refused, cut off, or not answered within 8 s. KB is what the attacker sent now:`,
+    '',
+    ...table(head, rows),
+    '',
+    'Where requests were not served, this came instead:',
+    '',
+    ...remarks,
+  ]
+}
+
+function cellsOf(met: Met | undefined): string[] {
+  if (met === undefined) return ['', '', '']
+  const figure = (ms: number): string => (ms === Number.POSITIVE_INFINITY ? 'never' : ms.toFixed(0))
+  return [`${met.soon}`, figure(median(met.waits)), figure(Math.max(...met.waits))]
+}
+
+function remarkOf({ name }: AttackRow, subject: Subject, { waits, instead, sent }: Met): string[] {
+  if (instead.size === 0) return []
+  const list = [...instead].map(([what, count]) => `${count} x ${what}`).join(', ')
+  return [
+    `- ${name}, ${subject}: of ${waits.length} requests ${list}; ${sent.closed} of the ${sent.opened} connections of the attacker were closed.`,
+  ]
+}
+
+async function meet(row: AttackRow, subject: Subject, field: Field): Promise<Met> {
+  const { stage, quick } = field.bench
+  const [redis, upstream] = [await stage.redis(), await stage.upstream([BIG])]
+  const { server, ports } = await startSubject(subject, { redis, upstream }, field)
+  const others = createOthers(kindsOf(row, ports, field.issuer))
+  try {
+    await others.ask(WARM_SECONDS)
+    const attack = row.attack === null ? null : await beginAttack(row, ports)
+    await sleep(SETTLE_MS)
+    const served = await others.ask(quick ? QUICK_SECONDS : ASK_SECONDS)
+    return { ...served, sent: attack === null ? NOTHING : await attack.end() }
+  } finally {
+    others.close()
+    for (const one of [server, upstream, redis]) await one.stop()
+  }
+}
+
+async function startSubject(subject: Subject, { redis, upstream }: Backends, { bench, before, issuer }: Field) {
+  const { stage, requests } = bench
+  if (subject === 'nginx') {
+    const server = await stage.nginx({ upstream, redis, log: false, known: requests.known, limits: NGINX_LIMITS })
+    return { server, ports: { port: server.port, admin: null } }
+  }
+  const admin = await freePort()
+  const server = await stage.gateway({
+    upstream,
+    store: redis,
+    log: false,
+    change: { routes: ROUTES, edge: {}, auth: authOf(issuer, upstream), admin: { listen: `127.0.0.1:${admin}` } },
+    ...(subject === 'before' && { checkout: before.checkout }),
+  })
+  return { server, ports: { port: server.port, admin } }
+}
 
 interface Attack {
-  readonly name: string
-  readonly connections: number
-  /** Sent on each connection, by its number; nothing is read. */
-  readonly text: (i: number) => string
-  readonly addresses: number
+  end(): Promise<Sent>
 }
 
-const head = (line: string, ...fields: string[]): string => [line, 'Host: a', ...fields, '', ''].join('\r\n')
-const bigs = (...fields: string[]): string => head(`GET /files/${BIG.file} HTTP/1.1`, ...fields)
-
-const ATTACKS: readonly Attack[] = [
-  { name: 'nobody', connections: 0, text: () => '', addresses: 1 },
-  { name: '32 pipelined requests each, no answer read', connections: 8, text: () => bigs().repeat(32), addresses: 1 },
-  { name: 'a large answer each, not read', connections: 1000, text: () => bigs(), addresses: 1 },
-  {
-    name: 'a body that does not come',
-    connections: 1005,
-    text: () => head('GET /files/none HTTP/1.1', 'Content-Length: 10'),
-    addresses: 1,
-  },
-  {
-    name: 'the same, from four addresses',
-    connections: 2000,
-    text: () => head('GET /files/none HTTP/1.1', 'Content-Length: 10'),
-    addresses: 4,
-  },
-]
-
-export const attacks: Group = async ({ stage }) => {
-  const rows: string[][] = []
-  for (const attack of ATTACKS) {
-    const [redis, upstream] = [await stage.redis(), await stage.upstream([BIG])]
-    const gateway = await stage.gateway({ upstream, store: redis, log: false, change: { routes: ROUTES, edge: {} } })
-    rows.push(await meet(attack, gateway))
-    for (const server of [gateway, upstream, redis]) await server.stop()
-  }
-  const titles = [
-    'An attacker with',
-    'Connections',
-    'KB sent',
-    'CPU, ms',
-    `Others served within 1 s of ${OTHERS}`,
-    'The last, s',
-  ]
+/** @returns once each of its connections is open or refused */
+async function beginAttack({ attack, at }: AttackRow, { port, admin }: Ports): Promise<Attack> {
+  const { addresses: count, ...plan } = attack as NonNullable<AttackRow['attack']>
+  const addresses = Array.from({ length: count }, (_, i) => `127.0.2.${i + 1}`)
+  const child = startProgram(ATTACKER, LOADING_CORE)
+  child.send({ ...plan, addresses, port: at === 'admin' ? (admin ?? 0) : port } satisfies Plan)
+  await messageOf(child)
   return {
-    title: 'What one stranger takes from others',
-    lines: [
-      'An attacker without a credential holds what is named; 1.5 s later fifty users ask once each, all at once, and wait for up to 10 s. CPU of the gateway from the first connection to the last answer:',
-      '',
-      ...table(titles, rows),
-    ],
-    figures: [],
+    end: async () => {
+      child.send('end')
+      return (await messageOf(child)) as Sent
+    },
   }
 }
 
-async function meet({ name, connections, text, addresses }: Attack, gateway: Running): Promise<string[]> {
-  const before = cpuTime(gateway.pid)
-  const held: Socket[] = []
-  let bytes = 0
-  for (let i = 0; i < connections; i++) {
-    const socket = open(gateway.port, `127.0.2.${1 + (i % addresses)}`).pause()
-    bytes += Buffer.byteLength(text(i))
-    socket.write(text(i))
-    held.push(socket)
-  }
-  await sleep(SETTLE_MS)
-  const waits = await Promise.all(Array.from({ length: OTHERS }, (_, i) => ask(gateway.port, i)))
-  for (const socket of held) socket.destroy()
-  const served = waits.filter((ms) => ms !== null)
-  const cpu = (cpuTime(gateway.pid) - before) / 1e6
-  const last = served.length === OTHERS ? (Math.max(...served) / 1000).toFixed(2) : `${OTHERS - served.length} never`
-  const soon = served.filter((ms) => ms <= 1000).length
-  return [name, `${connections}`, (bytes / 1000).toFixed(1), cpu.toFixed(0), `${soon}`, last]
-}
-
-function open(port: number, localAddress: string): Socket {
-  return connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {})
-}
-
-/** @returns milliseconds until a 200; `null` for anything else */
-function ask(port: number, i: number): Promise<number | null> {
-  const begin = performance.now()
-  const socket = open(port, `127.0.1.${i + 1}`)
-  socket.write(head('GET /read HTTP/1.1', `Authorization: Bearer ${jwtOf(userName(i))}`, 'Connection: close'))
-  return new Promise((resolve) => {
-    const done = (ms: number | null): void => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(ms)
-    }
-    const timer = setTimeout(() => done(null), PATIENCE_MS)
-    socket.once('data', (piece) => {
-      done(piece.toString('latin1').startsWith('HTTP/1.1 200') ? performance.now() - begin : null)
-    })
-    socket.once('close', () => done(null))
-  })
+/** @throws Error if the process ends first */
+async function messageOf(child: ChildProcess): Promise<unknown> {
+  const ended = new AbortController()
+  child.once('exit', () => ended.abort(new Error('the attacker ended')))
+  const [message] = await once(child, 'message', { signal: ended.signal })
+  return message
 }

@@ -13,6 +13,8 @@ export interface Bench extends Rounds {
   readonly quick: boolean
   /** Folder of another checkout that peers measures too; `null` for none. */
   readonly against: string | null
+  /** The commit that attacks are compared with. */
+  readonly before: string
 }
 
 export type Group = (bench: Bench) => Promise<Section>

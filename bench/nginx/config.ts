@@ -4,13 +4,13 @@ const file = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 const MODULES = '/usr/lib/nginx/modules'
 
 /** Paths that hold spaces or dollars would need quoting that a benchmark can do without. */
-function frame(main: string, http: string): string {
+function frame(main: string, http: string, connections = 8192): string {
   return `
 worker_processes 1;
 pid nginx.pid;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 ${main}
-events { worker_connections 8192; }
+events { worker_connections ${connections}; }
 http {
   client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   keepalive_requests 1000000000;
@@ -24,8 +24,9 @@ const LUA = `load_module ${MODULES}/ndk_http_module.so;
 load_module ${MODULES}/ngx_http_lua_module.so;`
 
 /**
- * The upstream of every row: the cheapest answer there is, files of the folder below /files/, and at /upload an answer
- * when the whole body is there.
+ * The upstream of every row: the cheapest answer there is, files of the folder below /files/, at /upload an answer
+ * when the whole body is there, below /socket a WebSocket that says nothing, and below /introspect a provider of credentials
+ * that takes as many milliseconds as its path says and knows those that begin with "good".
  */
 export function upstreamConfig(port: number, folder: string): string {
   return frame(
@@ -42,6 +43,25 @@ export function upstreamConfig(port: number, folder: string): string {
       client_body_buffer_size 11m;
       content_by_lua_block { ngx.req.read_body(); ngx.header.content_length = 2; ngx.print('ok') }
     }
+    location /socket {
+      content_by_lua_block {
+        local key = ngx.req.get_headers()['Sec-WebSocket-Key'] .. '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+        local socket = ngx.req.socket(true)
+        socket:send('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Accept: '
+          .. ngx.encode_base64(ngx.sha1_bin(key)) .. '\\r\\n\\r\\n')
+        socket:settimeout(60000)
+        socket:receive('*a')
+      }
+    }
+    location ~ ^/introspect/(\\d+)$ {
+      default_type application/json;
+      content_by_lua_block {
+        ngx.req.read_body()
+        local user = (ngx.req.get_post_args().token or ''):match('^good%-(%d+)')
+        ngx.sleep(tonumber(ngx.var[1]) / 1000)
+        ngx.print(user and string.format('{"active":true,"sub":"u%09d"}', user) or '{"active":false}')
+      }
+    }
   }`,
   )
 }
@@ -54,10 +74,22 @@ export interface QuotaConfig {
   readonly users: string
   /** `null` for no log. */
   readonly accessLog: string | null
+  /** `null` for as many connections as the load has. */
+  readonly limits: NginxLimits | null
 }
 
+export interface NginxLimits {
+  /** Of clients. */
+  readonly connections: number
+  /** Of one address, with a request under way. */
+  readonly ofAddress: number
+}
+
+/** Connections of nginx itself, to the upstream and the store. */
+const OWN_CONNECTIONS = 512
+
 /** nginx with the quota in Lua, and an access line with the fields of ours. */
-export function quotaConfig({ port, upstream, redis, users, accessLog }: QuotaConfig): string {
+export function quotaConfig({ port, upstream, redis, users, accessLog, limits }: QuotaConfig): string {
   return frame(
     LUA,
     `
@@ -70,8 +102,9 @@ export function quotaConfig({ port, upstream, redis, users, accessLog }: QuotaCo
     quota.init({ redis = ${redis}, users = '${users}', script = '${file('charge.lua')}' })
   }
   upstream backend { server 127.0.0.1:${upstream}; keepalive 1100; keepalive_requests 1000000000; }
+  ${limits === null ? '' : limitsOf(limits)}
   server {
-    listen 127.0.0.1:${port};
+    listen 127.0.0.1:${port} backlog=1024;
     set $user '';
     location / {
       access_by_lua_block { quota.admit() }
@@ -86,5 +119,12 @@ export function quotaConfig({ port, upstream, redis, users, accessLog }: QuotaCo
       proxy_pass http://backend;
     }
   }`,
+    limits === null ? undefined : limits.connections + OWN_CONNECTIONS,
   )
+}
+
+/** Those of Tollgate's defaults that nginx has, too. */
+function limitsOf({ ofAddress }: NginxLimits): string {
+  return `client_header_timeout 10s; client_body_timeout 30s; keepalive_timeout 65s;
+  limit_conn_zone $binary_remote_addr zone=address:10m; limit_conn address ${ofAddress};`
 }
