@@ -52,6 +52,14 @@ export function tooManyFailed(): Denial {
   return { ...denial('too_many_in_flight', msg, { headers: SOON, reason: 'failed checks' }), share }
 }
 
+/** Why a long head is not looked at. */
+export function tooManyInVain(): Denial {
+  const msg =
+    'Many long requests from this address were refused, so this one is not looked at now. Try again in a moment.'
+  const share = { thing: 'checks', bound: 'failures' } as const
+  return { ...denial('too_many_in_flight', msg, { headers: SOON, reason: 'long heads in vain' }), share }
+}
+
 /** As the log names them. */
 const TOTALS = {
   connections: 'connections',

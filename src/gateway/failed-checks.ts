@@ -1,7 +1,7 @@
 import { widerNetworkOf } from '../lib/peers.ts'
 
 /**
- * What the checks of credentials may cost that were made for nothing, for each address. The cost of a check is reserved before it begins and
+ * What the checks of credentials and the reading of long heads may cost that were made for nothing, for each address. The cost of a check is reserved before it begins and
  * given back when it was not for nothing. So never more is begun than the address has left, however long a check takes.
  */
 export interface FailedChecks {

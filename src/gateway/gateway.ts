@@ -35,7 +35,17 @@ import { plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
 import { chargedField, ResponseCost } from './response-cost.ts'
 import { forwardFailed, internal } from './responses.ts'
-import { charge, identify, lineOf, ownResponse, price, takePlace, takeUpstreamPlace } from './steps.ts'
+import {
+  charge,
+  identify,
+  lineOf,
+  ownResponse,
+  price,
+  takeHead,
+  takePlace,
+  takeUpstreamPlace,
+  type WeighedHead,
+} from './steps.ts'
 import { createLeases } from './tunnel-leases.ts'
 
 export interface Gateway extends RequestHandler {
@@ -144,10 +154,31 @@ function end(context: Context, { holder }: Exchange): void {
   holder.end()
 }
 
-/** The way of every request and upgrade. Whatever is ambiguous is denied before a credential is looked at. */
-async function admit(context: Context, exchange: Exchange, ambiguity: Denial | null): Promise<Pass | Stop> {
+/** Whatever is ambiguous is denied before anything else is looked at. */
+function admit(context: Context, exchange: Exchange, ambiguity: Denial | null): Stop | Promise<Pass | Stop> {
   const full = ambiguity === null ? takePlace(context, exchange) : denied(ambiguity)
   if (full instanceof Stop) return full
+  const head = takeHead(context, exchange)
+  if (head === null || head instanceof Stop) return head ?? look(context, exchange)
+  return weighed(head, exchange, look(context, exchange))
+}
+
+/** A long head was looked at in vain if its request is refused, and of nobody who is known. */
+async function weighed(head: WeighedHead, exchange: Exchange, admission: Promise<Pass | Stop>): Promise<Pass | Stop> {
+  let isInVain = false
+  try {
+    const result = await admission
+    const { caller } = exchange
+    const isOfUser = caller !== null && isVerified(caller)
+    isInVain = result instanceof Stop && result.ending.outcome === 'denied' && !isOfUser
+    return result
+  } finally {
+    head.end(isInVain)
+  }
+}
+
+/** The way of every request and upgrade. */
+async function look(context: Context, exchange: Exchange): Promise<Pass | Stop> {
   const planned = plan(exchange.rules, lineOf(exchange))
   if (planned.kind !== 'route') return ownResponse(context, exchange, planned)
   const { target, route } = planned
