@@ -57,6 +57,8 @@ export const REASONS = {
     reason('room_global_off', `All windows have room for ${cost}; the global limits do not apply: switched off.`, {
       cost,
     }),
+  roomNoGlobal: (cost: number) =>
+    reason('room_no_global', `All windows have room for ${cost}; all users together have no limit.`, { cost }),
   roomBypass: (cost: number, why: string) =>
     reason('room_bypass', `All windows have room for ${cost}; the global limits do not apply: bypass (${why}).`, {
       cost,

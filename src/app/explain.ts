@@ -295,6 +295,7 @@ function ofNewUser({ scope, window }: ExplainedRefusal['window'], { config, view
 function room({ policy }: View, payer: Payer, { category }: Charged, cost: number): Reason {
   const { noGlobal } = policy.trace(category, payer)
   if (noGlobal === null) return REASONS.room(cost)
+  if (noGlobal === 'no limit') return REASONS.roomNoGlobal(cost)
   return noGlobal === 'switched off' ? REASONS.roomGlobalOff(cost) : REASONS.roomBypass(cost, noGlobal.bypass)
 }
 

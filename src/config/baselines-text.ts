@@ -19,10 +19,12 @@ export interface WrittenLimit {
 export function withBaselines(text: string, limits: readonly WrittenLimit[], head: readonly string[]): string {
   const document = parseDocument(text)
   const path = ['quota', 'baselines']
-  document.setIn(path, document.createNode({ personal: {}, global: {} }))
+  document.setIn(path, document.createNode({}))
   for (const { scope, category, window, limit, why } of limits) {
     const place = [...path, scope, category]
-    if (!document.hasIn(place)) document.setIn(place, document.createNode({}))
+    for (const map of [[...path, scope], place]) {
+      if (!document.hasIn(map)) document.setIn(map, document.createNode({}))
+    }
     const value = document.createNode(limit)
     if (isScalar(value)) value.comment = ` ${why}`
     document.setIn([...place, window], value)

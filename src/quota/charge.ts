@@ -8,7 +8,7 @@ export interface Limits {
   readonly personal: readonly Limit[]
   /** `null` if the user belongs to no organisation, or to one that has no limits here. */
   readonly organisation: readonly Limit[] | null
-  /** `null` if the global scope does not apply: it is switched off, or the user bypasses it. */
+  /** `null` if the global scope does not apply: it is switched off or has no limit, or the user bypasses it. */
   readonly global: readonly Limit[] | null
 }
 

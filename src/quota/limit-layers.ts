@@ -17,11 +17,12 @@ export const MULTIPLIER = { min: 0.25, max: 4 } as const
 /** Tokens of one limit: sums of limits stay exact in a double, in Lua too. */
 export const MAX_LIMIT = 1e12
 
-/** Token limits by category, then by window name. Every category names every window. */
+/** Token limits by category, then by window name. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 export interface ScopedLimits {
   readonly personal: LimitTable
+  /** A category or window that is left out has no limit of all users together. */
   readonly global: LimitTable
 }
 
@@ -105,7 +106,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
     return windows.flatMap((window) => {
       const found = written(scope, category, window)
       if (found !== null) return { window, limit: effective(found.value, factor, multiplierOf(scope)) }
-      if (scope === 'organisation') return []
+      if (scope !== 'personal') return []
       throw new Error(`no limit for ${category} in window ${window.name}`)
     })
   }

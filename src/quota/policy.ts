@@ -87,8 +87,8 @@ export interface Trace {
   readonly personal: readonly LimitTrace[]
   readonly organisation: readonly LimitTrace[] | null
   readonly global: readonly LimitTrace[] | null
-  /** Why the global scope does not apply: the switch, or a user's override and its reason; `null` if it does. */
-  readonly noGlobal: 'switched off' | { readonly bypass: string } | null
+  /** Why the global scope does not apply: the switch, no limit, or a user's override and its reason; `null` if it does. */
+  readonly noGlobal: 'switched off' | 'no limit' | { readonly bypass: string } | null
 }
 
 const NO_OVERRIDES = new Map<string, never>()
@@ -179,8 +179,13 @@ export function createPolicy(
       personal: personal.map((limit) => traced('personal', limit)),
       organisation: organisation?.map((limit) => traced('organisation', limit)) ?? null,
       global: global?.map((limit) => traced('global', limit)) ?? null,
-      noGlobal: global !== null ? null : settings.global.enabled ? { bypass: override?.reason ?? '' } : 'switched off',
+      noGlobal: global === null ? whyNoGlobal(category, override) : null,
     }
+  }
+
+  function whyNoGlobal(category: string, override: Override | undefined): Trace['noGlobal'] {
+    if (!settings.global.enabled) return 'switched off'
+    return limitsOf(category).global === null ? 'no limit' : { bypass: override?.reason ?? '' }
   }
 
   /** By limits, which are those of one category, then by the plan: two plans may have equal limits. */
@@ -258,7 +263,8 @@ function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null,
     }
     return found
   }
-  const global = settings.global.enabled ? (layers.get(null) as PlanLayers).limits('global', category) : null
+  const ofAll = settings.global.enabled ? (layers.get(null) as PlanLayers).limits('global', category) : []
+  const global = ofAll.length === 0 ? null : ofAll
   const tier = (ofPlan: PlanLayers): Tier => {
     const personal = ofPlan.limits('personal', category)
     const organisation = ofPlan.limits('organisation', category)

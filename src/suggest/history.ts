@@ -36,10 +36,11 @@ export async function suggestFromHistory(
   const { peaks, began } = await peaksOf(store, from, to)
   if (peaks.size === 0) throw new Error('nobody used anything in this time: choose a longer one with --from')
   const { rows } = await store.readSeries({ by: 'category', from, to })
-  const { categories } = file.config.quota
+  const { categories, baselines } = file.config.quota
   const basis = { peaks, rows, margin, from, began, to, config: file.config }
   const all = categories.flatMap((category) => limitsOf(category, basis))
-  const limits = (['personal', 'global'] as const).flatMap((scope) => all.filter((limit) => limit.scope === scope))
+  const scopes = baselines.global.size === 0 ? (['personal'] as const) : (['personal', 'global'] as const)
+  const limits = scopes.flatMap((scope) => all.filter((limit) => limit.scope === scope))
   const text = withBaselines(file.text, limits, [
     `Baselines suggested from what users did, ${moment(began)} to ${moment(to)}.`,
     `A limit is what ${margin.percentile} % of users stayed within, each in the busiest run of the window, times ${margin.headroom}, rounded up to two digits.`,

@@ -575,6 +575,14 @@ describe('the sentence of an explanation', () => {
     expect(await reasons('POST', '/v1/user/x')).toEqual([`${text}: switched off.`, ['room_global_off', { cost: 2 }]])
   })
 
+  test('about users who have no limit together has a code, its values, and words in the dashboard', async () => {
+    await other((yaml) => yaml.replace(/ {4}global:\n( {6}.*\n)+/, ''))
+    expect(await reasons('POST', '/v1/user/x')).toEqual([
+      'All windows have room for 2; all users together have no limit.',
+      ['room_no_global', { cost: 2 }],
+    ])
+  })
+
   test('has no code that none of these tests has seen', () => {
     expect([...seen].sort()).toEqual(Object.keys(zhReasons).sort())
   })

@@ -352,6 +352,14 @@ describe('the way of a limit', () => {
     expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
   })
 
+  it('says that all users together have no limit, which leaves a bypass nothing to change', () => {
+    const baselines = { personal: BASELINES.personal, global: table({}) }
+    const policy = withOverride({ bypassGlobal: true }, { baselines })
+    expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('no limit')
+    expect(policy.limitsOf('read').global).toBeNull()
+    expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
+  })
+
   it('always ends at the limit in force', () => {
     const modes = fc.constantFrom<Mode>('conservative', 'normal', 'loose', 'adaptive', 'custom')
     const limit = fc.integer({ min: 0, max: 10_000 })

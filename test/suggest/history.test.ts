@@ -77,6 +77,14 @@ test('baselines come from the busiest runs of users, and all else of the file st
     expect(text).toContain(kept)
 })
 
+test('a file without a limit of all users together gets none', async () => {
+  const yaml = YAML.replace(/^ +global: .*\n/m, '')
+  const options = { margin: MARGIN, from: NOW - 168 * HOUR, to: NOW, env: ENV }
+  const text = await suggestFromHistory(source, { text: yaml, config: understood(yaml).config }, options)
+  expect(text).not.toContain('global')
+  expect(understood(text).config.quota.baselines.global.size).toBe(0)
+})
+
 test('a window that is longer than the time looked at keeps its limit', async () => {
   const { config } = understood(YAML)
   const options = { margin: MARGIN, from: NOW - 22 * HOUR, to: NOW, env: ENV }

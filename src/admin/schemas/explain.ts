@@ -40,6 +40,7 @@ export const reasonCode = z.enum([
   'exempt',
   'room', // cost: tokens
   'room_global_off', // cost
+  'room_no_global', // cost
   'room_bypass', // cost, reason: of the override
   'refused', // scope, category, window, resetAt: ISO 8601 UTC
   'would_be_refused', // as `refused`, in shadow mode

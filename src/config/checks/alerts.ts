@@ -57,6 +57,10 @@ function checkScope({ scope, category, window }: ParsedAlert, quota: Salvage['qu
     const message = 'is never reached while quota.global.enabled is false: switch the global limits on, or remove it'
     return [{ path: [...path, 'scope'], severity: 'warning', message }]
   }
+  if (scope === 'global' && quota.baselines?.global.size === 0) {
+    const message = 'is never reached, since all users together have no limit: add quota.baselines.global, or remove it'
+    return [{ path: [...path, 'scope'], severity: 'warning', message }]
+  }
   if (scope !== 'organisation' || !('plans' in quota) || category === undefined || window === undefined) return []
   const plans = [...(quota.plans?.values() ?? [])]
   if (plans.some(({ organisation }) => organisation.get(category)?.has(window))) return []

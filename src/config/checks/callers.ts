@@ -53,12 +53,11 @@ function nameOf(source: Source): string {
 /** Whoever has used up the limits of one key makes up another. */
 function checkKeys({ auth, quota }: Salvage): Finding[] {
   const { unverified_keys: keys } = auth
-  const isBounded = quota.global?.enabled !== false && quota.reserve !== undefined
-  if (keys === undefined || isBounded) return []
-  const what =
-    quota.global?.enabled === false
-      ? 'and there are no global limits: switch quota.global on'
-      : 'and takes from the global limits: keep a part of them for known users (quota.reserve)'
+  const hasGlobal = quota.global?.enabled !== false && quota.baselines?.global.size !== 0
+  if (keys === undefined || (hasGlobal && quota.reserve !== undefined)) return []
+  const what = hasGlobal
+    ? 'and takes from the global limits: keep a part of them for known users (quota.reserve)'
+    : 'and there are no global limits: write some (quota.baselines.global), and leave quota.global switched on'
   const message = `anybody can make up keys, each of which is a user of its own: curl ${curlOf(keys)} has new personal limits, ${what}`
   return [warning(['auth', 'unverified_keys'], message)]
 }

@@ -132,7 +132,9 @@ function checkLimits(
   if (limits.personal.size === 0)
     findings.push({ path: [...path, 'personal'], message: 'names no category: add one, like read' })
   for (const scope of ['personal', 'global'] as const) {
-    const missing = categories.filter((category) => !limits[scope].has(category))
+    // Without any, all users together have no limit.
+    const isLeftOut = scope === 'global' && limits.global.size === 0
+    const missing = isLeftOut ? [] : categories.filter((category) => !limits[scope].has(category))
     for (const category of missing) {
       findings.push({
         path: [...path, scope],

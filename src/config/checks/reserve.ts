@@ -20,6 +20,11 @@ export function checkReserve({ quota: { reserve, global, baselines } }: Salvage)
       'keeps nothing while quota.global.enabled is false: switch the global limits on, or remove the reserve'
     findings.push({ path: PATH, severity: 'warning', message })
   }
+  if (baselines?.global.size === 0) {
+    const message =
+      'keeps a part of the global limits, and there are none: add quota.baselines.global, or remove the reserve'
+    findings.push({ path: PATH, severity: 'warning', message })
+  }
   if (baselines !== undefined) findings.push(...checkShare(share, baselines))
   return findings
 }

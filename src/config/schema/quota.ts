@@ -13,16 +13,25 @@ import { byName, choice, duration, either, flag, integer, list, read, section, t
 
 const limit = integer(0, MAX_LIMIT, { description: `Tokens, 0 to ${MAX_LIMIT}` })
 
-const limits = (description: string) => byName(byName(limit, { description: 'Limit of each window' }), { description })
+const limitsOfWindows = byName(limit, 'limits by window, like { 1h: 120, 1d: 1200 }', {
+  description: 'Limit of each window',
+})
+
+const limits = (description: string) =>
+  byName(limitsOfWindows, 'limits by category and window, like { read: { 1h: 120, 1d: 1200 } }', { description })
 
 /** Functions, so that each place in the schema has its own description. */
 const scopes = (description: string) =>
   section(
-    { personal: limits('Limits of each user, by category and window'), global: limits('Limits of all together') },
+    {
+      personal: limits('Limits of each user, by category and window'),
+      global: limits('Limits of all users together. Default none').prefault({}),
+    },
     description,
   )
 
-const BASELINES = {
+/** Of a file without baselines. */
+export const BASELINES = {
   personal: { read: { '1h': 120, '5h': 400, '1d': 1200 }, write: { '1h': 60, '5h': 200, '1d': 600 } },
   global: { read: { '1h': 12_000, '5h': 40_000, '1d': 120_000 }, write: { '1h': 6000, '5h': 20_000, '1d': 60_000 } },
 }
@@ -171,7 +180,7 @@ const exempt = section(
 
 export const quota = section(
   {
-    windows: byName(windowLength, {
+    windows: byName(windowLength, 'lengths by name, like { hour: 1h }', {
       description:
         'Names of the windows, one to eight, with their lengths or calendars. Default: the names used under baselines, which are lengths (1h)',
     }).optional(),
@@ -191,6 +200,7 @@ export const quota = section(
     custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
     plans: byName(
       plan,
+      'plans by name, like { pro: { personal: { read: { 1h: 600 } } } }',
       { description: 'Limits of callers by the name of their plan. Default none' },
       planName,
     ).optional(),
@@ -214,6 +224,7 @@ export const quota = section(
           description: 'refuse, or { allow: 10% }',
         },
       ),
+      'refuse or a share by category, like { read: { allow: 10% } }',
       { description: 'What happens to each category while the store is out. Default refuse (503)' },
     ).prefault({}),
     refund: choice(['unreached', 'never'], {

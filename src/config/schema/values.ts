@@ -176,10 +176,14 @@ export const name = text(
     `${quote(String(input))} is not a name: write 1 to 32 letters, digits, "_" or "-", beginning with a letter or digit`,
 })
 
-/** A map from names to values of one kind. @param key what a name may be. Default `name` */
-export function byName<T extends z.ZodType>(value: T, about: About, key: z.ZodString = name) {
+/**
+ * A map from names to values of one kind.
+ * @param what it is, with an example, for the sentence that asks for it: `limits by window, like { 1h: 120 }`
+ * @param key what a name may be. Default `name`
+ */
+export function byName<T extends z.ZodType>(value: T, what: string, about: About, key: z.ZodString = name) {
   return z
-    .record(key, value, { error: ({ input }) => wanted('a map by name', input) })
+    .record(key, value, { error: ({ input }) => wanted(what, input) })
     .transform((record): ReadonlyMap<string, z.output<T>> => new Map(Object.entries(record) as [string, z.output<T>][]))
     .meta({ ...about })
 }

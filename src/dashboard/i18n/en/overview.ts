@@ -28,7 +28,8 @@ export const overview = {
   'now.gaugeValue': '{used} of {limit} used, {share}',
   'now.resetsIn': 'Ends in',
   'now.notRunning': 'not started',
-  'now.globalOff': 'The global scope is switched off: these windows are neither checked nor charged.',
+  'now.globalOff':
+    'All users together have no limit now: the global scope is switched off, or no global limits are set.',
   'now.unknown': 'not known while the store is out',
   'now.withoutStore':
     'The store is out: it does not respond, is full, or takes no writes. Sums and replicas are those of the last look before.',

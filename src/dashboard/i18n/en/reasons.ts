@@ -33,6 +33,7 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   depends_on_body:
     'The cost depends on the body. The cheapest one fits now. To be certain, enter the value of the field.',
   room: 'All windows have room for {cost}.',
+  room_no_global: 'All windows have room for {cost}. All users together have no limit.',
   room_global_off: 'All windows have room for {cost}. The global scope is off.',
   room_bypass: 'All windows have room for {cost}. The user bypasses the global scope ({reason}).',
   refused: '429: the window {scope} {category} {window} is used up until {resetAt}.',

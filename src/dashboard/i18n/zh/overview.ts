@@ -30,7 +30,7 @@ export const overview: Translated<typeof en> = {
   'now.gaugeValue': '已用 {used}，上限 {limit}，{share}',
   'now.resetsIn': '剩余时间',
   'now.notRunning': '未开始',
-  'now.globalOff': '全局范围已关闭：不检查也不扣除这些窗口。',
+  'now.globalOff': '目前所有用户合计没有上限：全局范围已关闭，或没有设置全局上限。',
   'now.unknown': '存储不可用，暂时未知',
   'now.withoutStore': '存储不可用：没有响应、已满或不接受写入。总数和副本是此前最后一次看到的情况。',
   'now.outageAllows': '期间 {category} 类请求最多按限额的 {share} 放行。',

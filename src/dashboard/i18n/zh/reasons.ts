@@ -32,6 +32,7 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   value_unknown: '400：请求体的字段 {fields} 必须取以下值之一：{values}。',
   depends_on_body: '价格取决于请求体：现在容得下最便宜的。要确切知道，请给出价格或该字段的值。',
   room: '所有窗口都还容得下 {cost}。',
+  room_no_global: '所有窗口都还容得下 {cost}；所有用户合计没有上限。',
   room_global_off: '所有窗口都还容得下 {cost}；全局上限不适用：已关闭。',
   room_bypass: '所有窗口都还容得下 {cost}；全局上限不适用：已绕过（{reason}）。',
   refused: '429：{scope} {category} {window} 窗口的额度已用完，到 {resetAt} 为止。',
