@@ -15,6 +15,7 @@ import { checkReserve } from './checks/reserve.ts'
 import { checkRoutes } from './checks/routes.ts'
 import { checkSpellings } from './checks/spellings.ts'
 import { checkStore } from './checks/store.ts'
+import { checkUnwritten } from './checks/unwritten.ts'
 import { checkUsage } from './checks/usage.ts'
 import type { Salvage } from './partial.ts'
 import type { Finding, Path } from './problems.ts'
@@ -31,6 +32,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkCors(parsed),
     ...checkUserClaims(parsed),
     ...ofQuota,
+    ...checkUnwritten(parsed, lineOf),
     ...checkPlans(parsed),
     ...checkExempt(parsed),
     ...checkReserve(parsed),

@@ -38,9 +38,11 @@ function pathsOf(depth: number): string[] {
   return ['', '/', ...['a', 'A', 'b', 'x', 'X'].flatMap((text) => pathsOf(depth - 1).map((rest) => `/${text}${rest}`))]
 }
 
+const LIMITS = 'quota: { baselines: { personal: { read: { 1h: 100 } } } }\n'
+
 async function load(map: { readonly routes: readonly object[]; readonly unmatched: unknown }) {
   const lines = map.routes.map((route) => `  - ${JSON.stringify(route)}`)
-  const yaml = `upstream: { url: "http://127.0.0.1:9000" }\nunmatched: ${JSON.stringify(map.unmatched)}\nroutes:\n${lines.join('\n')}\n`
+  const yaml = `upstream: { url: "http://127.0.0.1:9000" }\nunmatched: ${JSON.stringify(map.unmatched)}\nroutes:\n${lines.join('\n')}\n${LIMITS}`
   const loaded = parseConfig(lines.length === 0 ? yaml.replace('routes:\n', '') : yaml, 'f', {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   return { warnings: loaded.warnings, ask: await asker(loaded.config) }

@@ -1,10 +1,13 @@
+import type { Changes } from '../../control/state.ts'
 import { type Bucket, lastHalfHour } from '../../failures/histogram.ts'
+import type { LimitTable } from '../../quota/policy.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { BEAT_MS, type LetIn, type Replica, type ReplicaCounts, UNMATCHED } from '../../replicas/presence.ts'
-import type { NowResponse, RoutesResponse } from '../api.ts'
+import type { NowResponse, RoutesResponse, ScopedTable } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'
+import type { Setup } from '../state.ts'
 import { globalWindows } from './quota.ts'
 
 type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
@@ -94,13 +97,30 @@ function withoutStore(desk: Desk, beats: Beats | null, at: number): NowResponse 
   }
 }
 
-function ofSetup({ setup }: Desk, beats: Beats | null): Pick<NowResponse, 'config' | 'storeOutage' | 'authShadow'> {
+function ofSetup(
+  { setup, control }: Desk,
+  beats: Beats | null,
+): Pick<NowResponse, 'config' | 'storeOutage' | 'authShadow' | 'unwritten'> {
   const { file, hash, storeOutage, authShadow } = setup()
+  const unwritten = unwrittenLimits(setup(), control.state().settings.value)
   return {
+    ...(unwritten !== null && { unwritten }),
     config: { file, hash },
     storeOutage: Object.fromEntries(storeOutage),
     authShadow: { on: authShadow, letIn: beats === null ? null : letInBy(beats) },
   }
+}
+
+/** The baselines of charged categories for which nobody wrote one; `null` if there are none. */
+function unwrittenLimits({ quota, cheapest, origin }: Setup, changes: Changes): ScopedTable | null {
+  const isWritten = (category: string): boolean =>
+    changes.baselines?.personal?.[category] !== undefined ||
+    quota.windows.some(({ name }) => origin('personal', category, name, 'baselines') !== null)
+  const unwritten = [...cheapest.keys()].filter((category) => !isWritten(category))
+  if (unwritten.length === 0) return null
+  const rows = (table: LimitTable) =>
+    Object.fromEntries(unwritten.map((category) => [category, Object.fromEntries(table.get(category) ?? [])]))
+  return { personal: rows(quota.baselines.personal), global: rows(quota.baselines.global) }
 }
 
 function letInBy(beats: Beats): NowResponse['authShadow']['letIn'] {

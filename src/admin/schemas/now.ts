@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { windows } from './limits.ts'
-import { byName, count, name, scope, share, time } from './values.ts'
+import { byName, count, name, scope, scopedTable, share, time } from './values.ts'
 
 /** What is going on: the replicas, the store, the upstream. */
 
@@ -53,6 +53,8 @@ export const now = name(
     /** The global windows by category. */
     windows: windows.nullable(),
     shadow: z.boolean(),
+    /** The built-in limits that hold for charged categories whose limits nobody wrote, neither in the file nor at run time. Only if there are any. */
+    unwritten: scopedTable.optional(),
     /** Whether auth.shadow lets everybody in, and whom it has let in since the replicas started, by what was wrong. */
     authShadow: z.strictObject({
       on: z.boolean(),

@@ -247,3 +247,24 @@ test('the route map has its lines, costs and hits, and what matched nothing', as
     latest: ['GET /nothing', 'GET /<script>alert(1)</script>', 'PUT /x'],
   })
 })
+
+test('limits that nobody wrote are named until somebody writes them, in the file or at run time', async () => {
+  const withoutBaselines = YAML.replace(/ {2}baselines:\n( {4,}.*\n)+/, '  shadow: false\n')
+  await start({ yaml: withoutBaselines })
+  const write = { personal: { write: { '1h': 60, '5h': 200, '1d': 600 } } }
+  expect((await now()).unwritten).toEqual({
+    personal: { read: { '1h': 120, '5h': 400, '1d': 1200 }, ...write.personal },
+    global: {
+      read: { '1h': 12_000, '5h': 40_000, '1d': 120_000 },
+      write: { '1h': 6000, '5h': 20_000, '1d': 60_000 },
+    },
+  })
+  await running.call('PATCH', '/api/quota', { body: { baselines: { personal: { read: { '1h': 500 } } } } })
+  expect((await now()).unwritten.personal).toEqual(write.personal)
+  await running.stop()
+  await start({ yaml: withoutBaselines.replaceAll('category: write', 'category: read') })
+  expect(Object.keys((await now()).unwritten.personal)).toEqual(['read'])
+  await running.stop()
+  await start()
+  expect(await now()).not.toHaveProperty('unwritten')
+})

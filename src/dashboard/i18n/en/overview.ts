@@ -28,6 +28,9 @@ export const overview = {
   'now.gaugeValue': '{used} of {limit} used, {share}',
   'now.resetsIn': 'Ends in',
   'now.notRunning': 'not started',
+  'now.unwritten': 'Nobody wrote these limits',
+  'now.unwrittenText':
+    'The file {file} has no baselines, so the built-in limits below hold, and a request above them gets 429. Write your own limits in the file, for example:',
   'now.globalOff':
     'All users together have no limit now: the global scope is switched off, or no global limits are set.',
   'now.unknown': 'not known while the store is out',

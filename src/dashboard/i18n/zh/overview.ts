@@ -30,6 +30,9 @@ export const overview: Translated<typeof en> = {
   'now.gaugeValue': '已用 {used}，上限 {limit}，{share}',
   'now.resetsIn': '剩余时间',
   'now.notRunning': '未开始',
+  'now.unwritten': '以下上限并非由任何人设置',
+  'now.unwrittenText':
+    '文件 {file} 没有写上限，因此下面的内置上限生效，超出上限的请求会得到 429。请在文件中写上您自己的上限，例如：',
   'now.globalOff': '目前所有用户合计没有上限：全局范围已关闭，或没有设置全局上限。',
   'now.unknown': '存储不可用，暂时未知',
   'now.withoutStore': '存储不可用：没有响应、已满或不接受写入。总数和副本是此前最后一次看到的情况。',

@@ -1,5 +1,6 @@
-import type { NowResponse } from '../../../admin/api.ts'
+import type { NowResponse, ScopedTable } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
+import { baselinesText } from '../../logic/baselines-text.ts'
 import { Note } from '../../ui/note.tsx'
 import { Meanwhile } from '../../ui/outage.tsx'
 
@@ -9,6 +10,17 @@ export function Outage({ now: { storeOutage } }: { readonly now: NowResponse }) 
   return (
     <Note tone="warn">
       {t('now.withoutStore')} <Meanwhile storeOutage={storeOutage} />
+    </Note>
+  )
+}
+
+/** Limits that nobody wrote, as the lines of the file that would. */
+export function Unwritten({ limits, file }: { readonly limits: ScopedTable; readonly file: string }) {
+  const { t } = useTexts()
+  return (
+    <Note tone="warn" title={t('now.unwritten')}>
+      {t('now.unwrittenText', { file })}
+      <pre>{baselinesText(limits)}</pre>
     </Note>
   )
 }

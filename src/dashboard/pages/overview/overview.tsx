@@ -9,7 +9,7 @@ import { Alerts } from './alerts.tsx'
 import { Health } from './health.tsx'
 import { History } from './history.tsx'
 import { Live } from './live.tsx'
-import { LetIn, Outage } from './notes.tsx'
+import { LetIn, Outage, Unwritten } from './notes.tsx'
 import './overview.css'
 import { ReplicaPanel } from './replica-panel.tsx'
 import { Top } from './top.tsx'
@@ -30,6 +30,7 @@ export function OverviewPage() {
           <>
             {!now.store.answers && <Outage now={now} />}
             {now.shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
+            {now.unwritten !== undefined && <Unwritten limits={now.unwritten} file={now.config.file} />}
             {now.authShadow.on && <LetIn letIn={now.authShadow.letIn} />}
             <Live now={now} history={history} />
             <Windows now={now} />

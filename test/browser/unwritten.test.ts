@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { accessibilityFindings } from '../setup/browser.ts'
+import { type Stage, startStage } from './stage.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage({ rest: 'routes: [{ match: GET /items/*, category: read, cost: 4 }]' })
+})
+afterAll(() => stage.stop())
+
+test('limits that nobody wrote are shown on the overview, with the lines to write, until somebody sets them', async () => {
+  const { page, errors, close } = await stage.open('#/overview')
+  const note = page.getByRole('note').filter({ hasText: 'Nobody wrote these limits' })
+  await note.waitFor()
+  expect(await note.innerText()).toContain(
+    'quota:\n  baselines:\n    personal:\n      read: { 1h: 120, 5h: 400, 1d: 1200 }\n    global:\n      read: { 1h: 12000',
+  )
+  expect(await accessibilityFindings(page)).toEqual([])
+  await page.getByLabel('Language').selectOption('zh')
+  await page.getByText('以下上限并非由任何人设置').waitFor()
+  await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 500 } } } })
+  await page.getByText('以下上限并非由任何人设置').waitFor({ state: 'detached' })
+  expect(errors).toEqual([])
+  await close()
+})
