@@ -25,6 +25,7 @@ import { type Alerts, createAlerts } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
 import { type ClientAuthorities, openClientAuthorities } from './client-authorities.ts'
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
+import { limitLines } from './limit-lines.ts'
 import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { memoryProblem } from './memory-limit.ts'
@@ -267,7 +268,13 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
   const { config } = state.current
   const { file, quota } = config
   const storeOutage = new Map([...quota.storeOutage.keys()].map((it) => [it, outageShareOf(config, it)]))
-  observe({ type: 'config_loaded', file, hash: state.hash, rules: fingerprint(config), storeOutage })
+  const changes = livePolicy.control.state().settings.value
+  observe({
+    ...{ type: 'config_loaded', file, hash: state.hash, rules: fingerprint(config), storeOutage },
+    limits: limitLines(config, changes, livePolicy.adaptive().factor),
+    shadow: changes.shadow ?? quota.shadow,
+    timeZone: config.timeZone,
+  })
   const tooFew = [openFilesProblem(config), memoryProblem()].filter((problem) => problem !== null)
   const warnings = [...tooFew, ...restingChanges(quota, livePolicy.control.state())]
   for (const problem of warnings) observe({ type: 'config_warning', file, problem })

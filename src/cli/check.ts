@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 import { checkPairs } from '../app/certificate.ts'
+import { limitLines } from '../app/limit-lines.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
+import { TIME_ZONE } from '../config/time-zone.ts'
 import { freeBy } from '../routing/final-cost.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { loadOrReport, setupProblem } from './config.ts'
@@ -25,12 +27,16 @@ export async function check(args: readonly string[]): Promise<number> {
     console.error(setupProblem(error, loaded))
     return 1
   }
-  const { routes, quota, store } = loaded.config
+  const { routes, quota, store, timeZone } = loaded.config
   for (const { match, line, settle } of routes) {
     const free = settle === null ? [] : freeBy(settle)
     if (free.length > 0) console.log(`${file}:${line} ${match} costs nothing by settle: ${free.join(', ')}`)
   }
   const count = routes.length === 1 ? '1 route' : `${routes.length} routes`
   console.log(`${file}: ok (${count}, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`)
+  const limits = limitLines(loaded.config)
+  console.log(limits.length === 0 ? 'limits: none, as no route is charged' : `limits:\n  ${limits.join('\n  ')}`)
+  if (quota.shadow) console.log('shadow: the quota refuses nobody (quota.shadow)')
+  console.log(`times in messages: ${timeZone}${timeZone === TIME_ZONE ? ', the default of time_zone' : ''}`)
   return 0
 }

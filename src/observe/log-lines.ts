@@ -20,8 +20,11 @@ type Lines = { readonly [T in Reported['type']]: (seen: Extract<Reported, { type
 
 /** What is configured, and what is listened on. */
 const CONFIGURATION = {
-  config_loaded: (seen) =>
-    line('info', 'configuration loaded', { file: seen.file, hash: seen.hash, rules: seen.rules }),
+  config_loaded: ({ file, hash, rules, limits, shadow, timeZone }) =>
+    line('info', 'configuration loaded', {
+      ...{ file, hash, rules },
+      ...(limits !== undefined && { limits, shadow, timeZone }),
+    }),
   config_rejected: (seen) => notTaken(seen),
   config_partly: (seen) => notTaken(seen),
   config_warning: (seen) => line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) }),

@@ -17,6 +17,11 @@ export type Observation =
       readonly rules: string
       /** The share of the limits that each category admits while the store is out; missing where this process charges nothing. */
       readonly storeOutage?: ReadonlyMap<string, number>
+      /** The limits in force and where each comes from, as lines for people; missing where this process charges nothing. */
+      readonly limits?: readonly string[]
+      /** Whether the quota refuses nobody, and the zone of times in messages to clients; missing as `limits`. */
+      readonly shadow?: boolean
+      readonly timeZone?: string
     }
   | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }
   /** Of several workers those that `problems` names did not take what is in force. */

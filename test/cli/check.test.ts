@@ -65,12 +65,35 @@ routes:
     cost: 15
     settle: { status: { 4xx: 1, 5xx: 0, gateway: 0 }, json: returnCode, values: { 1: all }, otherwise: 0 }
   - { match: POST /c, category: write, cost: 15, settle: { header: X-Used, max: 50 } }
+quota: { baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } } } }
 `,
     )
     const { stdout, stderr } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
     const free = `${file}:5 POST /b costs nothing by settle: status.5xx, status.gateway, otherwise, missing`
-    expect(stdout.split('\n')).toEqual([free, expect.stringContaining(': ok (3 routes'), ''])
+    expect(stdout.split('\n').slice(0, 2)).toEqual([free, expect.stringContaining(': ok (3 routes')])
     expect(stderr).toBe('')
+  })
+
+  test('prints the limits in force with the place of each, and the zone of times in messages', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    const head = 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n'
+    const said = async (more: string): Promise<string> => {
+      writeFileSync(file, head + more)
+      const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+      return stdout.replaceAll(folder, 'FOLDER').replace(/^.*\n/, '')
+    }
+    const routes = 'routes: [{ match: GET /x, category: read }]\n'
+    const baselines = 'baselines: { personal: { read: { 1d: 1000 } } }'
+    expect(await said(`${routes}time_zone: Europe/Berlin\nquota: { shadow: true, ${baselines} }\n`)).toBe(`limits:
+  read, each user: 1000 in 1d (FOLDER/tollgate.yaml:5)
+  read, all users together: no limit
+shadow: the quota refuses nobody (quota.shadow)
+times in messages: Europe/Berlin
+`)
+    expect(await said(routes)).toContain('read, each user: 120 in 1h, 400 in 5h, 1200 in 1d (built in)\n')
+    expect(await said('')).toBe(`limits: none, as no route is charged
+times in messages: Asia/Shanghai, the default of time_zone
+`)
   })
 
   test('reads the file of -c, or else that of TOLLGATE_CONFIG, or else tollgate.yaml where it is run', async () => {

@@ -1,0 +1,72 @@
+import type { Config } from '../config/config.ts'
+import { originOf, resolve } from '../control/settings.ts'
+import type { Changes } from '../control/state.ts'
+import { createPlanLayers, type LimitScope, type Origin, type PlanLayers } from '../quota/limit-layers.ts'
+import { fileOrigin } from './explain.ts'
+
+/** With many plans the first ones are named, since a line of the log is no place for a thousand. */
+const MOST_LINES = 50
+
+/**
+ * The limits in force for what is charged, each with the place that it comes from, as lines for people:
+ * `read, each user: 120 in 1h, 1200 in 1d (tollgate.yaml:22)`. Overrides of single users are left out.
+ * @param changes made at run time
+ * @param adaptive the factor of mode `adaptive`
+ */
+export function limitLines(config: Config, changes: Changes = {}, adaptive = 1): string[] {
+  const { settings } = resolve(config.quota, changes)
+  const origin = originOf(changes, fileOrigin(config))
+  const plans = [...(settings.plans?.keys() ?? [])]
+  const alone = plans.length === 0 ? 'each user' : 'each user without a plan'
+  const everybody = settings.global.enabled ? 'all users together' : 'all users together, switched off'
+  const lines = chargedCategories(config).flatMap((category) => {
+    const line = (plan: string | null, scope: LimitScope, whose: string): string | null =>
+      lineOf(createPlanLayers(settings, adaptive, plan), category, scope, whose, origin)
+    return [
+      settings.defaultPlan === undefined ? line(null, 'personal', alone) : null,
+      ...plans.flatMap((plan) => [
+        line(plan, 'personal', `each user of plan ${plan}`),
+        line(plan, 'organisation', `each organisation of plan ${plan}`),
+      ]),
+      line(null, 'global', everybody),
+    ].filter((line) => line !== null)
+  })
+  const more = lines.length - MOST_LINES
+  return more > 0 ? [...lines.slice(0, MOST_LINES), `and ${more} more`] : lines
+}
+
+/** In the order of the file. */
+function chargedCategories({ quota, routes, unmatched }: Config): string[] {
+  const rules = [...routes.filter((route) => !route.public), ...(unmatched.kind === 'charge' ? [unmatched] : [])]
+  const charged = rules.filter(({ cost }) => cost.kind !== 'fixed' || cost.cost > 0)
+  const names = new Set(charged.map(({ category }) => category))
+  return quota.categories.filter((category) => names.has(category))
+}
+
+/** `null` for an organisation without limits. Windows whose limits come from one place share it. */
+function lineOf(layers: PlanLayers, category: string, scope: LimitScope, whose: string, origin: Origin): string | null {
+  const limits = layers.limits(scope, category)
+  if (limits.length === 0) return scope === 'organisation' ? null : `${category}, ${whose}: no limit`
+  const byPlace = new Map<string, string[]>()
+  for (const { window, limit } of limits) {
+    const place = placeOf(layers, category, scope, window, origin)
+    byPlace.set(place, [...(byPlace.get(place) ?? []), `${limit} in ${window.name}`])
+  }
+  return `${category}, ${whose}: ${[...byPlace].map(([place, parts]) => `${parts.join(', ')} (${place})`).join(', ')}`
+}
+
+/** Where the value was written, and what was done to it. */
+function placeOf(
+  layers: PlanLayers,
+  category: string,
+  scope: LimitScope,
+  window: Parameters<PlanLayers['explain']>[2],
+  origin: Origin,
+): string {
+  let place: string | null = null
+  const { steps } = layers.explain(scope, category, window, (...written) => {
+    place = origin(...written)
+    return place
+  })
+  return [place ?? 'built in', ...steps.slice(1)].join(', ')
+}
