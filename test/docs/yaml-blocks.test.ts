@@ -19,12 +19,19 @@ const VALUES: Readonly<Record<string, string>> = {
 const environmentOf = (text: string): Record<string, string> =>
   Object.fromEntries([...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [name, VALUES[name] ?? 'x'.repeat(32)]))
 const LEAST = 'upstream: { url: http://127.0.0.1:9000 }\n'
+const LIMITS = 'quota: { baselines: { personal: { read: { 1h: 1000 }, write: { 1h: 1000 } } } }\n'
 
 const blocks = DOCUMENTS.filter((document) => document !== 'helm/README.md').flatMap((document) =>
   blocksIn(readFileSync(document, 'utf8'))
     .filter(({ language }) => language === 'yaml')
-    .map(({ text, line }) => [`${document}:${line}`, /^upstream:/m.test(text) ? text : LEAST + text] as const),
+    .map(({ text, line }) => [`${document}:${line}`, wholeOf(text)] as const),
 )
+
+/** What a part leaves out. A whole configuration has its limits. */
+function wholeOf(text: string): string {
+  if (/^upstream:/m.test(text)) return text
+  return /^quota:/m.test(text) ? LEAST + text : LEAST + LIMITS + text
+}
 
 test.each(['config/demo.yaml', 'config/tollgate.yaml'])('%s has no warning', (file) => {
   const text = readFileSync(file, 'utf8')

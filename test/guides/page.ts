@@ -42,14 +42,15 @@ export function blockOf(page: string, language: string): string {
 }
 
 /**
- * A gateway with the configuration of a page, of which only addresses are others: those it listens on, those of the upstream and of the store.
+ * A gateway with the configuration of a page, of which addresses are others: those it listens on, those of the upstream and of the store. The quota refuses.
  * @throws Error if `tollgate check` says anything else of it than the page
  */
 export async function startGuide(
   page: string,
-  { upstream, env = {}, files = {}, also = [], warns = /^$/ }: Guide,
+  { upstream, env: others = {}, files = {}, also = [], warns = /^$/ }: Guide,
 ): Promise<RunningGuide> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-guide-'))
+  const env = { TOLLGATE_ADMIN_TOKEN: 'admin-token-of-the-guides-0000000', ...others }
   const ca = makeCa(folder, 'ca')
   makeCertificate(folder, 'tls', ca, `DNS:${HOST}`)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
@@ -58,6 +59,8 @@ export async function startGuide(
   const said = formatProblems([...(checked.ok ? [] : checked.problems), ...checked.warnings])
   if (!warns.test(said)) throw new Error(`docs/guides/${page}.md: ${said}`)
   moveTo(document, upstream)
+  // As the page says to do in the end.
+  document.setIn(['quota', 'shadow'], false)
   for (const [path, value] of also) document.setIn(path, value)
   const loaded = await read(document.toString(), folder, env)
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems))

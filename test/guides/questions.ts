@@ -17,7 +17,7 @@ export interface Stack {
 
 const DEAR = '/v1/charge'
 const COST = 15
-/** In an hour, by default. */
+/** In an hour, as each page has it. */
 const LIMIT = 60
 
 /** Ways to write the dear path that some service or other takes for it. */

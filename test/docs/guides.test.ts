@@ -1,0 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { blocksIn } from './blocks.ts'
+
+const GUIDES = readdirSync('docs/guides').filter((name) => name !== 'README.md')
+
+test.each(GUIDES)('docs/guides/%s begins in shadow, with limits that are written and a time zone', (name) => {
+  const blocks = blocksIn(readFileSync(`docs/guides/${name}`, 'utf8'))
+  const whole = blocks.filter(({ language, file }) => language === 'yaml' && file === 'tollgate.yaml')
+  expect(whole).toHaveLength(1)
+  const { quota, time_zone } = parse(whole[0]?.text ?? '') as Record<string, unknown>
+  expect(quota).toMatchObject({ shadow: true, baselines: { personal: { read: {}, write: {} } } })
+  expect(time_zone).toBe('Etc/UTC')
+})
