@@ -10,8 +10,10 @@ export interface OneAddress {
   suspect(): string | null
 }
 
+/** The least and the most that a period lasts: a service with few requests needs longer to show anything. */
 const PERIOD_MS = 20_000
-/** Fewer requests in a period say nothing. */
+const LONGEST_MS = 300_000
+/** Fewer requests in a period say nothing. At three a second they take half a minute. */
 const FEW = 100
 /** Of those of a period. */
 const NEARLY_ALL = 0.9
@@ -28,6 +30,8 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
   let isForwarded = false
   const users = new Set<string>()
   let suspected: string | null = null
+  /** How long a suspicion lasts without another period: as long as three of the last one. */
+  let lastsMs = 0
   const reportedAt = new Map<string, number>()
 
   function judge(): void {
@@ -36,6 +40,7 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
     suspected = requests >= FEW && stands && votes >= requests * (2 * NEARLY_ALL - 1) ? candidate : null
     if (suspected !== null && now() - (reportedAt.get(suspected) ?? Number.NEGATIVE_INFINITY) >= HOUR_MS)
       report(suspected)
+    lastsMs = 3 * (now() - since)
     requests = 0
     votes = 0
     isForwarded = false
@@ -50,7 +55,8 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
   }
 
   function note(address: string, user: string | null, forwarded: boolean): void {
-    if (now() - since >= PERIOD_MS) judge()
+    const elapsed = now() - since
+    if (elapsed >= PERIOD_MS && (requests >= FEW || elapsed >= LONGEST_MS)) judge()
     requests++
     if (votes === 0) candidate = address
     if (address !== candidate) {
@@ -62,7 +68,7 @@ export function createOneAddress(onSuspect: (address: string) => void, now = () 
     if (user !== null && users.size < USERS) users.add(user)
   }
 
-  return { note, suspect: () => (now() - since < 3 * PERIOD_MS ? suspected : null) }
+  return { note, suspect: () => (now() - since < lastsMs ? suspected : null) }
 }
 
 const HOUR_MS = 3_600_000

@@ -41,6 +41,25 @@ it('so does one whose requests say that they were passed on, whoever sends them'
   expect(watch.suspect()).toBe('10.0.0.5')
 })
 
+/** Some of three clients, every third of a second, as long as it takes. */
+function atThreeASecond(seconds: number): void {
+  for (let i = 0; i < 3 * seconds; i++) {
+    watch.note('10.0.0.5', many(i % 3), true)
+    time += 1000 / 3
+  }
+}
+
+it('so does one at three requests a second within a minute, and for as long as that goes on', () => {
+  atThreeASecond(60)
+  expect([watch.suspect(), told]).toEqual(['10.0.0.5', ['10.0.0.5']])
+  for (let minute = 0; minute < 5; minute++) {
+    atThreeASecond(60)
+    expect(watch.suspect()).toBe('10.0.0.5')
+  }
+  time += 300_000
+  expect(watch.suspect()).toBe(null)
+})
+
 it.each([
   ['brings only eight of ten', () => period(1000, 0.8, many)],
   ['brings few requests', () => period(50, 1, many)],
