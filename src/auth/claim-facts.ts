@@ -24,6 +24,19 @@ export function isMeantFor(
   return list.every((one) => typeof one === 'string') && list.some((one) => audiences.includes(one))
 }
 
+/** With the cure for operators: the tokens of most providers name the service only if they are told to. */
+export function otherAudience(
+  payload: Payload,
+  { audienceClaim = 'aud' }: { readonly audienceClaim?: string },
+): Denial {
+  const has =
+    textsOf(payload, audienceClaim) === undefined
+      ? 'it has no claim'
+      : 'no audience of the configuration is in its claim'
+  const reason = `meant for another audience: ${has} ${audienceClaim}. Let the provider put yours there, or set audience and audience_claim to what the token has (Keycloak: azp, Cognito: client_id; docs/guides/identity-providers.md)`
+  return invalid(reason, 'The token is not meant for this service.')
+}
+
 /** What is known of a caller besides the user. */
 export type Facts = Pick<Caller, 'organisation' | 'plan' | 'claims'>
 

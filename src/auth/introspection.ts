@@ -4,7 +4,7 @@ import type { Denial } from '../errors.ts'
 import { createCache } from '../lib/second-chance-cache.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { CheckPlaces } from './check-places.ts'
-import { type FactClaims, idOf, isMeantFor, type Payload, readFacts } from './claim-facts.ts'
+import { type FactClaims, idOf, isMeantFor, otherAudience, type Payload, readFacts } from './claim-facts.ts'
 import { openProvider, type Provider, type ProviderOptions } from './introspection-provider.ts'
 import { member } from './jwt-encoding.ts'
 import type { Asker } from './provider-places.ts'
@@ -142,9 +142,7 @@ function judge(payload: Payload, options: IntrospectionOptions, { at, forwarded 
   if (member(object, 'active') !== true) return INACTIVE
   const bound = proofOf(payload)
   if (bound !== null) return invalid(bound)
-  if (options.audiences.length > 0 && !isMeantFor(payload, options)) {
-    return invalid('meant for another audience', 'The token is not meant for this service.')
-  }
+  if (options.audiences.length > 0 && !isMeantFor(payload, options)) return otherAudience(payload, options)
   const [exp, nbf] = [member(object, 'exp'), member(object, 'nbf')]
   if (!isOptionalDate(exp) || !isOptionalDate(nbf)) return invalid('exp or nbf is no number')
   const until = exp === undefined ? Number.POSITIVE_INFINITY : exp * 1000

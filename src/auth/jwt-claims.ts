@@ -1,6 +1,6 @@
 import { isUserId } from '../control/user-id.ts'
 import type { Denial } from '../errors.ts'
-import { idOf, isMeantFor, type Payload } from './claim-facts.ts'
+import { idOf, isMeantFor, otherAudience, type Payload } from './claim-facts.ts'
 import type { Issuer } from './issuer.ts'
 import { member } from './jwt-encoding.ts'
 import { invalid } from './verdict.ts'
@@ -20,9 +20,7 @@ export interface Claims {
 export function readClaims(payload: Payload, issuer: Issuer, now: number): Claims | Denial {
   const { object } = payload
   if (member(object, 'iss') !== issuer.issuer) return invalid('unknown issuer')
-  if (!isMeantFor(payload, issuer)) {
-    return invalid('meant for another audience', 'The token is not meant for this service.')
-  }
+  if (!isMeantFor(payload, issuer)) return otherAudience(payload, issuer)
   const tolerance = issuer.clockToleranceSeconds
   const exp = member(object, 'exp')
   if (!isDate(exp)) return invalid('exp is missing or no number')

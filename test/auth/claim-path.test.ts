@@ -17,7 +17,9 @@ describe('a claim by path', () => {
   it.each([{ for: 'others' }, { for: { 0: AUDIENCE } }, { for: [AUDIENCE, 1] }, {}, 'text'])(
     'that holds the audience and is %j lets nobody in, whatever aud says',
     async (app) => {
-      expect(await judge({ app }, { audienceClaim: 'app.for' })).toMatchObject({ reason: 'meant for another audience' })
+      expect(await judge({ app }, { audienceClaim: 'app.for' })).toMatchObject({
+        reason: expect.stringContaining('claim app.for'),
+      })
     },
   )
 

@@ -44,7 +44,9 @@ describe('with a real OpenID provider', () => {
 
   it('a token for another service, and one that it does not know, are refused', async () => {
     const { ask } = await open({ audiences: ['another-service'] })
-    expect(await ask(await provider.fetchToken())).toMatchObject({ reason: 'meant for another audience' })
+    expect(await ask(await provider.fetchToken())).toMatchObject({
+      reason: expect.stringContaining('meant for another audience'),
+    })
     expect(await ask('never-issued')).toMatchObject({ code: 'unauthorized' })
   })
 
@@ -231,8 +233,8 @@ describe('what a provider says', () => {
     ['no', { active: false }, 'the issuer does not know the credential, or it has ended'],
     ['no truth value', { ...ACTIVE, active: 'true' }, 'the issuer does not know the credential, or it has ended'],
     ['nothing of it', { sub: 'alice' }, 'the issuer does not know the credential, or it has ended'],
-    ['another audience', { ...ACTIVE, aud: ['others'] }, 'meant for another audience'],
-    ['no audience', { ...ACTIVE, aud: undefined }, 'meant for another audience'],
+    ['another audience', { ...ACTIVE, aud: ['others'] }, 'no audience of the configuration is in its claim aud'],
+    ['no audience', { ...ACTIVE, aud: undefined }, 'it has no claim aud'],
     ['an end that is over', { ...ACTIVE, exp: NOW / 1000 }, 'expired'],
     ['an end that is no number', { ...ACTIVE, exp: '2030' }, 'exp or nbf is no number'],
     ['a beginning that is to come', { ...ACTIVE, nbf: NOW / 1000 + 31 }, 'nbf is in the future'],
@@ -244,7 +246,7 @@ describe('what a provider says', () => {
   ])('may be %s: the credential is refused', async (_, claims, reason) => {
     const server = await listen((_, response) => answer(response, claims))
     const { ask } = await openBench([{ url: server.url, planClaim: 'plan' }])
-    expect(await ask('tok')).toMatchObject({ code: 'unauthorized', reason })
+    expect(await ask('tok')).toMatchObject({ code: 'unauthorized', reason: expect.stringContaining(reason) })
   })
 
   it('names the user, the plan, the organisation and the claims that are forwarded, by path', async () => {
