@@ -158,8 +158,8 @@ auth:
   gateway_tokens: true
 quota:
   baselines:
-    personal: { read: { 1h: 100 } }
-    global: { read: { 1h: 1000 } }
+    personal: { read: { 1h: 100, 1d: 120 } }
+    global: { read: { 1h: 1000, 1d: 10000 } }
 routes:
   - { match: GET /items, category: read, cost: 1 }
   - { match: GET /report, category: read, cost: 10 }
