@@ -1,11 +1,8 @@
 // @ts-check
-import { realpathSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 
 /**
- * A client of a service behind Tollgate that waits as the gateway says. Node 20 or newer, nothing else.
- *
- *   node client.mjs METHOD PATH [BODY]     with TOLLGATE_URL and TOLLGATE_TOKEN in the environment
+ * A client of a service behind Tollgate that waits as the gateway says. It needs a browser, or Node 20 or newer, and nothing else.
+ * Its types are in client.d.mts, which TypeScript finds beside it.
  */
 
 /**
@@ -170,21 +167,4 @@ function saidBy({ body }) {
  */
 function timer(seconds) {
   return new Promise((done) => setTimeout(done, seconds * 1000))
-}
-
-/** Whether this file was started, not imported: `import.meta.main` of Node 24.2. */
-function isStarted() {
-  try {
-    return realpathSync(process.argv[1] ?? '') === fileURLToPath(import.meta.url)
-  } catch {
-    return false
-  }
-}
-
-if (isStarted()) {
-  const { TOLLGATE_URL = 'http://127.0.0.1:8080', TOLLGATE_TOKEN = '' } = process.env
-  const [method = 'GET', path = '/me/quota', body] = process.argv.slice(2)
-  const call = createClient({ url: TOLLGATE_URL, token: TOLLGATE_TOKEN })
-  const answer = await call({ method, path, ...(body !== undefined && { body }) })
-  console.log(answer.status, answer.body)
 }

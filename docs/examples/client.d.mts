@@ -1,0 +1,63 @@
+export type ClientOptions = {
+  /**
+   * Address of the gateway, such as `https://api.example.org`.
+   */
+  url: string
+  /**
+   * The Bearer credential.
+   */
+  token: string
+  /**
+   * The longest that a call may take with all its waiting, in seconds. Default 60.
+   */
+  patience?: number
+  /**
+   * The most requests for one call. Default 5.
+   */
+  maxTries?: number
+  /**
+   * The longest that one request may take, in seconds. Default 60.
+   */
+  timeout?: number
+  /**
+   * Resolves after so many seconds. Default: a timer.
+   */
+  sleep?: (seconds: number) => Promise<void>
+  /**
+   * Seconds from any fixed moment. Default: those since the process began, which no change of the clock moves.
+   */
+  now?: () => number
+  /**
+   * From 0 to below 1. Default `Math.random`.
+   */
+  random?: () => number
+}
+export type Request = {
+  /**
+   * Default GET.
+   */
+  method?: string
+  path: string
+  /**
+   * Sent as JSON.
+   */
+  body?: string
+  /**
+   * Further fields, such as `Idempotency-Key`.
+   */
+  headers?: Readonly<Record<string, string>>
+  /**
+   * Whether the service may get it twice. Default: only GET, HEAD and OPTIONS.
+   */
+  repeatable?: boolean
+}
+export type Answer = {
+  status: number
+  headers: Headers
+  body: string
+}
+/**
+ * @param {ClientOptions} options
+ * @returns a function that makes a call: it gives the last answer, also a refusal, and rejects if there was none
+ */
+export declare function createClient(options: ClientOptions): (request: Request) => Promise<Answer>
