@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { blocksIn } from '../docs/blocks.ts'
 import { commandsOf, linesOf, shellBlocks } from '../docs/commands.ts'
-import { CHART, EXAMPLES, manifestsOf, run } from './rendering.ts'
+import { CHART, manifestsOf, run } from './rendering.ts'
 
 /** What documents say to helm is rendered, with the values that they show. */
 
@@ -12,6 +12,7 @@ const values = blocksIn(readFileSync('helm/README.md', 'utf8'))
   .filter(({ language, text }) => language === 'yaml' && !text.includes('{{'))
   .map(({ text, line }) => ({ text, where: `helm/README.md:${line}` }))
 const [least] = values
+const sidecar = values.find(({ text }) => /^sidecar:/m.test(text))
 const commands = shellBlocks()
   .flatMap(({ document, block }) =>
     linesOf(block.text).flatMap((line) => commandsOf(line).map((words) => [document, words] as const)),
@@ -22,15 +23,16 @@ let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-docs-'))
   writeFileSync(join(folder, 'values.yaml'), least?.text ?? '')
+  writeFileSync(join(folder, 'sidecar.yaml'), sidecar?.text ?? '')
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** `helm install` as `helm template`, which takes the same words, with the file of the document and the chart of the checkout. */
 async function rendered(words: readonly string[]): Promise<string> {
   const isSidecar = words.some((word) => word.startsWith('mode='))
-  // A sidecar's upstream is the application in the same pod, so its values are others.
-  const file = isSidecar ? EXAMPLES.get('sidecar-snippet') : join(folder, 'values.yaml')
-  const here: Readonly<Record<string, string | undefined>> = { helm: CHART, 'values.yaml': file }
+  // A sidecar's upstream is the application in the same pod, so the document has other values for it.
+  const file = join(folder, isSidecar ? 'sidecar.yaml' : 'values.yaml')
+  const here: Readonly<Record<string, string>> = { helm: CHART, 'values.yaml': file }
   const args = words.slice(2).map((word) => here[word] ?? word)
   const { code, stdout, stderr } = await run('helm', ['template', ...args])
   expect(code, stderr).toBe(0)
