@@ -4,6 +4,7 @@ import { limitLines } from '../app/limit-lines.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
 import { TIME_ZONE } from '../config/time-zone.ts'
+import { counted } from '../lib/counted.ts'
 import { freeBy } from '../routing/final-cost.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { loadOrReport, setupProblem } from './config.ts'
@@ -32,7 +33,7 @@ export async function check(args: readonly string[]): Promise<number> {
     const free = settle === null ? [] : freeBy(settle)
     if (free.length > 0) console.log(`${file}:${line} ${match} costs nothing by settle: ${free.join(', ')}`)
   }
-  const count = routes.length === 1 ? '1 route' : `${routes.length} routes`
+  const count = counted(routes.length, 'route')
   console.log(`${file}: ok (${count}, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`)
   const limits = limitLines(loaded.config)
   console.log(limits.length === 0 ? 'limits: none, as no route is charged' : `limits:\n  ${limits.join('\n  ')}`)

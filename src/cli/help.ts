@@ -159,11 +159,13 @@ Exit code: 0 all printed, 1 not all, with the reason; 2 called wrongly.`,
     'store',
     `Usage: tollgate store copy --from URL --to URL [--force]
 
-Copies all that a store holds: running windows with start and use, gateway tokens, what was changed at run time, the audit and
-the failure histogram. Stop the gateways of both stores first. The configuration is not read.
+Copies all that a store holds: running windows with start and use, what users and organisations used before, access keys, what was
+changed at run time, the audit, refusals, and the histories of usage and failures. The configuration is not read. Stop the gateways of
+both stores before you move from one to the other: what a gateway charges during the copy is in one of them only. For a backup leave
+the gateway running and add --force.
   --from, --to                where, as under "store" in a configuration; \${NAME} is read from the environment
   --from-prefix, --to-prefix  first part of every key in Redis (default: tollgate)
-  --force                     copies also while a gateway is alive, from half a copy, and in the place of what --to holds
+  --force                     copies also while a gateway runs, from half a copy, and in the place of what --to holds
 A file is filled whole or not at all. A Redis that is filled has a mark until it is whole: run the command again where it ended early.
 Exit code: 0 copied; 1 not copied, with the reason; 2 called wrongly.`,
   ],

@@ -19,6 +19,7 @@ import { reason as checkReason } from '../control/problems.ts'
 import type { ControlState } from '../control/state.ts'
 import { tooDearLines } from '../control/too-dear.ts'
 import { messageOf } from '../errors.ts'
+import { counted } from '../lib/counted.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
@@ -161,7 +162,7 @@ async function warn(
   const { policy } = inForceOf(setup, { ...state, overrides: next }, 1)
   const { lines, count } = await tooDearLines(policy, wanted, setup.priced)
   for (const { line, msg } of lines) console.error(`${file}: line ${line}: warning: ${msg}`)
-  if (count > lines.length) console.error(`${file}: ${count} lines have such a warning`)
+  if (count > lines.length) console.error(`${file}: ${counted(count, 'line has', 'lines have')} such a warning`)
 }
 
 function summary({ counts, next }: OverrideChanges, { 'dry-run': isDry = false }: Options, store: string): string {

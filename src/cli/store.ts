@@ -4,6 +4,7 @@ import { openCopyable } from '../app/copyable-stores.ts'
 import { NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { substitute } from '../config/substitute.ts'
+import { counted } from '../lib/counted.ts'
 import { type Copied, type Copyable, copyStore } from '../store/copy.ts'
 import { isYetToBeMade, nameOf, reachable } from './config.ts'
 import { UsageError } from './help.ts'
@@ -102,18 +103,18 @@ function summary(copied: Copied): string {
   const { overrides, organisationOverrides } = copied
   const { series, refusals } = copied
   return [
-    `${users} users`,
-    ...(organisations === 0 ? [] : [`${organisations} organisations`]),
-    `${everybody} categories of everybody`,
-    `${windows} windows in all`,
-    ...(known === 0 ? [] : [`${known} known users`]),
-    `${tokens} tokens`,
+    counted(users, 'user'),
+    ...(organisations === 0 ? [] : [counted(organisations, 'organisation')]),
+    `${counted(everybody, 'category', 'categories')} of all users together`,
+    `${counted(windows, 'window')} in all`,
+    ...(known === 0 ? [] : [counted(known, 'known user')]),
+    counted(tokens, 'access key'),
     `settings ${settings > 0 ? 'changed' : 'as in the file'}`,
-    `${overrides} overrides`,
-    ...(organisationOverrides === 0 ? [] : [`${organisationOverrides} overrides of organisations`]),
-    `${audit} entries of the audit`,
-    `${failures} half hours of failures`,
-    ...(series === 0 ? [] : [`${series} half hours of series`]),
-    ...(refusals === 0 ? [] : [`${refusals} refusals`]),
+    counted(overrides, 'override'),
+    ...(organisationOverrides === 0 ? [] : [`${counted(organisationOverrides, 'override')} of organisations`]),
+    `${counted(audit, 'entry', 'entries')} of the audit`,
+    `${counted(failures, 'half hour')} of failures`,
+    ...(series === 0 ? [] : [`${counted(series, 'half hour')} of series`]),
+    ...(refusals === 0 ? [] : [counted(refusals, 'refusal')]),
   ].join(', ')
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
+import { counted } from '../lib/counted.ts'
 import { scrub } from '../lib/scrub.ts'
 import { shown } from '../lib/shown.ts'
 import type { Observation, RequestDone } from '../observe/observation.ts'
@@ -71,7 +72,7 @@ function refusedFor(error: ErrorCode | null): string {
  */
 export function leftOutText(logged: number, { total, lines }: Pick<TrialTally, 'total' | 'lines'>): string | null {
   if (total === 0) return logged === 0 ? 'No request came, so no configuration is suggested.' : null
-  const requests = total === 1 ? '1 request' : `${total} requests`
+  const requests = counted(total, 'request')
   const what =
     logged === 0
       ? `${requests} came and got no response of the service, so no configuration is suggested:`

@@ -1,3 +1,4 @@
+import { counted } from '../lib/counted.ts'
 import { BUCKET_MS, type Bucket, bucketStart, lastHalfHour, type Tally } from './histogram.ts'
 
 /**
@@ -168,7 +169,7 @@ interface Reasons extends Counts {
 }
 
 function why({ requests, failed, share, settled, trust, factor }: Reasons, { minRequests }: AdaptiveOptions): string {
-  const of = `${Math.round(failed)} of ${Math.round(requests)} requests that count failed in the last 30 minutes`
+  const of = `${Math.round(failed)} of ${counted(Math.round(requests), 'request that counts', 'requests that count')} failed in the last 30 minutes`
   if (trust === 0) return `${of}: too few to judge (about ${minRequests} are needed), so the factor is 1.`
   const usual = percent(settled) === percent(share) ? '' : `, taken as ${percent(settled)} beside the hours before`
   const part = trust < 1 ? `, which counts in part up to ${2 * minRequests} requests` : ''

@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino'
 import { STATUS_OF } from '../errors.ts'
+import { counted } from '../lib/counted.ts'
 import { plainError, scrub } from '../lib/scrub.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
@@ -178,7 +179,7 @@ export function createLog(options: LogOptions = {}): Log {
 
 /** The log itself cannot say it. */
 function lostLine(lines: number): string {
-  return `tollgate: ${lines} lines of the log are lost: its disk is full, or its reader is gone or too slow\n`
+  return `tollgate: ${counted(lines, 'line of the log is', 'lines of the log are')} lost: its disk is full, or its reader is gone or too slow\n`
 }
 
 function report(observation: Reported, logger: Logger, more: Readonly<Record<string, unknown>> = {}): void {

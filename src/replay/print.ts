@@ -1,3 +1,4 @@
+import { counted } from '../lib/counted.ts'
 import { csvRow } from '../lib/csv.ts'
 import { shown } from '../lib/shown.ts'
 import type { Logs } from './read-logs.ts'
@@ -32,13 +33,13 @@ export function asText({ logs, report, top }: Printed): string {
 
 function linesRead({ lines, unreadable, examples, others, journal }: Logs, { from, to }: Report): string[] {
   const span = from === null || to === null ? '' : ` from ${moment(from)} to ${moment(to)}`
-  const left = [...others].map(([why, count]) => `${count} lines: ${why}.`)
+  const left = [...others].map(([why, count]) => `${counted(count, 'line')}: ${why}.`)
   const bad = examples.map(({ file, line, problem }) => `  ${file}:${line}: ${shown(problem)}`)
   const more = unreadable > examples.length ? [`  and ${unreadable - examples.length} more`] : []
   return [
-    `${lines} lines, ${journal.size} requests${span}.`,
+    `${counted(lines, 'line')}, ${counted(journal.size, 'request')}${span}.`,
     ...left,
-    ...(unreadable > 0 ? [`${unreadable} lines cannot be read:`, ...bad, ...more] : []),
+    ...(unreadable > 0 ? [`${counted(unreadable, 'line')} cannot be read:`, ...bad, ...more] : []),
   ]
 }
 

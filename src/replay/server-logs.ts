@@ -4,7 +4,7 @@ import { type Entry, type LineReader, type Reading, unreadable } from './entry.t
 /** Reads what Apache and nginx call `combined`, and `common`: what follows the status is not looked at. */
 export const readCombinedLine: LineReader = (line) => {
   const found = COMBINED.exec(line)
-  if (found === null) return unreadable('it is not: ADDRESS - USER [TIME] "REQUEST" STATUS')
+  if (found === null) return unreadable('expected ADDRESS - USER [TIME] "REQUEST" STATUS')
   const [, address = '', user, time = '', request = '', status] = found
   const at = clfTime(time)
   if (at === null) return unreadable(`"${time}" is no time like 10/Oct/2026:13:55:36 +0000`)
@@ -21,7 +21,7 @@ export const readCombinedLine: LineReader = (line) => {
 export const readEnvoyLine: LineReader = (line) => {
   const found = ENVOY.exec(line)
   if (found === null)
-    return unreadable('it is not: [TIME] "REQUEST" STATUS FLAGS BYTES BYTES DURATION TIME "X-FORWARDED-FOR"')
+    return unreadable('expected [TIME] "REQUEST" STATUS FLAGS BYTES BYTES DURATION TIME "X-FORWARDED-FOR"')
   const [, time = '', request = '', status, duration = '', forwarded = ''] = found
   const at = Date.parse(time)
   if (Number.isNaN(at)) return unreadable(`"${time}" is no time like 2026-10-10T13:55:36.000Z`)

@@ -1,3 +1,4 @@
+import { counted } from '../lib/counted.ts'
 import type { Logs } from '../replay/read-logs.ts'
 import { UNCHARGED } from '../replay/tariffs.ts'
 import type { Callers, Draft, SuggestedLimit, SuggestedRoute } from './draft.ts'
@@ -57,7 +58,7 @@ function headOf({ logs, span, margin, leftOut, verdict }: Facts): string[] {
   const { refused, charged } = verdict.total
   const { percentile, headroom } = margin
   return [
-    `Suggested from ${logs.journal.size} requests, ${moment(span.from)} to ${moment(span.to)}.`,
+    `Suggested from ${counted(logs.journal.size, 'request')}, ${moment(span.from)} to ${moment(span.to)}.`,
     `A limit is what ${percentile} % of users stayed within, each in the busiest run of the window, times ${headroom}, rounded up to two digits.`,
     `Together the limits would have refused ${sharesOf(refused, charged)}.`,
     '"tollgate replay" with this file and the same logs refuses the same. Counters were empty when the logs began.',
@@ -65,10 +66,20 @@ function headOf({ logs, span, margin, leftOut, verdict }: Facts): string[] {
     ...(span.to - span.from < WINDOWS[0].ms
       ? ['The logs cover less than an hour, so limits are low: take longer ones.']
       : []),
-    ...(logs.unreadable > 0 ? [`${logs.unreadable} lines cannot be read: "tollgate replay" shows some.`] : []),
-    ...[...leftOut].map(([why, count]) => `${count} requests are in no route: ${LEFT_OUT[why]}.`),
-    ...[...verdict.notCharged].map(([why, count]) => `${count} requests are not charged: ${UNCHARGED[why]}.`),
-    ...(logs.beyond > 0 ? [`${logs.beyond} later requests do not count: choose a part with --from and --to.`] : []),
+    ...(logs.unreadable > 0
+      ? [`${counted(logs.unreadable, 'line')} cannot be read: "tollgate replay" shows some.`]
+      : []),
+    ...[...leftOut].map(
+      ([why, count]) => `${counted(count, 'request is', 'requests are')} in no route: ${LEFT_OUT[why]}.`,
+    ),
+    ...[...verdict.notCharged].map(
+      ([why, count]) => `${counted(count, 'request is', 'requests are')} not charged: ${UNCHARGED[why]}.`,
+    ),
+    ...(logs.beyond > 0
+      ? [
+          `${counted(logs.beyond, 'later request does', 'later requests do')} not count: choose a part with --from and --to.`,
+        ]
+      : []),
   ].map((line) => `# ${line}`)
 }
 
@@ -151,7 +162,7 @@ function reasonOf({ scope, category, window, why }: SuggestedLimit, verdict: Ver
 function routeOf({ match, category, cost, isAnonymous, requests, medianMs }: SuggestedRoute, callers: Callers): string {
   const anonymous = isAnonymous && callers === 'both' ? ', anonymous: true' : ''
   const time = medianMs === null ? '' : `, about ${shortMs(medianMs)}`
-  return `  - { match: ${match}, category: ${category}, cost: ${cost}${anonymous} } # ${requests} requests${time}`
+  return `  - { match: ${match}, category: ${category}, cost: ${cost}${anonymous} } # ${counted(requests, 'request')}${time}`
 }
 
 function sharesOf(part: Share, whole: Share): string {

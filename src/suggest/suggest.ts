@@ -2,6 +2,7 @@ import { planRulesOf } from '../app/plan-rules.ts'
 import type { Config } from '../config/config.ts'
 import { type LoadResult, parseConfig } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
+import { counted } from '../lib/counted.ts'
 import { MAX_LIMIT } from '../quota/policy.ts'
 import type { Journal } from '../replay/journal.ts'
 import type { Logs } from '../replay/read-logs.ts'
@@ -53,7 +54,9 @@ export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: Su
 }
 
 function noRequest({ leftOut }: Survey): string {
-  const reasons = [...leftOut].map(([why, count]) => `${count} requests are in no route: ${LEFT_OUT[why]}`)
+  const reasons = [...leftOut].map(
+    ([why, count]) => `${counted(count, 'request is', 'requests are')} in no route: ${LEFT_OUT[why]}`,
+  )
   const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`
   return `the logs have no request for a route map${why}: name others, or their --format`
 }

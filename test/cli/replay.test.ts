@@ -41,7 +41,7 @@ describe('tollgate replay', () => {
   test('says who would have been refused, how often and when first', async () => {
     const text = await replayed('--log', logOf('a.log', lines.join('\n')))
     expect(text).toContain('8 lines, 7 requests from 2026-11-26T10:00:00.000Z to 2026-11-26T10:00:07.000Z.')
-    expect(text).toContain('a.log:8: it is not: ADDRESS - USER [TIME] "REQUEST" STATUS')
+    expect(text).toContain('a.log:8: expected ADDRESS - USER [TIME] "REQUEST" STATUS')
     expect(text).toContain('2 of 7 charged requests would have been refused (28.57 %)')
     expect(text).toContain('alice  2 of 6  2 new  first 2026-11-26T10:00:04.000Z by personal write 1h (60)')
   })

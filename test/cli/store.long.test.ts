@@ -86,7 +86,7 @@ describe('tollgate store copy', () => {
     await filled(one, 1234)
     expect(await copy(`sqlite:${one}`, `sqlite:${other}`)).toEqual({
       code: 0,
-      stdout: `copied ${one} to ${other}: 1234 users, 0 categories of everybody, 1234 windows in all, 0 tokens, settings as in the file, 0 overrides, 0 entries of the audit, 0 half hours of failures\n`,
+      stdout: `copied ${one} to ${other}: 1234 users, 0 categories of all users together, 1234 windows in all, 0 access keys, settings as in the file, 0 overrides, 0 entries of the audit, 0 half hours of failures\n`,
       stderr: '',
     })
     const store = openSqliteStore({ file: other })

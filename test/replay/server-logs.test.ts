@@ -52,12 +52,12 @@ describe('a line in the form of combined', () => {
   })
 
   it.each([
-    ['what is this', 'it is not: ADDRESS - USER [TIME] "REQUEST" STATUS'],
+    ['what is this', 'expected ADDRESS - USER [TIME] "REQUEST" STATUS'],
     [
       '192.0.2.7 - - [10/Okt/2026:15:55:36 +0200] "GET / HTTP/1.1" 200 1',
       '"10/Okt/2026:15:55:36 +0200" is no time like 10/Oct/2026:13:55:36 +0000',
     ],
-    [`192.0.2.7 - ${'['.repeat(30_000)}`, 'it is not: ADDRESS - USER [TIME] "REQUEST" STATUS'],
+    [`192.0.2.7 - ${'['.repeat(30_000)}`, 'expected ADDRESS - USER [TIME] "REQUEST" STATUS'],
   ])('that cannot be read says why', (text, problem) => {
     expect(readCombinedLine(text)).toEqual({ kind: 'unreadable', problem })
   })

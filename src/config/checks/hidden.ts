@@ -1,7 +1,7 @@
 import { canonicalLiteral } from '../../routing/target.ts'
 import type { Segment } from '../config.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
-import { counted, type Lookup, matches, type NumberedRule } from './lookup.ts'
+import { type Lookup, matches, type NumberedRule, otherRules } from './lookup.ts'
 
 /**
  * Warns of rules that others hide, wholly or from the requests that they are written for.
@@ -58,7 +58,7 @@ function hidden(rule: NumberedRule, lookup: Lookup, nameOf: NameOf): string | nu
   const hiders = [...found].filter((each) => each !== null && each !== 'unmatched')
   const [first] = hiders
   if (first === undefined) return null
-  const others = hiders.length === 1 ? '' : ` and ${counted(hiders.length - 1)}`
+  const others = hiders.length === 1 ? '' : ` and ${otherRules(hiders.length - 1)}`
   return `never matches: ${nameOf(first)}${others} take every request. Remove it, or name other methods there`
 }
 
@@ -73,6 +73,6 @@ function chargedPreflight(rule: NumberedRule, lookup: Lookup, nameOf: NameOf): s
   if (taken[0] === undefined) return null
   const [first, path] = taken[0]
   const shape = first.match.match.replace(/^\S+ +/, '')
-  const others = taken.length === 1 ? '' : `, and likewise for ${counted(taken.length - 1)}`
+  const others = taken.length === 1 ? '' : `, and likewise for ${otherRules(taken.length - 1)}`
   return `OPTIONS ${path} is matched by ${nameOf(first)}, so a browser's preflight gets 401: add { match: ${quote(`OPTIONS ${shape}`)}, public: true }${others}`
 }

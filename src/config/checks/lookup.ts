@@ -1,3 +1,4 @@
+import { counted } from '../../lib/counted.ts'
 import type { Folding } from '../../routing/folding.ts'
 import { createRouteTable, type RouteTable } from '../../routing/route-table.ts'
 import { canonicalLiteral, canonicalTarget, type TargetProblem } from '../../routing/target.ts'
@@ -11,9 +12,8 @@ export interface NumberedRule extends Partial<Omit<ParsedRoute, 'match'>> {
   readonly match: Pattern
 }
 
-/** For example `1 other rule`. */
-export function counted(others: number): string {
-  return others === 1 ? '1 other rule' : `${others} other rules`
+export function otherRules(count: number): string {
+  return counted(count, 'other rule')
 }
 
 /** The route map as the gateway looks requests up in it, for warnings about what a request would get. */

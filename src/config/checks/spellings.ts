@@ -1,6 +1,6 @@
 import type { Salvage } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
-import { counted, type Lookup, type NumberedRule } from './lookup.ts'
+import { type Lookup, type NumberedRule, otherRules } from './lookup.ts'
 
 /**
  * Warns of a request that costs less in another spelling of its path. Many services take `/v1/CHARGE` and `/v1/charge/`
@@ -176,7 +176,7 @@ function sentence(all: readonly Saving[], where: 'here' | 'so', lineOf: (path: P
   const takes = instead === OPEN ? 'cost nothing and need no credential' : `cost ${instead}`
   const upTo = rule.cost?.kind === 'body' ? 'up to ' : ''
   const dear = `${upTo}${costs} (${rule.match.match}, line ${lineOf(['routes', rule.index, 'match'])})`
-  const more = others.length === 0 ? '' : ` So would spellings of ${counted(others.length)}.`
+  const more = others.length === 0 ? '' : ` So would spellings of ${otherRules(others.length)}.`
   return `${listed(requests, 'and')} would ${takes} ${where} instead of ${dear}.${more}`
 }
 
