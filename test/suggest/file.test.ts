@@ -74,6 +74,11 @@ describe('a suggested file', () => {
     }
   })
 
+  test('refuses no path while the quota refuses nobody', () => {
+    const loaded = parseConfig(textOf(draftOf('users', NONE)), 'tollgate.yaml', ENVIRONMENT)
+    expect(loaded).toMatchObject({ config: { quota: { shadow: true }, unmatched: { kind: 'forward' } } })
+  })
+
   test('shows the credentials that the log of a trial has', () => {
     const seen = (user: string | null) => {
       const journal = new JournalBuilder()
