@@ -56,7 +56,9 @@ function checkAccess(route: Rule, path: Path): Finding[] {
 
 function checkCategory(category: string | undefined, path: Path, known: readonly string[] | null): Finding[] {
   if (category === undefined || known === null || known.includes(category)) return []
-  const cure = didYouMean(category, known) || `; there are ${known.join(', ')}, add it to quota.baselines or choose one`
+  const are = known.length === 1 ? 'is' : 'are'
+  const cure =
+    didYouMean(category, known) || `; there ${are} ${known.join(', ')}, add it to quota.baselines or choose one`
   return [{ path: [...path, 'category'], message: `unknown category ${quote(category)}${cure}` }]
 }
 
