@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { z } from 'zod'
 import { unreadable } from '../errors.ts'
 import { readRegular } from '../lib/regular-file.ts'
+import { withBuiltInLimits } from './built-in-limits.ts'
 import { checkAll } from './checks.ts'
 import type { Config } from './config.ts'
 import { readErrorBodies } from './error-bodies.ts'
@@ -175,13 +176,17 @@ interface Understood {
 
 /** Variables that look like numbers are taken for text in a second try, if text is wanted. */
 function understand(tree: Tree, env: Environment): Understood {
-  const plain = toData(tree, env)
+  const plain = filled(toData(tree, env))
   const parsed = schema.safeParse(plain.data)
   if (parsed.success) return { plain, parsed }
   const asText = new Set(pathsThatWantText(parsed.error.issues).map(formatPath))
   if (asText.size === 0) return { plain, parsed }
-  const again = toData(tree, env, asText)
+  const again = filled(toData(tree, env, asText))
   return { plain: again, parsed: schema.safeParse(again.data) }
+}
+
+function filled(plain: PlainData): PlainData {
+  return { ...plain, data: withBuiltInLimits(plain.data) }
 }
 
 function reject(findings: readonly Finding[], tree: Tree | null, file: string): Rejected {

@@ -2,28 +2,23 @@ import type { LimitTable } from '../../quota/limit-layers.ts'
 import type { ParsedRoute, Salvage } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 
-/**
- * Warns of limits that hold although nobody wrote them, with the lines that say the same: those of a file without baselines, for the
- * categories that its rules charge.
- */
+/** Warns of limits that hold for what rules charge although nobody wrote them, with the lines that say the same. */
 export function checkUnwritten(
   { quota: { windows, baselines }, routes, unmatched }: Salvage,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
-  if (lineOf(['quota', 'baselines']) !== null || windows !== undefined || baselines === undefined) return []
+  if (windows !== undefined || baselines === undefined) return []
   const charged = [...routes, ...(unmatched?.kind === 'charge' ? [unmatched] : [])].filter(isCharged)
-  const categories = new Set(charged.map(({ category }) => category))
-  const lines = (table: LimitTable): string =>
-    inBraces(
-      [...table].filter(([category]) => categories.has(category)).map(([name, row]) => [name, inBraces([...row])]),
-    )
-  const personal = lines(baselines.personal)
-  if (personal === NOTHING) return []
-  const written = inBraces([
-    ['personal', personal],
-    ['global', lines(baselines.global)],
-  ])
-  const message = `nobody wrote limits, so built-in ones hold: write your own below quota, for example those in force, baselines: ${written}`
+  const isWritten = (category: string): boolean => lineOf(['quota', 'baselines', 'personal', category]) !== null
+  const named = new Set(charged.map(({ category = '' }) => category))
+  const unwritten = [...baselines.personal.keys()].filter((category) => named.has(category) && !isWritten(category))
+  if (unwritten.length === 0) return []
+  const scopes = [
+    ['personal', rowsOf(baselines.personal, unwritten)],
+    ['global', rowsOf(baselines.global, unwritten)],
+  ] as const
+  const written = inBraces(scopes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => [name, inBraces(rows)]))
+  const message = `nobody wrote limits for ${unwritten.join(' and ')}, so built-in ones hold: write your own below quota, for example those in force, baselines: ${written}`
   return [{ path: ['quota', 'baselines'], severity: 'warning', message }]
 }
 
@@ -31,7 +26,11 @@ function isCharged({ category, cost }: Partial<Pick<ParsedRoute, 'category' | 'c
   return category !== undefined && !(cost?.kind === 'fixed' && cost.cost === 0)
 }
 
-const NOTHING = '{  }'
+function rowsOf(table: LimitTable, categories: readonly string[]): (readonly [string, string])[] {
+  return [...table]
+    .filter(([category]) => categories.includes(category))
+    .map(([category, row]) => [category, inBraces([...row])])
+}
 
 /** A map in one line of YAML. */
 function inBraces(entries: readonly (readonly [string, string | number])[]): string {

@@ -1,0 +1,44 @@
+import { isObject } from '../lib/json.ts'
+import { BASELINES } from './schema/quota.ts'
+
+type Data = Readonly<Record<string, unknown>>
+
+/**
+ * The data of a file, with the built-in limits of `read` and `write` where a rule names such a category and `quota.baselines` has only
+ * others. It gets the windows that the others have, if each of them has a built-in limit; else the category stays unknown, which is a
+ * problem. A file without baselines has all of them by the schema.
+ */
+export function withBuiltInLimits(data: unknown): unknown {
+  const quota = isObject(data) ? data.quota : undefined
+  const baselines = isObject(quota) ? quota.baselines : undefined
+  if (!isObject(data) || !isObject(quota) || !isObject(baselines) || !isObject(baselines.personal)) return data
+  const { personal, global } = baselines
+  // Windows with lengths of their own may have the name of another length.
+  const windows = quota.windows === undefined ? windowsIn(personal) : []
+  const isWhole = windows.length > 0 && windows.every((window) => Object.hasOwn(BASELINES.personal.read, window))
+  const lacking = (['read', 'write'] as const).filter((name) => !Object.hasOwn(personal, name) && isNamed(data, name))
+  if (!isWhole || lacking.length === 0) return data
+  const rows = (scope: 'personal' | 'global'): Data =>
+    Object.fromEntries(lacking.map((name) => [name, only(windows, BASELINES[scope][name])]))
+  const filled = {
+    ...baselines,
+    personal: { ...personal, ...rows('personal') },
+    ...(isObject(global) && Object.keys(global).length > 0 && { global: { ...global, ...rows('global') } }),
+  }
+  return { ...data, quota: { ...quota, baselines: filled } }
+}
+
+/** Names of the windows of the first category, which those of the others are. */
+function windowsIn(personal: Data): string[] {
+  const [first] = Object.values(personal)
+  return isObject(first) ? Object.keys(first) : []
+}
+
+function isNamed({ routes, unmatched }: Data, category: string): boolean {
+  const rules: readonly unknown[] = [...(Array.isArray(routes) ? routes : []), unmatched]
+  return rules.some((rule) => isObject(rule) && rule.category === category)
+}
+
+function only(windows: readonly string[], row: Readonly<Record<string, number>>): Data {
+  return Object.fromEntries(windows.map((window) => [window, row[window]]))
+}
