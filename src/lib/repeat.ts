@@ -9,9 +9,6 @@ interface Repeated {
 /** A timer may fire so much too early, in milliseconds: the event loop counts whole ones. */
 const EARLY_MS = 1
 
-const all = new Set<Repeated>()
-let timer: NodeJS.Timeout | undefined
-
 /**
  * Calls again and again, as an interval that does not keep the process. An interval begins at a multiple of itself since the process began:
  * so whatever comes every second, two or ten comes in one turn of the event loop, and an idle process is woken once for all of it.
@@ -20,31 +17,55 @@ let timer: NodeJS.Timeout | undefined
  * @returns ends it
  */
 export function repeat(act: (lateMs: number) => void, everyMs: number): () => void {
-  const repeated = { act, everyMs, due: nextDue(performance.now(), everyMs) }
-  all.add(repeated)
-  wait()
-  return () => {
-    all.delete(repeated)
-    if (all.size === 0) clearTimeout(timer)
+  return tableOf().repeat(act, everyMs)
+}
+
+/** What is repeated in one process, by one timer. */
+export interface Timetable {
+  readonly repeat: typeof repeat
+}
+
+const own = createTimetable()
+let tableOf = (): Timetable => own
+
+/** For many processes that are simulated in one: each has a table of its own. @param of the process of now */
+export function repeatIn(of: () => Timetable): void {
+  tableOf = of
+}
+
+export function createTimetable(): Timetable {
+  const all = new Set<Repeated>()
+  let timer: NodeJS.Timeout | undefined
+
+  function wait(): void {
+    clearTimeout(timer)
+    const next = Math.min(...[...all].map(({ due }) => due))
+    timer = setTimeout(callDue, Math.max(1, Math.ceil(next - performance.now()))).unref()
+  }
+
+  function callDue(): void {
+    const now = performance.now()
+    const calls = [...all].flatMap((one) =>
+      one.due <= now + EARLY_MS ? { one, lateMs: Math.max(0, now - one.due) } : [],
+    )
+    for (const { one } of calls) one.due = nextDue(now + EARLY_MS, one.everyMs)
+    if (all.size > 0) wait()
+    for (const { one, lateMs } of calls) if (all.has(one)) one.act(lateMs)
+  }
+
+  return {
+    repeat(act, everyMs) {
+      const repeated = { act, everyMs, due: nextDue(performance.now(), everyMs) }
+      all.add(repeated)
+      wait()
+      return () => {
+        all.delete(repeated)
+        if (all.size === 0) clearTimeout(timer)
+      }
+    },
   }
 }
 
 function nextDue(now: number, everyMs: number): number {
   return (Math.floor(now / everyMs) + 1) * everyMs
-}
-
-function wait(): void {
-  clearTimeout(timer)
-  const next = Math.min(...[...all].map(({ due }) => due))
-  timer = setTimeout(callDue, Math.max(1, Math.ceil(next - performance.now()))).unref()
-}
-
-function callDue(): void {
-  const now = performance.now()
-  const calls = [...all].flatMap((one) =>
-    one.due <= now + EARLY_MS ? { one, lateMs: Math.max(0, now - one.due) } : [],
-  )
-  for (const { one } of calls) one.due = nextDue(now + EARLY_MS, one.everyMs)
-  if (all.size > 0) wait()
-  for (const { one, lateMs } of calls) if (all.has(one)) one.act(lateMs)
 }

@@ -1,3 +1,4 @@
+import { createTimetable, repeatIn, type Timetable } from '../../src/lib/repeat.ts'
 import type { Random } from './random.ts'
 
 /** What has timers and sockets of its own, and may die: one start of a gateway, or Redis. */
@@ -8,10 +9,11 @@ export interface Actor {
   stalledUntil: number
   /** How far its wall clock is off, in milliseconds. */
   clockOffsetMs: number
+  readonly repeats: Timetable
 }
 
 export function createActor(name: string): Actor {
-  return { name, alive: true, stalledUntil: 0, clockOffsetMs: 0 }
+  return { name, alive: true, stalledUntil: 0, clockOffsetMs: 0, repeats: createTimetable() }
 }
 
 /** libuv runs what it read before immediates, and those before timers. */
@@ -139,6 +141,7 @@ export class World {
         if (event !== undefined) event.cancelled = true
       },
     })
+    repeatIn(() => this.actor.repeats)
     Date.now = () => Math.floor(this.epoch + this.now + this.actor.clockOffsetMs)
     performance.now = () => this.now
     Math.random = () => this.random.next()
