@@ -151,6 +151,8 @@ export async function call(
   const sent = request(new URL(url), {
     path,
     method,
+    // The listener may close one that is idle while a request is on its way.
+    agent: false,
     ...(from !== undefined && { localAddress: from }),
     headers: {
       authorization: `Bearer ${TOKEN}`,

@@ -22,6 +22,7 @@ export interface Answering {
 function text(port: number, source: string): string {
   return `
 listen: 127.0.0.1:0
+admin: { listen: '127.0.0.1:0', token: test-admin-token-0001 }
 upstream: { url: "http://127.0.0.1:${port}" }
 store: "sqlite::memory:"
 auth: { unverified_keys: ${source}, anonymous: {} }
