@@ -4,6 +4,7 @@ import { type ChangeFollower, createChangeFollower } from '../control/change-fol
 import { type AccessKeys, createAccessKeys } from '../control/held-access-keys.ts'
 import { type Adaptive, adaptive, UNREAD } from '../failures/adaptive.ts'
 import type { FailureHistory } from '../failures/histogram.ts'
+import { repeat } from '../lib/repeat.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 import { openKeeper } from './keeper.ts'
@@ -46,6 +47,8 @@ export interface LivePolicyOptions {
 }
 
 const ADAPT_MS = 10_000
+/** How often access keys that ended are looked for. */
+const REMOVE_MS = 60 * 60_000
 
 export function createLivePolicy({ store, observe, current, onHistory = () => {} }: LivePolicyOptions): LivePolicy {
   const control = createChangeFollower({ store, observe })
@@ -54,6 +57,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
   let drawn = UNREAD
   let failures: FailureHistory | null = null
   let timer: NodeJS.Timeout | undefined
+  let stopRemoving = (): void => {}
   control.follow(() => bring(current().limits))
 
   function bring(limits: LimitsInForce): void {
@@ -85,6 +89,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
     observe({ type: 'adaptive_factor', factor: drawn.factor })
     await Promise.all([control.start(), adapt()])
     keeper.start()
+    stopRemoving = repeat(() => void accessKeys.removeEnded(), REMOVE_MS)
   }
 
   /** All replicas and workers at the same moments, so that they go by the same factor. */
@@ -100,6 +105,7 @@ export function createLivePolicy({ store, observe, current, onHistory = () => {}
 
   function close(): void {
     clearTimeout(timer)
+    stopRemoving()
     keeper.close()
     control.close()
   }

@@ -53,6 +53,16 @@ export interface AccessKeyStore {
   readTokens(from: string | null): Promise<AccessKeysStep>
   /** All records, newest first. @throws StoreError */
   listTokens(): Promise<readonly AccessKeyRecord[]>
+  /** Removes those that expired or were revoked before a moment, in milliseconds since the epoch. @throws StoreError */
+  removeTokens(endedBefore: number): Promise<void>
+}
+
+/** How long the record of an access key is kept when nobody is let in by it any more, in milliseconds. */
+export const KEEP_ENDED_MS = 30 * 86_400_000
+
+/** When it was revoked or expired, or will expire, in milliseconds since the epoch; infinite for never. */
+export function endOfToken({ expiresAt, revokedAt }: Pick<AccessKeyRecord, 'expiresAt' | 'revokedAt'>): number {
+  return Math.min(expiresAt ?? Number.POSITIVE_INFINITY, revokedAt ?? Number.POSITIVE_INFINITY)
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

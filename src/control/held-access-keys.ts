@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { StoreError } from '../quota/quota-store.ts'
-import type { AccessKeyRecord, AccessKeyStore } from './access-key-record.ts'
+import { type AccessKeyRecord, type AccessKeyStore, endOfToken, KEEP_ENDED_MS } from './access-key-record.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry } from './control-store.ts'
 
@@ -22,9 +22,14 @@ export interface AccessKeys {
   find(token: string): AccessKey | null | Promise<AccessKey | null>
 }
 
+export interface HeldAccessKeys extends AccessKeys {
+  /** Removes those that ended 30 days ago, here and in the store. Never rejects: the next call does what this one could not. */
+  removeEnded(): Promise<void>
+}
+
 export interface AccessKeysOptions {
-  readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens'>
-  readonly control: Pick<ChangeFollower, 'fresh' | 'accompany'>
+  readonly store: Pick<AccessKeyStore, 'readTokens' | 'findTokens' | 'removeTokens'>
+  readonly control: Pick<ChangeFollower, 'fresh' | 'accompany' | 'storeTime'>
   /** Whether gateway tokens are accepted at this moment: else none are held. */
   readonly wanted: () => boolean
   /** Monotonic milliseconds. Default `performance.now`. */
@@ -43,7 +48,7 @@ export function createAccessKeys({
   control,
   wanted,
   now = () => performance.now(),
-}: AccessKeysOptions): AccessKeys {
+}: AccessKeysOptions): HeldAccessKeys {
   let held = new Map<string, AccessKey>()
   let isWhole = false
   /** When the store was asked for what is held now. */
@@ -126,7 +131,13 @@ export function createAccessKeys({
     await control.fresh()
   }
 
-  return { find }
+  async function removeEnded(): Promise<void> {
+    const endedBefore = control.storeTime() - KEEP_ENDED_MS
+    for (const [digest, key] of held) if (endOfToken(key) < endedBefore) held.delete(digest)
+    await store.removeTokens(endedBefore).catch(() => {})
+  }
+
+  return { find, removeEnded }
 }
 
 /** One character for each byte, which is half of the hexadecimal form. */

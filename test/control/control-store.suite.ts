@@ -79,6 +79,19 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       expect(read).toEqual(new Map(kept.map((each, i) => [each.id, i === 7 ? { ...each, revokedAt: 5000 } : each])))
     })
 
+    it('that ended before a moment is removed, and others stay, whatever else is set of them', async () => {
+      const expired = record(1000, 'alice', 4999)
+      const revoked = record(1001, 'alice', 9000)
+      const stay = [record(1002, 'alice', 5000), record(1003), record(1004, 'alice', null)]
+      for (const each of [expired, revoked, ...stay]) await keepAccessKey(under.store, each)
+      await revoke(revoked, 4000)
+      await revoke(stay[2] as AccessKeyRecord, 5000)
+      await under.store.removeTokens(5000)
+      expect((await under.store.listTokens()).map(({ createdAt }) => createdAt)).toEqual([1004, 1003, 1002])
+      expect(await under.store.findTokens([expired.id, revoked.id])).toEqual([])
+      expect(await under.store.findTokenByHash(expired.hash)).toBeNull()
+    })
+
     it('is listed with the others, newest first', async () => {
       const records = [record(3000), record(1000, 'bob'), record(2000)]
       for (const each of records) await keepAccessKey(under.store, each)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { creationOf, revocationOf } from '../../src/control/access-key-changes.ts'
 import { type AccessKeyRecord, type FoundAccessKey, mintToken } from '../../src/control/access-key-record.ts'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
-import { type AccessKeys, createAccessKeys } from '../../src/control/held-access-keys.ts'
+import { createAccessKeys, type HeldAccessKeys } from '../../src/control/held-access-keys.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { createFakeStore, type FakeStore } from './fake-store.ts'
 
@@ -17,7 +17,7 @@ let unreadable: Set<string>
 let failing: number
 let store: FakeStore
 let control: ChangeFollower
-let keys: AccessKeys
+let keys: HeldAccessKeys
 let wanted: boolean
 /** Our monotonic clock. */
 let time: number
@@ -48,6 +48,7 @@ function open(): void {
     store: {
       findTokens: (ids) => asking(`tokens ${ids.length}`, () => found(ids)),
       readTokens: (from) => asking('all tokens', () => step(from)),
+      removeTokens: (endedBefore) => asking(`ended before ${endedBefore}`, () => {}),
     },
     control,
     wanted: () => wanted,
@@ -88,6 +89,22 @@ describe('an access key', () => {
     for (const { token, record } of made) {
       expect(keys.find(token)).toEqual({ user: record.user, expiresAt: record.expiresAt, revokedAt: null })
     }
+  })
+
+  it('that ended more than 30 days ago is held no more, and the store is asked to remove it', async () => {
+    const day = 86_400_000
+    const made = [mint('expired', day), mint('of late', 2 * day), mint('for ever')]
+    for (const each of made) await create(each)
+    store.at = 31 * day + 1
+    await control.start()
+    const [expired, ofLate, forEver] = made.map(({ token }) => token)
+    store.asked.length = 0
+    await keys.removeEnded()
+    expect(store.asked).toEqual([`ended before ${control.storeTime() - 30 * day}`])
+    expect(await keys.find(expired as string)).toBeNull()
+    for (const token of [ofLate, forEver]) expect(await keys.find(token as string)).not.toBeNull()
+    store.out = true
+    await keys.removeEnded()
   })
 
   it('that is asked for before the keeper has started is waited for', async () => {

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  AccessKeyRecord,
-  AccessKeyStore,
-  AccessKeysStep,
-  FoundAccessKey,
+import {
+  type AccessKeyRecord,
+  type AccessKeyStore,
+  type AccessKeysStep,
+  endOfToken,
+  type FoundAccessKey,
 } from '../../control/access-key-record.ts'
 import { accessKeyOf } from '../../control/record-forms.ts'
 import type { RecordList, Records } from '../records.ts'
-import { call, lookedUp, pairsOf, reading, UNREADABLE } from './calls.ts'
+import { call, lookedUp, pairsOf, reading, transaction, UNREADABLE } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
@@ -86,7 +87,21 @@ export function redisAccessKeys(redis: RedisClient, keys: Keys, lists: Records):
     return records.readAll(Object.entries(all)).sort(newestFirst)
   }
 
-  return { findTokens, findTokenByHash, readTokens, listTokens }
+  async function removeTokens(endedBefore: number): Promise<void> {
+    let from: string | null = null
+    do {
+      const step: AccessKeysStep = await readTokens(from)
+      const ended = step.records.filter((record) => endOfToken(record) < endedBefore)
+      if (ended.length > 0) {
+        await transaction(redis, (multi) => {
+          for (const { hash, id } of ended) multi.hdel(keys.tokens, hash).hdel(keys.tokenIds, id)
+        })
+      }
+      from = step.next
+    } while (from !== null)
+  }
+
+  return { findTokens, findTokenByHash, readTokens, listTokens, removeTokens }
 }
 
 function newestFirst(a: AccessKeyRecord, b: AccessKeyRecord): number {

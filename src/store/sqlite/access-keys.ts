@@ -42,6 +42,8 @@ export function sqliteAccessKeys(database: DatabaseSync, lists: Records): Access
     find: rowsOf(database, 'SELECT * FROM tokens WHERE id = ?'),
     findByHash: rowsOf(database, 'SELECT * FROM tokens WHERE hash = ?'),
     read: rowsOf(database, `SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ${STEP}`),
+    // What is no time is left: nobody is let in by it, and an administrator may look at it.
+    remove: database.prepare('DELETE FROM tokens WHERE min(ifnull(expires_at, 9e15), ifnull(revoked_at, 9e15)) < ?'),
     list: rowsOf(database, 'SELECT * FROM tokens ORDER BY created_at DESC, id'),
   }
 
@@ -65,6 +67,7 @@ export function sqliteAccessKeys(database: DatabaseSync, lists: Records): Access
     findTokens: (ids) => attempt(() => ids.flatMap((id) => sql.find.all(id).map(found))),
     findTokenByHash: (hash) => attempt(() => sql.findByHash.all(hash).map(found)[0] ?? null),
     readTokens: async (from) => attempt(() => read(from)),
+    removeTokens: (endedBefore) => attempt(() => void sql.remove.run(endedBefore)),
     listTokens: async () => attempt(() => readable(sql.list.all())),
   }
 }

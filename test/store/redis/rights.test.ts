@@ -95,6 +95,8 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     await store.beat({ ...own, ready: true, reasons: [], configProblems: [], counts, hits: {}, unmatched: [] })
     expect(await store.listReplicas()).toHaveLength(1)
     await store.leave('i')
+    await store.removeTokens(Date.now() + 1)
+    expect(await store.listTokens()).toEqual([])
     expect(await admin.acl('LOG')).toEqual([])
     // Redis refuses a command that its version does not know before it looks at rights: one for a newer version shows here.
     expect(await admin.info('errorstats')).not.toMatch(/errorstat_(?!NOSCRIPT)/)
