@@ -21,6 +21,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['suggest', async () => (await import('./cli/suggest.ts')).suggest],
   ['overrides', async () => (await import('./cli/overrides.ts')).overrides],
   ['usage', async () => (await import('./cli/usage.ts')).usage],
+  ['user', async () => (await import('./cli/user.ts')).user],
   ['store', async () => (await import('./cli/store.ts')).store],
   ['schema', async () => (await import('./cli/schema.ts')).schema],
   ['drain', async () => (await import('./cli/drain.ts')).drain],

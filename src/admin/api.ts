@@ -64,6 +64,10 @@ export type DistributionResponse = Of<typeof schemas.distribution>
 export type UsersResponse = Of<typeof schemas.users>
 /** GET /api/users/{id} */
 export type UserResponse = Of<typeof schemas.user>
+/** GET /api/users/{id}/export */
+export type PersonExportResponse = Of<typeof schemas.personExport>
+/** DELETE /api/users/{id}?forget=1 */
+export type PersonForgottenResponse = Of<typeof schemas.personForgotten>
 /** GET /api/organisations?query=&order=&limit=&cursor= */
 export type OrganisationsResponse = Of<typeof schemas.organisations>
 /** GET /api/organisations/{id} */

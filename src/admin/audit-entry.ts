@@ -1,4 +1,5 @@
 import { type AuditEntry, type Author, type Change, subjectOf } from '../control/control-store.ts'
+import { authorWithout } from '../control/forgetting.ts'
 import { isObject } from '../lib/json.ts'
 import type { AuditResponse } from './api.ts'
 import { iso } from './http.ts'
@@ -10,7 +11,8 @@ export function entryResponse(entry: AuditEntry): AuditResponse['entries'][numbe
 }
 
 /** What is known of a change whose outcome is not. */
-export function wishResponse(change: Change, { who, why }: Author) {
+export function wishResponse(change: Change, author: Author) {
+  const { who, why } = change.kind === 'user_forgotten' ? authorWithout(author, change) : author
   return { who, what: change.kind, subject: subjectOf(change), to: shown(wished(change)), why }
 }
 

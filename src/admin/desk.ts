@@ -7,7 +7,7 @@ import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
-import type { KnownUsers } from '../quota/known-users.ts'
+import type { KnownUserStore, KnownUsers } from '../quota/known-users.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
 import { memberOf, type Payer, payerOf } from '../quota/policy.ts'
 import { type QuotaStore, StoreError, type UsageStore } from '../quota/quota-store.ts'
@@ -25,6 +25,7 @@ export type AdminStore = QuotaStore &
   UsageStore &
   FailureStore &
   Pick<UsageLogStore, 'readRefusals'> &
+  Pick<KnownUserStore, 'knownFor'> &
   AccessKeyStore &
   ControlStore &
   GuardStore &

@@ -80,6 +80,11 @@ export function placeOf(alert: Alert, seconds: number, subject: string): string 
   return `${alert.name}:${alert.scope}:${alert.category}:${seconds}:${subject}`
 }
 
+/** The user of whom a place is; `null` for another one. */
+export function userOfPlace(place: string): string | null {
+  return /^[^:]*:personal:[^:]*:\d+:(.*)$/su.exec(place)?.[1] ?? null
+}
+
 /** The least whole number that is a share of an amount. No rounding of the product makes it one more: 80% of 120 is 96. */
 export function leastOf(share: number, amount: number): number {
   return Math.ceil(Number((share * amount).toPrecision(14)))

@@ -12,6 +12,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   suggest      write a configuration that fits what users did, from access logs or the store
   overrides    write the overrides of users to a file, or put those of a file in force
   usage        print what was used
+  user         print all that is kept of a user, or forget the user
   store        copy a store into another one
   schema       print the JSON Schema of the configuration
   drain        take a gateway that runs out of service, or back
@@ -154,6 +155,17 @@ Prints what was used, from the store of the configuration alone: no gateway need
   --order tokens  the most first: --limit of them (default: 100)
   --format        csv for spreadsheets (default), ndjson for programs
 Exit code: 0 all printed, 1 not all, with the reason; 2 called wrongly.`,
+  ],
+  [
+    'user',
+    `Usage: tollgate user export ID [-c FILE]
+       tollgate user forget ID [--reason TEXT] [-c FILE]
+
+export prints all that the store keeps of a user as JSON. forget takes away whatever names the user: usage, refusals, override, gateway
+tokens, alerts, and the name in the audit, which has another one in its place. That is printed. Nobody can put it back.
+  --reason   why, for the audit, without a name
+Windows that run go on under a hash, so that a user who comes back has no new tokens. Logs are not touched, nor is the identity provider.
+Exit code: 0 done, also if nothing was kept; 1 not done, with the reason; 2 called wrongly.`,
   ],
   [
     'store',

@@ -17,6 +17,18 @@ export type Change =
   | QuotaReset
   | OverridesChange
   | AccessKeyChange
+  | Forgetting
+
+/**
+ * A person is forgotten: nothing that a store keeps names the user any more. Windows that run go on under a salted hash of the name, so
+ * that forgetting is no way to empty them, and the audit has another name in the place of the user's.
+ */
+export interface Forgetting {
+  readonly kind: 'user_forgotten'
+  readonly user: string
+  /** What the audit has instead. It is made by chance, so that nobody can tell from it who that was. */
+  readonly alias: string
+}
 
 /** An access key is made or revoked. */
 export interface AccessKeyChange {
@@ -67,6 +79,7 @@ export function subjectOf(change: Change): string | null {
     return organisation === undefined ? `${GLOBAL}${category}` : `${ORGANISATION}${category}:${organisation}`
   }
   if (change.kind === 'organisation_override') return change.organisation
+  if (change.kind === 'user_forgotten') return change.alias
   return 'record' in change ? change.record.id : change.user
 }
 
@@ -121,7 +134,7 @@ export interface AuditEntry {
   readonly at: number
   readonly who: string
   readonly what: Change['kind']
-  /** The user, the organisation, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings and `overrides`. */
+  /** The user (or what stands for one who was forgotten), the organisation, the id of the token, `global:` and a category, or `organisation:`, a category, `:` and its id; `null` for settings and `overrides`. */
   readonly subject: string | null
   /** The value before and after, as stored; `null` if there was or is none. For `quota_reset` used tokens by window. */
   readonly from: unknown
@@ -158,6 +171,7 @@ export const KINDS = [
   'quota_reset',
   'token_created',
   'token_revoked',
+  'user_forgotten',
 ] as const satisfies Change['kind'][]
 
 /** Whether a change is of what has a version of its own: settings, or the override of somebody. */

@@ -90,6 +90,8 @@ export function createAccessKeys({
   }
 
   function note({ what, subject }: AuditEntry): void {
+    // Nothing says whose access keys are gone.
+    if (what === 'user_forgotten') isWhole = false
     if (subject !== null && (what === 'token_created' || what === 'token_revoked')) changed.add(subject)
   }
 

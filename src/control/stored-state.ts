@@ -62,7 +62,7 @@ export class StoredState {
     throw replacedAllTheTime()
   }
 
-  /** All overrides were replaced, whose entry holds only some of them. The changes themselves are known one by one. */
+  /** All overrides were replaced, whose entry holds only some of them, or a user was forgotten, whose entry has no name. The changes themselves are known one by one. */
   async #readAnew(): Promise<readonly AuditEntry[] | null> {
     for (let tries = 0; tries < TRIES; tries++) {
       const all = await this.#store.readControl()
@@ -87,7 +87,7 @@ export class StoredState {
 const TRIES = 5
 
 function replacesAll({ what }: AuditEntry): boolean {
-  return what === 'overrides'
+  return what === 'overrides' || what === 'user_forgotten'
 }
 
 function replacedAllTheTime(): StoreError {

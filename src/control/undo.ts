@@ -1,5 +1,6 @@
 import { sameJson } from '../lib/json.ts'
 import type { AuditEntry, Change } from './control-store.ts'
+import { isAlias } from './forgetting.ts'
 import { leavesBetween, patchBack, standing, valueAt } from './leaves.ts'
 import { patched } from './pending.ts'
 import type { Changes, ControlState, OrganisationOverride, UserOverride, Versioned } from './state.ts'
@@ -31,6 +32,7 @@ export interface ChangedValue {
 export function undoOf(entry: AuditEntry, state: ControlState, at: number): Undo {
   if (entry.what === 'settings') return undoOfSettings(entry, state.settings.value)
   const id = entry.subject ?? ''
+  if (entry.what === 'override' && isAlias(id)) return { kind: 'impossible', why: REASONS.user_forgotten }
   if (entry.what === 'override') {
     return undoOfOverride(entry, state.overrides.get(id), at, (to) => ({ kind: 'override', user: id, to }))
   }
@@ -46,6 +48,7 @@ const REASONS = {
   reset: 'what a user had used is not kept: set an override for that user instead',
   quota_reset: 'charges have been added to the windows since: raise their limits, or reset them again',
   token_created: 'a gateway token is given out once: revoke it by DELETE /api/tokens/{id}',
+  user_forgotten: 'nothing is kept of a user who was forgotten: set what is needed anew',
   token_revoked: 'nobody has the token itself: make a new one by POST /api/tokens',
 }
 

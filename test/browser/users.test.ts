@@ -127,6 +127,32 @@ test('a reset asks why, empties the windows, and the user may go on', async () =
   await expect.poll(() => client('carol'), SOON).toEqual({ status: 200 })
 })
 
+test('a user is exported and forgotten, after a question, and the audit has another name', async () => {
+  expect(await client('erased-1')).toEqual({ status: 200 })
+  const body = { read: { '1h': 3 }, reason: 'a trial of erased-1' }
+  await stage.api('PUT', '/api/users/erased-1/override', body)
+  await show('erased-1')
+  const link = page.getByRole('link', { name: 'Download all that is kept (JSON)' })
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()])
+  expect(download.suggestedFilename()).toBe('user.json')
+  const chunks = await (await download.createReadStream()).toArray()
+  const file = JSON.parse(Buffer.concat(chunks).toString())
+  expect(file).toMatchObject({ user: 'erased-1', override: { reason: body.reason } })
+  await button('Forget this user').click()
+  const dialog = page.getByRole('dialog', { name: 'Forget erased-1' })
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  expect((await stage.api<UserResponse>('GET', '/api/users/erased-1')).override).not.toBeNull()
+  await button('Forget this user').click()
+  await dialog.getByRole('button', { name: 'Forget for good' }).click()
+  const told = page.getByText(/^The user is forgotten\. The audit has the name forgotten-[0-9a-f]{12} instead\.$/)
+  await told.waitFor()
+  const alias = /forgotten-[0-9a-f]{12}/.exec(await told.innerText())?.[0] ?? ''
+  const audit = JSON.stringify(await stage.api('GET', '/api/audit'))
+  expect([audit.includes('erased-1'), audit.includes(alias)]).toEqual([false, true])
+  await page.evaluate(`location.hash = '#/audit'`)
+  await page.getByText(`had a user forgotten, whom the audit calls ${alias}.`).waitFor()
+})
+
 test('what became of a reset is told at its user, also where one looked at another one meanwhile', async () => {
   expect(await client('wanda')).toEqual({ status: 200 })
   await show('wanda')

@@ -107,6 +107,16 @@ describe('an access key', () => {
     await keys.removeEnded()
   })
 
+  it('of a user who was forgotten lets nobody in, though no entry says whose it was', async () => {
+    const made = [await create(mint('alice')), await create(mint('bob'))] as const
+    await control.start()
+    records.delete(made[0].record.id)
+    await store.change({ kind: 'user_forgotten', user: 'alice', alias: 'forgotten-1' }, AUTHOR, null)
+    await control.fresh()
+    expect(await keys.find(made[0].token)).toBeNull()
+    expect(await keys.find(made[1].token)).toMatchObject({ user: 'bob' })
+  })
+
   it('that is asked for before the keeper has started is waited for', async () => {
     const { token } = await create()
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })

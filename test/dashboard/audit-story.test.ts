@@ -111,6 +111,9 @@ describe('the story of another change', () => {
       counts: { total: 50, added: 49 },
     })
     expect(isUndoable(entryOf({ what: 'overrides' }))).toBe(false)
+    const forgotten = { subject: 'forgotten-0123456789ab', from: null, to: { limits: {} } }
+    expect(isUndoable(entryOf({ what: 'override', ...forgotten }))).toBe(false)
+    expect(isUndoable(entryOf({ what: 'override', ...forgotten, subject: 'forgotten' }))).toBe(true)
   })
 
   test('has what was used in the windows that were emptied', () => {

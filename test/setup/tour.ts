@@ -26,4 +26,5 @@ export function withoutTheAccidental(text: string): string {
     .replace(/"retryAfterSeconds":3[56]\d\d/g, '"retryAfterSeconds":ALMOST-AN-HOUR')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
     .replace(/gw_[0-9A-Za-z]{38}/g, 'TOKEN')
+    .replace(/forgotten-[0-9a-f]{12}/g, 'ALIAS')
 }

@@ -56,6 +56,56 @@ export const users: Examples = {
       override,
     },
   },
+  'GET /api/users/{id}/export': {
+    parameters: { id: 'alice' },
+    response: {
+      user: 'alice',
+      at: '2026-11-20T10:16:00.000Z',
+      firstChargeAt: '2026-10-02T08:00:00.000Z',
+      plan: null,
+      organisation: 'acme',
+      override,
+      accessKeys: [
+        {
+          id: '9e2c1a84-5b7d-4f0a-8c3e-1d6f2b9a7e50',
+          user: 'alice',
+          name: 'laptop',
+          createdAt: '2026-11-01T09:00:00.000Z',
+          expiresAt: null,
+          revokedAt: null,
+        },
+      ],
+      usage: [
+        {
+          category: 'read',
+          window: '1h',
+          seconds: 3600,
+          start: '2026-11-20T09:30:00.000Z',
+          tokens: 118,
+          running: true,
+        },
+      ],
+      refusals: [],
+      alerts: [],
+      audit: [
+        {
+          version: 4,
+          at: '2026-11-20T10:15:00.000Z',
+          who: 'admin',
+          what: 'override',
+          subject: 'alice',
+          from: null,
+          to: { limits: { read: { '1h': 500 } }, bypassGlobal: false, shadow: false, reason: override.reason },
+          why: null,
+        },
+      ],
+    },
+  },
+  'DELETE /api/users/{id}': {
+    parameters: { id: 'alice', forget: '1' },
+    body: { reason: 'ticket 4711' },
+    response: { alias: 'forgotten-5f0c9be1a2d4', version: 8 },
+  },
   'GET /api/users/{id}/override': {
     parameters: { id: 'alice' },
     response: override,

@@ -23,7 +23,7 @@ export function alertRoutes(store: Pick<AlertStore, 'readAlerts'>, setup: () => 
     const newest = read.flatMap(({ events }) => events).sort((a, b) => b.raisedAt - a.raisedAt)
     const response: AlertsResponse = {
       alerts: configured.map((one, i) => ({ ...one, at: [...one.at], pending: read[i]?.pending ?? 0 })),
-      events: newest.slice(0, most).map(eventOf),
+      events: newest.slice(0, most).map(shownEvent),
     }
     return ok(response)
   }
@@ -43,7 +43,7 @@ export function alertRoutes(store: Pick<AlertStore, 'readAlerts'>, setup: () => 
   ]
 }
 
-function eventOf(record: AlertRecord): AlertsResponse['events'][number] {
+export function shownEvent(record: AlertRecord): AlertsResponse['events'][number] {
   const { id, happening, state, attempts, dueAt, doneAt, lastError } = record
   const { alert, threshold, at, startedAt, endsAt } = happening
   const what =

@@ -91,7 +91,7 @@ async function list({ store, setup }: Desk, { query }: Call): Promise<AdminRespo
   const place = cursor === undefined ? null : placeOf(cursor)
   const { episodes, next } = await store.readRefusals(filter, { cursor: place, limit })
   const response: RefusalsResponse = {
-    refusals: episodes.map((episode) => shown(episode, setup().quota.windows)),
+    refusals: episodes.map((episode) => shownRefusal(episode, setup().quota.windows)),
     next: next === null ? null : cursorOf(next),
   }
   return ok(response)
@@ -114,7 +114,10 @@ async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResp
 
 type Shown = RefusalsResponse['refusals'][number]
 
-function shown({ id, startedAt, first, last, shadow: _, ...episode }: Episode, windows: readonly Window[]): Shown {
+export function shownRefusal(
+  { id, startedAt, first, last, shadow: _, ...episode }: Episode,
+  windows: readonly Window[],
+): Shown {
   const window = windows.find(({ name }) => name === episode.window)
   return {
     ...episode,

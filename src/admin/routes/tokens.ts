@@ -18,7 +18,7 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       path: '/api/tokens',
       guard: 'read',
       doc: { summary: 'All gateway tokens', responses: { 200: schemas.tokens } },
-      handle: async () => ok({ tokens: (await desk.store.listTokens()).map(shown) }),
+      handle: async () => ok({ tokens: (await desk.store.listTokens()).map(shownToken) }),
     },
     {
       method: 'POST',
@@ -85,7 +85,7 @@ async function create(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (end !== null && end <= now) return badFields([{ path: 'expiresAt', msg: 'must be in the future' }])
   const facts = { ...(plan != null && { plan }), ...(organisation != null && { organisation }) }
   const { token, record } = mintToken({ user, name, ...facts, expiresAt: end }, now)
-  return desk.record(call, creationOf(record), () => ({ status: 201, body: { ...shown(record), token } }))
+  return desk.record(call, creationOf(record), () => ({ status: 201, body: { ...shownToken(record), token } }))
 }
 
 async function revoke(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
@@ -99,7 +99,7 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
 }
 
 /** A record as it is shown: without its hash. */
-function shown({ hash: _, createdAt, expiresAt, revokedAt, ...record }: AccessKeyRecord): TokenResponse {
+export function shownToken({ hash: _, createdAt, expiresAt, revokedAt, ...record }: AccessKeyRecord): TokenResponse {
   const time = (at: number | null) => (at === null ? null : iso(at))
   return { ...record, createdAt: iso(createdAt), expiresAt: time(expiresAt), revokedAt: time(revokedAt) }
 }

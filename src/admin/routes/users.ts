@@ -9,6 +9,7 @@ import { membershipShown } from '../plan.ts'
 import * as schemas from '../schemas.ts'
 import { withUser } from '../with-id.ts'
 import { overrideRoutes } from './overrides.ts'
+import { personRoutes } from './persons.ts'
 import { listUsers, PageQuery } from './users-list.ts'
 
 /** The routes of users: what they have used, and what was set for one of them. */
@@ -33,6 +34,7 @@ export function userRoutes(desk: Desk): Route[] {
       doc: { summary: 'One user, with the layers of each limit', responses: { 200: schemas.user } },
       handle: (call) => withUser(call, (user) => show(desk, user)),
     },
+    ...personRoutes(desk),
     ...overrideRoutes(desk),
     {
       method: 'POST',

@@ -16,7 +16,7 @@ const alert = z.strictObject({
   pending: count,
 })
 
-const event = z.strictObject({
+export const alertEvent = z.strictObject({
   id: z.string(),
   alert: z.string(),
   scope,
@@ -37,7 +37,7 @@ const event = z.strictObject({
 })
 
 export const alerts = name(
-  z.strictObject({ alerts: z.array(alert), events: z.array(event) }),
+  z.strictObject({ alerts: z.array(alert), events: z.array(alertEvent) }),
   'Alerts',
   'The alerts of the configuration, each with scheme, host and port of its receiver and how many events are pending; and the newest events. Of failures `used` is how many requests failed, and `limit` how many there were. `subject` is the user or the organisation.',
 )

@@ -65,7 +65,7 @@ export const now = name(
   'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
 )
 
-const refusal = z.strictObject({
+export const refusal = z.strictObject({
   user: z.string().nullable(),
   plan: z.string().nullable(),
   organisation: z.string().nullable(),

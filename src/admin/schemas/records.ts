@@ -57,7 +57,7 @@ export const routes = name(
   'The route map in the order of the file, with the requests that each rule got since its replicas started.',
 )
 
-const entry = z.strictObject({
+export const auditEntry = z.strictObject({
   version: z.int().min(1),
   at: time,
   who: z.string(),
@@ -69,13 +69,13 @@ const entry = z.strictObject({
 })
 
 export const undone = name(
-  z.strictObject({ entry: entry.nullable() }),
+  z.strictObject({ entry: auditEntry.nullable() }),
   'Undone',
   'The change that puts back what another one replaced; null if all was as before already, and nothing was changed.',
 )
 
 export const audit = name(
-  z.strictObject({ entries: z.array(entry), next: z.int().nullable(), forgotten: count }),
+  z.strictObject({ entries: z.array(auditEntry), next: z.int().nullable(), forgotten: count }),
   'Audit',
   'Changes at run time, newest first. `next` is the value of `before` for the page after this one; `forgotten` is how many entries the audit has forgotten, ever.',
 )

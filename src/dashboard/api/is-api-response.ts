@@ -17,6 +17,7 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^in-force\/users\/[^/]+$/, members<api.UserInForceResponse>('user', 'limits', 'override')],
   [/^users$/, members<api.UsersResponse>('users', 'next')],
   [/^users\/[^/]+\/override$/, members<api.OverrideResponse>('limits', 'reason')],
+  [/^users\/[^/]+\?forget=1$/, members<api.PersonForgottenResponse>('alias', 'version')],
   [/^users\/[^/]+$/, members<api.UserResponse>('user', 'windows', 'override')],
   [/^in-force\/organisations$/, members<api.OrganisationOverridesInForceResponse>('organisations', 'total')],
   [/^organisations$/, members<api.OrganisationsResponse>('organisations', 'next')],
@@ -47,7 +48,7 @@ export function isOwn(path: string, status: number, said: unknown): boolean {
   if (status >= 400)
     return has(said, ['error', 'msg']) && typeof said.error === 'string' && typeof said.msg === 'string'
   if (said === null) return status === 204
-  const [, name = ''] = /^\/api\/([^?]*)/.exec(path) ?? []
+  const [, name = ''] = /^\/api\/([^?]*(?:\?forget=1$)?)/.exec(path) ?? []
   const [, names] = status === 201 ? [name, MADE] : (MEMBERS.find(([pattern]) => pattern.test(name)) ?? [])
   return names !== undefined && has(said, names)
 }

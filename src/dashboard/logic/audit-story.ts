@@ -16,6 +16,7 @@ export const KINDS = [
   'quota_reset',
   'token_created',
   'token_revoked',
+  'user_forgotten',
 ] as const satisfies readonly Kind[]
 
 /** What an entry of the audit is about, so that it can be put into a sentence of any language. */
@@ -62,6 +63,7 @@ export type Sentence =
   | 'quota_reset_organisation'
   | 'token_created'
   | 'token_revoked'
+  | 'user_forgotten'
 
 export type OneChange = 'raised' | 'lowered' | 'changed' | 'on' | 'off' | 'set' | 'back'
 
@@ -102,10 +104,14 @@ export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
   }
 }
 
+/** What the audit calls a user who was forgotten. */
+const FORGOTTEN = /^forgotten-[0-9a-f]{12}$/
+
 /** Whether POST /api/audit/ID/undo can put back what the entry replaced. */
 export function isUndoable(entry: Entry): boolean {
   if (entry.what === 'settings') return leaves(withoutPending(entry.from), withoutPending(entry.to), null).length > 0
-  return entry.what === 'override' || entry.what === 'organisation_override'
+  if (entry.what === 'override') return !FORGOTTEN.test(entry.subject ?? '')
+  return entry.what === 'organisation_override'
 }
 
 /** What an undo puts back: each value as it is after the change, and as it was before. */

@@ -1,7 +1,7 @@
 --[==[
   Settles one batch of refunds and charges. Reads and checks everything before the first write, so that an error
-  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows sections.lua, history.lua and
-  once.lua, which have the forms of a counter, of a history, and of what is remembered of a charge. This text settles the most
+  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows sections.lua, forgotten.lua,
+  history.lua and once.lua, which have the forms of a counter, of what is left of a forgotten user, of a history, and of what is remembered of a charge. This text settles the most
   frequent batch; charge.lua, which it goes before, settles all others.
 
   KEYS[1]   last reply to the instance that sends the batch

@@ -216,6 +216,28 @@ local function share(key, shape)
   return section
 end
 
+-- A user without a counter may have been forgotten while windows ran: a charge puts them under the name again, a refund alone does not.
+local returning
+local function welcome_back()
+  local prefix, place_of_forgotten
+  for key = 2, #KEYS do
+    prefix = prefix or not values[key] and prefix_of(KEYS[key])
+    if not values[key] and sub(KEYS[key], #prefix + 1, #prefix + 2) == 'c:' then
+      place_of_forgotten = place_of_forgotten or forgotten_places(prefix)
+      local place = place_of_forgotten(sub(KEYS[key], #prefix + 3))
+      if not place then return end
+      local left = call('MGET', place)[1]
+      local bytes = left and tidy(sub(left, 7), now) or ''
+      if bytes ~= '' then
+        returning = returning or {}
+        returning[key] = { place = place, since = sub(left, 1, 6) }
+        values[key], whole[key] = bytes, true
+      end
+    end
+  end
+end
+welcome_back()
+
 local keyed = (batch.o or batch.u) and once_functions(values, now)
 -- Adds the starts of an open section as they are with a charge of now.
 local function starts_of(section, shape, starts)
@@ -250,6 +272,7 @@ while at < #charges do
   local key, plan = a * 128 + b, plans[c * 128 + d]
   local cost, mine, theirs, all, organisation, everybody, fits = plan[1], plan[3], plan[8], plan[6], nil, nil, true
   if mine then
+    if returning and returning[key] then returning[key].is_back = true end
     open(own, key, mine)
     measure(own, key, plan[4])
     fits = cost <= own[ROOM]
@@ -315,30 +338,11 @@ end
 records[1] = REPLY .. pack('>I6I6', sequence, now) .. verdicts
 local reply = table.concat(records, '', 1, recorded)
 
--- Leaves out the sections whose windows have all ended, and says when the last of the others ends.
-local function tidy(bytes)
-  local kept, ends, at = {}, 0, 1
-  while true do
-    local name, windows, numbers, next_at, form = section_at(bytes, at)
-    if not name then return table.concat(kept), ends end
-    local over = 0
-    for i = 1, windows do
-      local seconds, started = window_at(bytes, windows, numbers, i, form)
-      if started ~= 0 then over = math.max(over, started + seconds * 1000) end
-    end
-    if over > now then
-      kept[#kept + 1] = sub(bytes, at, next_at - 1)
-      ends = math.max(ends, over)
-    end
-    at = next_at
-  end
-end
-
 -- A counter is kept as long as its last run is: until then that is nowhere else.
 local ends, ended_at = {}, {}
 for key in pairs(whole) do
   local bytes = values[key]
-  values[key], ends[key] = tidy(bytes)
+  values[key], ends[key] = tidy(bytes, now)
   local keep, shorter = keeping(key)
   if keep then
     ends[key] = math.max(ends[key], now) + 1000 * math.max(keep, shorter)
@@ -361,7 +365,9 @@ end
 -- From here on only writes. Every key ends by itself: a counter with its last window, or when that need not be kept any more.
 call('SET', KEYS[1], reply, 'PX', ARGV[2])
 for key in pairs(whole) do
-  call('SET', KEYS[key], values[key], 'PXAT', string.format('%.0f', ends[key]))
+  local left = returning and returning[key]
+  if left then call('SET', left.place, left.since .. (left.is_back and '' or values[key]), 'KEEPTTL') end
+  if not left or left.is_back then call('SET', KEYS[key], values[key], 'PXAT', string.format('%.0f', ends[key])) end
 end
 for key, bytes in pairs(histories) do
   local place = place_of(key)

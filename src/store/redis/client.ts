@@ -12,8 +12,8 @@ import { isForbidden, isOfSelect } from './store-errors.ts'
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-/** The forms of a counter and of a history, for scripts that read them. */
-const FORMS = script('./sections.lua') + script('./history.lua')
+/** The forms of a counter, of what is left of a forgotten user, and of a history, for scripts that read them. */
+const FORMS = script('./sections.lua') + script('./forgotten.lua') + script('./history.lua')
 
 export const CHARGE_LUA = FORMS + script('./once.lua') + script('./charge-one.lua') + script('./charge.lua')
 export const CONTROL_LUA = FORMS + script('./control.lua')
@@ -24,7 +24,7 @@ const TYPES = script('./types.lua')
 const SCRIPTS = {
   settleBatch: { lua: CHARGE_LUA },
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
-  addUsage: { lua: TYPES + script('./flush.lua') },
+  addUsage: { lua: TYPES + script('./forgotten.lua') + script('./flush.lua') },
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },

@@ -1,7 +1,7 @@
 --[==[
   Makes one change at run time together with its entry in the audit. Whatever may fail is asked for before the first
-  write, so that an error leaves nothing half done: Redis does not roll back. It follows sections.lua and history.lua, which have
-  the forms of a counter and of a history.
+  write, so that an error leaves nothing half done: Redis does not roll back. It follows sections.lua, forgotten.lua and history.lua, which
+  have the forms of a counter, of what is left of a forgotten user, and of a history.
 
   KEYS[1]  number of the last change
   KEYS[2]  audit, a sorted set: the newest entries (JSON) by their numbers, of every kind
@@ -9,8 +9,8 @@
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
   behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
            counter of everybody in one category. For 'overrides' the overrides of users, and the staged ones (hash). For a token the records
-           (hash, by SHA-256) and the SHA-256s (hash, by id)
-  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created' or 'token_revoked'
+           (hash, by SHA-256) and the SHA-256s (hash, by id). For 'user_forgotten' the user's counters, and the keys of what is edited
+  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created', 'token_revoked' or 'user_forgotten'
   ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings and 'overrides'
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
@@ -26,9 +26,10 @@
            runs of the longest window and of the others are kept; empty if none are. For 'quota_reset' also `category`, `windows`,
            each as [seconds, name as JSON, from, to], and `all`: the windows to be emptied, and whether all others are too; of a
            calendar window the period around the moment at which this was made. For
-           'overrides': how many are staged, a blank, and `from` of the audit as JSON. For a token: its SHA-256, a blank, and its record as JSON
+           'overrides': how many are staged, a blank, and `from` of the audit as JSON. For a token: its SHA-256, a blank, and its record as JSON.
+           For 'user_forgotten' what `forget` is asked for, as JSON, and `again` where the entry is there already
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
-           expected one, or where the staged ones are gone
+           expected one, or where the staged ones are gone, or with `again`
 
   A value is stored as its version, a space and its JSON, which passes through here as it is: cjson would make one
   thing of {} and [], and lose digits.
@@ -101,6 +102,45 @@ local function as_json(used, names)
     if tokens > 0 then add(string.format('"%.0fs"', seconds), tokens) end
   end
   return '{' .. table.concat(before, ',') .. '}', '{' .. table.concat(after, ',') .. '}'
+end
+
+-- Keeps the windows of a user that run, under a hash, and takes back what names the user elsewhere.
+-- @param key   of the counters
+-- @param asked `salt` for a store that has none, for how long `keep` it is known that the user was forgotten, and `edits`, each with the position
+--              of its key, `place` being the first:
+--                [key, 'key']                          the key goes
+--                [key, 'text', old, new]               a string is replaced
+--                [key, 'hash', field, old, new]        a value is replaced, or goes (new false); old false: whatever it is
+--                [key, 'sorted', member, score, new]   a member is replaced, or goes
+--              What is not as it was read stays: whoever forgets looks once more.
+local function forget(key, asked, place, now)
+  local prefix = prefix_of(KEYS[1])
+  local salt, lasts = string.match(redis.call('GET', prefix .. 'forgotten') or '', '^(%x+) (%d+)$')
+  salt = salt or asked.salt
+  local left = prefix .. 'forgotten:' .. redis.sha1hex(salt .. ':' .. sub(key, #prefix + 3))
+  local bytes, before = unpack(redis.call('MGET', key, left))
+  if bytes and #bytes > LONGEST then bytes = false end
+  -- Forgotten before, and not seen since.
+  local ends
+  bytes, ends = tidy(bytes or before and sub(before, 7) or '', now)
+  ends = math.max(ends, now + asked.keep)
+  lasts = string.format('%.0f', math.max(ends, tonumber(lasts or 0)))
+  redis.call('SET', prefix .. 'forgotten', salt .. ' ' .. lasts, 'PXAT', lasts)
+  redis.call('SET', left, pack('>I6', now) .. bytes, 'PXAT', string.format('%.0f', ends))
+  for _, edit in ipairs(asked.edits) do
+    local name, kind, a, b, new = KEYS[place + edit[1] - 1], edit[2], edit[3], edit[4], edit[5]
+    if kind == 'key' then
+      redis.call('DEL', name)
+    elseif kind == 'text' then
+      if redis.call('GET', name) == a then redis.call('SET', name, b, 'KEEPTTL') end
+    elseif kind == 'hash' then
+      if not b or redis.call('HGET', name, a) == b then
+        if new then redis.call('HSET', name, a, new) else redis.call('HDEL', name, a) end
+      end
+    elseif redis.call('ZREM', name, a) == 1 and new then
+      redis.call('ZADD', name, b, new)
+    end
+  end
 end
 
 local what, subject, to, expected = ARGV[1], ARGV[2], ARGV[4], ARGV[7]
@@ -184,6 +224,20 @@ local entry = table.concat({
   ',"from":', from or 'null', ',"to":', to, ',"why":', ARGV[6], '}',
 })
 
+-- A user of Redis without the right to one of these is found out now, as is a key that holds another thing: a change would
+-- be made that nobody finds in the audit. Both change nothing. Redis refuses ZADD when its memory is used up, and then no
+-- write after it.
+redis.call('ZADD', KEYS[2], 'XX', 0, '')
+redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0)
+for _, key in pairs(older) do redis.call('ZADD', key, 'XX', 0, '') end
+
+-- Entries that fall out are looked for after this, which changes some of them.
+if what == 'user_forgotten' then
+  local asked = cjson.decode(ARGV[12])
+  forget(KEYS[place], asked, place, tonumber(now))
+  if asked.again then return last end
+end
+
 -- What falls out of the newest goes to the older ones of its kind: many changes of one kind wash out none of another.
 local falling = redis.call('ZRANGE', KEYS[2], 0, -keep)
 local forgotten = count_at(KEYS[3])
@@ -192,13 +246,6 @@ if not forgotten and #falling > 0 then
   forgotten = tonumber(string.match(falling[1], '^{"version":(%d+)') or 1) - 1
 end
 forgotten = forgotten or 0
-
--- A user of Redis without the right to one of these is found out now, as is a key that holds another thing: a change would
--- be made that nobody finds in the audit. Both change nothing. Redis refuses ZADD when its memory is used up, and then no
--- write after it.
-redis.call('ZADD', KEYS[2], 'XX', 0, '')
-redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0)
-for _, key in pairs(older) do redis.call('ZADD', key, 'XX', 0, '') end
 
 -- It comes before all other writes, since a user of Redis without the right to one of its commands changes nothing. RENAME to
 -- a key that is there would free what it held at once: 30 ms for 100,000 overrides.

@@ -3,12 +3,15 @@ import {
   type AuditEntry,
   type Author,
   type Change,
+  type Changed,
   type ControlStore,
+  type Forgetting,
   KINDS,
   type QuotaReset,
   STAGED_MS,
   subjectOf,
 } from '../../control/control-store.ts'
+import { authorWithout } from '../../control/forgetting.ts'
 import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
 import type { LastChange, Versioned } from '../../control/state.ts'
 import { periodOf } from '../../quota/calendar.ts'
@@ -19,6 +22,7 @@ import { isReadable, type RecordList, type Records } from '../records.ts'
 import { call, lookedUp, milliseconds, pairsOf, reading, transaction, UNREADABLE } from './calls.ts'
 import { historyRule } from './charge-batch.ts'
 import type { RedisClient } from './client.ts'
+import { editsOf, encodeForgetting } from './forgetting.ts'
 import type { Keys } from './keys.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
 
@@ -103,6 +107,20 @@ export function redisControl(
     return entries
   }
 
+  /** What others write while it is looked for is found by the next look. */
+  async function forget(change: Forgetting, author: Author): Promise<Changed> {
+    let changed: Changed | null = null
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const edits = await editsOf(redis, keys, change)
+      if (changed !== null && edits.length === 0) break
+      const words = encodeForgetting(change, edits, keys, changed !== null)
+      const { names, args } = encodeChange(change, author, null, keys, bounds, undefined, undefined, words)
+      const reply = await call(() => redis.changeControl(names.length, ...names, ...args))
+      changed ??= changedBy(reply)
+    }
+    return changed as Changed
+  }
+
   return {
     async controlVersion() {
       const [time, newest] = await reading<[[string, string], string[]]>(
@@ -130,14 +148,12 @@ export function redisControl(
     },
 
     async change(change, author, expected) {
+      if (change.kind === 'user_forgotten') return forget(change, authorWithout(author, change))
       const reply = await withinPeriods(clock, (now) => {
         const { names, args } = encodeChange(change, author, expected, keys, bounds, now, retention())
         return call(() => redis.changeControl(names.length, ...names, ...args))
       })
-      if (typeof reply === 'number') return { done: false, version: reply }
-      if (!Array.isArray(reply)) throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
-      const [entry, forgotten] = reply as [string, number]
-      return { done: true, entry: JSON.parse(entry) as AuditEntry, forgotten }
+      return changedBy(reply)
     },
 
     async stageOverrides(staged, overrides) {
@@ -167,10 +183,21 @@ export function redisControl(
   }
 }
 
+/** After so many whoever uses the name all the time is left to the next forgetting. */
+const LOOKS = 4
+
+function changedBy(reply: unknown): Changed {
+  if (typeof reply === 'number') return { done: false, version: reply }
+  if (!Array.isArray(reply)) throw new StoreError('unexpected reply of control.lua', 'other', 'unknown')
+  const [entry, forgotten] = reply as [string, number]
+  return { done: true, entry: JSON.parse(entry) as AuditEntry, forgotten }
+}
+
 /**
  * A change in the words of control.lua.
  * @param now where the store's clock stands about, for the periods of calendars
  * @param retention how long the runs of emptied windows are kept. Default: not at all
+ * @param words where somebody is forgotten, and how
  */
 export function encodeChange(
   change: Change,
@@ -180,11 +207,15 @@ export function encodeChange(
   bounds = AUDIT_BOUNDS,
   now = Date.now(),
   retention: Retention = NO_RETENTION,
+  words: { readonly places: readonly string[]; readonly details: string } = {
+    places: placeOf(change, keys),
+    details: detailsOf(change, keys, retention, now),
+  },
 ): { readonly names: readonly string[]; readonly args: readonly string[] } {
   const subject = subjectOf(change)
   const older = KINDS.map(keys.olderAudit)
   return {
-    names: [keys.version, keys.audit, keys.forgotten, ...older, ...placeOf(change, keys)],
+    names: [keys.version, keys.audit, keys.forgotten, ...older, ...words.places],
     args: [
       change.kind,
       subject ?? '',
@@ -197,7 +228,7 @@ export function encodeChange(
       keys.changes,
       String(bounds.olderOfKind),
       KINDS.map((kind) => `${kind} `).join(''),
-      detailsOf(change, keys, retention, now),
+      words.details,
     ],
   }
 }
@@ -218,7 +249,7 @@ function placeOf(change: Change, keys: Keys): string[] {
   if (change.kind === 'overrides') return [keys.overrides, keys.stagedOverrides(change.staged)]
   if (change.kind === 'override') return [keys.overrides]
   if (change.kind === 'organisation_override') return [keys.organisationOverrides]
-  if (change.kind === 'reset') return [keys.user(change.user)]
+  if (change.kind === 'reset' || change.kind === 'user_forgotten') return [keys.user(change.user)]
   if ('record' in change) return [keys.tokens, keys.tokenIds]
   return [change.organisation === undefined ? keys.everybody(change.category) : keys.organisation(change.organisation)]
 }

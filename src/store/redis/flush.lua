@@ -1,6 +1,6 @@
 --[[
   Adds what one process has counted to the series and the refusals, once. It reads and decodes everything before the first write,
-  so that an error leaves nothing half done.
+  so that an error leaves nothing half done. It follows forgotten.lua.
 
   KEYS[1]   number of the last flush of the process
   KEYS[2]   hash: id of a refusal -> JSON
@@ -72,10 +72,19 @@ local function is_episode(old)
   return type(old.first) == 'number' and type(old.last) == 'number' and type(old.count) == 'number'
 end
 
+-- What was counted of a user before he was forgotten is forgotten too.
+local place_of_forgotten = forgotten_places(prefix_of(KEYS[1]))
+local function is_forgotten(episode)
+  local place = type(episode.user) == 'string' and place_of_forgotten(episode.user)
+  local left = place and redis.call('GET', place)
+  return left and episode.first <= struct.unpack('>I6', left)
+end
+
 local episodes = {}
 for i, entry in ipairs(flush.e) do
   local id, new = unpack(entry)
-  if new.last > now - keep_refusals and is_ours(KEYS[2], 'HLEN') and is_ours(KEYS[3], 'ZCARD') then
+  local is_kept = new.last > now - keep_refusals and not is_forgotten(new)
+  if is_kept and is_ours(KEYS[2], 'HLEN') and is_ours(KEYS[3], 'ZCARD') then
     local known = redis.call('HGET', KEYS[2], id)
     local is_json, old = pcall(cjson.decode, known or '')
     if is_json and is_episode(old) then

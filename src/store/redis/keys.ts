@@ -28,6 +28,10 @@ export interface Keys {
   membership(user: string): string
   /** The plan that the credential of a user of the organisation named last. */
   planOf(organisation: string): string
+  /** The salt of the hashes of users who were forgotten (forgotten.lua). */
+  readonly forgottenSalt: string
+  /** What is left of such a user. The scripts make its name. */
+  forgottenUser(hash: string): string
   readonly failures: string
   /** Name -> counts of one half hour. @param start its first millisecond */
   series(by: SeriesKind, start: number): string
@@ -93,6 +97,8 @@ export function createKeys(prefix: string): Keys {
     known: (user) => `${tag}:known:${user}`,
     membership: (user) => `${tag}:member:${user}`,
     planOf: (organisation) => `${tag}:plan-of:${organisation}`,
+    forgottenSalt: `${tag}:forgotten`,
+    forgottenUser: (hash) => `${tag}:forgotten:${hash}`,
     failures: `${tag}:failures`,
     series: (by, start) => `${tag}:series:${by}:${start}`,
     refusals: `${tag}:refusals`,

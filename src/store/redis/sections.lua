@@ -96,3 +96,22 @@ local function packed(shape, numbers, now)
   end
   return pack(shape.all, unpack(list))
 end
+
+-- Leaves out the sections whose windows have all ended, and says when the last of the others ends.
+local function tidy(bytes, now)
+  local kept, ends, at = {}, 0, 1
+  while true do
+    local name, windows, numbers, next_at, form = section_at(bytes, at)
+    if not name then return table.concat(kept), ends end
+    local over = 0
+    for i = 1, windows do
+      local seconds, started = window_at(bytes, windows, numbers, i, form)
+      if started ~= 0 then over = math.max(over, started + seconds * 1000) end
+    end
+    if over > now then
+      kept[#kept + 1] = sub(bytes, at, next_at - 1)
+      ends = math.max(ends, over)
+    end
+    at = next_at
+  end
+end

@@ -11,6 +11,7 @@ import {
   type QuotaReset,
   subjectOf,
 } from '../../control/control-store.ts'
+import { authorWithout } from '../../control/forgetting.ts'
 import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
 import type { LastChange, Versioned } from '../../control/state.ts'
 import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
@@ -23,6 +24,7 @@ import { putToken } from './access-keys.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { IN_FORCE, sqliteEditions } from './editions.ts'
+import { overwriting, sqliteForgetting } from './forgotten.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 
@@ -48,6 +50,7 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
   const editions = sqliteEditions(database, clock)
   const touchHistories = historyRows(database)
   const put = putToken(database)
+  const forget = sqliteForgetting(database, clock)
 
   function last(): LastChange {
     const { version = 0, at = 0 } = sql.last.first() ?? {}
@@ -112,6 +115,7 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
     if (change.kind === 'overrides') return { before: JSON.stringify(change.from), after: jsonOf(change) }
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
     else if (change.kind === 'reset') resetUser(change.user)
+    else if (change.kind === 'user_forgotten') forget(change)
     else if ('record' in change) put(change.record)
     else if (change.kind === 'override') override(sql.ofUsers, change.user, version, change)
     else if (change.kind === 'organisation_override') {
@@ -164,7 +168,7 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
     else sql.setCounter.run(pack(left), endsAt(left) + keptMs, ...place)
   }
 
-  function changeNow(change: Change, { who, why }: Author, expected: number | null): Changed {
+  function changeNow(change: Change, author: Author, expected: number | null): Changed {
     const known = storedOf(change)
     const has = known?.version ?? 0
     if (hasVersion(change) && expected !== null && expected !== has) return { done: false, version: has }
@@ -173,7 +177,7 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
       const { staged, count, base } = change
       if (!editions.use(staged, count, base === before)) return { done: false, version: before }
     }
-    return makeNow(change, { who, why }, before + 1, known)
+    return makeNow(change, change.kind === 'user_forgotten' ? authorWithout(author, change) : author, before + 1, known)
   }
 
   function makeNow(change: Change, { who, why }: Author, version: number, known: Versioned<unknown> | null): Changed {
@@ -198,7 +202,8 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
     changesSince: (from) => attempt(() => changesAfter(from, entriesIn(sql.from.all(from.version)))),
 
     async change(change, author, expected) {
-      const changed = await attempt(() => writing(() => changeNow(change, author, expected)))
+      const make = () => attempt(() => writing(() => changeNow(change, author, expected)))
+      const changed = await (change.kind === 'user_forgotten' ? overwriting(database, make) : make())
       if (changed.done) for (const listener of [...listeners]) listener()
       return changed
     },

@@ -78,6 +78,8 @@ const FILLED = [
   'counters',
   'history',
   'known_users',
+  'forgotten',
+  'forgotten_salt',
   'failures',
   'series',
   'refusals',

@@ -17,6 +17,7 @@ import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { type CounterRow, CounterRows } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
+import { type ForgottenRows, forgottenRows } from './forgotten.ts'
 import { historyRows, type TouchedHistories } from './history-rows.ts'
 import { onceRows } from './once-rows.ts'
 
@@ -30,6 +31,7 @@ export function sqliteCounters(
 ): QuotaStore {
   const { writing, reading } = transactions(database)
   const rows = new CounterRows(database)
+  const forgotten = forgottenRows(database)
   const touchHistories = historyRows(database)
   const onces = onceRows(database)
   // The sender of a batch is this very process, so the last replies need not outlive it.
@@ -55,7 +57,7 @@ export function sqliteCounters(
       return []
     }
     const now = clock()
-    const touched = new TouchedCounters(rows)
+    const touched = new TouchedCounters(rows, forgotten, now)
     const histories = touchHistories()
     const onAhead = (aheadMs: number): void => observe({ type: 'window_start_ahead', aheadMs })
     const counterOf: CounterOf = (scope, id, category) => touched.counter(scope, id, category)
@@ -111,6 +113,9 @@ interface Touched {
   readonly before: CounterRow | undefined
   refunded: Uint8Array | undefined
   readonly counter: Counter
+  /** What a user who was forgotten had: it goes back under the name with a charge, and stays where it is with a refund alone. */
+  readonly left: Uint8Array | undefined
+  isCharged: boolean
 }
 
 /** The counters that one batch works on, each read once. */
@@ -118,8 +123,14 @@ class TouchedCounters {
   readonly #rows: CounterRows
   readonly #touched = new Map<string, Touched>()
 
-  constructor(rows: CounterRows) {
+  readonly #forgotten: ForgottenRows
+  readonly #now: number
+  #isCharging = false
+
+  constructor(rows: CounterRows, forgotten: ForgottenRows, now: number) {
     this.#rows = rows
+    this.#forgotten = forgotten
+    this.#now = now
   }
 
   counter(scope: ScopeName, id: string, category: string): Counter {
@@ -128,21 +139,30 @@ class TouchedCounters {
     let touched = this.#touched.get(key)
     if (touched === undefined) {
       const before = this.#rows.read(scope, id, category)
-      touched = { scope, id, category, before, refunded: before?.windows, counter: unpack(before?.windows) }
+      const left =
+        before === undefined && scope === 'personal' ? this.#forgotten.windowsOf(id, category, this.#now) : undefined
+      const windows = before?.windows ?? left
+      touched = { scope, id, category, before, refunded: windows, counter: unpack(windows), left, isCharged: false }
       this.#touched.set(key, touched)
     }
+    if (this.#isCharging) touched.isCharged = true
     return touched.counter
   }
 
   /** What a run holds from here on until it is over goes into the history. */
   keepRefunded(): void {
+    this.#isCharging = true
     for (const touched of this.#touched.values()) touched.refunded = pack(touched.counter)
   }
 
   /** A batch of refusals writes nothing, unless a window has ended. */
   writeBack(now: number, histories: TouchedHistories, retention: Retention): void {
     for (const touched of this.#touched.values()) {
-      const { scope, id, category, before, refunded, counter } = touched
+      const { scope, id, category, before, refunded, counter, left: forgotten, isCharged } = touched
+      if (forgotten !== undefined) {
+        this.#forgotten.replace(id, category, isCharged ? null : pack(counter))
+        if (!isCharged) continue
+      }
       const kept = keptOf(retention, scope, id)
       // A counter of which nothing runs stays as it is: its runs go into the history when the next one starts.
       const isOver = running(counter, now).length === 0

@@ -178,6 +178,20 @@ const MIGRATIONS = [
      ends INTEGER NOT NULL        -- when it is forgotten
    ) WITHOUT ROWID;
    CREATE INDEX once_by_end ON once (ends);`,
+  `CREATE TABLE forgotten_salt (
+     id INTEGER PRIMARY KEY CHECK (id = 1),
+     salt TEXT NOT NULL,          -- hexadecimal
+     ends INTEGER NOT NULL        -- of the last row of forgotten
+   );
+   CREATE TABLE forgotten (       -- users who were forgotten, see forgotten.ts
+     digest TEXT NOT NULL,        -- SHA-1 of salt, colon and user
+     category TEXT NOT NULL,      -- empty for the row that says when
+     windows BLOB NOT NULL,       -- those that ran then, see packed.ts
+     since INTEGER NOT NULL,      -- when that was, milliseconds since the epoch
+     ends INTEGER NOT NULL,       -- when it is forgotten
+     PRIMARY KEY (digest, category)
+   ) WITHOUT ROWID;
+   CREATE INDEX forgotten_by_end ON forgotten (ends);`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -39,6 +39,11 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
       `DELETE FROM editions WHERE ends <= ? AND NOT EXISTS (SELECT 1 FROM overrides WHERE edition = editions.edition)`,
     ),
     database.prepare(
+      `DELETE FROM forgotten WHERE (digest, category) IN
+         (SELECT digest, category FROM forgotten WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare('DELETE FROM forgotten_salt WHERE ends <= ?'),
+    database.prepare(
       `DELETE FROM flushes WHERE instance IN (SELECT instance FROM flushes WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(

@@ -25,6 +25,7 @@ import { REMEMBER_FLUSH_MS, type UsageFlush, type UsageLogStore } from '../../us
 import { countsOf, episodeOf } from '../record-forms.ts'
 import type { Records } from '../records.ts'
 import { attempt, transactions } from './database.ts'
+import { forgottenRows } from './forgotten.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 
 /** Refusals that are read by one step. */
@@ -73,6 +74,7 @@ export function sqliteUsageLog(database: DatabaseSync, lists: Records, clock: ()
   const { writing } = transactions(database)
   const sql = statements(database)
   const records = usageRecords(database, lists)
+  const forgotten = forgottenRows(database)
 
   function addNow({ instance, sequence, series, episodes }: UsageFlush): void {
     const last = sql.lastFlush.get(instance) as { sequence: number } | undefined
@@ -82,9 +84,17 @@ export function sqliteUsageLog(database: DatabaseSync, lists: Records, clock: ()
     for (const entry of series) {
       if (entry.start >= oldestStart(now) && entry.start < now + DAY_MS) add(entry)
     }
-    for (const episode of episodes) if (episode.last > now - KEEP_EPISODES_MS) change(episode)
+    for (const episode of episodes) {
+      if (episode.last > now - KEEP_EPISODES_MS && !isForgotten(episode)) change(episode)
+    }
     sql.forgetSeries.run(oldestStart(now))
     if (episodes.length > 0) forgetEpisodes(now)
+  }
+
+  /** What was counted of a user before he was forgotten is forgotten too. */
+  function isForgotten({ user, first }: EpisodeChange): boolean {
+    const since = user === null ? null : forgotten.since(user)
+    return since !== null && first <= since
   }
 
   function add({ by, start, name, counts }: SeriesEntry): void {

@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { revocationOf } from '../../../src/control/access-key-changes.ts'
 import { mintToken } from '../../../src/control/access-key-record.ts'
 import type { Change } from '../../../src/control/control-store.ts'
+import { forgettingOf } from '../../../src/control/forgetting.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import { bucketStart } from '../../../src/failures/histogram.ts'
 import type { Observation, Observer } from '../../../src/observe/observation.ts'
@@ -97,6 +98,8 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     await store.leave('i')
     await store.removeTokens(Date.now() + 1)
     expect(await store.listTokens()).toEqual([])
+    expect((await store.change(forgettingOf('alice'), { who: 'ann', why: null }, null)).done).toBe(true)
+    expect((await store.scanUsers(null)).users).toEqual([])
     expect(await admin.acl('LOG')).toEqual([])
     // Redis refuses a command that its version does not know before it looks at rights: one for a newer version shows here.
     expect(await admin.info('errorstats')).not.toMatch(/errorstat_(?!NOSCRIPT)/)

@@ -18,6 +18,7 @@ export const audit = {
   'audit.quota_reset': 'Resets of shared windows',
   'audit.token_created': 'Access keys created',
   'audit.token_revoked': 'Access keys revoked',
+  'audit.user_forgotten': 'Users forgotten',
 
   'audit.say.one.raised': '{who} raised {name} from {from} to {to}.',
   'audit.say.one.lowered': '{who} lowered {name} from {from} to {to}.',
@@ -49,6 +50,7 @@ export const audit = {
     '{who} emptied the windows of {category} of the organisation {organisation}. They had used:',
   'audit.say.token_created': '{who} created the access key {key} for {user}.',
   'audit.say.token_revoked': '{who} revoked the access key {key} of {user}.',
+  'audit.say.user_forgotten': '{who} had a user forgotten, whom the audit calls {subject}.',
 
   'audit.note.until': 'Until {at}.',
   'audit.note.guarded': 'Guarded until {at}: taken back if more than {share} is refused.',

@@ -177,6 +177,19 @@ export const users = {
   'reset.do': 'Empty the windows',
   'reset.done': 'The windows were emptied.',
 
+  'person.title': 'Personal data',
+  'person.text':
+    'All that is kept about this user, as a file, so that you can give it to the user. Forgetting deletes it for good.',
+  'person.export': 'Download all that is kept (JSON)',
+  'person.open': 'Forget this user',
+  'person.of': 'Forget {user}',
+  'person.do': 'Forget for good',
+  'person.what':
+    'Usage, refusals, alerts, the override and the access keys of this user are deleted. The audit has another name instead of this one. Nobody can put it back.',
+  'person.stays':
+    'Windows that run go on under a hash, so the user cannot use more by it. Whoever sends requests again is a new user. Do not write the name into the reason.',
+  'person.done': 'The user is forgotten. The audit has the name {alias} instead.',
+
   'explain.title': 'Test a request',
   'explain.text': 'What a request of this user would get now. Nothing is charged.',
   'explain.method': 'Method',

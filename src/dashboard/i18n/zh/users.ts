@@ -173,6 +173,17 @@ export const users: Translated<typeof en> = {
   'reset.do': '清空窗口',
   'reset.done': '窗口已清空。',
 
+  'person.title': '个人数据',
+  'person.text': '将系统保存的此用户的全部数据导出为文件，例如用于答复该用户。遗忘会永久删除这些数据。',
+  'person.export': '下载保存的全部数据（JSON）',
+  'person.open': '遗忘此用户…',
+  'person.of': '遗忘 {user}',
+  'person.do': '永久遗忘',
+  'person.what': '此用户的用量、拒绝记录、告警、覆盖设置和访问密钥将被删除，审计中的用户名会换成代称。此操作无法撤销。',
+  'person.stays':
+    '正在计数的窗口会以哈希值继续计数，因此用户不会因此获得新的额度。之后再次发送请求即视为新用户。请不要在原因中写出用户名。',
+  'person.done': '该用户已被遗忘，审计中以 {alias} 代称。',
+
   'explain.title': '测试请求',
   'explain.text': '此用户现在发出的请求会怎样。不扣除任何额度。',
   'explain.method': '方法',

@@ -16,6 +16,7 @@ import { LimitRows, rowOf } from './limit-rows.tsx'
 import { OverrideEditor, OverrideInForce } from './override.tsx'
 import { OverrideLines } from './override-lines.tsx'
 import { OwnUsage } from './own-usage.tsx'
+import { Person } from './person.tsx'
 import { QuickActions } from './quick-actions.tsx'
 import { RecentRefusals } from './recent-refusals.tsx'
 import { Reset } from './reset.tsx'
@@ -86,6 +87,7 @@ function User({ user }: { readonly user: string }) {
               read={poll.read}
             />
             <Reset id={user} path={pathOf(user)} text="reset.text" read={poll.read} reload={poll.reload} />
+            <Person user={user} path={pathOf(user)} read={poll.read} reload={poll.reload} />
           </>
         )}
       </Loaded>

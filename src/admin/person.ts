@@ -1,0 +1,88 @@
+import type { AlertRecord } from '../alerts/alert-store.ts'
+import type { AuditEntry } from '../control/control-store.ts'
+import { names } from '../control/forgetting.ts'
+import type { ControlState } from '../control/state.ts'
+import { endOf, type Window } from '../quota/window.ts'
+import type { Place } from '../usage/episodes.ts'
+import type { PersonExportResponse } from './api.ts'
+import { entryResponse } from './audit-entry.ts'
+import type { AdminStore } from './desk.ts'
+import { iso } from './http.ts'
+import { overrideOf } from './override.ts'
+import { shownEvent } from './routes/alerts.ts'
+import { shownRefusal } from './routes/refusals.ts'
+import { shownToken } from './routes/tokens.ts'
+
+type PersonStore = Pick<
+  AdminStore,
+  'readHistory' | 'readMemberships' | 'knownFor' | 'listTokens' | 'readRefusals' | 'readAlerts' | 'readAudit'
+>
+
+export interface PersonOptions {
+  readonly store: PersonStore
+  /** What is in force. */
+  readonly state: Pick<ControlState, 'overrides'>
+  readonly windows: readonly Window[]
+  /** Names of the alerts of the configuration. */
+  readonly alerts: readonly string[]
+}
+
+/** All that a store keeps of a user. @throws StoreError */
+export async function personOf(user: string, options: PersonOptions): Promise<PersonExportResponse> {
+  const { store, state, windows, alerts } = options
+  const { at, history } = await store.readHistory('personal', user)
+  const [membership] = await store.readMemberships([user])
+  const knownMs = await store.knownFor(user)
+  const usage: PersonExportResponse['usage'][number][] = []
+  history.eachRun(0, Number.MAX_SAFE_INTEGER, (category, seconds, startedAt, tokens, isCounted) => {
+    const window = windows.find((one) => one.seconds === seconds) ?? { name: `${seconds}s`, seconds }
+    const running = isCounted && at < endOf(window, startedAt)
+    usage.push({ category, window: window.name, seconds, start: iso(startedAt), tokens, running })
+  })
+  return {
+    user,
+    at: iso(at),
+    firstChargeAt: knownMs === null ? null : iso(at - knownMs),
+    plan: membership?.plan ?? null,
+    organisation: membership?.organisation ?? null,
+    override: overrideOf(state, user),
+    accessKeys: (await store.listTokens()).filter((token) => token.user === user).map(shownToken),
+    usage,
+    refusals: [...(await refusalsOf(user, false, options)), ...(await refusalsOf(user, true, options))],
+    alerts: (await store.readAlerts(alerts, MOST_EVENTS)).flatMap(({ events }) => eventsOf(user, events)),
+    audit: (await entriesOf(user, store)).map(entryResponse),
+  }
+}
+
+/** More than a store keeps of one alert. */
+const MOST_EVENTS = 2000
+/** Refusals and entries that one call of the store reads. */
+const STEP = 500
+
+async function refusalsOf(user: string, shadow: boolean, { store, windows }: PersonOptions) {
+  const found: PersonExportResponse['refusals'][number][] = []
+  let cursor: Place | null = null
+  do {
+    const { episodes, next }: Awaited<ReturnType<PersonStore['readRefusals']>> = await store.readRefusals(
+      { user, shadow },
+      { cursor, limit: STEP },
+    )
+    found.push(...episodes.map((episode) => ({ ...shownRefusal(episode, windows), shadow })))
+    cursor = next
+  } while (cursor !== null)
+  return found
+}
+
+function eventsOf(user: string, events: readonly AlertRecord[]) {
+  return events.filter(({ happening }) => happening.scope === 'personal' && happening.subject === user).map(shownEvent)
+}
+
+async function entriesOf(user: string, store: Pick<PersonStore, 'readAudit'>): Promise<AuditEntry[]> {
+  const found: AuditEntry[] = []
+  for (let before: number | null = null; ; ) {
+    const some: readonly AuditEntry[] = await store.readAudit(before, STEP)
+    found.push(...some.filter((entry) => names(entry, user)))
+    if (some.length < STEP) return found
+    before = some.at(-1)?.version ?? null
+  }
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { forgettingOf } from '../../control/forgetting.ts'
+import { oneAtATime } from '../../lib/serialize.ts'
+import type { PersonForgottenResponse } from '../api.ts'
+import type { Desk } from '../desk.ts'
+import { readFields } from '../fields.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
+import { personOf } from '../person.ts'
+import * as schemas from '../schemas.ts'
+import { withUser } from '../with-id.ts'
+
+const FORGET =
+  'must be 1: whatever is kept of the user goes, and nobody can put it back. DELETE /api/users/{id}/override takes away limits alone'
+
+const Forgetting = z.strictObject({
+  forget: z.literal('1', { error: FORGET }).meta({ description: '1: nothing less can be deleted by this' }),
+})
+
+/** The routes of what is kept of a person. One at a time looks through the store. */
+export function personRoutes(desk: Desk): Route[] {
+  const inTurn = oneAtATime()
+  return [
+    {
+      method: 'GET',
+      path: '/api/users/:id/export',
+      guard: 'read',
+      doc: { summary: 'All that is kept of one user', responses: { 200: schemas.personExport } },
+      handle: (call) => withUser(call, (user) => inTurn(() => show(desk, user))),
+    },
+    {
+      method: 'DELETE',
+      path: '/api/users/:id',
+      guard: 'change',
+      doc: {
+        summary: 'Forgets one user: nothing that is kept names the user any more',
+        query: Forgetting,
+        body: schemas.optionalReason,
+        responses: { 200: schemas.personForgotten },
+      },
+      handle: (call) => withUser(call, (user) => inTurn(() => forget(desk, call, user))),
+    },
+  ]
+}
+
+async function show({ store, control, setup }: Desk, user: string): Promise<AdminResponse> {
+  const state = await control.fresh()
+  const { quota, alerts } = setup()
+  const person = await personOf(user, { store, state, windows: quota.windows, alerts: alerts.map(({ name }) => name) })
+  return ok(person, { 'content-disposition': 'attachment; filename="user.json"' })
+}
+
+async function forget(desk: Desk, call: Call, user: string): Promise<AdminResponse> {
+  const asked = readFields(Forgetting, call.query)
+  if ('problems' in asked) return badFields(asked.problems)
+  const fields = readFields(schemas.optionalReason, call.body)
+  if ('problems' in fields) return badFields(fields.problems)
+  const forgetting = forgettingOf(user)
+  return desk.record(call, forgetting, ({ version }) => {
+    const response: PersonForgottenResponse = { alias: forgetting.alias, version }
+    return ok(response)
+  })
+}

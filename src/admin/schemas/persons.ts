@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { alertEvent } from './alerts.ts'
+import { refusal } from './now.ts'
+import { auditEntry, token } from './records.ts'
+import { override } from './users.ts'
+import { count, name, time } from './values.ts'
+
+/** All that is kept of one person, and that nothing is any more. */
+
+const run = z.strictObject({
+  category: z.string(),
+  window: z.string(),
+  seconds: z.int().min(1),
+  start: time,
+  tokens: count,
+  running: z.boolean(),
+})
+
+export const personExport = name(
+  z.strictObject({
+    user: z.string(),
+    at: time,
+    firstChargeAt: time.nullable(),
+    plan: z.string().nullable(),
+    organisation: z.string().nullable(),
+    override: override.nullable(),
+    accessKeys: z.array(token),
+    usage: z.array(run),
+    refusals: z.array(refusal.extend({ shadow: z.boolean() })),
+    alerts: z.array(alertEvent),
+    audit: z.array(auditEntry),
+  }),
+  'PersonExport',
+  'All that the store keeps of one user at one moment: what the last credential named, what was set, the runs of windows that are kept, refusals (with `shadow` those that would have been), alerts, and the entries of the audit that name the user. `firstChargeAt` is known with quota.reserve.',
+)
+
+export const personForgotten = name(
+  z.strictObject({ alias: z.string(), version: count }),
+  'PersonForgotten',
+  'What the audit has instead of the name from now on, and the number of its entry.',
+)

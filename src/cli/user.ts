@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util'
+import { personOf } from '../admin/person.ts'
+import { openStore, openStoreToLook } from '../app/stores.ts'
+import { createChangeFollower } from '../control/change-follower.ts'
+import { COMMAND_LINE } from '../control/control-store.ts'
+import { forgettingOf } from '../control/forgetting.ts'
+import { reason as checkReason } from '../control/problems.ts'
+import { isUserId, USER_ID } from '../control/user-id.ts'
+import { print } from '../lib/print.ts'
+import type { Store } from '../store/store.ts'
+import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
+import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { UsageError } from './help.ts'
+
+const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' } } as const
+
+/** What is kept of one user, out of the store of the configuration: also where no gateway runs. */
+export async function user(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+  const { config, reason } = values
+  const work = workOf(positionals, reason)
+  const loaded = await loadOrReport(configFile(config))
+  if (loaded === null) return 1
+  insistOnStore(loaded)
+  const { store: where } = loaded.config
+  const opening = positionals[0] === 'export' ? openStoreToLook(where) : openStore(where, () => {})
+  const store = await orReportWhere(loaded, opening)
+  try {
+    await reachable(store)
+    return await work(store, loaded)
+  } finally {
+    await store.close()
+  }
+}
+
+type Work = (store: Store, loaded: Loaded) => Promise<number>
+
+function workOf([action, id, ...rest]: readonly string[], reason: string | undefined): Work {
+  if (action !== 'export' && action !== 'forget') throw new UsageError('user takes export ID or forget ID')
+  if (id === undefined || rest.length > 0) throw new UsageError(`user ${action} takes one ID`)
+  if (!isUserId(id)) throw new UsageError(`user ${action} takes a user id: ${USER_ID}`)
+  if (action === 'forget') {
+    const [problem] = reason === undefined ? [] : checkReason(reason, '')
+    if (problem !== undefined) throw new UsageError(`--reason ${problem.msg}`)
+    return (store) => forget(store, id, reason ?? null)
+  }
+  if (reason !== undefined) throw new UsageError('user export does not take --reason')
+  return (store, loaded) => exportOne(store, loaded, id)
+}
+
+async function exportOne(store: Store, { config }: Loaded, id: string): Promise<number> {
+  const state = await createChangeFollower({ store, observe: () => {} }).fresh()
+  const alerts = config.alerts.map(({ name }) => name)
+  const person = await personOf(id, { store, state, windows: config.quota.windows, alerts })
+  await print(`${JSON.stringify(person, null, 2)}\n`)
+  return 0
+}
+
+async function forget(store: Store, id: string, why: string | null): Promise<number> {
+  const forgetting = forgettingOf(id)
+  await store.change(forgetting, { who: COMMAND_LINE, why }, null)
+  console.log(forgetting.alias)
+  console.error('The user is forgotten. The audit has this name instead.')
+  return 0
+}

@@ -1,0 +1,100 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { isObject } from '../lib/json.ts'
+import type { AuditEntry, Author, Forgetting } from './control-store.ts'
+
+export function forgettingOf(user: string): Forgetting {
+  return { kind: 'user_forgotten', user, alias: `forgotten-${randomBytes(6).toString('hex')}` }
+}
+
+/** Whether the audit has this instead of the name of a user. */
+export function isAlias(subject: string | null): boolean {
+  return subject !== null && /^forgotten-[0-9a-f]{12}$/.test(subject)
+}
+
+/** The salt of a store. @returns 32 hexadecimal digits */
+export function newSalt(): string {
+  return randomBytes(16).toString('hex')
+}
+
+/** Under which name windows of a forgotten user go on. It is SHA-1 since scripts of Redis have no other hash. */
+export function digestOf(salt: string, user: string): string {
+  return createHash('sha1').update(`${salt}:${user}`).digest('hex')
+}
+
+/**
+ * How long a store knows at least that a user was forgotten, in milliseconds: until then processes have sent the refusals that they
+ * counted before, which are dropped.
+ */
+export const FORGOTTEN_MS = 60 * 60_000
+
+type Names = Pick<Forgetting, 'user' | 'alias'>
+
+/** Without the name in the reason. */
+export function authorWithout(author: Author, names: Names): Author {
+  return { ...author, why: author.why === null ? null : textWithout(author.why, names) }
+}
+
+/** An entry of the audit without the name: what others wrote about the user goes with it. */
+export function entryWithout(entry: AuditEntry, names: Names): AuditEntry {
+  const { user, alias } = names
+  const isOfUser = entry.subject === user && (entry.what === 'override' || entry.what === 'reset')
+  const isAbout = isOfUser || isNamed(entry.from, user) || isNamed(entry.to, user)
+  return {
+    ...entry,
+    subject: isOfUser ? alias : entry.subject,
+    from: valueWithout(entry.from, names, isAbout),
+    to: valueWithout(entry.to, names, isAbout),
+    why: entry.why === null ? null : isAbout ? alias : textWithout(entry.why, names),
+  }
+}
+
+/** Whether an entry names the user. */
+export function names(entry: AuditEntry, user: string): boolean {
+  // No text of an entry has it.
+  const alias = '\0'
+  return JSON.stringify(entryWithout(entry, { user, alias })) !== JSON.stringify(entry)
+}
+
+function isNamed(value: unknown, user: string): boolean {
+  return isObject(value) && value.user === user
+}
+
+/** What people write in their own words. */
+const TEXTS: ReadonlySet<string> = new Set(['why', 'reason', 'name'])
+
+/**
+ * A stored value without the name, at any depth: texts about the user go as a whole, and from others the name does.
+ * @param isAbout whether the value is about the user. Default: where it says so itself
+ */
+export function valueWithout<T>(value: T, names: Names, isAbout = false): T {
+  if (Array.isArray(value)) return value.map((one) => valueWithout(one, names, isAbout)) as T
+  if (!isObject(value)) return value
+  const isHere = isAbout || value.user === names.user
+  const members = Object.entries(value).map(([key, member]): [string, unknown] => {
+    if (key === 'user' && member === names.user) return [key, names.alias]
+    if (key === 'overrides' && isObject(member)) return [key, overridesWithout(member, names)]
+    if (typeof member !== 'string') return [key, valueWithout(member, names, isHere)]
+    if (!TEXTS.has(key)) return [key, member]
+    return [key, isHere ? names.alias : textWithout(member, names)]
+  })
+  return Object.fromEntries(members) as T
+}
+
+/** Some overrides by user, as the audit has them of a file. */
+function overridesWithout(overrides: object, names: Names): Readonly<Record<string, unknown>> {
+  const members = Object.entries(overrides).map(([user, override]): [string, unknown] => {
+    const isOwn = user === names.user
+    return [isOwn ? names.alias : user, valueWithout(override, names, isOwn)]
+  })
+  return Object.fromEntries(members)
+}
+
+/** Shorter names are words of any sentence. */
+const SHORTEST = 4
+
+/** A text without the name, where that stands as a word of its own and is no usual word. */
+function textWithout(text: string, { user, alias }: Names): string {
+  if ([...user].length < SHORTEST) return text === user ? alias : text
+  const name = user.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  return text.replaceAll(new RegExp(`(?<![\\p{L}\\p{N}_])${name}(?![\\p{L}\\p{N}_])`, 'gu'), alias)
+}

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eventOf, reachedBy } from '../../alerts/happenings.ts'
+import { episode } from '../../usage/usage-log.suite.ts'
+import { NOW, type Running, startAdmin, VIEWER, YAML } from '../running.ts'
+
+const ALERTS = `alerts: [{ name: near, scope: personal, category: read, window: 1h, at: [80%], webhook: { url: "http://127.0.0.1:9/", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw } }]\n`
+const JANE = 'jane.doe@example.org'
+const path = `/api/users/${encodeURIComponent(JANE)}`
+const iso = (at: number) => new Date(at).toISOString()
+
+let running: Running
+beforeEach(async () => {
+  running = await startAdmin({ yaml: `${YAML}${ALERTS}` })
+})
+afterEach(() => running.stop())
+
+/** Jane and bob alike. */
+async function fill(): Promise<void> {
+  const { call, spend, store } = running
+  for (const user of [JANE, 'bob']) {
+    await spend(user, 'read', 7)
+    const seen = { user, first: NOW - 1000, last: NOW }
+    await store.addUsage({
+      instance: user,
+      sequence: 1,
+      series: [],
+      episodes: [episode(seen), episode({ ...seen, window: '5h', shadow: true })],
+    })
+    await store.raiseAlerts([eventOf(reachedBy(user, { startedAt: NOW }))])
+    await store.noteMemberships([{ user, plan: null, organisation: 'acme' }], 60_000)
+    await store.noteUsers([user], 60_000)
+    await call('POST', '/api/tokens', { body: { user, name: 'laptop' } })
+    const body = { read: { '1h': 50 }, reason: `a trial of ${user}` }
+    await call('PUT', `/api/users/${encodeURIComponent(user)}/override`, { body })
+  }
+}
+
+test('all that is kept of a user is exported, and nothing of others', async () => {
+  await fill()
+  const exported = await running.call('GET', `${path}/export`)
+  expect([exported.status, exported.headers['content-disposition']]).toEqual([200, 'attachment; filename="user.json"'])
+  expect(exported.json).toEqual({
+    user: JANE,
+    at: iso(NOW),
+    firstChargeAt: iso(NOW),
+    plan: null,
+    organisation: 'acme',
+    override: {
+      version: 2,
+      limits: { read: { '1h': 50 } },
+      bypassGlobal: false,
+      shadow: false,
+      reason: `a trial of ${JANE}`,
+      expiresAt: null,
+    },
+    accessKeys: [
+      { id: expect.any(String), user: JANE, name: 'laptop', createdAt: iso(NOW), expiresAt: null, revokedAt: null },
+    ],
+    usage: [
+      { category: 'read', window: '1h', seconds: 3600, start: iso(NOW), tokens: 7, running: true },
+      { category: 'read', window: '5h', seconds: 18_000, start: iso(NOW), tokens: 7, running: true },
+    ],
+    refusals: [
+      expect.objectContaining({ user: JANE, window: '1h', shadow: false }),
+      expect.objectContaining({ user: JANE, window: '5h', shadow: true }),
+    ],
+    alerts: [expect.objectContaining({ alert: 'near', subject: JANE, state: 'pending' })],
+    audit: [
+      expect.objectContaining({ version: 2, what: 'override', subject: JANE }),
+      expect.objectContaining({ version: 1, what: 'token_created' }),
+    ],
+  })
+  expect(exported.text).not.toContain('bob')
+})
+
+test('a user who is forgotten is in no response any more, and the audit has another name', async () => {
+  await fill()
+  const bob = await running.call('GET', '/api/users/bob/export')
+  const body = { reason: `asked for by ${JANE}` }
+  const forgotten = await running.call('DELETE', `${path}?forget=1`, { body })
+  expect(forgotten).toMatchObject({
+    status: 200,
+    json: { alias: expect.stringMatching(/^forgotten-[0-9a-f]{12}$/), version: 5 },
+  })
+  const { alias } = forgotten.json
+  for (const list of [
+    '/api/users',
+    '/api/tokens',
+    '/api/refusals',
+    '/api/refusals?shadow=true',
+    '/api/alerts',
+    '/api/audit',
+    '/api/usage',
+    '/api/overrides',
+  ]) {
+    const { status, text } = await running.call('GET', list)
+    expect([status, text.includes(JANE), text.includes('bob')], list).toEqual([200, false, true])
+  }
+  const [entry] = (await running.call('GET', '/api/audit')).json.entries
+  expect(entry).toMatchObject({ what: 'user_forgotten', subject: alias, why: `asked for by ${alias}` })
+  expect((await running.call('GET', '/api/users/bob/export')).json).toEqual(bob.json)
+  const nothing = { override: null, organisation: null, accessKeys: [], usage: [], refusals: [], alerts: [], audit: [] }
+  expect((await running.call('GET', `${path}/export`)).json).toMatchObject(nothing)
+  expect((await running.call('DELETE', `${path}?forget=1`)).status).toBe(200)
+})
+
+test('what was set for a user who was forgotten cannot be put back', async () => {
+  await fill()
+  await running.call('DELETE', `${path}?forget=1`)
+  for (const version of [2, 5]) {
+    const undone = await running.call('POST', `/api/audit/${version}/undo`)
+    expect(undone).toMatchObject({ status: 422, json: { error: 'not_undoable' } })
+    expect(undone.json.msg).toContain('nothing is kept of a user who was forgotten')
+  }
+})
+
+test.each([
+  ['', 'forget: must be 1: whatever is kept of the user goes'],
+  ['?forget=true', 'forget: must be 1: whatever is kept of the user goes'],
+  ['?forget=1&all=1', 'all: unknown'],
+])('nobody is forgotten by a call that does not say so: %s', async (query, msg) => {
+  await fill()
+  const refused = await running.call('DELETE', `${path}${query}`)
+  expect(refused).toMatchObject({ status: 400, json: { error: 'bad_request' } })
+  expect(refused.json.msg).toContain(msg)
+  expect((await running.call('GET', `${path}/export`)).json.audit).toHaveLength(2)
+})
+
+test('whoever may only look may export a user, and forget nobody', async () => {
+  const headers = { authorization: `Bearer ${VIEWER}` }
+  expect((await running.call('GET', `${path}/export`, { headers })).status).toBe(200)
+  expect((await running.call('DELETE', `${path}?forget=1`, { headers })).json.error).toBe('forbidden')
+})
