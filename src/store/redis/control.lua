@@ -120,6 +120,19 @@ local function forget(key, asked, place, now)
   local left = prefix .. 'forgotten:' .. redis.sha1hex(salt .. ':' .. sub(key, #prefix + 3))
   local bytes, before = unpack(redis.call('MGET', key, left))
   if bytes and #bytes > LONGEST then bytes = false end
+  -- As above: each command that comes is tried, where it changes nothing.
+  for _, edit in ipairs(asked.edits) do
+    local name, kind, a, b, new = KEYS[place + edit[1] - 1], edit[2], edit[3], edit[4], edit[5]
+    if kind == 'key' then
+      redis.call('DEL', left .. ':')
+    elseif kind == 'hash' and new then
+      if redis.call('HGET', name, a) == b then redis.call('HSET', name, a, b) end
+    elseif kind == 'hash' then
+      redis.call('HDEL', name, '')
+    elseif kind == 'sorted' then
+      redis.call('ZREM', name, '')
+    end
+  end
   -- Forgotten before, and not seen since.
   local ends
   bytes, ends = tidy(bytes or before and sub(before, 7) or '', now)
@@ -225,8 +238,9 @@ local entry = table.concat({
 })
 
 -- A user of Redis without the right to one of these is found out now, as is a key that holds another thing: a change would
--- be made that nobody finds in the audit. Both change nothing. Redis refuses ZADD when its memory is used up, and then no
--- write after it.
+-- be made that nobody finds in the audit. They change nothing. Redis refuses SET and ZADD when its memory is used up, and then no
+-- write after these.
+redis.call('SET', KEYS[1], string.format('%.0f', last))
 redis.call('ZADD', KEYS[2], 'XX', 0, '')
 redis.call('ZREMRANGEBYRANK', KEYS[2], 1, 0)
 for _, key in pairs(older) do redis.call('ZADD', key, 'XX', 0, '') end
@@ -247,8 +261,8 @@ if not forgotten and #falling > 0 then
 end
 forgotten = forgotten or 0
 
--- It comes before all other writes, since a user of Redis without the right to one of its commands changes nothing. RENAME to
--- a key that is there would free what it held at once: 30 ms for 100,000 overrides.
+-- What is changed comes before the entry, each by one command that may still be refused: then nothing is changed. So the audit never has
+-- a token as revoked that is good. RENAME to a key that is there would free what it held at once: 30 ms for 100,000 overrides.
 if what == 'overrides' then
   local staged = KEYS[place + 1]
   local has_some = redis.call('EXISTS', staged) == 1
@@ -262,19 +276,12 @@ if what == 'overrides' then
     return freed
   end
   if has_some then redis.call('RENAME', staged, KEYS[place]) end
-end
-
--- For the same reason it comes before the entry: the audit never has a token as revoked that is good.
-if is_token then
+elseif is_token then
   local hash, record = string.match(ARGV[12], '^(%S+) (.+)$')
   for i = place, place + 1 do redis.call('HLEN', KEYS[i]) end
   redis.call('HSET', KEYS[place], hash, record)
   redis.call('HSET', KEYS[place + 1], subject, hash)
-end
-
--- From here on only writes.
-redis.call('SET', KEYS[1], version)
-if what == 'settings' then
+elseif what == 'settings' then
   redis.call('SET', KEYS[place], version .. ' ' .. to)
 elseif is_override and to ~= 'null' then
   redis.call('HSET', KEYS[place], subject, version .. ' ' .. to)
@@ -289,6 +296,9 @@ elseif counter then
   -- The key ends when it would have ended, which is never before its last window.
   redis.call('SET', KEYS[place], counter, 'KEEPTTL')
 end
+
+-- From here on only writes.
+redis.call('SET', KEYS[1], version)
 redis.call('ZADD', KEYS[2], version, entry)
 local gone = 0
 for _, old in ipairs(falling) do
