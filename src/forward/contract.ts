@@ -44,7 +44,7 @@ interface Admitted {
   readonly requestId: string
   /** `null` for that of the options. */
   readonly patience: Patience | null
-  /** Raw `[name, value, …]` added to the upstream's response; fields of these names in the upstream's own response are dropped. */
+  /** Raw `[name, value, …]` added to the upstream's response. The upstream's own RateLimit fields stay before them. */
   readonly responseHeaders: readonly string[]
   /** Names that a response which allows an origin exposes to its pages, besides those that it exposes itself. Default none. */
   readonly exposed?: readonly string[] | null

@@ -1,5 +1,5 @@
 import { ADMIN_SESSION } from '../control/admin-session.ts'
-import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES } from '../inputs/header-names.ts'
+import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES, RATE_LIMITS } from '../inputs/header-names.ts'
 import { withoutCookies } from '../lib/cookies.ts'
 import { foldedName, namesIn } from '../lib/field-names.ts'
 import { addressesIn, saidIn } from '../lib/forwarded.ts'
@@ -239,6 +239,7 @@ export function fieldsOf(status: number, raw: readonly string[]): ResponseFields
 
 /**
  * What the upstream's response is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
+ * Of the RateLimit fields the members of `ours` come behind those of the upstream.
  * A 426 keeps its Upgrade, which says what it asks for (RFC 9110 section 15.5.22); whoever writes its Connection names it there.
  *
  * @param exposed names that pages of another origin may read as well, if the upstream allows that origin
@@ -253,18 +254,22 @@ export function headersToClient(
     if (names[i]?.lower === 'connection') nominated = nominate(nominated, values[i] as string)
   }
   const headers: string[] = []
+  let hasLists = false
   for (let i = 0; i < names.length; i++) {
     const { text, lower } = names[i] as FieldName
     if (status === 426 && lower === 'upgrade') {
       headers.push(text, values[i] as string)
       continue
     }
-    if (isWithheld(lower)) continue
+    const fate = fateToClient(lower)
+    if (fate === 'withheld') continue
     // A length frames the response, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
     if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
     headers.push(text, values[i] as string)
+    hasLists ||= fate === 'list'
   }
-  for (const text of ours) headers.push(text)
+  if (hasLists) pushJoined(headers, ours)
+  else for (const text of ours) headers.push(text)
   if (exposed !== null) expose(headers, exposed)
   return headers
 }
@@ -282,10 +287,35 @@ function expose(headers: string[], exposed: readonly string[]): void {
   if (more.length > 0) headers.push('Access-Control-Expose-Headers', more.join(', '))
 }
 
-/** Whether no client is given a field: it ends with the connection that it came on, or is one that only the gateway sends. */
-const isWithheld = remembered(
-  (lower) => HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower),
-)
+/**
+ * Adds `ours` to `headers`, and moves the upstream's members of the same list before ours. They would be one list in two lines too, but
+ * many clients read only the first line of a name.
+ */
+function pushJoined(headers: string[], ours: readonly string[]): void {
+  for (let i = 0; i < ours.length; i += 2) {
+    const name = ours[i] as string
+    const members = fateToClient(name.toLowerCase()) === 'list' ? takenOut(headers, name.toLowerCase()) : []
+    headers.push(name, [...members, ours[i + 1]].join(', '))
+  }
+}
+
+/** The values of all fields of a name, which `headers` then has no more; without those that are empty. */
+function takenOut(headers: string[], lower: string): string[] {
+  const values: string[] = []
+  for (let i = headers.length - 2; i >= 0; i -= 2) {
+    if (headers[i]?.toLowerCase() === lower) values.unshift(headers.splice(i, 2)[1] as string)
+  }
+  return values.filter((value) => value.trim() !== '')
+}
+
+/**
+ * What becomes of a field of the upstream's response. `withheld`: it ends with the connection that it came on, or is one that only the
+ * gateway sends. `list`: the gateway may have members of its own.
+ */
+const fateToClient = remembered((lower): 'passes' | 'withheld' | 'list' => {
+  if (HOP_BY_HOP.has(lower) || OURS.has(lower) || /^(?:proxy|x-tollgate)-/.test(lower)) return 'withheld'
+  return RATE_LIMITS.has(lower) ? 'list' : 'passes'
+})
 
 /** Whether a response with such headers has to name Upgrade in its Connection (RFC 9110 section 7.8). */
 export function asksForUpgrade(status: number, headers: readonly string[]): boolean {
@@ -299,7 +329,7 @@ export function responseTrailers(raw: readonly string[]): [string, string][] {
     const name = raw[i] as string
     const lower = name.toLowerCase()
     const allowed = !NEVER_IN_TRAILERS.has(lower) && passes(lower, OVERRIDES) && !isFact(lower)
-    if (allowed && !OURS.has(lower)) trailers.push([name, raw[i + 1] as string])
+    if (allowed && !OURS.has(lower) && !RATE_LIMITS.has(lower)) trailers.push([name, raw[i + 1] as string])
   }
   return trailers
 }

@@ -123,4 +123,10 @@ export const NEVER_IN_TRAILERS: ReadonlySet<string> = new Set([
 ])
 
 /** Fields of responses that say something of the gateway: a client takes each for the gateway's, so the upstream's own never pass. */
-export const OURS: ReadonlySet<string> = new Set(['x-request-id', 'ratelimit', 'ratelimit-policy', 'x-quota-reset'])
+export const OURS: ReadonlySet<string> = new Set(['x-request-id', 'x-quota-reset'])
+
+/**
+ * Lists of limits that upstream and gateway both may have something in. An intermediary does not take away what the upstream says of its
+ * own (draft-ietf-httpapi-ratelimit-headers).
+ */
+export const RATE_LIMITS: ReadonlySet<string> = new Set(['ratelimit', 'ratelimit-policy'])

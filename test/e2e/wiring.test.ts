@@ -112,6 +112,28 @@ describe('each key of the configuration reaches what it names: quota', () => {
     )
   })
 
+  it('the RateLimit fields of the backend stay, before those of the gateway, also where a request is free or the backend refuses it', async () => {
+    respond = ({ url }, res) => {
+      const theirs = { RateLimit: '"burst";r=0;t=3', 'RateLimit-Policy': '"burst";q=5;w=3' }
+      res.writeHead(url === '/items/busy' ? 429 : 200, theirs).end()
+    }
+    const rest =
+      'routes: [{ match: GET /items/*, category: read, cost: 4 }, { match: GET /free, category: read, cost: 0 }]'
+    const limits = 'baselines: { personal: { read: { 1h: 10 } }, global: { read: { 1h: 100 } } }'
+    app = await startApp(yaml(backend.url, `quota: { ${limits} }\n${rest}`))
+    const fields = async (path: string): Promise<unknown[]> => {
+      const { status, headers } = await get(path)
+      return [status, headers.get('ratelimit-policy'), headers.get('ratelimit')]
+    }
+    const policy = '"burst";q=5;w=3, "personal-read-1h";q=10;w=3600, "global-read-1h";q=100;w=3600'
+    const left = expect.stringMatching(
+      /^"burst";r=0;t=3, "personal-read-1h";r=\d;t=\d+, "global-read-1h";r=\d\d;t=\d+$/,
+    )
+    expect(await fields('/items/1')).toEqual([200, policy, left])
+    expect(await fields('/items/busy')).toEqual([429, policy, left])
+    expect(await fields('/free')).toEqual([200, '"burst";q=5;w=3', '"burst";r=0;t=3'])
+  })
+
   it('ratelimit_headers: false takes the fields from accepted answers and leaves them on refusals', async () => {
     await start({ quota: 'ratelimit_headers: false' })
     const accepted = [await get(), await get()]

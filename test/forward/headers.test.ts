@@ -431,22 +431,33 @@ describe('an answer on its way to the client', () => {
   })
 
   it('has the fields of the gateway instead of those of the upstream', () => {
-    const raw = ['x-request-id', 'theirs', 'RateLimit', 'theirs', 'ETag', '"1"']
+    const raw = ['x-request-id', 'theirs', 'X-Quota-Reset', 'theirs', 'ETag', '"1"']
     const ours = ['X-Request-Id', 'ours', 'RateLimit', '"a";r=1']
     expect(response(raw, ours)).toEqual(['ETag', '"1"', ...ours])
   })
 
-  it.each([
-    'X-Tollgate-Shadow',
-    'X-Tollgate-Charged',
-    'x-tollgate-debug',
-    'X-Quota-Reset',
-    'ratelimit',
-    'RateLimit-Policy',
-    'X-Request-Id',
-  ])('has no %s of the upstream, also if the gateway sends none: a client takes it for the gateway’s', (name) => {
-    expect(response([name, 'theirs', 'ETag', '"1"'])).toEqual(['ETag', '"1"'])
+  it('has the limits of the upstream before those of the gateway, as one list in one line', () => {
+    const theirs = ['ratelimit', '"burst";r=3;t=2', 'RateLimit', '', 'ETag', '"1"', 'RATELIMIT', '"day";r=9;t=2']
+    theirs.push('RateLimit-Policy', '"burst";q=5;w=2')
+    const ours = ['X-Request-Id', 'ours', 'RateLimit-Policy', '"a";q=4;w=60', 'RateLimit', '"a";r=1']
+    expect(response(theirs, ours)).toEqual([
+      ...['ETag', '"1"', 'X-Request-Id', 'ours', 'RateLimit-Policy', '"burst";q=5;w=2, "a";q=4;w=60'],
+      ...['RateLimit', '"burst";r=3;t=2, "day";r=9;t=2, "a";r=1'],
+    ])
   })
+
+  it('keeps the limits of the upstream where the gateway has none', () => {
+    const theirs = ['RateLimit', '"burst";r=3;t=2', 'RateLimit-Policy', '"burst";q=5;w=2']
+    const ours = ['X-Request-Id', 'ours']
+    expect(response(theirs, ours)).toEqual([...theirs, ...ours])
+  })
+
+  it.each(['X-Tollgate-Shadow', 'X-Tollgate-Charged', 'x-tollgate-debug', 'X-Quota-Reset', 'X-Request-Id'])(
+    'has no %s of the upstream, also if the gateway sends none: a client takes it for the gateway’s',
+    (name) => {
+      expect(response([name, 'theirs', 'ETag', '"1"'])).toEqual(['ETag', '"1"'])
+    },
+  )
 
   it('keeps the Retry-After of the upstream', () => {
     expect(response(['Retry-After', '5'], ['X-Request-Id', 'ours'], 503)).toEqual([
