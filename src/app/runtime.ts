@@ -121,8 +121,12 @@ function forwardSections(config: Config): unknown {
   return [upstream, edge.trustedProxies, shortestOf(config), takesUnderscores(edge), credentialPlaces(auth)]
 }
 
-function authSections({ auth, upstream }: Config): unknown {
-  return [auth, claimsFor(upstream)]
+function authSections({ auth, upstream, quota }: Config): unknown {
+  return [auth, claimsFor(upstream), plansOf(quota)]
+}
+
+function plansOf({ plans }: QuotaConfig): string[] {
+  return [...(plans?.keys() ?? [])]
 }
 
 /** The claims that the upstream gets, by their paths. */
@@ -153,7 +157,7 @@ function withMaps(_key: string, value: unknown): unknown {
 }
 
 function authOptions(
-  { auth: { jwt, introspection, gatewayTokens, credentialCache }, edge, upstream }: Config,
+  { auth: { jwt, introspection, gatewayTokens, credentialCache }, edge, upstream, quota }: Config,
   tokens: AccessKeys,
   observe: Observer,
 ) {
@@ -165,6 +169,7 @@ function authOptions(
     cache: credentialCache,
     maxCredential: edge.maxHeaderSize,
     claims: claimsFor(upstream),
+    plans: plansOf(quota),
     observe,
   }
 }

@@ -22,6 +22,8 @@ export interface AuthOptions {
   readonly introspection?: readonly IntrospectionOptions[]
   /** Paths of the claims that are forwarded. Default none. */
   readonly claims?: readonly string[]
+  /** Names of the plans that are configured. Default none. */
+  readonly plans?: readonly string[]
   /** Whether gateway tokens are accepted. */
   readonly gatewayTokens: boolean
   readonly tokens: AccessKeys
@@ -97,9 +99,10 @@ export async function createAuthenticator(
   const { gatewayTokens, tokens, observe, now = Date.now, random = Math.random } = options
   const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, observe, now)
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
-  const { claims = [], introspection: providers = [] } = options
-  const jwts = createJwtVerifier(issuers, claims)
-  const introspection = createIntrospection({ providers, claims, cache: options.cache, observe, now })
+  const { claims = [], plans = [], introspection: providers = [] } = options
+  const wanted = { forwarded: claims, plans: new Set(plans) }
+  const jwts = createJwtVerifier(issuers, wanted)
+  const introspection = createIntrospection({ providers, wanted, cache: options.cache, observe, now })
   // By the credentials themselves up to 8 KiB: the SHA-256 of 800 characters alone costs 1.3 us. A longer one comes as its hash.
   const accepted = createCache<Caller>(options.cache.max)
   const checks = new SharedChecks()

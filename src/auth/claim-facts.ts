@@ -47,18 +47,37 @@ export interface FactClaims {
   readonly organisationClaim?: string | null
 }
 
+/** What is read of the claims of every issuer and provider. */
+export interface WantedFacts {
+  /** Paths of the claims that are forwarded. */
+  readonly forwarded: readonly string[]
+  /** Names of the plans that are configured. */
+  readonly plans: ReadonlySet<string>
+}
+
 /**
  * The plan, the organisation and the claims that are forwarded. A claim that is missing, or null, says nothing; one that can be no name
  * is refused: a caller without his organisation would pass by its limits.
- * @param forwarded paths of the claims that are forwarded
  */
-export function readFacts(payload: Payload, claims: FactClaims, forwarded: readonly string[]): Facts | Denial {
+export function readFacts(payload: Payload, claims: FactClaims, { forwarded, plans }: WantedFacts): Facts | Denial {
   const { planClaim = null, organisationClaim = null } = claims
-  const [plan, organisation] = [planClaim, organisationClaim].map((path) => path && (idOf(payload, path) ?? null))
+  const plan = planClaim === null ? null : planIn(idOf(payload, planClaim), plans)
+  const organisation = organisationClaim === null ? null : (idOf(payload, organisationClaim) ?? null)
   if (plan !== null && !isUserId(plan)) return invalid(`${planClaim} is no name of a plan`)
   if (organisation !== null && !isUserId(organisation))
     return invalid(`${organisationClaim} is no name of an organisation`)
   return { plan, organisation, claims: forwarded.length === 0 ? NO_CLAIMS : forwardedClaims(payload, forwarded) }
+}
+
+/**
+ * What may be the name of a plan. Of a list, which has groups and roles too, it is the first plan that is configured, and else the first
+ * name, so that whoever has misspelt his plans learns of it. Identity providers write `""` and `false` for users without a plan.
+ */
+function planIn(claim: unknown, plans: ReadonlySet<string>): unknown {
+  if (claim === undefined || claim === '' || claim === false) return null
+  if (!Array.isArray(claim)) return claim
+  const names = claim.map((one) => (Number.isSafeInteger(one) ? String(one) : (one as unknown))).filter(isUserId)
+  return names.find((name) => plans.has(name)) ?? names[0] ?? null
 }
 
 const NO_CLAIMS = Object.freeze({})

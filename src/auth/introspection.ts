@@ -4,7 +4,15 @@ import type { Denial } from '../errors.ts'
 import { createCache } from '../lib/second-chance-cache.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { CheckPlaces } from './check-places.ts'
-import { type FactClaims, idOf, isMeantFor, otherAudience, type Payload, readFacts } from './claim-facts.ts'
+import {
+  type FactClaims,
+  idOf,
+  isMeantFor,
+  otherAudience,
+  type Payload,
+  readFacts,
+  type WantedFacts,
+} from './claim-facts.ts'
 import { openProvider, type Provider, type ProviderOptions } from './introspection-provider.ts'
 import { member } from './jwt-encoding.ts'
 import type { Asker } from './provider-places.ts'
@@ -54,15 +62,14 @@ interface Rules {
 export interface IntrospectionSetup {
   /** Asked in this order, each only if the ones before say "no". */
   readonly providers: readonly IntrospectionOptions[]
-  /** Paths of the claims that are forwarded. */
-  readonly claims: readonly string[]
+  readonly wanted: WantedFacts
   /** What whoever asks remembers of credentials that are good. */
   readonly cache: { readonly max: number; readonly ttlMs: number }
   readonly observe: Observer
   readonly now: () => number
 }
 
-export function createIntrospection({ providers, claims, cache, observe, now }: IntrospectionSetup): Introspection {
+export function createIntrospection({ providers, wanted, cache, observe, now }: IntrospectionSetup): Introspection {
   const rules = providers.map((options): Rules => ({ options, provider: openProvider(options, observe) }))
   const refused = createCache<Denial>(MOST_REFUSED)
   const good = createCache<true>(Math.max(MOST_GOOD, cache.max))
@@ -78,7 +85,7 @@ export function createIntrospection({ providers, claims, cache, observe, now }: 
       // It takes none of the places for long signatures: the provider has places of its own (provider-places.ts).
       const noPlace = isKnown ? null : held.enter(COST, false)
       if (noPlace !== null) return noPlace
-      const { result, wasAsked } = await ask(rules, credential, { at, forwarded: claims, isKnown, party: held.party })
+      const { result, wasAsked } = await ask(rules, credential, { at, wanted, isKnown, party: held.party })
       if (wasAsked && !('caller' in result)) spent = isKnown ? 0 : COST
       note(key, result, at)
       return result
@@ -106,7 +113,7 @@ export function createIntrospection({ providers, claims, cache, observe, now }: 
 
 interface Question extends Asker {
   readonly at: number
-  readonly forwarded: readonly string[]
+  readonly wanted: WantedFacts
 }
 
 interface Judged {
@@ -137,7 +144,7 @@ function out(problem: string): Denial {
 }
 
 /** What a provider says of a credential, held against our rules: it may be active and yet not be for us. */
-function judge(payload: Payload, options: IntrospectionOptions, { at, forwarded }: Question): Verified | Denial {
+function judge(payload: Payload, options: IntrospectionOptions, { at, wanted }: Question): Verified | Denial {
   const { object } = payload
   if (member(object, 'active') !== true) return INACTIVE
   const bound = proofOf(payload)
@@ -152,7 +159,7 @@ function judge(payload: Payload, options: IntrospectionOptions, { at, forwarded 
   }
   const user = idOf(payload, options.userClaim)
   if (!isUserId(user)) return invalid(`${options.userClaim} is no user id`)
-  const facts = readFacts(payload, options, forwarded)
+  const facts = readFacts(payload, options, wanted)
   return 'code' in facts ? facts : { caller: { user, kind: 'introspected', ...facts }, until }
 }
 

@@ -1,6 +1,6 @@
 import type { Denial } from '../errors.ts'
 import { type CheckPlaces, Checks } from './check-places.ts'
-import { type Payload, readFacts } from './claim-facts.ts'
+import { type Payload, readFacts, type WantedFacts } from './claim-facts.ts'
 import type { Issuer } from './issuer.ts'
 import { readClaims } from './jwt-claims.ts'
 import { decodeBase64url, member, type Outline, outlineOf, parseObject } from './jwt-encoding.ts'
@@ -55,9 +55,8 @@ export interface JwtVerifier {
  * signature, the claims of any other. So a token that is refused anyway mostly costs no signature check and causes no fetch of keys. The
  * signature covers the very bytes that are judged, and none is accepted whose claims have not been read whole.
  * `jwk`, `jku`, `x5u` and `x5c` in a token are never looked at.
- * @param forwarded paths of the claims that are forwarded
  */
-export function createJwtVerifier(issuers: readonly Issuer[], forwarded: readonly string[] = []): JwtVerifier {
+export function createJwtVerifier(issuers: readonly Issuer[], wanted: WantedFacts): JwtVerifier {
   const algorithms = new Set(issuers.flatMap((issuer) => issuer.algorithms))
 
   function read(token: string): ReadJwt | Denial {
@@ -79,14 +78,14 @@ export function createJwtVerifier(issuers: readonly Issuer[], forwarded: readonl
     return { alg, kid, input: token.slice(0, second), signature, payloadBytes, outline, issuers: candidates }
   }
 
-  return { read, verify: (jwt, now, places) => verify(jwt, now, places, forwarded) }
+  return { read, verify: (jwt, now, places) => verify(jwt, now, places, wanted) }
 }
 
 async function verify(
   jwt: ReadJwt,
   now: number,
   places: () => CheckPlaces,
-  forwarded: readonly string[],
+  wanted: WantedFacts,
 ): Promise<Verified | Denial> {
   const isSmall = jwt.outline.commas <= MOST_COMMAS && jwt.payloadBytes.length <= LARGE
   const payload = isSmall ? payloadOf(jwt) : undefined
@@ -94,7 +93,7 @@ async function verify(
   const checks = new Checks(places)
   let isGood = false
   try {
-    const result = await verifyForAny(jwt, payload, { now, checks, forwarded })
+    const result = await verifyForAny(jwt, payload, { now, checks, wanted })
     isGood = 'caller' in result
     return result
   } finally {
@@ -110,7 +109,7 @@ function payloadOf({ payloadBytes, outline }: ReadJwt): Payload | null {
 interface Verification {
   readonly now: number
   readonly checks: Checks
-  readonly forwarded: readonly string[]
+  readonly wanted: WantedFacts
 }
 
 async function verifyForAny(
@@ -133,7 +132,7 @@ async function verifyFor(
   issuer: Issuer,
   jwt: ReadJwt,
   small: Payload | undefined,
-  { now, checks, forwarded }: Verification,
+  { now, checks, wanted }: Verification,
 ): Promise<Verified | Denial> {
   const early = small && readClaims(small, issuer, now)
   if (early !== undefined && 'code' in early) return early
@@ -143,7 +142,7 @@ async function verifyFor(
   if (payload === null) return MALFORMED
   const claims = early ?? readClaims(payload, issuer, now)
   if ('code' in claims) return claims
-  const facts = readFacts(payload, issuer, forwarded)
+  const facts = readFacts(payload, issuer, wanted)
   if ('code' in facts) return facts
   return { caller: { user: claims.user, kind: 'jwt', ...facts }, until: claims.expiresAt }
 }

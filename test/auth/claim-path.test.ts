@@ -31,7 +31,31 @@ describe('a claim by path', () => {
     })
   })
 
-  it.each([true, '', 1.5, ['pro'], { name: 'pro' }, 'a\nb', '..'])(
+  it.each(['', false, []])('that is %j names no plan', async (nothing) => {
+    expect(await judge({ plan: nothing }, { planClaim: 'plan' })).toMatchObject({ user: 'alice', plan: null })
+  })
+
+  it.each([
+    [['everyone', 'free', 'pro'], 'free'],
+    [['PRO', 'pro'], 'pro'],
+    [['everyone', 'others'], 'everyone'],
+    [[null, { name: 'pro' }, '', 7, 'pro'], 'pro'],
+    [[null, 7, 'others'], '7'],
+    [[null, '..'], null],
+  ])('that is the list %j names the plan %j: the first that is configured, else the first name', async (list, plan) => {
+    const plans = ['pro', 'free']
+    expect(
+      await judge({ app: { 'cognito:groups': list } }, { planClaim: 'app.cognito:groups' }, [], plans),
+    ).toMatchObject({ plan })
+  })
+
+  it.each(['', false, ['acme']])('that is %j can be no organisation, and is refused', async (value) => {
+    expect(await judge({ org: value }, { organisationClaim: 'org' })).toMatchObject({
+      reason: 'org is no name of an organisation',
+    })
+  })
+
+  it.each([true, 1.5, { name: 'pro' }, 'a\nb', '..'])(
     'that is %j can be no plan and no organisation, and is refused',
     async (value) => {
       expect(await judge({ plan: value }, { planClaim: 'plan' })).toMatchObject({ reason: 'plan is no name of a plan' })
@@ -87,9 +111,14 @@ describe('a claim that is forwarded', () => {
   })
 })
 
-async function judge(changes: Record<string, unknown>, issuer: Partial<IssuerOptions> = {}, wanted: string[] = []) {
+async function judge(
+  changes: Record<string, unknown>,
+  issuer: Partial<IssuerOptions> = {},
+  wanted: string[] = [],
+  plans: string[] = [],
+) {
   const rules = { keys: { kind: 'secret', secret: SECRET }, algorithms: ['HS256'], ...issuer } as const
-  const { ask, auth } = await bench([rules], { claims: wanted })
+  const { ask, auth } = await bench([rules], { claims: wanted, plans })
   const result = await ask(jwt({ key: SECRET, alg: 'HS256', payload: claims(changes) }))
   auth.close()
   return result

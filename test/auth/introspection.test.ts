@@ -245,7 +245,7 @@ describe('what a provider says', () => {
     ['a list as its user', { ...ACTIVE, sub: ['alice'] }, 'sub is no user id'],
     ['another type', { ...ACTIVE, token_type: 'DPoP' }, 'the credential is no Bearer token'],
     ['a bound key', { ...ACTIVE, cnf: { jkt: 'x' } }, 'the credential is bound to a key of its client'],
-    ['a plan that is none', { ...ACTIVE, plan: ['pro'] }, 'plan is no name of a plan'],
+    ['a plan that is none', { ...ACTIVE, plan: { name: 'pro' } }, 'plan is no name of a plan'],
   ])('may be %s: the credential is refused', async (_, claims, reason) => {
     const server = await listen((_, response) => answer(response, claims))
     const { ask } = await openBench([{ url: server.url, planClaim: 'plan' }])

@@ -124,6 +124,19 @@ describe('the plan of a caller', () => {
     expect([...found.keys()].filter((key) => key.includes('gold'))).toEqual([])
   })
 
+  it('is the first of a list of groups that is configured, also after a reload has other plans, and none where the claim is empty', async () => {
+    const planOf = async (plan: unknown) => {
+      const headers = { authorization: `Bearer ${jwtOf('alice', { app: { plan } })}` }
+      const response = await fetch(`${app.url}/me/quota`, { headers })
+      return [response.status, ((await response.json()) as { plan?: string }).plan]
+    }
+    const groups = ['everyone', 'team', 'pro', 'free']
+    expect(await planOf(groups)).toEqual([200, 'pro'])
+    for (const none of ['', false, []]) expect(await planOf(none)).toEqual([200, 'free'])
+    await app.reload(text('\n  plans: { team: { personal: { read: { 1h: 1 } } } }'))
+    expect(await planOf(groups)).toEqual([200, 'team'])
+  })
+
   it('that is not configured is told with its name', async () => {
     await get('bob', 'gold')
     expect(app.observations.filter(({ type }) => type === 'unknown_plan')).toEqual([

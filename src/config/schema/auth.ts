@@ -30,7 +30,7 @@ const CLAIMS = {
     `The claim that holds the user id: a text, or a whole number, which stands for its digits. ${CLAIM}. Default sub`,
   ).default('sub'),
   plan_claim: claim(
-    `The claim that holds the plan, a text or a whole number. ${CLAIM}. Default none: plans come from elsewhere`,
+    `The claim that holds the plan: a text, a whole number, or a list, of which the first plan in quota.plans counts. ${CLAIM}. Default none: plans come from elsewhere`,
   ).optional(),
   organisation_claim: claim(
     `The claim that holds the organisation, a text or a whole number. ${CLAIM}. Default none`,
