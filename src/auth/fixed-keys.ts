@@ -55,5 +55,5 @@ function keyOf(secret: string, alg: string, id: string): VerifyingKey {
   if (bytes.length < least) {
     throw new Error(`secret of ${bytes.length} bytes is too short: ${alg} needs ${least} at least`)
   }
-  return { id, key: importSecret(bytes), cost: 0 }
+  return { id, key: importSecret(bytes), cost: 0, issuer: undefined }
 }

@@ -6,10 +6,16 @@ import { keysFromFile, keysFromSecrets } from './fixed-keys.ts'
 import { keysFromUrl } from './jwks.ts'
 import { keySetUrl } from './jwks-fetch.ts'
 import type { KeySource } from './key-set.ts'
+import type { Tenants } from './tenants.ts'
 
 export interface IssuerOptions extends FactClaims {
-  /** Compared with `iss` character by character. Several issuers may have one name and different audiences. */
+  /**
+   * Compared with `iss` character by character, with `tenants` as a template (tenants.ts). Several issuers may have one name and different
+   * audiences.
+   */
   readonly issuer: string
+  /** Default: the issuer has one name, and `tid` is not looked at. */
+  readonly tenants?: Tenants
   /** A token must be meant for one of these. At least one. */
   readonly audiences: readonly string[]
   /** The claim that names them, by path; `aud` by default. */

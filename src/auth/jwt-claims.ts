@@ -3,6 +3,7 @@ import type { Denial } from '../errors.ts'
 import { idOf, isMeantFor, otherAudience, type Payload } from './claim-facts.ts'
 import type { Issuer } from './issuer.ts'
 import { member } from './jwt-encoding.ts'
+import { isIssuedBy } from './tenants.ts'
 import { invalid } from './verdict.ts'
 
 /** The claims of a JWT as one issuer's rules read them (RFC 7519, section 4.1; RFC 8725, sections 3.8 to 3.10). */
@@ -19,7 +20,7 @@ export interface Claims {
  */
 export function readClaims(payload: Payload, issuer: Issuer, now: number): Claims | Denial {
   const { object } = payload
-  if (member(object, 'iss') !== issuer.issuer) return invalid('unknown issuer')
+  if (!isIssuedBy(issuer, object)) return invalid('unknown issuer, or tid is another tenant than that of iss')
   if (!isMeantFor(payload, issuer)) return otherAudience(payload, issuer)
   const tolerance = issuer.clockToleranceSeconds
   const exp = member(object, 'exp')

@@ -6,6 +6,7 @@ import { readClaims } from './jwt-claims.ts'
 import { decodeBase64url, member, type Outline, outlineOf, parseObject } from './jwt-encoding.ts'
 import { holds, holdsInPool, LONG, type Signed } from './jwt-signature.ts'
 import type { VerifyingKey } from './key-set.ts'
+import { mayIssue, maySignFor } from './tenants.ts'
 import { invalid, unknowable, type Verified } from './verdict.ts'
 
 /** A JWT in compact serialisation that an issuer of ours may have made. Nothing in it is verified yet. */
@@ -148,8 +149,9 @@ async function verifyFor(
 }
 
 /** `null` where a key of the issuer has signed the token. */
-async function faultOfSignature({ source }: Issuer, jwt: ReadJwt, checks: Checks): Promise<Denial | null> {
+async function faultOfSignature(issuer: Issuer, jwt: ReadJwt, checks: Checks): Promise<Denial | null> {
   const { alg, kid } = jwt
+  const { source } = issuer
   const found = await source.find(alg, kid)
   if (found.is === 'unavailable')
     return unknowable('overloaded', 'the keys of the issuer cannot be fetched', found.retryAfter)
@@ -161,7 +163,8 @@ async function faultOfSignature({ source }: Issuer, jwt: ReadJwt, checks: Checks
   return other.is === 'keys' ? judge(other.keys) : BAD_SIGNATURE
 
   async function judge(keys: readonly VerifyingKey[]): Promise<Denial | null> {
-    for (const { key, cost } of keys) {
+    for (const { key, cost, issuer: ofKey } of keys) {
+      if (!maySignFor(ofKey, issuer, jwt.outline.text)) continue
       if (checks.isOver()) break
       const refused = checks.begin(jwt.payloadBytes.length > LARGE ? cost + 1 : cost)
       if (refused !== null) return refused
@@ -177,7 +180,7 @@ function chooseIssuers(
   iss: string | null,
   { alg, typ }: Header,
 ): readonly Issuer[] | Denial {
-  const ofIssuer = issuers.filter(({ issuer }) => issuer === iss)
+  const ofIssuer = issuers.filter((issuer) => mayIssue(issuer, iss))
   if (ofIssuer.length === 0) return invalid('unknown issuer')
   const ofAlgorithm = ofIssuer.filter(({ algorithms }) => algorithms.includes(alg))
   if (ofAlgorithm.length === 0) return invalid('alg is not allowed for the issuer')

@@ -32,6 +32,8 @@ export interface VerifyingKey {
   readonly key: KeyObject
   /** Of a check with it, as `costOf` has it. */
   readonly cost: number
+  /** As the set names it; most sets name none. */
+  readonly issuer: string | undefined
 }
 
 interface UsableKey extends VerifyingKey {
@@ -107,12 +109,19 @@ async function addKey(keys: Map<string, UsableKey[]>, jwk: JsonObject, index: nu
       if (!fits(jwk, alg, algorithm)) continue
       const part = publicPart(jwk)
       const key = await importPublicKey(part, alg)
-      keys.set(alg, [...(keys.get(alg) ?? []), { index, kid, id: JSON.stringify(part), key, cost: costOf(key, alg) }])
+      const found = { index, kid, id: JSON.stringify(part), key, cost: costOf(key, alg), issuer: issuerIn(jwk) }
+      keys.set(alg, [...(keys.get(alg) ?? []), found])
     }
     return null
   } catch (error) {
     return `malformed (${messageOf(error)})`
   }
+}
+
+/** No member of RFC 7517: Microsoft has it. */
+function issuerIn(jwk: JsonObject): string | undefined {
+  const issuer = member(jwk, 'issuer')
+  return typeof issuer === 'string' ? issuer : undefined
 }
 
 function fits(jwk: JsonObject, alg: string, { kty, crv }: Algorithm): boolean {

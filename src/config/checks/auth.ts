@@ -1,3 +1,4 @@
+import { TENANT } from '../../lib/tenant-placeholder.ts'
 import type { ParsedIntrospection, ParsedIssuer, Salvage } from '../partial.ts'
 import { membersIn, nested, placeholderIn } from '../placeholder.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
@@ -21,6 +22,7 @@ export function checkAuth(parsed: Salvage): Finding[] {
       ...checkAlgorithms(issuer, path),
       ...checkSecrets(issuer, path),
       ...checkNames(issuer, path),
+      ...checkTenants(issuer, path),
     ]
   })
   return [
@@ -96,14 +98,16 @@ function checkSecret(secret: string | undefined, algorithms: readonly string[], 
 
 /** What is compared letter by letter, and written as if it were not. */
 function checkNames(parsed: Issuer, path: Path): Finding[] {
-  const { issuer = '', audience = [], audience_claim = 'aud', jwks } = parsed
+  const { tenants, audience = [], audience_claim = 'aud', jwks } = parsed
+  const issuer = (tenants === undefined ? parsed.issuer : parsed.issuer?.replace(TENANT, 'tenant')) ?? ''
   const warning = (key: string, message: string): Finding => ({ path: [...path, key], message, severity: 'warning' })
   const findings: Finding[] = []
   for (const [key, text] of [['issuer', issuer] as const, ...audience.map((each) => ['audience', each] as const)]) {
     const placeholder = placeholderIn(text)
     if (placeholder === null) continue
     const claim = key === 'issuer' ? 'iss' : audience_claim
-    const message = `${quote(placeholder)} is compared letter by letter with the claim ${claim} of a token: write what the tokens have there`
+    const cure = placeholder === TENANT && key === 'issuer' ? ', or add tenants: any, or a list of them' : ''
+    const message = `${quote(placeholder)} is compared letter by letter with the claim ${claim} of a token: write what the tokens have there${cure}`
     findings.push(warning(key, message))
   }
   const placeholder = jwks?.kind === 'url' ? placeholderIn(jwks.url.replace(/%7B/g, '{').replace(/%7D/g, '}')) : null
@@ -111,6 +115,22 @@ function checkNames(parsed: Issuer, path: Path): Finding[] {
     findings.push(warning('jwks', `${quote(placeholder)} is asked for as it stands: write the address of the keys`))
   }
   return [...findings, ...checkPaths(parsed, path)]
+}
+
+/** Names under which Microsoft takes users of several tenants in, and which no token has. */
+const OF_NO_TENANT =
+  /^(https:\/\/login\.(?:microsoftonline|partner\.microsoftonline)\.[a-z]+\/)(?:common|organizations|consumers)\//
+
+function checkTenants({ issuer, tenants }: Issuer, path: Path): Finding[] {
+  if (issuer === undefined) return []
+  if (tenants !== undefined && issuer.split(TENANT).length !== 2) {
+    const message = `needs ${TENANT} in issuer, once, where the claim iss of a token has its tenant: write it there, or remove tenants`
+    return [{ path: [...path, 'tenants'], message }]
+  }
+  if (!OF_NO_TENANT.test(issuer)) return []
+  const template = issuer.replace(OF_NO_TENANT, `$1${TENANT}/`)
+  const message = `is the name of no tenant, and each token has that of its own: write ${template}, and add tenants: any, or a list of them`
+  return [{ path: [...path, 'issuer'], severity: 'warning', message }]
 }
 
 const CLAIM_KEYS = ['audience_claim', 'user_claim', 'plan_claim', 'organisation_claim'] as const

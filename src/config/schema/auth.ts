@@ -49,7 +49,20 @@ function keysOf({ jwks, secret = '', previous_secret: previous }: NamedKeys): Is
 
 export const issuer = section(
   {
-    issuer: text({ description: 'The claim iss, exactly' }),
+    issuer: text({ description: 'The claim iss, exactly; with tenants, {tenantid} stands where it has the tenant' }),
+    tenants: either(
+      'any, or a list of tenants',
+      [
+        choice(['any'], { description: 'Whoever the issuer issues tokens for' }),
+        list(text({ description: 'A tenant, as the claim tid has it' }, { max: 128 }), 1, 1000, {
+          description: 'These only',
+        }),
+      ],
+      {
+        description:
+          'Whose tokens are accepted of an issuer that names its tenants, like https://login.microsoftonline.com/{tenantid}/v2.0: the claim iss must name the tenant of the claim tid. Default: the issuer has one name',
+      },
+    ).optional(),
     audience: audiences,
     jwks: read('https://HOST/PATH, or file:PATH', parseKeys, {
       description: 'The issuer’s keys: an https URL (http on a loopback host only), or file:PATH relative to this file',
@@ -75,8 +88,9 @@ export const issuer = section(
     }).optional(),
   },
   'An issuer of JWTs',
-).transform(({ issuer, audience, algorithms, clock_tolerance, typ = null, ...claims }) => ({
+).transform(({ issuer, tenants, audience, algorithms, clock_tolerance, typ = null, ...claims }) => ({
   issuer,
+  ...(tenants !== undefined && { tenants }),
   audiences: audience,
   keys: keysOf(claims),
   algorithms,
