@@ -26,6 +26,8 @@ interface Observed {
 
 const FULL = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
 
+const NO_KEYS = 'no signing key of this issuer is known, so none of its tokens is accepted (the log says why)'
+
 const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
 
 export function readinessOf(plane: Observed, startup = false): Readiness {
@@ -41,8 +43,9 @@ export function readinessOf(plane: Observed, startup = false): Readiness {
 
 /** What requests wait for or are refused for, and what is wrong. Other processes may lack the same, so this one stays ready. */
 function lacking({ state, delay, scarcity, faults }: Observed): string[] {
-  const { forwarder, rules } = state.current
+  const { forwarder, rules, authenticator } = state.current
   return [
+    ...authenticator.withoutKeys().map((issuer) => `${issuer}: ${NO_KEYS}`),
     ...(forwarder.isFull() ? [FULL] : []),
     ...(delay.lasting() > rules.maxLagMs ? [LATE] : []),
     ...scarcity.reasons(),

@@ -57,6 +57,8 @@ export interface Authenticator {
   ): Caller | Denial | Promise<Caller | Denial>
   /** The same for a credential by itself, which stood somewhere else. One that came as Bearer is remembered for both. */
   judge(credential: string, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
+  /** Issuers whose tokens nobody can verify now: no key was fetched yet, or what they publish has none that can be used. */
+  withoutKeys(): readonly string[]
   /** Keys by URL, for the one that comes after. */
   readonly fetched: FetchedKeys
   /** Stops the fetching of keys, but for those that `next` goes on with, and forgets all credentials. */
@@ -202,7 +204,12 @@ export async function createAuthenticator(
     accepted.clear()
   }
 
-  return { authenticate, judge, fetched, close }
+  function withoutKeys(): readonly string[] {
+    const names = issuers.filter(({ source }) => !source.hasKeys()).map(({ issuer }) => issuer)
+    return [...new Set(names)]
+  }
+
+  return { authenticate, judge, withoutKeys, fetched, close }
 }
 
 /** The usual spelling of the header. */

@@ -22,7 +22,12 @@ export async function keysFromFile(path: string, algorithms: readonly string[]):
   if (refused.length > 0) throw new Error(`key set ${path} is refused: ${refused.join('; ')}`)
   if (!algorithms.some((alg) => keys.has(alg)))
     throw new Error(`key set ${path} has no key for ${algorithms.join(', ')}`)
-  return { find: (alg, kid) => findKeys(keys, alg, kid), findOther: () => NO_OTHER, close: () => {} }
+  return {
+    find: (alg, kid) => findKeys(keys, alg, kid),
+    findOther: () => NO_OTHER,
+    hasKeys: () => true,
+    close: () => {},
+  }
 }
 
 /** The error of `JSON.parse` would show a piece of the text, line ends and all, and that may be one of a private key. */
@@ -45,6 +50,7 @@ export async function keysFromSecrets(secrets: readonly string[], algorithms: re
       return found === undefined ? NO_OTHER : { is: 'keys', keys: found }
     },
     findOther: () => NO_OTHER,
+    hasKeys: () => true,
     close: () => {},
   }
 }

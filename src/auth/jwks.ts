@@ -120,7 +120,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
   }
 
   void refresh()
-  return { find, findOther, close: () => closed.abort() }
+  return { find, findOther, hasKeys: () => held !== null && held.keys.size > 0, close: () => closed.abort() }
 }
 
 /** `fetch failed` says nothing; its cause does. */

@@ -20,6 +20,8 @@ export interface KeySource {
   find(alg: string, kid: string | undefined): KeyResponse | Promise<KeyResponse>
   /** The same when none of `tried` verifies: without those. An issuer may have a new key under an old kid, or under none. */
   findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): KeyResponse | Promise<KeyResponse>
+  /** Whether there is any key: without one nobody of the issuer comes in. */
+  hasKeys(): boolean
   close(): void
 }
 
@@ -71,7 +73,7 @@ export function findKeys(
  */
 export async function readKeySet(json: unknown): Promise<ReadKeySet> {
   const jwks = isObject(json) ? member(json, 'keys') : undefined
-  if (!Array.isArray(jwks) || !jwks.every(isObject)) throw new Error('not a JSON Web Key Set')
+  if (!Array.isArray(jwks) || !jwks.every(isObject)) throw new Error(whatElse(json))
   const keys = new Map<string, UsableKey[]>()
   const refused: string[] = []
   for (const [i, jwk] of jwks.entries()) {
@@ -83,6 +85,18 @@ export async function readKeySet(json: unknown): Promise<ReadKeySet> {
   for (const [alg, list] of keys) keys.set(alg, withoutTwins(list, twins))
   if (twins.size > 0) refused.push(`keys ${[...twins].map((i) => i + 1).join(', ')}: of the same kid`)
   return { keys, count: countKeys(keys), refused }
+}
+
+/** What issuers have beside their key set, and people take for it. */
+function whatElse(json: unknown): string {
+  const uri = isObject(json) ? member(json, 'jwks_uri') : undefined
+  if (typeof uri === 'string') {
+    return `a discovery document, not a JSON Web Key Set: name under jwks what it has as jwks_uri, ${JSON.stringify(uri.slice(0, 500))}`
+  }
+  const values = isObject(json) ? Object.values(json) : []
+  const isCertificates = values.length > 0 && values.every((one) => `${one}`.startsWith('-----BEGIN CERTIFICATE'))
+  if (!isCertificates) return 'not a JSON Web Key Set'
+  return 'certificates, not a JSON Web Key Set: name under jwks where the issuer has the same keys as JWKs (Google: https://www.googleapis.com/oauth2/v3/certs or …/service_accounts/v1/jwk/ACCOUNT)'
 }
 
 function isForSigning(jwk: JsonObject): boolean {

@@ -5,6 +5,7 @@ import type { Observation, Observer } from '../../src/observe/observation.ts'
 import { fanOut } from '../../src/observe/tee.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { ecKey, serve, serveJson } from '../auth/support.ts'
 import { understood } from '../e2e/harness.ts'
 
 test('a store that connects while the parts are still made, as a reference that is read, is no internal error', async () => {
@@ -32,6 +33,27 @@ test('a gateway is ready from its start until it drains, and says which of the t
   expect(serving.ready()).toEqual({ ready: false, reasons: ['draining'] })
   await stopped
   await store.close()
+})
+
+test('a gateway is ready, and names each issuer of which it has no signing key, until the issuer publishes one', async () => {
+  const { jwk } = ecKey('one')
+  const server = await serve(serveJson({ jwks_uri: 'https://id.test/keys' }))
+  const jwt = `{ issuer: "https://id.test", audience: t, jwks: "${server.url}", algorithms: [ES256] }`
+  const { store, making } = make(`listen: 127.0.0.1:0\nauth: { jwt: [${jwt}] }`)
+  const serving = await making
+  await serving.start()
+  const reasons = [
+    'https://id.test: no signing key of this issuer is known, so none of its tokens is accepted (the log says why)',
+  ]
+  expect(serving.ready()).toEqual({ ready: true, reasons })
+  server.answer = serveJson({ keys: [jwk] })
+  const other = `listen: 127.0.0.1:0\nauth: { jwt: [${jwt.replace('/jwks', '/others')}] }`
+  const { config, hash } = understood(`upstream: { url: "https://127.0.0.1:1" }\n${other}`)
+  await serving.reload(config, hash)
+  await expect.poll(() => serving.ready()).toEqual({ ready: true, reasons: [] })
+  await serving.stop()
+  await store.close()
+  await server.close()
 })
 
 test('a gateway whose event loop is lastingly late is ready, and says so', async () => {

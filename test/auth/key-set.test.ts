@@ -14,6 +14,18 @@ describe('a key set', () => {
     },
   )
 
+  it('is not the discovery document of its issuer, which names it', async () => {
+    const json = { issuer: 'https://id.example.org', jwks_uri: 'https://id.example.org/keys' }
+    await expect(readKeySet(json)).rejects.toThrow(
+      'name under jwks what it has as jwks_uri, "https://id.example.org/keys"',
+    )
+  })
+
+  it('is not a map of certificates, which has the same keys in another form', async () => {
+    const json = { one: '-----BEGIN CERTIFICATE-----\nMIIC', two: '-----BEGIN CERTIFICATE-----\nMIID' }
+    await expect(readKeySet(json)).rejects.toThrow(/^certificates, not a JSON Web Key Set: name under jwks where/)
+  })
+
   it('may be empty: an issuer can withdraw all its keys', async () => {
     expect(await read()).toMatchObject({ count: 0, refused: [] })
   })

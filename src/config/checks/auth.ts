@@ -114,7 +114,22 @@ function checkNames(parsed: Issuer, path: Path): Finding[] {
   if (placeholder !== null) {
     findings.push(warning('jwks', `${quote(placeholder)} is asked for as it stands: write the address of the keys`))
   }
+  const other = jwks?.kind === 'url' ? noKeySetAt(jwks.url) : null
+  if (other !== null) findings.push(warning('jwks', other))
   return [...findings, ...checkPaths(parsed, path)]
+}
+
+/** What is at well-known addresses that people take for that of the keys; `null` for any other. */
+function noKeySetAt(url: string): string | null {
+  if (/\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\b/.test(url)) {
+    return 'is a discovery document, which has the address of the keys as jwks_uri: write that address'
+  }
+  const keys = url
+    .replace(/\/robot\/v1\/metadata\/x509\//, '/service_accounts/v1/jwk/')
+    .replace('/oauth2/v1/certs', '/oauth2/v3/certs')
+  return keys === url || !keys.startsWith('https://www.googleapis.com/')
+    ? null
+    : `has certificates, not a JSON Web Key Set: write ${keys}`
 }
 
 /** Names under which Microsoft takes users of several tenants in, and which no token has. */
