@@ -161,10 +161,16 @@ function saidBy({ body }) {
   }
 }
 
+/** A timer of more than 31 bits of milliseconds, 24.8 days, fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /**
  * @param {number} seconds
  * @returns {Promise<void>}
  */
-function timer(seconds) {
-  return new Promise((done) => setTimeout(done, seconds * 1000))
+async function timer(seconds) {
+  for (let left = seconds * 1000; left > 0; left -= LONGEST_TIMER_MS) {
+    const ms = Math.min(left, LONGEST_TIMER_MS)
+    await new Promise((done) => setTimeout(done, ms))
+  }
 }

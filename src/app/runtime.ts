@@ -74,6 +74,7 @@ export async function createRuntime(
     usage: { windows: config.quota.windows, kept: retentionOf(config) },
     forwarder,
     timeZone: config.timeZone,
+    retryAfterMax: (config.quota.retryAfterMaxMs ?? Number.POSITIVE_INFINITY) / 1000,
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,

@@ -12,6 +12,7 @@ import { checkPlans } from './checks/plans.ts'
 import { checkQuota } from './checks/quota.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkReserve } from './checks/reserve.ts'
+import { checkRetryAfter } from './checks/retry-after.ts'
 import { checkRoutes } from './checks/routes.ts'
 import { checkSpellings } from './checks/spellings.ts'
 import { checkStore } from './checks/store.ts'
@@ -41,7 +42,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...checkAlerts(parsed),
     ...checkReference(parsed, lineOf),
     ...('windows' in parsed.quota && ofQuota.every(isWarning)
-      ? [...checkCosts(parsed), ...checkGlobalLimits(parsed)]
+      ? [...checkCosts(parsed), ...checkGlobalLimits(parsed), ...checkRetryAfter(parsed)]
       : []),
     ...(ofRoutes.every(isWarning) ? checkTogether(parsed, lineOf) : []),
   ]

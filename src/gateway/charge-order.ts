@@ -71,7 +71,7 @@ export async function chargeOrder(charging: Charging, order: Order): Promise<Set
   if (isShadowed(rules, route, user, policy)) return { kind: 'shadowed', charge, decision: isDecided ? decision : null }
   if (!isDecided) return decision
   if (isReused && route.repetition !== null) return keyReused(route.repetition)
-  return { kind: 'refused', charge, decision, refusal: refusalOf(charge, decision, rules.timeZone, order.accept) }
+  return { kind: 'refused', charge, decision, refusal: refusalOf(charge, decision, rules, order.accept) }
 }
 
 /** What the client gets if the ledger could not decide. @throws what is a fault of ours */

@@ -114,6 +114,8 @@ export interface Rules {
   readonly forwarder: Forwarder
   /** IANA zone of the time in the 429's sentence. */
   readonly timeZone: string
+  /** The longest that Retry-After of a 429 of the quota says, in seconds, at least 1; `Infinity` for the whole time. */
+  readonly retryAfterMax: number
   readonly refundUnreached: boolean
   /** Whether responses to accepted requests carry the RateLimit fields. */
   readonly rateLimitFields: boolean

@@ -60,7 +60,8 @@ function withBody(response: OwnResponse, facts: ErrorFacts, body: ErrorBody, ask
 /** Characters of a path that a body shows. */
 const MAX_PATH = 1024
 
-function valuesOf({ status, headers }: OwnResponse, { code, msg, quota }: ErrorFacts, asked: Asked) {
+function valuesOf({ status, headers }: OwnResponse, facts: ErrorFacts, asked: Asked) {
+  const { code, msg, quota, retryAfterSeconds } = facts
   const { requestId, method, path, user } = asked
   const retryAt = headers.indexOf('Retry-After')
   return {
@@ -68,7 +69,7 @@ function valuesOf({ status, headers }: OwnResponse, { code, msg, quota }: ErrorF
     msg,
     status,
     request_id: requestId,
-    retry_after: retryAt < 0 ? null : Number(headers[retryAt + 1]),
+    retry_after: retryAfterSeconds ?? (retryAt < 0 ? null : Number(headers[retryAt + 1])),
     method,
     path: path?.slice(0, MAX_PATH) ?? null,
     user,

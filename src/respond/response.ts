@@ -24,6 +24,8 @@ export interface ErrorFacts {
   readonly msg: string
   /** `null` if it is none of the quota. */
   readonly quota: QuotaViolation | null
+  /** Where the field Retry-After may say less. Default what the field says. */
+  readonly retryAfterSeconds?: number
 }
 
 export const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store']

@@ -118,6 +118,22 @@ function codes(): Record<string, number> {
   return Object.fromEntries([...new Set(all)].map((code) => [code, all.filter((one) => one === code).length]))
 }
 
+test('client.mjs waits in pieces where a wait is longer than a timer can be', async () => {
+  const url = await start({ window: '30d', limit: 1 })
+  const send = createClient({ url, token: jwtOf('alice'), patience: 40 * 86_400 })
+  await send({ path: '/items' })
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  try {
+    void send({ path: '/items' })
+    const delays = (): number[] => timers.mock.calls.map(([, ms = 0]) => ms)
+    await vi.waitUntil(() => delays().some((ms) => ms > 1e9), SOON)
+    expect(Math.max(...delays())).toBe(2 ** 31 - 1)
+    for (const { value } of timers.mock.results) clearTimeout(value)
+  } finally {
+    timers.mockRestore()
+  }
+})
+
 describe.each([
   ['client.mjs', javascript],
   ['client.py', python],

@@ -134,6 +134,31 @@ describe('each key of the configuration reaches what it names: quota', () => {
     expect(await fields('/free')).toEqual([200, '"burst";q=5;w=3', '"burst";r=0;t=3'])
   })
 
+  it('retry_after_max bounds Retry-After alone, also where the operator wrote the body', async () => {
+    const file = join(folder, '429.json')
+    writeFileSync(file, '{ "wait": {{retry_after}} }')
+    await start({ quota: 'retry_after_max: 2m' })
+    const seconds = async (): Promise<unknown[]> => {
+      const response = await get()
+      const { headers } = response
+      const body = (await response.json()) as Record<string, number>
+      const reset = Date.parse(headers.get('x-quota-reset') ?? '') - Date.now()
+      return [
+        response.status,
+        headers.get('retry-after'),
+        (body.retryAfterSeconds ?? body.wait ?? 0) > 3000,
+        reset > 3e6,
+      ]
+    }
+    for (let i = 0; i < 2; i++) await get()
+    expect(await seconds()).toEqual([429, '120', true, true])
+    const rest = `errors: { quota_exceeded: { body: "${file}", content_type: application/json } }`
+    await app.reload(config({ quota: 'retry_after_max: 2m', rest }))
+    expect(await seconds()).toEqual([429, '120', true, true])
+    await app.reload(config({ rest }))
+    expect((await get()).headers.get('retry-after')).not.toBe('120')
+  })
+
   it('ratelimit_headers: false takes the fields from accepted answers and leaves them on refusals', async () => {
     await start({ quota: 'ratelimit_headers: false' })
     const accepted = [await get(), await get()]

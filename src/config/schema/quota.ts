@@ -234,6 +234,12 @@ export const quota = section(
     ratelimit_headers: flag({
       description: 'RateLimit and RateLimit-Policy on accepted answers. Default true',
     }).default(true),
+    retry_after_max: duration('1s', MAX_WINDOW, {
+      description:
+        'The longest that Retry-After of a 429 says, in whole seconds, 1s to 3650d; its body and X-Quota-Reset say the true time all the same. Default no bound',
+    })
+      .refine((ms) => ms % 1000 === 0, { error: 'is not a whole number of seconds: round it' })
+      .optional(),
   },
   'Limits',
 ).transform(
@@ -260,6 +266,7 @@ export const quota = section(
       storeOutage: new Map(categories.map((category) => [category, store_outage.get(category) ?? 0])),
       refund,
       ratelimitHeaders: rest.ratelimit_headers,
+      ...(rest.retry_after_max !== undefined && { retryAfterMaxMs: rest.retry_after_max }),
     }
   },
 )
