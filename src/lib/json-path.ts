@@ -11,15 +11,22 @@ import { topLevelMembers } from './json-members.ts'
  * @param text valid JSON whose value is an object
  */
 export function jsonAt(text: string, path: string): string | null {
+  const found = foundAt(text, path)
+  return typeof found === 'string' ? null : found.json
+}
+
+/** The same, with the reason why there is none. */
+export function foundAt(text: string, path: string): { readonly json: string } | 'missing' | 'twice' {
   let [object, rest] = [text, path]
   while (object.startsWith('{')) {
     const fitting = topLevelMembers(object).filter(({ key }) => rest === key || rest.startsWith(`${key}.`))
     const longest = fitting.reduce((length, { key }) => Math.max(length, key.length), -1)
     const [found, twin] = fitting.filter(({ key }) => key.length === longest)
-    if (found === undefined || twin !== undefined) return null
-    if (found.key === rest) return found.value
+    if (found === undefined) return 'missing'
+    if (twin !== undefined) return 'twice'
+    if (found.key === rest) return { json: found.value }
     object = found.value
     rest = rest.slice(longest + 1)
   }
-  return null
+  return 'missing'
 }

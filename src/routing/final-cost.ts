@@ -1,4 +1,4 @@
-import { jsonAt } from '../lib/json-path.ts'
+import { foundAt } from '../lib/json-path.ts'
 import { keyOfJson, keyOfWritten } from '../lib/json-scalar.ts'
 import type { CostSource } from '../observe/observation.ts'
 
@@ -30,7 +30,7 @@ export interface HeaderSource {
 
 export interface JsonSource {
   readonly kind: 'json'
-  /** As `jsonAt` reads it. */
+  /** As `foundAt` reads it. */
   readonly path: string
   /** Largest body in bytes, with and without its coding. */
   readonly maxBody: number
@@ -98,7 +98,7 @@ export function inFields(values: readonly string[]): Found {
   return others.length === 0 ? { text: first } : 'malformed'
 }
 
-/** The value at a path of a body. */
+/** The value at a path of a body. A member that is there twice has two values, of which another reader may take either. */
 export function inJson(body: string, path: string): Found {
   const text = body.trim()
   try {
@@ -106,8 +106,8 @@ export function inJson(body: string, path: string): Found {
   } catch {
     return 'missing'
   }
-  const json = jsonAt(text, path)
-  return json === null ? 'missing' : { json }
+  const found = foundAt(text, path)
+  return found === 'twice' ? 'malformed' : found
 }
 
 function known(amount: Amount, reserve: number): FinalCost {
