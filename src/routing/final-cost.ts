@@ -118,11 +118,12 @@ function tokensOf(amount: Amount, reserve: number): number {
   return amount === 'all' ? reserve : amount
 }
 
+/** A number that a double does not hold exactly is far above every `max`, here and in JSON. */
 function tokensIn(text: string): number | null {
-  return /^\d{1,15}$/.test(text) ? Number(text) : null
+  return /^\d+$/.test(text) ? Number(text) : null
 }
 
-/** A number that a double does not hold exactly is far above every `max`; -0 is 0. */
+/** -0 is 0. */
 function tokensInJson(json: string): number | null {
   const value: unknown = JSON.parse(json)
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? Math.abs(value) : null
