@@ -86,7 +86,8 @@ function checkTunnel({ tunnel_charge: every, cost, match }: Rule, path: Path): F
 
 /** What costs nothing asks for no charge, which a response could correct. */
 function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
-  if (settle === undefined || cost?.kind !== 'fixed') return []
+  if (settle === undefined || cost === undefined) return []
+  if (cost.kind === 'body') return freeValues(cost.values, path)
   if (cost.cost === 0) {
     const message = 'corrects a cost, and there is none: add cost: 1 or more, or remove it'
     return [{ path: [...path, 'settle'], message }]
@@ -95,6 +96,15 @@ function checkSettle({ settle, cost }: Rule, path: Path): Finding[] {
   if (source === null || reading.max === undefined || reading.max >= cost.cost) return []
   const message = `${reading.max} is below the cost, ${cost.cost}, which each request needs room for and which one without a number costs: raise it, or lower the cost`
   return [{ path: [...path, 'settle', 'max'], severity: 'warning', message }]
+}
+
+/** A client chooses the value, and whatever the response says of it is not charged. */
+function freeValues(values: ReadonlyMap<string, number>, path: Path): Finding[] {
+  const free = [...values].find(([, tokens]) => tokens === 0)
+  if (free === undefined) return []
+  const [value] = free
+  const message = `${quote(value)} costs 0, so settle corrects nothing there, whatever the response says: let it cost 1 or more, unless it is free`
+  return [{ path: [...path, 'cost', 'values', value], severity: 'warning', message }]
 }
 
 /** Of JSONPath and JSON Pointer. */
