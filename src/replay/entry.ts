@@ -21,9 +21,10 @@ export interface Entry {
    * - `unreached` it was forwarded to nobody, and given back
    * - `repeated` it repeated one that was charged, and was not charged
    * - `exempt` its caller is never charged, by address
+   * - `exempt_user` the same by user, whom a configuration can be asked for
    * - `refused` the quota refused it, or would have
    */
-  readonly fate: 'passed' | 'unreached' | 'repeated' | 'exempt' | 'refused'
+  readonly fate: 'passed' | 'unreached' | 'repeated' | 'exempt' | 'exempt_user' | 'refused'
 }
 
 export type EntryTarget =

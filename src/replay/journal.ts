@@ -10,7 +10,7 @@ export interface Journal {
   forEach(onEntry: (entry: Entry, position: number) => void, onSettled: (position: number) => void): void
 }
 
-const FATES: readonly Entry['fate'][] = ['passed', 'unreached', 'repeated', 'exempt', 'refused']
+const FATES: readonly Entry['fate'][] = ['passed', 'unreached', 'repeated', 'exempt', 'exempt_user', 'refused']
 const NONE = -1
 
 /** At and end in milliseconds, cost, charged. */

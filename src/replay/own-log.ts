@@ -97,7 +97,8 @@ function fateOf({ outcome, error, shadowed, replayed, exempt, cost }: Seen): Ent
   if (outcome === 'aborted' && cost === 0) return null
   if (exempt === 'address') return 'exempt'
   if (replayed === true) return 'repeated'
-  return outcome === 'failed' && error === 'upstream_unreachable' ? 'unreached' : 'passed'
+  if (outcome === 'failed' && error === 'upstream_unreachable') return 'unreached'
+  return exempt === 'user' ? 'exempt_user' : 'passed'
 }
 
 interface Checked {

@@ -12,12 +12,16 @@ export const WINDOWS = [
 type Runs = Float64Array
 const COLUMNS = 3
 
+/** Requests that took nothing from any limit. */
+const FREE: ReadonlySet<Entry['fate']> = new Set(['repeated', 'exempt', 'exempt_user'])
+
 /** What was used in the busiest run of each window, by users and by all together. It hears a replay in which nothing is refused. */
 export class Peaks implements Listener {
   readonly #users = new Map<string, Map<string, Runs>>()
   readonly #all = new Map<string, Runs>()
 
-  charged({ at }: Entry, { category, finalCost, payer }: Tariff): void {
+  charged({ at, fate }: Entry, { category, finalCost, payer }: Tariff): void {
+    if (FREE.has(fate)) return
     const users = this.#users.get(category) ?? new Map<string, Runs>()
     this.#users.set(category, users)
     addTo(users, payer.user, at, finalCost)

@@ -51,6 +51,7 @@ describe('a line of a gateway', () => {
     ['let through in shadow', { shadowed: true }, 'refused'],
     ['that repeats a charged one', { replayed: true }, 'repeated'],
     ['of an exempt address', { exempt: 'address' }, 'exempt'],
+    ['of an exempt user', { exempt: 'user' }, 'exempt_user'],
     ['that reached nobody', { outcome: 'failed', httpStatus: 0, error: 'upstream_unreachable' }, 'unreached'],
     ['that failed behind the upstream', { outcome: 'failed', httpStatus: 0, error: 'upstream_timeout' }, 'passed'],
     ['that its client left behind', { outcome: 'aborted', httpStatus: null }, 'passed'],

@@ -94,6 +94,23 @@ describe('the file for the same hour', () => {
     expect(costs).toMatchObject({ 'GET /search': 9, 'GET /users/:id': 1, 'POST /users/:id/orders': 2 })
   })
 
+  test('has limits that no exempt caller and no free repetition raises', async () => {
+    const { config } = await suggested(ownLine)
+    const of = (request: Request, more: object) => JSON.stringify({ ...JSON.parse(ownLine(request)), ...more })
+    const [one] = HOUR
+    if (one === undefined) throw new Error('an hour without requests')
+    const extras = Array.from({ length: 2000 }, (_, i) => [
+      of(one, { user: 'monitor', exempt: 'user', charged: 0 }),
+      of(one, { user: `m${i}`, exempt: 'address', charged: 0 }),
+      of(one, { replayed: true, charged: 0 }),
+    ])
+    const log = join(folder, 'extras.log')
+    writeFileSync(log, [...HOUR.map(ownLine), ...extras.flat()].join('\n'))
+    const logs = await readLogs([log], { format: 'auto', from: 0, to: Number.POSITIVE_INFINITY })
+    const loaded = parseConfig(await suggestFrom(logs, { ...MARGIN, upstream: null, names: 32 }), 'tollgate.yaml', {})
+    expect(loaded.ok && loaded.config.quota.baselines).toEqual(config.quota.baselines)
+  })
+
   test('lets callers in as the log names them', async () => {
     expect((await suggested(envoyLine)).config.auth.anonymous).toMatchObject({ ipv4: 32 })
     const { config } = await suggested(combinedLine)
