@@ -36,7 +36,9 @@ export async function explain(
   if (access === null) return { ...about, ...NOTHING, route, decision: 'not_charged', ...because(REASONS.free) }
   const settle = access.settle === null ? {} : { settle: settleOf(access.settle) }
   const idempotency = access.repetition === null ? {} : { idempotency: repetitionOf(access.repetition) }
-  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...settle, ...idempotency }
+  const tunnelCharge = access.tunnelChargeMs === null ? {} : { tunnelCharge: formatDuration(access.tunnelChargeMs) }
+  const perhaps = { ...settle, ...idempotency, ...tunnelCharge }
+  const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...perhaps }
   const priced = access.refusal === null ? priceOf(access.cost, question) : { problem: REASONS.denied(access.refusal) }
   if ('problem' in priced) {
     return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
@@ -81,6 +83,7 @@ interface Charged {
   readonly refusal: PlanRefusal | null
   readonly settle: SettleRule | null
   readonly repetition: Repetition | null
+  readonly tunnelChargeMs: number | null
   readonly shadow: boolean
 }
 
@@ -127,7 +130,7 @@ function decisionOf({ denial: { code } }: PlanRefusal): 'no_route' | 'bad_reques
 }
 
 function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatched: boolean): Found {
-  const { match, line, tariff, settle, repetition, shadow } = route
+  const { match, line, tariff, settle, repetition, tunnelChargeMs, shadow } = route
   if (tariff === null && isUnmatched) return { decision: 'not_charged', ...because(REASONS.forwarded) }
   const access =
     tariff === null
@@ -138,6 +141,7 @@ function ofRoute({ route, target }: Extract<Plan, { kind: 'route' }>, isUnmatche
           refusal: queryRefusal(route, target),
           settle,
           repetition,
+          tunnelChargeMs,
           shadow,
         }
   return { route: isUnmatched ? null : { match, line }, access }

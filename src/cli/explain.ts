@@ -147,6 +147,9 @@ export function asText(response: ExplainResponse): string {
     `route      ${route === null ? 'none' : `${route.match}   (line ${route.line})`}`,
     ...(category === null ? [] : [`category   ${category}`, `cost       ${costText(response)}`]),
     ...(response.settle === undefined ? [] : [`settled    ${settleText(response.settle)}`]),
+    ...(response.tunnelCharge === undefined
+      ? []
+      : [`open       a WebSocket costs that again every ${response.tunnelCharge} while it is open`]),
     ...(response.idempotency === undefined ? [] : [`repeated   ${repeatedText(response.idempotency)}`]),
     ...(plan === undefined ? [] : [`plan       ${planText(plan)}${organisationText(organisation)}`]),
     ...(limits.length === 0 ? [] : ['', ...limitLines(limits)]),

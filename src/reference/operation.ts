@@ -81,13 +81,18 @@ function extensionOf({ route, charged }: Access): Json {
 
 function priceText({ charged, route }: Access): string {
   if (charged === null) return '**Quota:** public, so it asks for no credential and costs nothing.'
-  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.${settledText(route)}${repetitionText(route?.idempotency ?? null)}`
+  return `**Quota:** category \`${charged.category}\`, ${costText(charged.cost)}.${settledText(route)}${tunnelText(route)}${repetitionText(route?.idempotency ?? null)}`
 }
 
 function repetitionText(idempotency: RouteConfig['idempotency']): string {
   if (idempotency === null) return ''
   const { header, forMs, replays } = idempotency
   return ` If it comes again with the same \`${header}\` and body within ${formatDuration(forMs)}, that costs nothing, ${replays === 1 ? 'once' : `${replays} times`}.`
+}
+
+function tunnelText(route: RouteConfig | null): string {
+  if (route?.tunnelChargeMs == null) return ''
+  return ` A WebSocket costs that again every ${formatDuration(route.tunnelChargeMs)} while it is open.`
 }
 
 function settledText(route: RouteConfig | null): string {

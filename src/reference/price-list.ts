@@ -36,6 +36,8 @@ interface ChargedPrice {
   readonly cost: number | { readonly body: readonly string[]; readonly values: Readonly<Record<string, number>> }
   /** The cost is reserved, and what it was after all is known by the response: at most so many tokens. */
   readonly settle?: { readonly max: number }
+  /** A WebSocket costs that again each so many seconds while it is open. */
+  readonly tunnelCharge?: { readonly seconds: number }
   /** A repetition with the same value of this header costs nothing. */
   readonly idempotency?: { readonly header: string; readonly seconds: number; readonly replays: number }
 }
@@ -74,7 +76,7 @@ function pricedRoute(route: RouteConfig): PricedRoute {
   const methods = route.methods === '*' ? ['*'] : route.methods
   const path = route.match.slice(route.match.indexOf('/'))
   if (route.public) return { methods, path, public: true }
-  const { category, cost, settle, idempotency } = route
+  const { category, cost, settle, idempotency, tunnelChargeMs } = route
   return {
     methods,
     path,
@@ -82,6 +84,7 @@ function pricedRoute(route: RouteConfig): PricedRoute {
     category,
     cost: costOf(cost),
     ...(settle !== null && { settle: { max: mostOf(settle, cost) } }),
+    ...(tunnelChargeMs !== null && { tunnelCharge: { seconds: tunnelChargeMs / 1000 } }),
     ...(idempotency !== null && {
       idempotency: {
         header: idempotency.header,

@@ -80,6 +80,14 @@ test.each([
   expect(asText(await explain('POST', '/v1/music/upsert'))).toContain(`settled    ${text}\n`)
 })
 
+test('what a WebSocket costs while it is open is explained', async () => {
+  await other((yaml) => `${yaml}\n  - { match: GET /socket, category: read, cost: 3, tunnel_charge: 90s }\n`)
+  const response = await explain('GET', '/socket')
+  expect(response).toMatchObject({ cost: 3, tunnelCharge: '90s' })
+  expect(asText(response)).toContain('open       a WebSocket costs that again every 90s while it is open\n')
+  expect(await explain('POST', '/v1/user/music')).not.toHaveProperty('tunnelCharge')
+})
+
 test('what a repetition costs is explained', async () => {
   const rule = 'idempotency: { for: 90m, replays: 1 }'
   await other((yaml) => yaml.replace('category: write, cost: 15', `category: write, cost: 15, ${rule}`))

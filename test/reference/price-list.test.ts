@@ -46,6 +46,11 @@ describe('a price list', () => {
     expect(routes[0]).toMatchObject({ cost: 20, settle: { max } })
   })
 
+  test('says what a WebSocket costs again while it is open', () => {
+    const { routes } = listOf(['{ match: GET /ws, category: read, cost: 2, tunnel_charge: 1m }'])
+    expect(routes[0]).toMatchObject({ cost: 2, tunnelCharge: { seconds: 60 } })
+  })
+
   test('says which repetitions cost nothing', () => {
     const { routes } = listOf(['{ match: POST /a, category: read, cost: 2, idempotency: { for: 1h, replays: 3 } }'])
     expect(routes[0]).toMatchObject({ idempotency: { header: 'Idempotency-Key', seconds: 3600, replays: 3 } })

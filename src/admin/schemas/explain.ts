@@ -91,6 +91,8 @@ export const explain = name(
     settle: settle.optional(),
     /** Only for a rule with `idempotency`: repetitions by the header cost nothing. `for` is written as in the file. */
     idempotency: z.strictObject({ header: z.string(), for: z.string(), replays: count }).optional(),
+    /** Only for a rule with `tunnel_charge`: a WebSocket costs `cost` again each time, written as in the file, while it is open. */
+    tunnelCharge: z.string().optional(),
     /** Only with `quota.plans`. */
     plan: planInForce.optional(),
     /** Of the caller. Only with `quota.plans`, and if the caller has one. */

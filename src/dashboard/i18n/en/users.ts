@@ -203,6 +203,7 @@ export const users = {
   'explain.price': 'Cost',
   'explain.depends': 'depends on the body: {costs}',
   'explain.reserved': 'reserved: the response decides what it costs',
+  'explain.tunnel': 'a WebSocket costs that again every {every} while it is open',
   'explain.refuses': 'refuses',
   'explain.wouldRefuse': 'would refuse',
   'explain.accept': 'Accepted',

@@ -197,6 +197,7 @@ export const users: Translated<typeof en> = {
   'explain.price': '价格',
   'explain.depends': '取决于请求体：{costs}',
   'explain.reserved': '仅为预留：实际价格由响应决定',
+  'explain.tunnel': '长连接打开期间，每 {every} 再次收取',
   'explain.refuses': '拒绝',
   'explain.wouldRefuse': '本会拒绝',
   'explain.accept': '接受',

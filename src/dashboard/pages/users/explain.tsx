@@ -105,7 +105,7 @@ export function ExplainForm({ user }: { readonly user: string }) {
 
 function Explanation({ response, at }: Explained) {
   const { t, number, time } = useTexts()
-  const { decision, reasons, route, category, cost, costs, settle, limits } = response
+  const { decision, reasons, route, category, cost, costs, settle, tunnelCharge, limits } = response
   const prices = Object.entries(costs ?? {}).map(([value, price]) => `${value}: ${number(price)}`)
   return (
     <div aria-live="polite">
@@ -130,6 +130,7 @@ function Explanation({ response, at }: Explained) {
               : t('explain.depends', { costs: prices.join(', ') })
             : number(cost)}{' '}
           {settle !== undefined && <span className="muted">{t('explain.reserved')}</span>}
+          {tunnelCharge !== undefined && <span className="muted">{t('explain.tunnel', { every: tunnelCharge })}</span>}
         </Fact>
       </Facts>
       {limits.length > 0 && (
