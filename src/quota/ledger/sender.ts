@@ -24,6 +24,8 @@ export interface SenderOptions {
   readonly observe: Observer
   /** Monotonic milliseconds. */
   readonly now: () => number
+  /** Milliseconds since the epoch, which go on while the machine sleeps: the monotonic clock stands still then. Default `Date.now`. */
+  readonly wall?: () => number
   /** 0 to 1. */
   readonly random: () => number
 }
@@ -80,8 +82,11 @@ export class Sender {
   }
 
   async send(batch: Batch, until: Until): Promise<Outcome> {
-    const { store, giveUpMs, now, random } = this.#options
+    const { store, giveUpMs, now, random, wall = Date.now } = this.#options
     const startedAt = now()
+    const startedOnWall = wall()
+    // The store forgets its reply by its own clock, so the later of both counts: a batch that is sent once too often is charged twice.
+    const age = (): number => Math.max(now() - startedAt, wall() - startedOnWall)
     let uncertain = false
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
@@ -99,14 +104,14 @@ export class Sender {
         this.#failed(failure)
         if (failure.applied === 'unknown') uncertain = true
         if (!uncertain) this.#open = null
-        const isLost = until.isOver() || this.#isHopeless(uncertain, failure, now() - startedAt, until)
+        const isLost = until.isOver() || this.#isHopeless(uncertain, failure, age(), until)
         if (isLost) return this.#giveUp(failure, uncertain)
         // Processes that lost the same store should not ask for it in step.
         const wait = pause * (0.5 + random() / 2)
         await new Promise((resolve) => setTimeout(resolve, wait))
         // What was reported as never charged when the ledger closed must not be charged after that. And a process that was
-        // stopped meanwhile may wake when the store has forgotten its last reply.
-        if (until.isOver() || (uncertain && now() - startedAt > giveUpMs)) return this.#giveUp(failure, uncertain)
+        // stopped meanwhile, or whose machine slept, may wake when the store has forgotten its last reply.
+        if (until.isOver() || (uncertain && age() > giveUpMs)) return this.#giveUp(failure, uncertain)
       }
     }
   }

@@ -52,6 +52,28 @@ describe('a batch that may have been applied is given up', () => {
   })
 })
 
+it.each([
+  ['slept', 61 * MINUTE, 1],
+  ['had its clock set back', -61 * MINUTE, 2],
+])(
+  'a batch whose machine %s between two tries is sent again only while the store surely remembers it',
+  async (_, byMs, tries) => {
+    let [wall, calls] = [0, 0]
+    const settle = async () => {
+      calls++
+      if (calls === 1) throw new StoreError('lost', 'connection', 'unknown')
+      return []
+    }
+    const asleep = (): number => {
+      wall += byMs
+      return 0
+    }
+    const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => 0 }
+    const outcome = await new Sender({ ...options, wall: () => wall, random: asleep }).send(BATCH, FOREVER)
+    expect([outcome.settled, calls]).toEqual([tries === 2, tries])
+  },
+)
+
 it('a batch is not sent again if it is over between two tries', async () => {
   let [isOver, calls] = [false, 0]
   const settle = async (): Promise<never> => {
