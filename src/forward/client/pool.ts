@@ -70,8 +70,14 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
       this.#waiting.set(waiter, null)
       this.#open({ waiter, isDedicated: false })
     } else {
-      const tooLong = (): void => this.#giveUp(waiter)
-      this.#waiting.set(waiter, setTimeout(tooLong, this.#options.queueTimeoutMs))
+      // As with the clock: what frees a connection may be there already. It is read in this turn of the
+      // event loop, at whose end the connection is handed on.
+      const giveUp = (): void => {
+        if (this.#waiting.get(waiter) === timer) this.#giveUp(waiter)
+      }
+      const tooLong = (): void => void setImmediate(() => setImmediate(giveUp))
+      const timer = setTimeout(tooLong, this.#options.queueTimeoutMs)
+      this.#waiting.set(waiter, timer)
     }
   }
 
@@ -207,8 +213,20 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     }
   }
 
+  /**
+   * If this process was held up, what a connection waits for may be there already: it is read before the next immediate, and then the
+   * connection waits for something else, until later.
+   */
   #tick(): void {
     this.#clock = performance.now()
+    for (const { deadline } of this.#all) {
+      if (deadline > this.#clock) continue
+      setImmediate(() => this.#expireDue())
+      return
+    }
+  }
+
+  #expireDue(): void {
     for (const connection of this.#all) if (connection.deadline <= this.#clock) connection.expire()
   }
 
