@@ -1,3 +1,4 @@
+import type { Limits } from '../quota/charge.ts'
 import { type Counter, usageOf } from '../quota/counter.ts'
 import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { QuotaStore, UsageSnapshot, UsageStore, UserUsage } from '../quota/quota-store.ts'
@@ -29,6 +30,8 @@ export interface Preview extends Counted<BlockedUser> {
   readonly organisations: Counted<BlockedOrganisation>
   /** The global windows without room for even the cheapest request: each blocks everybody who does not bypass them. */
   readonly everybody: readonly BlockedEverybody[]
+  /** Those that keep out new users alone: a part of the window is kept for known ones (`quota.reserve`). */
+  readonly newUsers: readonly BlockedEverybody[]
   readonly windows: Readonly<Record<string, readonly HeadRoom[]>>
   readonly effective: LimitsInForce
 }
@@ -94,11 +97,16 @@ export const ANYBODY = '-'
 export async function preview(options: PreviewOptions): Promise<Preview> {
   const { store, now, next } = options
   const snapshot = await store.readUsage(ANYBODY, next().categories)
-  const everybody = blockedEverybody(snapshot, rulesOf(options))
+  const rules = rulesOf(options)
+  const everybody = blockedEverybody(snapshot, rules, (policy, category) => policy.limitsOf(category))
+  const isForAll = ({ category, window }: Block) =>
+    everybody.some((each) => each.category === category && each.window === window)
+  const ofNew = blockedEverybody(snapshot, rules, (policy, category) => policy.limitsOfNewcomers(category))
+  const newUsers = ofNew.filter((block) => !isForAll(block))
   const windows = headRoom(snapshot, now(), next())
   const users = await countUsers(options)
   const organisations = now().namesMatter || next().namesMatter ? await countOrganisations(options) : NOBODY_COUNTED
-  return { ...users, organisations, everybody, windows, effective: limitsInForce(next()) }
+  return { ...users, organisations, everybody, newUsers, windows, effective: limitsInForce(next()) }
 }
 
 /** Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn. */
@@ -254,14 +262,18 @@ function blockIn(
   return { until, block: { category, window: window.name, limit, used, resetAt: end } }
 }
 
-/** Of the global windows, as the settings have them. */
-function blockedEverybody({ at, global }: UsageSnapshot, { now, next }: Policies): BlockedEverybody[] {
+/** Of the global windows, as the settings have them. @param of whose limits count */
+function blockedEverybody(
+  { at, global }: UsageSnapshot,
+  { now, next }: Policies,
+  of: (policy: Policy, category: string) => Pick<Limits, 'global'>,
+): BlockedEverybody[] {
   if (next.shadow) return []
   return next.policy.categories.flatMap((category, i) => {
     const cost = next.cheapest.get(category)
     if (cost === undefined) return []
-    const before = now.shadow ? [] : (now.policy.limitsOf(category).global ?? [])
-    return (next.policy.limitsOf(category).global ?? []).flatMap((limit) => {
+    const before = now.shadow ? [] : (of(now.policy, category).global ?? [])
+    return (of(next.policy, category).global ?? []).flatMap((limit) => {
       const found = blockIn(category, limit, cost, global[i], at)
       if (found === null) return []
       const old = before.find(({ window }) => window.name === limit.window.name)

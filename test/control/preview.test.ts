@@ -123,6 +123,25 @@ describe('a preview of organisations and of everybody', () => {
     expect(none).toEqual({ scanned: 0, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0, blocked: [] })
   })
 
+  it('names the global windows that would block new users alone, by the part that is kept for known ones', async () => {
+    const { shadow: _, ...settings } = FILE
+    const reserve = { share: 0.2, knownAfterMs: 24 * HOUR, rememberMs: 720 * HOUR }
+    const policy = (of: object) => () => createPolicy({ ...settings, ...of }, 1)
+    const hour = FILE.baselines.global.get('read')?.get('1h') ?? 0
+    const of = async (used: number) => {
+      const store = storeOf({}, { read: { hour: used } })
+      const options = { store, cheapest: ONE_TOKEN, shadow: { now: false, next: false } }
+      return preview({ ...options, now: policy({}), next: policy({ reserve }) })
+    }
+    const { newUsers, everybody } = await of(0.8 * hour)
+    expect([newUsers, everybody]).toMatchObject([
+      [{ category: 'read', window: '1h', limit: 0.8 * hour, blockedNow: false }],
+      [],
+    ])
+    expect((await of(0.8 * hour - 1)).newUsers).toEqual([])
+    expect(await of(hour)).toMatchObject({ newUsers: [], everybody: [{ window: '1h' }] })
+  })
+
   it('names the global windows that would block everybody, and whether they do now', async () => {
     const limit = FILE.baselines.global.get('read')?.get('1h') ?? 0
     const full = { read: { hour: limit } }

@@ -103,6 +103,7 @@ export const quota: Examples = {
       ],
       organisations: { scanned: 1, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0, blocked: [] },
       everybody: [],
+      newUsers: [],
       windows: { read: [{ window: '1h', limit: 1200, used: 668, remaining: 532, limitNow: 1200, remainingNow: 532 }] },
       effective: { personal: { read: { '1h': 100 } }, global: { read: { '1h': 1200 } } },
       warnings: [],

@@ -111,6 +111,8 @@ export const preview = name(
     organisations: z.strictObject(counted(blocked.extend({ organisation: z.string() }))),
     /** Global windows that block everybody who does not bypass them. */
     everybody: z.array(blocked),
+    /** Global windows that block new users alone, since a part is kept for known ones (quota.reserve). */
+    newUsers: z.array(blocked),
     /** By category; empty if the global scope is switched off. */
     windows: byName(z.array(roomUnderChange)),
     effective: scopedTable,
@@ -118,7 +120,7 @@ export const preview = name(
     warnings,
   }),
   'Preview',
-  'Who would be blocked under a change, from even the cheapest request of a category: users by personal windows, organisations by theirs, and everybody by full global ones. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
+  'Who would be blocked under a change, from even the cheapest request of a category: users by personal windows, organisations by theirs, everybody by full global ones, and new users by what the reserve leaves of them. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
 )
 
 const over = z.strictObject({ users: count, runs: count, tokens: count })

@@ -50,6 +50,8 @@ export const limits = {
   'preview.room': 'Room in the global windows',
   'preview.usedUp':
     'These windows would have no room for even the cheapest request at once, for everybody who does not bypass the global limits: {windows}.',
+  'preview.usedUpForNew':
+    'New users would get 429 at once, since what is left of these windows is kept for known users: {windows}.',
   'preview.roomOff': 'The global scope would be off: no global windows.',
   'preview.now': 'Now',
   'preview.then': 'Then',

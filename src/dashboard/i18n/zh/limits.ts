@@ -49,6 +49,7 @@ export const limits: Translated<typeof en> = {
   'preview.already': '现在已受阻',
   'preview.room': '全局窗口的余量',
   'preview.usedUp': '以下窗口的余量将立即低于最低的请求价格，所有用户都会被拒绝（绕过全局上限的用户除外）：{windows}。',
+  'preview.usedUpForNew': '新用户将立即被拒绝，因为以下窗口的剩余额度为已知用户保留：{windows}。',
   'preview.roomOff': '全局范围将关闭：没有全局窗口。',
   'preview.now': '现在',
   'preview.then': '之后',

@@ -125,8 +125,14 @@ export function Room({ response, cheapest, shadow }: RoomProps) {
   const usedUp = rows
     .filter(({ category, ...window }) => lacksRoom(window, cheapest[category]))
     .map(({ category, window }) => `${category} ${windowName(window)}`)
+  const ofNewUsers = response.newUsers.map(({ category, window }) => `${category} ${windowName(window)}`)
   return (
     <>
+      {ofNewUsers.length > 0 && (
+        <Note tone="warn" live>
+          {t('preview.usedUpForNew', { windows: ofNewUsers.join(', ') })}
+        </Note>
+      )}
       {usedUp.length > 0 && (
         <Note tone={shadow ? 'warn' : 'bad'} live>
           {t('preview.usedUp', { windows: usedUp.join(', ') })}
