@@ -1,5 +1,5 @@
 import type { AlertStore } from '../alerts/alert-store.ts'
-import type { AccessKeyStore } from '../control/access-key-record.ts'
+import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'

@@ -3,13 +3,8 @@ import { openStore, openStoreToLook } from '../app/stores.ts'
 import type { Config } from '../config/config.ts'
 import { parseDuration } from '../config/units.ts'
 import { creationOf, isRevoked, revocationOf } from '../control/access-key-changes.ts'
-import {
-  type AccessKeyRecord,
-  hashAccessKey,
-  isTokenName,
-  looksLikeAccessKey,
-  mintToken,
-} from '../control/access-key-record.ts'
+import { hashAccessKey, isTokenName, looksLikeAccessKey, mintToken } from '../control/access-key-record.ts'
+import type { AccessKeyRecord } from '../control/access-key-store.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
 import { planOf } from '../control/overrides.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'

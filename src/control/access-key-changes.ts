@@ -1,4 +1,4 @@
-import type { AccessKeyRecord, FoundAccessKey } from './access-key-record.ts'
+import type { AccessKeyRecord, FoundAccessKey } from './access-key-store.ts'
 import type { AccessKeyChange } from './control-store.ts'
 
 export function isRevoked({ record }: FoundAccessKey): boolean {

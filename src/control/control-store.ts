@@ -1,6 +1,6 @@
 import { isObject } from '../lib/json.ts'
 import type { Window } from '../quota/window.ts'
-import type { AccessKeyRecord } from './access-key-record.ts'
+import type { AccessKeyRecord } from './access-key-store.ts'
 import type { Changes, ControlState, LastChange, OrganisationOverride, UserOverride, Versioned } from './state.ts'
 
 /** A change at run time. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { StoreError } from '../quota/quota-store.ts'
-import { type AccessKeyRecord, type AccessKeyStore, endOfToken, KEEP_ENDED_MS } from './access-key-record.ts'
+import { type AccessKeyRecord, type AccessKeyStore, endOfToken, KEEP_ENDED_MS } from './access-key-store.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import type { AuditEntry } from './control-store.ts'
 

@@ -14,7 +14,7 @@ import {
   shapeOf,
 } from '../lib/shape.ts'
 import { MODES } from '../quota/policy.ts'
-import type { AccessKeyRecord } from './access-key-record.ts'
+import type { AccessKeyRecord } from './access-key-store.ts'
 import type { AuditEntry } from './control-store.ts'
 import type { Changes, OrganisationOverride, UserOverride } from './state.ts'
 

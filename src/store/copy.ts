@@ -1,4 +1,4 @@
-import type { AccessKeyRecord } from '../control/access-key-record.ts'
+import type { AccessKeyRecord } from '../control/access-key-store.ts'
 import type { AuditEntry } from '../control/control-store.ts'
 import type { Changes, OrganisationOverride, UserOverride, Versioned } from '../control/state.ts'
 import { messageOf } from '../errors.ts'

@@ -1,5 +1,5 @@
 import type { AlertStore } from '../alerts/alert-store.ts'
-import type { AccessKeyStore } from '../control/access-key-record.ts'
+import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
 import type { FailureStore } from '../failures/histogram.ts'

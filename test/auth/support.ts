@@ -15,7 +15,8 @@ import {
   createAuthenticator,
   type IssuerOptions,
 } from '../../src/auth/authenticator.ts'
-import { type AccessKeyRecord, hashAccessKey } from '../../src/control/access-key-record.ts'
+import { hashAccessKey } from '../../src/control/access-key-record.ts'
+import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { Denial } from '../../src/errors.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { callerOf } from '../../src/auth/verdict.ts'
 import { verifyAccessKey } from '../../src/auth/verify-access-key.ts'
-import { type AccessKeyRecord, mintToken } from '../../src/control/access-key-record.ts'
+import { mintToken } from '../../src/control/access-key-record.ts'
+import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { accessKeyStore, NOW } from './support.ts'
 

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { revocationOf } from '../../src/control/access-key-changes.ts'
-import {
-  type AccessKeyRecord,
-  type AccessKeyStore,
-  type AccessKeysStep,
-  type FoundAccessKey,
-  mintToken,
-} from '../../src/control/access-key-record.ts'
+import { mintToken } from '../../src/control/access-key-record.ts'
+import type {
+  AccessKeyRecord,
+  AccessKeyStore,
+  AccessKeysStep,
+  FoundAccessKey,
+} from '../../src/control/access-key-store.ts'
 import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
 import {
   type ControlState,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { creationOf, revocationOf } from '../../src/control/access-key-changes.ts'
-import { type AccessKeyRecord, type FoundAccessKey, mintToken } from '../../src/control/access-key-record.ts'
+import { mintToken } from '../../src/control/access-key-record.ts'
+import type { AccessKeyRecord, FoundAccessKey } from '../../src/control/access-key-store.ts'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import { createAccessKeys, type HeldAccessKeys } from '../../src/control/held-access-keys.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'

@@ -1,5 +1,5 @@
 import { creationOf } from '../../src/control/access-key-changes.ts'
-import type { AccessKeyRecord } from '../../src/control/access-key-record.ts'
+import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { ControlStore } from '../../src/control/control-store.ts'
 
 /** Makes an access key known, as administrators do. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
 import { creationOf, revocationOf } from '../../src/control/access-key-changes.ts'
-import type { AccessKeyRecord } from '../../src/control/access-key-record.ts'
+import type { AccessKeyRecord } from '../../src/control/access-key-store.ts'
 import type { Change } from '../../src/control/control-store.ts'
 import type { OrganisationOverride, UserOverride } from '../../src/control/state.ts'
 import type { Store } from '../../src/store/store.ts'

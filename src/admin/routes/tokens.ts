@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { creationOf, isRevoked, revocationOf } from '../../control/access-key-changes.ts'
-import { type AccessKeyRecord, isTokenName, mintToken } from '../../control/access-key-record.ts'
+import { isTokenName, mintToken } from '../../control/access-key-record.ts'
+import type { AccessKeyRecord } from '../../control/access-key-store.ts'
 import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'

@@ -5,7 +5,7 @@ import {
   type AccessKeysStep,
   endOfToken,
   type FoundAccessKey,
-} from '../../control/access-key-record.ts'
+} from '../../control/access-key-store.ts'
 import { accessKeyOf } from '../../control/record-forms.ts'
 import type { RecordList, Records } from '../records.ts'
 import { call, lookedUp, pairsOf, reading, transaction, UNREADABLE } from './calls.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { AccessKeyStore } from '../../control/access-key-record.ts'
+import type { AccessKeyStore } from '../../control/access-key-store.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { EVERYBODY, type ScopeName } from '../../quota/charge.ts'
 import { endsAt } from '../../quota/counter.ts'

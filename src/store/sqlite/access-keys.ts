@@ -1,10 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type {
-  AccessKeyRecord,
-  AccessKeyStore,
-  AccessKeysStep,
-  FoundAccessKey,
-} from '../../control/access-key-record.ts'
+import type { AccessKeyRecord, AccessKeyStore, AccessKeysStep, FoundAccessKey } from '../../control/access-key-store.ts'
 import { accessKeyOf } from '../../control/record-forms.ts'
 import type { RecordList, Records } from '../records.ts'
 import { attempt } from './database.ts'
