@@ -16,6 +16,7 @@ const RECENT_MS = 60_000
 const REASONS: Readonly<Record<Exclude<Thing, 'upstream_connections'>, string>> = {
   connections: 'as many connections are open as may be: others are closed',
   in_flight: 'as many requests are under way as may be: others are refused',
+  credentials: 'as many requests wait for the check of their credential as may: others are refused',
   requests: 'as many requests are under way as may be: others are refused',
   bodies: 'as many bodies are awaited as may be: requests with another are refused',
   tunnels: 'as many WebSockets are open as may be: others are refused',

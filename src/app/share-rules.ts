@@ -43,6 +43,8 @@ function boundsOf({ edge, upstream }: Pick<Config, 'edge' | 'upstream'>): ShareR
       strangers: most(edge.maxConnections, shares.connections.strangers),
     },
     in_flight: { total: null, address: null, network: null, user: edge.maxInFlightPerUser, strangers: null },
+    // All of them are strangers until they are identified, and none of them then.
+    credentials: { ...bounds(edge.maxInFlight, shares.requests), user: null, strangers: null },
     requests: bounds(edge.maxInFlight, shares.requests),
     bodies: bounds(edge.maxInFlight, shares.bodies),
     // Whoever comes when all are taken waits in the order of arrival (forward/client/pool.ts).

@@ -155,7 +155,7 @@ export async function createAuthenticator(
     const asks = providers.length > 0 && isForProvider(credential, issuers.length > 0)
     if (!asks && !credential.includes('.')) return invalid('neither a JWT nor a gateway token')
     const jwt = asks ? null : jwts.read(credential)
-    const running = jwt !== null && 'code' in jwt ? undefined : checks.join(key, at)
+    const running = jwt !== null && 'code' in jwt ? undefined : checks.join(key, at, () => places().party)
     if (running !== undefined) return running
     observe(MISS)
     if (jwt === null) return introspect(key, credential, at, places)

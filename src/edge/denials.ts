@@ -18,6 +18,7 @@ const TOO_MUCH = {
   'event loop': 'The gateway is too late with what it has to do.',
   charges: 'The gateway has as many charges waiting as it may.',
   connections: 'The gateway has as many connections open as it may.',
+  credentials: 'As many requests as may wait for the check of their credential.',
   requests: 'The gateway has as many requests under way as it may.',
   bodies: 'The gateway awaits as many bodies as it may.',
   'upstream connections': 'All connections to the service behind the gateway are busy.',
@@ -64,6 +65,7 @@ export function tooManyInVain(): Denial {
 const TOTALS = {
   connections: 'connections',
   in_flight: 'requests',
+  credentials: 'credentials',
   requests: 'requests',
   bodies: 'bodies',
   upstream_connections: 'upstream connections',
@@ -76,6 +78,7 @@ const TOTALS = {
 const TOO_MANY: Readonly<Record<Thing, { readonly what: string; readonly policy: string }>> = {
   connections: { what: 'connections', policy: 'connections' },
   in_flight: { what: 'requests under way', policy: 'in-flight' },
+  credentials: { what: 'requests whose credential is still to be checked', policy: 'credentials' },
   requests: { what: 'requests under way', policy: 'in-flight' },
   bodies: { what: 'requests whose body is still to come', policy: 'bodies' },
   upstream_connections: { what: 'requests at the service behind the gateway', policy: 'upstream-connections' },

@@ -4,6 +4,7 @@ import { widerNetworkOf } from '../lib/peers.ts'
 export const THINGS = [
   'connections',
   'in_flight',
+  'credentials',
   'requests',
   'bodies',
   'upstream_connections',
@@ -96,6 +97,7 @@ class Party {
   readonly held: Record<Thing, number> = {
     connections: 0,
     in_flight: 0,
+    credentials: 0,
     requests: 0,
     bodies: 0,
     upstream_connections: 0,

@@ -31,9 +31,12 @@ import type { Route } from './snapshot.ts'
 /** A place among the requests or tunnels under way. */
 export function takePlace({ lag }: Context, { req, res, rules, holder }: Exchange): Stop | null {
   if (lag() > rules.maxLagMs) return denied(overloaded('event loop'))
-  const full =
-    holder.take('in_flight', rules.shares) ?? holder.take(res === null ? 'tunnels' : 'requests', rules.shares)
+  const full = holder.take('in_flight', rules.shares) ?? holder.take(kindOf(res), rules.shares)
   return stopIf(full, req)
+}
+
+function kindOf(res: Exchange['res']): 'tunnels' | 'requests' {
+  return res === null ? 'tunnels' : 'requests'
 }
 
 /** Of target, cookies and credential together, in bytes: usual heads are shorter. */
@@ -167,12 +170,31 @@ export function identify(context: Context, exchange: Exchange, { tariff, anonymo
 }
 
 async function callerOf(context: Context, exchange: Exchange, anonymous: boolean): Promise<Caller | Stop> {
-  const { holder, rules, req, client } = exchange
-  const caller = noteCaller(exchange, await resolve(context, exchange), anonymous)
+  const { holder, rules, req, res, client } = exchange
+  const resolved = resolve(context, exchange)
+  const found = resolved instanceof Promise ? await checked(exchange, resolved) : resolved
+  const caller = found instanceof Stop ? found : noteCaller(exchange, found, anonymous)
   if (caller instanceof Stop) return caller
   const isAccepted = isVerified(caller)
   if (isAccepted) client.accepted()
-  return stopIf(holder.identify(caller.user, isAccepted, rules.shares), req) ?? caller
+  const full = holder.identify(caller.user, isAccepted, rules.shares) ?? holder.take(kindOf(res), rules.shares)
+  return stopIf(full, req) ?? caller
+}
+
+/**
+ * A request whose credential is still to be checked takes no place among those under way, until it is known whose it is: whoever waits for
+ * a check is a stranger whom the share of the strangers does not bound yet.
+ */
+async function checked(
+  { holder, rules, req, res }: Exchange,
+  resolved: Promise<Caller | Denial>,
+): Promise<Caller | Denial | Stop> {
+  const full = stopIf(holder.take('credentials', rules.shares), req)
+  if (full !== null) return full
+  holder.give(kindOf(res))
+  const found = await resolved
+  holder.give('credentials')
+  return found
 }
 
 function resolve({ failedChecks }: Context, exchange: Exchange) {

@@ -45,13 +45,13 @@ async function listen(server: http.Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function start(provider: Provider): Promise<RunningApp> {
+async function start(provider: Provider, cache = 'ttl: 0s', edge = ''): Promise<RunningApp> {
   const upstream = await startUpstream()
   cleanups.push(() => upstream.close())
   const auth = `gateway_tokens: true
-  credential_cache: { ttl: 0s }
+  credential_cache: { ${cache} }
   introspection: [{ url: "${provider.url}", client_id: gateway, client_secret: secret }]`
-  const file = yaml(upstream.url, 'edge: { max_lag: 10s }\nroutes: [{ match: GET /x, category: read, cost: 0 }]')
+  const file = yaml(upstream.url, `edge: { max_lag: 10s${edge} }\nroutes: [{ match: GET /x, category: read, cost: 0 }]`)
   const app = await startApp(file.replace('gateway_tokens: true', auth))
   cleanups.push(() => app.stop())
   return app
@@ -135,4 +135,19 @@ it('wrong credentials of twelve addresses keep out neither a new one of another 
   isOver = true
   for (const answer of held.splice(0)) answer()
   await Promise.all(flooding)
+}, 30_000)
+
+it('one wrong credential in as many requests as there may be under way, from two addresses, keeps no user out', async () => {
+  const held: (() => void)[] = []
+  const provider = await startProvider(() => new Promise<void>((resolve) => held.push(resolve)))
+  const app = await start(provider, 'ttl: 1h', ', max_in_flight: 10')
+  expect(await ask(app, 'good', '127.0.3.9')).toBe(200)
+  const wrong = Array.from({ length: 10 }, (_, i) => ask(app, 'wrong', `127.0.3.${1 + (i % 2)}`))
+  const underWay = async () =>
+    /^tollgate_inflight_requests (\d+)$/m.exec(await (await fetch(`${app.admin}/metrics`)).text())?.[1]
+  await expect.poll(underWay, { timeout: 10_000 }).toBe('10')
+  expect(await ask(app, 'good', '127.0.3.9')).toBe(200)
+  expect(provider.asked).toEqual(['good', 'wrong'])
+  for (const answer of held) answer()
+  expect(await Promise.all(wrong)).toEqual(new Array(10).fill(401))
 }, 30_000)
