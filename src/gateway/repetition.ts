@@ -36,6 +36,19 @@ export function isKnownByBody(exchange: Pick<Exchange, 'req' | 'res'>, route: Ro
 }
 
 /**
+ * The names that the upstream is told, each of which may be another service there: `Host`, and what a trusted proxy says was asked for.
+ * Without ports, which differ where a client asks several gateways itself.
+ */
+function hostsOf({ req: { headers }, client, rules }: Exchange): string[] {
+  const forwarded = rules.isProxy(client.address) ? headers['x-forwarded-host'] : undefined
+  return [headers.host, forwarded].map((host) =>
+    String(host ?? '')
+      .toLowerCase()
+      .replace(/:\d*$/, ''),
+  )
+}
+
+/**
  * By what repetitions of a request are known; `null` for one that is charged each time: without a key, or with a large body. Neither what
  * it costs nor what limits it has makes it another request: these may change between the two.
  */
@@ -48,7 +61,7 @@ export function onceOf(exchange: Exchange, route: Route, { target, body }: Pass)
   const [{ forMs, replays }, key] = keyed
   const { headers, method } = req
   const query = withoutParameters(target.query, rules.credentials.parameters)
-  const request = JSON.stringify([caller.user, key, method, target.path + query])
+  const request = JSON.stringify([caller.user, key, method, ...hostsOf(exchange), target.path + query])
   const form = JSON.stringify([headers['content-type'], headers['content-encoding']])
   const hashed = createHash('sha256')
     .update(form)

@@ -91,6 +91,22 @@ describe('a request that comes again with its key', () => {
     expect((await used(app)) + (await used(app, 'bob'))).toBe(2 * COST)
   })
 
+  it('is charged for each host, in any letter case, as each may be another service behind the upstream', async () => {
+    const app = await start()
+    const { authorization } = bearer('alice')
+    const ask = (host: string) =>
+      rawExchange(
+        app.url,
+        `POST /tickets HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\nIdempotency-Key: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      )
+    const replayed = []
+    for (const host of ['a.example', 'b.example', 'A.example:8080', '[::1]:1', '[::2]:1']) {
+      replayed.push((await ask(host)).includes('X-Tollgate-Replay: 1'))
+    }
+    expect(replayed).toEqual([false, false, true, false, false])
+    expect(await used(app)).toBe(4 * COST)
+  })
+
   it('is charged each time by a rule that does not say so', async () => {
     const app = await start()
     for (const _ of [1, 2]) expect(replay(await send(app, { key: 'k', path: '/plain' }))).toBeNull()

@@ -72,7 +72,7 @@ const idempotency = section(
     }).prefault('24h'),
     replays: integer(1, 100, { description: 'How many repetitions cost nothing, 1 to 100. Default 5' }).default(5),
   },
-  'A request that comes again with the same key, user, method, target and body (up to 64KiB) is forwarded and not charged. Only where the backend recognises repetitions. Default each is charged',
+  'A request that comes again with the same key, user, method, host, target and body (up to 64KiB) is forwarded and not charged. Only where the backend recognises repetitions. Default each is charged',
 ).transform(({ header, for: forMs, replays }) => ({ header, forMs, replays }))
 
 export const route = section(
