@@ -137,8 +137,9 @@ function claimsFor({ identity }: UpstreamConfig): string[] {
 
 /** What of a target and a handshake is hidden. It is nothing if the upstream is shown the credentials of clients. */
 function placesToHide({ auth, upstream }: Config): Rules['credentials'] {
-  const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : credentialPlaces(auth)
-  return { parameters: parameters.map(foldedParameter), subprotocols: new Set(subprotocols) }
+  const places = credentialPlaces(auth)
+  const { parameters, subprotocols } = upstream.passAuthorization ? NOTHING_HIDDEN : places
+  return { fields: places.fields, parameters: parameters.map(foldedParameter), subprotocols: new Set(subprotocols) }
 }
 
 const NOTHING_HIDDEN = { parameters: [], subprotocols: [] }

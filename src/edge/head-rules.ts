@@ -127,11 +127,12 @@ export function isLastHop({ method, headers }: IncomingMessage): boolean {
 /**
  * The method that a page of another origin wants to use, if a request is the question of its browser; else `null`. Such a question
  * has neither a body nor a cookie nor a credential: one that has is a request as any other, and is charged as one.
+ * @param credentials fields that may hold a credential, in lower case
  */
-export function preflightOf({ method, headers }: IncomingMessage): string | null {
+export function preflightOf({ method, headers }: IncomingMessage, credentials: readonly string[]): string | null {
   if (method !== 'OPTIONS' || headers.origin === undefined) return null
   const wanted = headers['access-control-request-method']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  const saysWho = headers.cookie !== undefined || headers.authorization !== undefined
+  const saysWho = ['cookie', 'authorization', ...credentials].some((name) => headers[name] !== undefined)
   return typeof wanted === 'string' && !hasBody && !saysWho ? wanted : null
 }

@@ -80,6 +80,8 @@ export interface CallerRules extends CallerResolver {
 
 /** What of a request's target and handshake is never forwarded, since a credential may be there. Fields are the forwarder's. */
 export interface CredentialPlaces {
+  /** Fields that may hold one, in lower case, also where they are forwarded. */
+  readonly fields: readonly string[]
   /** As `foldedParameter` has them. */
   readonly parameters: readonly string[]
   readonly subprotocols: ReadonlySet<string>

@@ -68,11 +68,12 @@ function stopIf(full: Exhausted | null, { headers }: Exchange['req']): Stop | nu
 }
 
 /** What the head says about where the request goes. */
-export function lineOf({ req, res }: Exchange): RequestLine {
+export function lineOf({ req, res, rules }: Exchange): RequestLine {
   const { method = '', headers } = req
   const bodyBytes = Number(headers['content-length'] ?? 0)
   const isUpgrade = res === null
-  return { method, target: targetOf(req), bodyBytes, isUpgrade, isLastHop: isLastHop(req), preflight: preflightOf(req) }
+  const preflight = preflightOf(req, rules.credentials.fields)
+  return { method, target: targetOf(req), bodyBytes, isUpgrade, isLastHop: isLastHop(req), preflight }
 }
 
 /** What the gateway answers for itself, or why no rule serves the request. */

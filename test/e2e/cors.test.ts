@@ -231,6 +231,17 @@ describe('a preflight that is forwarded', () => {
     expect(app.requests().at(-1)).toMatchObject({ user: 'alice', category: 'read' })
   })
 
+  test('is a request as any other if it has a key in a field of its own, which the upstream would get', async () => {
+    await start(`{ origins: [${APP}] }`, { respond })
+    const auth = 'auth: { gateway_tokens: true, from: [{ header: X-Token }], unverified_keys: { header: X-API-Key } }'
+    const rest = `${QUOTA}\n${ROUTES}\ncors: { origins: [${APP}] }`
+    await app.reload(yaml(upstream.url, rest).replace(/^auth:\n(?: .*\n)+/m, `${auth}\n`))
+    expect((await preflight('/api/a', 'GET', { 'x-token': 'gw_wrong' })).statusCode).toBe(401)
+    expect((await preflight('/api/a', 'GET', { 'x-api-key': 'made-up' })).headers.ratelimit).toBeDefined()
+    expect(app.requests().at(-1)).toMatchObject({ category: 'read', cost: 1 })
+    expect((await preflight('/api/a', 'GET')).headers.ratelimit).toBeUndefined()
+  })
+
   test('is a request as any other if it has a body, or does not say what it is for', async () => {
     await start(`{ origins: [${APP}] }`, { respond })
     const asked = { origin: APP, 'access-control-request-method': 'GET' }
