@@ -35,8 +35,15 @@ const MAX_BYTES = 64 * 1024
 const FAILURES = 3
 /** As long as others get responses, a few credentials on which it fails do not make it out for everybody. */
 const JUST_MS = 1000
-/** While it is out it is asked so often, by one request; all others need not wait to learn that it still is. */
+/**
+ * While it is out it is asked so often for each address, or IPv6 /48: one that brings credentials on which the provider fails does not
+ * keep it out for others. All others need not wait to learn that it still is.
+ */
 const PAUSE_MS = 1000
+/** Questions at a time while it is out. */
+const MOST_PROBES = 8
+/** Those who asked meanwhile that are remembered. */
+const MOST_ASKED = 1000
 
 class Failure extends Error {
   readonly reason: 'status' | 'malformed'
@@ -71,7 +78,7 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
   let isClosed = false
 
   async function ask(credential: string, asker: Asker): Promise<Payload | Unanswered> {
-    if (!availability.mayAsk()) return OUT
+    if (!availability.mayAsk(asker.party)) return OUT
     underWay++
     try {
       if (await places.take(asker)) return await askInPlace(credential, asker)
@@ -85,14 +92,14 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
   /** The provider may have gone out meanwhile. */
   async function askInPlace(credential: string, asker: Asker): Promise<Payload | Unanswered> {
     try {
-      return availability.mayAsk() ? await question(credential) : OUT
+      return availability.mayAsk(asker.party) ? await question(credential, asker.party) : OUT
     } finally {
       places.give(asker)
     }
   }
 
-  async function question(credential: string): Promise<Payload | Unanswered> {
-    availability.asked()
+  async function question(credential: string, party: string): Promise<Payload | Unanswered> {
+    const isProbe = availability.asked(party)
     const startedAt = performance.now()
     try {
       const payload = await post(credential)
@@ -102,8 +109,10 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     } catch (error) {
       const { reason, message, isOfCredential } = describe(error)
       if (isOfCredential) availability.succeeded()
-      else availability.failed(message)
+      else availability.failed(message, party)
       return failed(reason, message, true)
+    } finally {
+      if (isProbe) availability.probed()
     }
   }
 
@@ -167,28 +176,40 @@ function describe(error: unknown): Pick<Failure, 'message' | 'isOfCredential'> &
 }
 
 /**
- * `up`: asked by everybody. `out`: the last questions failed; one is asked in each pause, and the first that succeeds
+ * `up`: asked by everybody. `out`: the last questions failed; one of each party is asked in each pause, and the first that succeeds
  * ends it.
  */
 function createAvailability(provider: string, observe: Observer) {
   let failures = 0
   let answeredAt = Number.NEGATIVE_INFINITY
-  /** Monotonic milliseconds; `null` while it is up. */
-  let out: { readonly since: number; askedAt: number } | null = null
+  /** Monotonic milliseconds, and who asked last when; `null` while it is up. */
+  let out: { readonly since: number; readonly askedAt: Map<string, number> } | null = null
+  let probes = 0
 
-  function mayAsk(): boolean {
-    return out === null || performance.now() - out.askedAt >= PAUSE_MS
+  function mayAsk(party: string): boolean {
+    if (out === null) return true
+    const askedAt = out.askedAt.get(party) ?? Number.NEGATIVE_INFINITY
+    return probes < MOST_PROBES && performance.now() - askedAt >= PAUSE_MS
   }
 
-  function asked(): void {
-    if (out !== null) out.askedAt = performance.now()
+  /** @returns whether it is out, and so is told when the question is over */
+  function asked(party: string): boolean {
+    if (out === null) return false
+    if (out.askedAt.size >= MOST_ASKED) out.askedAt.clear()
+    out.askedAt.set(party, performance.now())
+    probes++
+    return true
   }
 
-  function failed(message: string): void {
+  function probed(): void {
+    probes--
+  }
+
+  function failed(message: string, party: string): void {
     failures++
     const since = performance.now()
     if (out !== null || failures < FAILURES || since - answeredAt < JUST_MS) return
-    out = { since, askedAt: since }
+    out = { since, askedAt: new Map([[party, since]]) }
     observe({ type: 'introspection_out', provider, message })
   }
 
@@ -200,5 +221,5 @@ function createAvailability(provider: string, observe: Observer) {
     out = null
   }
 
-  return { mayAsk, asked, failed, succeeded }
+  return { mayAsk, asked, probed, failed, succeeded }
 }

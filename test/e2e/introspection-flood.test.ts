@@ -21,8 +21,9 @@ interface Provider {
 /**
  * Knows what begins with `good`, and says so at once.
  * @param pause before it says that it does not know another one
+ * @param status of what it says of such a one
  */
-async function startProvider(pause: () => Promise<unknown>): Promise<Provider> {
+async function startProvider(pause: () => Promise<unknown>, status = 200): Promise<Provider> {
   const asked: string[] = []
   const server = http.createServer(async (request, response) => {
     let body = ''
@@ -30,7 +31,7 @@ async function startProvider(pause: () => Promise<unknown>): Promise<Provider> {
     const token = new URLSearchParams(body).get('token') ?? ''
     asked.push(token)
     if (token.startsWith('good')) response.end(JSON.stringify({ active: true, sub: token }))
-    else void pause().then(() => response.end('{"active":false}'))
+    else void pause().then(() => response.writeHead(status).end('{"active":false}'))
   })
   return { url: await listen(server), asked }
 }
@@ -150,4 +151,13 @@ it('one wrong credential in as many requests as there may be under way, from two
   expect(provider.asked).toEqual(['good', 'wrong'])
   for (const answer of held) answer()
   expect(await Promise.all(wrong)).toEqual(new Array(10).fill(401))
+}, 30_000)
+
+it('credentials of one address on which the provider fails keep out no new one of another address', async () => {
+  const provider = await startProvider(async () => {}, 500)
+  const app = await start(provider)
+  const isOut = () => app.observations.some(({ type }) => type === 'introspection_out')
+  for (let i = 0; i < 10 && !isOut(); i++) expect(await ask(app, `wrong-${i}`, '127.0.3.1')).toBe(503)
+  expect(isOut()).toBe(true)
+  expect(await ask(app, 'good-new', '127.0.3.2')).toBe(200)
 }, 30_000)
