@@ -1,3 +1,5 @@
+import { widerNetworkOf } from '../lib/peers.ts'
+
 /** Requests that begin in one turn of the event loop: of refusals that are cheap, 3 ms. */
 const MAX_REQUESTS = 64
 /** Bytes of their heads, after which no other one begins in the turn. */
@@ -135,6 +137,11 @@ class Turns {
 const ofStrangers = new Turns(new Begun(), MAX_LATE_OF_STRANGERS)
 const ofOthers = new Turns(null, Number.POSITIVE_INFINITY)
 
+/** A household has 65,536 addresses of IPv6: if each had turns of its own, a new user would wait for all that wait of them. */
+function strangerAt(address: string): string {
+  return widerNetworkOf(address) ?? address
+}
+
 /**
  * Takes a turn of the event loop in which the address may begin one more request.
  *
@@ -149,12 +156,12 @@ const ofOthers = new Turns(null, Number.POSITIVE_INFINITY)
  */
 export function takeTurn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> | null {
   if (address === null) return null
-  return (isAccepted ? ofOthers : ofStrangers).take(address, bytes)
+  return isAccepted ? ofOthers.take(address, bytes) : ofStrangers.take(strangerAt(address), bytes)
 }
 
 /** The same for a request that has waited already: it begins in a later turn, so that one connection never fills a turn. */
 export function takeLaterTurn(address: string, isAccepted: boolean, bytes: number): Promise<void> {
-  return (isAccepted ? ofOthers : ofStrangers).takeLater(address, bytes)
+  return isAccepted ? ofOthers.takeLater(address, bytes) : ofStrangers.takeLater(strangerAt(address), bytes)
 }
 
 /**
@@ -164,5 +171,5 @@ export function takeLaterTurn(address: string, isAccepted: boolean, bytes: numbe
  * @returns `null` where it may be read at once, as nearly all may
  */
 export function takeTurnToRead(address: string): Promise<void> | null {
-  return ofStrangers.takeBehindOthers(address)
+  return ofStrangers.takeBehindOthers(strangerAt(address))
 }

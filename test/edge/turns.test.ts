@@ -69,6 +69,12 @@ it('strangers who wait begin one address after the other, so that one request of
   expect(await turns(4)).toEqual([names('a', 0, 64), ['a64', 'b0'], ['a65', 'a66'], ['a67']])
 })
 
+it('strangers of one IPv6 /48 who wait have one turn together beside those of another address', async () => {
+  for (let i = 0; i < 68; i++) enter(`2001:db8:1:${i}::/64`, `a${i}`, stranger)
+  enter('192.0.2.2', 'b0', stranger)
+  expect(await turns(4)).toEqual([names('a', 0, 64), ['a64', 'b0'], ['a65', 'a66'], ['a67']])
+})
+
 it('long heads of strangers at many addresses have 64 KiB of a turn together', async () => {
   for (let i = 0; i < 11; i++) enter(`192.0.2.${i}`, `s${i}`, { bytes: 8 * 1024, ...stranger })
   expect(await turns(4)).toEqual([names('s', 0, 8), names('s', 8, 10), names('s', 10, 11), []])
