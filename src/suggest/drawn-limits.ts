@@ -16,19 +16,23 @@ export interface Basis {
 
 /** The limits of all categories that routes have. */
 export function drawnLimits(basis: Basis): SuggestedLimit[] {
-  const categories = [...new Set(basis.routes.map(({ category }) => category))].sort()
+  const categories = categoriesOf(basis.routes).sort()
   const all = categories.map((category) => drawnLimitsOf(category, basis))
   return SCOPES.flatMap((scope) => all.flat().filter((limit) => limit.scope === scope))
 }
 
 /** The same limit everywhere, for a replay in which nothing is refused. */
 export function sameLimits(routes: readonly SuggestedRoute[], limit: number): SuggestedLimit[] {
-  const categories = new Set(routes.map(({ category }) => category))
   return SCOPES.flatMap((scope) =>
-    [...categories].flatMap((category) =>
+    categoriesOf(routes).flatMap((category) =>
       WINDOWS.map(({ name }) => ({ scope, category, window: name, limit, why: '' })),
     ),
   )
+}
+
+/** Public ones charge nothing. */
+function categoriesOf(routes: readonly SuggestedRoute[]): string[] {
+  return [...new Set(routes.filter(({ isPublic }) => !isPublic).map(({ category }) => category))]
 }
 
 function drawnLimitsOf(category: string, { routes, peaks, spanMs, margin }: Basis): SuggestedLimit[] {

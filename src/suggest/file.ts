@@ -162,7 +162,9 @@ function reasonOf({ scope, category, window, why }: SuggestedLimit, verdict: Ver
   return `${why}; would have refused ${sharesOf(refused, charged)}`
 }
 
-function routeOf({ match, category, cost, isAnonymous, requests, medianMs }: SuggestedRoute, callers: Callers): string {
+function routeOf(route: SuggestedRoute, callers: Callers): string {
+  const { match, category, cost, isPublic, isAnonymous, requests, medianMs } = route
+  if (isPublic) return `  - { match: ${match}, public: true } # as in the log`
   const anonymous = isAnonymous && callers === 'both' ? ', anonymous: true' : ''
   const time = medianMs === null ? '' : `, about ${shortMs(medianMs)}`
   return `  - { match: ${match}, category: ${category}, cost: ${cost}${anonymous} } # ${counted(requests, 'request')}${time}`

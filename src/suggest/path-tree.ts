@@ -3,9 +3,14 @@ import { isPlain, isValue } from './segments.ts'
 /** The requests of one method that end at a place of the tree. */
 export interface Ending {
   requests: number
-  /** Those whose caller the log does not name. */
+  /** Those whose caller the log does not name, though their rule may ask who it is. */
   anonymous: number
+  /** Those of a public rule. */
+  public: number
 }
+
+/** Whom the log names for a request: its caller, nobody, or nobody because a public rule asks for no one. */
+export type Asker = 'named' | 'anonymous' | 'public'
 
 /** Requests by method. */
 export type Endings = Map<string, Ending>
@@ -65,8 +70,8 @@ function newNode(text: string): PathNode {
 }
 
 /** Adds a request. The tree keeps within its bounds: beyond them names become values. */
-export function addPath(tree: Tree, steps: readonly Step[], method: string, isAnonymous: boolean): void {
-  const ending: Ending = { requests: 1, anonymous: isAnonymous ? 1 : 0 }
+export function addPath(tree: Tree, steps: readonly Step[], method: string, asker: Asker): void {
+  const ending: Ending = { requests: 1, anonymous: asker === 'anonymous' ? 1 : 0, public: asker === 'public' ? 1 : 0 }
   let node = tree.root
   node.requests++
   for (const [i, step] of steps.entries()) {
@@ -107,12 +112,13 @@ function valueBehind(tree: Tree, node: PathNode, name: string): PathNode {
   return node.value
 }
 
-function addEnding(to: Endings, method: string, { requests, anonymous }: Ending): void {
+function addEnding(to: Endings, method: string, ending: Ending): void {
   const known = to.get(method)
-  if (known === undefined) to.set(method, { requests, anonymous })
+  if (known === undefined) to.set(method, { ...ending })
   else {
-    known.requests += requests
-    known.anonymous += anonymous
+    known.requests += ending.requests
+    known.anonymous += ending.anonymous
+    known.public += ending.public
   }
 }
 

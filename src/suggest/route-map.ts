@@ -5,7 +5,9 @@ export interface SuggestedRule {
   /** As a configuration writes it. */
   readonly match: string
   readonly category: 'read' | 'write'
-  /** Whether the log has callers of it whom it does not name. */
+  /** Whether it asks for no credential and charges nothing, as public rules alone had its requests. */
+  readonly isPublic: boolean
+  /** Whether the log has callers of it whom it does not name, and it is not public. */
   readonly isAnonymous: boolean
 }
 
@@ -115,9 +117,11 @@ function* rulesAt(path: string, endings: Endings): Generator<SuggestedRule> {
   for (const { category, has } of GROUPS) {
     const methods = [...endings.keys()].filter(has).sort()
     if (methods.length === 0) continue
-    const isAnonymous = methods.some((method) => (endings.get(method)?.anonymous ?? 0) > 0)
+    const found = methods.flatMap((method) => endings.get(method) ?? [])
+    const isPublic = found.every((ending) => ending.public === ending.requests)
+    const isAnonymous = !isPublic && found.some((ending) => ending.anonymous + ending.public > 0)
     // HEAD counts as GET.
     const named = methods.includes('HEAD') ? ['GET'] : methods
-    yield { match: `${named.join('|')} ${path}`, category, isAnonymous }
+    yield { match: `${named.join('|')} ${path}`, category, isPublic, isAnonymous }
   }
 }

@@ -37,8 +37,9 @@ export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: Su
   const { journal } = logs
   const survey = surveyOf(journal)
   if (survey.requests === 0) throw new Error(noRequest(survey))
-  const base = { upstream, callers: callersOf(survey), credentials: survey.credentials }
-  const routes = await pricedRoutes(journal, rulesOf(survey.tree, names), base)
+  const rules = rulesOf(survey.tree, names)
+  const base = { upstream, callers: callersOf(survey, rules), credentials: survey.credentials }
+  const routes = await pricedRoutes(journal, rules, base)
 
   const peaks = new Peaks()
   const unlimited: Draft = { ...base, routes, limits: sameLimits(routes, MAX_LIMIT) }
@@ -61,9 +62,9 @@ function noRequest({ leftOut }: Survey): string {
   return `the logs have no request for a route map${why}: name others, or their --format`
 }
 
-function callersOf({ requests, named }: Survey): Callers {
+function callersOf({ named }: Survey, rules: readonly SuggestedRule[]): Callers {
   if (named === 0) return 'addresses'
-  return named === requests ? 'users' : 'both'
+  return rules.some(({ isAnonymous }) => isAnonymous) ? 'both' : 'users'
 }
 
 /** Rules with what their requests take, by the route that each request would have. */

@@ -5,7 +5,7 @@ import type { Entry } from '../replay/entry.ts'
 import type { Journal } from '../replay/journal.ts'
 import { canonicalTarget } from '../routing/target.ts'
 import type { Credentials } from './draft.ts'
-import { addPath, newTree, type Step, type Tree } from './path-tree.ts'
+import { type Asker, addPath, newTree, type Step, type Tree } from './path-tree.ts'
 
 /** Why a request of the log has no place in the route map. */
 export const LEFT_OUT = {
@@ -43,10 +43,16 @@ export function surveyOf(journal: Journal): Survey {
     if (entry.user !== null) named++
     if (entry.user?.startsWith(JWT_PREFIX)) hasJwts = true
     else if (entry.user?.startsWith(KEY_PREFIX)) hasKeys = true
-    addPath(tree, steps, entry.method, entry.user === null)
+    addPath(tree, steps, entry.method, askerOf(entry))
   }
   journal.forEach(look, () => {})
   return { tree, requests, named, credentials: { hasJwts, hasKeys }, leftOut }
+}
+
+/** A gateway names a caller for each request that its rule may charge, if only by address. */
+function askerOf({ user, target }: Entry): Asker {
+  if (user !== null) return 'named'
+  return target.kind === 'rule' ? 'public' : 'anonymous'
 }
 
 /** What a rule may name: there are three dozen methods. */

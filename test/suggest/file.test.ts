@@ -16,6 +16,7 @@ function draftOf(callers: Callers, credentials: Credentials): Draft {
   const route = {
     match: 'GET /items/:id',
     category: 'read' as const,
+    isPublic: false,
     isAnonymous: true,
     cost: 1,
     requests: 1,

@@ -120,3 +120,51 @@ describe('the file for the same hour', () => {
     expect(ofUsers.routes.some((route) => !route.public && route.anonymous === true)).toBe(false)
   })
 })
+
+describe('the file by the log of a gateway', () => {
+  const requestBy = (user: string | null, route: string) =>
+    JSON.stringify({
+      time: 1_795_947_014_950,
+      user,
+      method: route.split(' ')[0],
+      route,
+      cost: user === null ? 0 : 1,
+      outcome: 'forwarded',
+      durationMs: 4,
+      msg: 'request',
+    })
+
+  const routesBy = async (...lines: string[]) => {
+    const log = join(folder, `${Math.random()}.log`)
+    writeFileSync(log, lines.join('\n'))
+    const logs = await readLogs([log], { format: 'own', from: 0, to: Number.POSITIVE_INFINITY })
+    const yaml = await suggestFrom(logs, { ...MARGIN, upstream: null, names: 32 })
+    const uncharged = /^# .* not charged: .*$/m.exec(yaml)?.[0]
+    return { routes: yaml.split('\n').filter((line) => line.startsWith('  - { match: ')), uncharged }
+  }
+
+  test('has its public rules as public ones, and no limit for what they alone have', async () => {
+    const found = await routesBy(
+      requestBy(null, 'GET /health'),
+      requestBy(null, 'GET /pages/:page'),
+      requestBy(null, 'POST /hooks/*'),
+      requestBy('alice', 'GET /items/:id'),
+      requestBy('address:192.0.2.7', 'GET /pages/:page/notes'),
+    )
+    expect(found).toEqual({
+      routes: [
+        '  - { match: GET /health, public: true } # as in the log',
+        '  - { match: POST /hooks/*, public: true } # as in the log',
+        '  - { match: GET /items/:id, category: read, cost: 1 } # 1 request',
+        '  - { match: GET /pages/:page, public: true } # as in the log',
+        '  - { match: GET /pages/:page/notes, category: read, cost: 1 } # 1 request',
+      ],
+      uncharged: '# 3 requests are not charged: the route is public, or costs nothing.',
+    })
+  })
+
+  test('charges a rule that was public for a while, and lets in whom it let in', async () => {
+    const { routes } = await routesBy(requestBy(null, 'GET /pages'), requestBy('alice', 'GET /pages'))
+    expect(routes).toEqual(['  - { match: GET /pages, category: read, cost: 1, anonymous: true } # 1 request'])
+  })
+})
