@@ -34,7 +34,8 @@ export async function check(args: readonly string[]): Promise<number> {
     if (free.length > 0) console.log(`${file}:${line} ${match} costs nothing by settle: ${free.join(', ')}`)
   }
   const count = counted(routes.length, 'route')
-  console.log(`${file}: ok (${count}, categories ${quota.categories.join(' and ')}, store ${store.location.kind})`)
+  const named = quota.categories.length === 1 ? 'category' : 'categories'
+  console.log(`${file}: ok (${count}, ${named} ${quota.categories.join(' and ')}, store ${store.location.kind})`)
   const limits = limitLines(loaded.config)
   console.log(limits.length === 0 ? 'limits: none, as no route is charged' : `limits:\n  ${limits.join('\n  ')}`)
   if (quota.shadow) console.log('shadow: the quota refuses nobody (quota.shadow)')

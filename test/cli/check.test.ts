@@ -52,6 +52,17 @@ describe('tollgate check', () => {
     expect(stdout).toContain(`: ok (${said}, categories read and write,`)
   })
 
+  test.each([
+    ['{ api: { 1d: 5 } }', 'category api'],
+    ['{ api: { 1d: 5 }, export: { 1d: 5 } }', 'categories api and export'],
+  ])('names the categories of a good file, one as one: %s', async (personal, said) => {
+    const file = join(folder, 'tollgate.yaml')
+    const quota = `quota: { baselines: { personal: ${personal} } }`
+    writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${quota}\n`)
+    const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    expect(stdout).toContain(`: ok (0 routes, ${said}, store`)
+  })
+
   test('says of each rule which of its responses cost nothing', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(
