@@ -9,6 +9,7 @@ import { freeBy } from '../routing/final-cost.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { loadOrReport, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { callersLine, otherPathsLine } from './who-and-where.ts'
 
 export async function check(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
@@ -36,6 +37,8 @@ export async function check(args: readonly string[]): Promise<number> {
   const count = counted(routes.length, 'route')
   const named = quota.categories.length === 1 ? 'category' : 'categories'
   console.log(`${file}: ok (${count}, ${named} ${quota.categories.join(' and ')}, store ${store.location.kind})`)
+  console.log(callersLine(loaded.config))
+  console.log(otherPathsLine(loaded.config))
   const limits = limitLines(loaded.config)
   console.log(limits.length === 0 ? 'limits: none, as no route is charged' : `limits:\n  ${limits.join('\n  ')}`)
   if (quota.shadow) console.log('shadow: the quota refuses nobody (quota.shadow)')

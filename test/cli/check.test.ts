@@ -95,16 +95,42 @@ quota: { baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } } } }
     }
     const routes = 'routes: [{ match: GET /x, category: read }]\n'
     const baselines = 'baselines: { personal: { read: { 1d: 1000 } } }'
-    expect(await said(`${routes}time_zone: Europe/Berlin\nquota: { shadow: true, ${baselines} }\n`)).toBe(`limits:
+    expect(
+      await said(`${routes}time_zone: Europe/Berlin\nquota: { shadow: true, ${baselines} }\n`),
+    ).toBe(`callers: an access key of this gateway
+paths without a rule: 404
+limits:
   read, each user: 1000 in 1d (FOLDER/tollgate.yaml:5)
   read, all users together: no limit
 shadow: the quota refuses nobody (quota.shadow)
 times in messages: Europe/Berlin
 `)
     expect(await said(routes)).toContain('read, each user: 120 in 1h, 400 in 5h, 1200 in 1d (built in)\n')
-    expect(await said('')).toBe(`limits: none, as no route is charged
+    expect(await said('')).toBe(`callers: an access key of this gateway
+paths without a rule: 404
+limits: none, as no route is charged
 times in messages: Asia/Shanghai, the default of time_zone
 `)
+  })
+
+  test.each([
+    ['auth: { gateway_tokens: false }', 'nobody, as no credential is accepted', '404'],
+    [
+      `auth: { jwt: [${['a', 'b', 'c', 'd', 'e'].map((name) => `{ issuer: ${name}, audience: x, algorithms: [HS256], secret: 0123456789abcdef0123456789abcde${name} }`)}] }
+unmatched: forward`,
+      'a JWT of a or b or c or 2 more, or an access key of this gateway',
+      'forwarded without a credential or a charge (unmatched)',
+    ],
+    [
+      'auth: { anonymous: {} }\nunmatched: { category: read }',
+      'an access key of this gateway, or anybody, by address',
+      'charged as read (unmatched)',
+    ],
+  ])('says who may call, and what becomes of paths without a rule: %#', async (more, callers, others) => {
+    const file = join(folder, 'tollgate.yaml')
+    writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${more}\n`)
+    const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+    expect(stdout.split('\n').slice(1, 3)).toEqual([`callers: ${callers}`, `paths without a rule: ${others}`])
   })
 
   test('reads the file of -c, or else that of TOLLGATE_CONFIG, or else tollgate.yaml where it is run', async () => {
