@@ -148,11 +148,18 @@ function overflow(reader: Reader, at: Position): Tree {
 
 type Pairs = { readonly key: Node; readonly value: Node | null }[]
 
+/** What is behind the comma of a number such as 1,000: in braces that is a key of its own. */
+const THOUSANDS = /^\d{3}$/
+
+function isThousands({ value, key }: Pairs[number]): boolean {
+  return value === null && isScalar(key) && THOUSANDS.test(key.source ?? '')
+}
+
 function readMap(reader: Reader, pairs: Pairs, path: Path, at: Position, alias: Position | null): Tree {
   const entries = new Map<string, Entry>()
   for (const pair of pairs) {
     const place = alias ?? reader.at(pair.key)
-    const key = readKey(pair.key)
+    const key = isThousands(pair) ? NO_COMMA : readKey(pair.key)
     const first = 'text' in key ? entries.get(key.text) : undefined
     if ('problem' in key) reader.findings.push({ path, message: key.problem, at: place })
     else if (first !== undefined) {
@@ -165,6 +172,8 @@ function readMap(reader: Reader, pairs: Pairs, path: Path, at: Position, alias: 
   }
   return { kind: 'map', ...at, entries }
 }
+
+const NO_COMMA = { problem: 'a comma inside braces begins the next key: write a number without one, like 1000' }
 
 function readKey(node: Node): { readonly text: string } | { readonly problem: string } {
   if (!isScalar(node) || node.value === null) return { problem: 'has a key that is not a text: write name: value' }
