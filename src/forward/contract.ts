@@ -170,6 +170,8 @@ export interface ForwardOptions extends Patience {
   readonly identity?: ReadonlyMap<string, IdentityFact>
   /** Names of fields that the upstream does not get, neither the client's nor ours. By default none. */
   readonly removeHeaders?: readonly string[]
+  /** Whether the upstream gets Via (RFC 9110 section 7.6.3). Default `false`, since many servers do not compress for it. */
+  readonly via?: boolean
   /** Whether a client's credentials are passed on. By default they are not. */
   readonly passAuthorization: boolean
   /** Where a client's credential may be. Default Authorization. */

@@ -14,6 +14,8 @@ export interface HeaderRules {
   readonly fixed: readonly string[]
   /** Names in lower case, of fixed fields and of those that are taken off: the gateway sets none of these itself. */
   readonly notOurs: ReadonlySet<string>
+  /** Whether the gateway adds itself to Via. */
+  readonly via: boolean
   /** Fields that say who asks. */
   readonly identity: readonly (readonly [name: string, fact: IdentityFact])[]
   /** What becomes of a client's field, by its name as spelt. */
@@ -61,6 +63,7 @@ export function headerRules(options: {
   readonly removeHeaders?: readonly string[] | undefined
   readonly passAuthorization: boolean
   readonly underscoreNames?: boolean | undefined
+  readonly via?: boolean | undefined
   readonly credentials?: CredentialPlaces | undefined
   readonly trustedProxies?: ((address: string) => boolean) | undefined
 }): HeaderRules {
@@ -82,6 +85,7 @@ export function headerRules(options: {
   return {
     fixed: fixed.flat(),
     notOurs,
+    via: options.via === true,
     identity,
     fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, underscores })),
     trusted: remembered(options.trustedProxies ?? (() => false)),

@@ -186,7 +186,7 @@ interface Said {
 function setOurs(
   headers: string[],
   { origin, claims: { for: before, first }, scheme, authority }: Said,
-  { notOurs }: HeaderRules,
+  { notOurs, via }: HeaderRules,
 ): void {
   const set = (name: string, value: string | undefined): void => {
     if (value && (notOurs.size === 0 || !notOurs.has(name.toLowerCase()))) headers.push(name, value)
@@ -196,7 +196,7 @@ function setOurs(
   set('X-Forwarded-Host', authority)
   set('X-Forwarded-Port', first['x-forwarded-port'])
   set('X-Forwarded-Prefix', first['x-forwarded-prefix'])
-  set('Via', `${origin.httpVersion} tollgate`)
+  if (via) set('Via', `${origin.httpVersion} tollgate`)
   set('X-Request-Id', origin.requestId)
 }
 

@@ -209,9 +209,15 @@ describe('a request on its way to the backend', () => {
       'x-forwarded-for': ['192.0.2.7'],
       'x-forwarded-proto': ['http'],
       'x-forwarded-host': ['shop.example'],
-      via: ['1.1 tollgate'],
     })
     expect(fields.host).toBeUndefined()
+  })
+
+  it('has the Via of the client, and of the gateway only if the configuration asks for it', () => {
+    const viaOf = (raw: string[], via?: boolean) =>
+      grouped(outgoingHead(raw, CALLER, headerRules({ headers: {}, passAuthorization: false, via })).headers).via
+    expect([viaOf([]), viaOf([], true)]).toEqual([undefined, ['1.1 tollgate']])
+    expect([viaOf(['Via', '1.0 a']), viaOf(['Via', '1.0 a'], true)]).toEqual([['1.0 a'], ['1.0 a', '1.1 tollgate']])
   })
 
   it('continues the chain of a trusted proxy, and of nobody else', () => {
@@ -310,7 +316,7 @@ describe('a request on its way to the backend', () => {
     const said = outgoingHead(['Host', 'a', 'TE', 'trailers'], CALLER, PLAIN).headers.filter((_, i) => i % 2 === 0)
     // The configuration takes no fixed field of the other names.
     const names = said.filter((name) => nameProblem(name) === null)
-    expect(names).toEqual(expect.arrayContaining(['Via', 'X-Request-Id', 'X-Forwarded-For']))
+    expect(names).toEqual(expect.arrayContaining(['X-Forwarded-Proto', 'X-Request-Id', 'X-Forwarded-For']))
     for (const name of names) {
       const rules = headerRules({ headers: { [name]: 'fixed' }, passAuthorization: true, trustedProxies: () => true })
       const { headers } = outgoingHead(['Host', 'a', name, 'of-the-client'], CALLER, rules)

@@ -138,8 +138,13 @@ export const upstream = domain(
       headers: headers.prefault({}),
       identity: identity.prefault({}),
       remove_headers: list(nameOf(removedNameProblem), 0, 100, {
-        description: 'Headers of requests that the backend does not get, also those that the gateway adds, like Via',
+        description:
+          'Headers of requests that the backend does not get, also those that the gateway adds, like X-Request-Id',
       }).default([]),
+      via: flag({
+        description:
+          'Whether the backend gets Via, for which nginx, APISIX and IIS send responses without compression by default. Default false',
+      }).default(false),
       pass_authorization: flag({
         description: 'Whether the backend sees the client’s credential. Default false',
       }).default(false),
