@@ -7,6 +7,7 @@ import { type Denial, STATUS_OF } from '../errors.ts'
 import type { NameRules } from '../inputs/inputs.ts'
 import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
+import { prepareParser } from '../node/ignored-upgrade.ts'
 import { isStopped, stopAtNextHead } from '../node/parser-stop.ts'
 import { holdPausedRecords, readOn, readReleased } from '../node/paused-records.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -17,7 +18,7 @@ import { joinShortPieces, mayBeInPieces } from './body/coalesce.ts'
 import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
-import { checkEdge, checkUpgrade, isLastOnConnection } from './head-rules.ts'
+import { checkEdge, checkUpgrade } from './head-rules.ts'
 import type { OpenConnection } from './open-connections.ts'
 import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
@@ -161,6 +162,7 @@ export class ClientConnection implements ClientPeer {
     this.#onAccepted = onAccepted
     this.address = socket.remoteAddress ?? ''
     this.peer = peerOf(this.address)
+    prepareParser(socket)
     endInstead(socket, (asNode) => this.#endInOrder(asNode))
     // Node resumes it by itself whenever it is done with the body of a request.
     socket.on('resume', () => {
@@ -192,7 +194,7 @@ export class ClientConnection implements ClientPeer {
       return
     }
     const ambiguity = checkEdge(req, limits().names)
-    if (ambiguity !== null || isLastOnConnection(req) || isDraining()) res.shouldKeepAlive = false
+    if (ambiguity !== null || isDraining()) res.shouldKeepAlive = false
     if (!res.shouldKeepAlive) this.#isLast = true
     if (this.#requests.length >= MAX_PIPELINED) {
       this.#refuse(req, res)

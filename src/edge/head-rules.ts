@@ -40,28 +40,38 @@ export function checkUpgrade(req: IncomingMessage, names: NameRules): Denial | n
  * other upgrade (h2c, a body, another version) is served as the plain request that it also is.
  */
 export function isWebSocketHandshake(req: IncomingMessage): boolean {
-  const { headers } = req
-  return (
-    req.method === 'GET' &&
-    req.httpVersion === '1.1' &&
-    headers.upgrade?.toLowerCase() === 'websocket' &&
-    hasToken(headers.connection, 'upgrade') &&
-    headers['sec-websocket-version'] === '13' &&
-    /^[A-Za-z0-9+/]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
-    headers['content-length'] === undefined &&
-    headers['transfer-encoding'] === undefined
-  )
+  return handshakeProblem(req) === null
 }
 
 /**
- * Whether a request must be the last of its connection, although nothing is refused: one that asks for an upgrade and
- * is served as a plain request. Node stops parsing behind its head and throws the rest of that chunk away (26.10), so
- * what comes in the next chunk may begin in the middle of a message: a body that would be read as a request. Its parser
- * takes `Proxy-Connection` for `Connection`.
+ * Lists are accepted where the handshake asks for one thing and offers others beside it. A length of 0 is no body (RFC 9112
+ * section 6.3): the clients of the JDK and of Dart, and many devices, send it.
+ *
+ * @returns why a request is no opening handshake, in a few words; `null` if it is one
  */
-export function isLastOnConnection({ headers }: IncomingMessage): boolean {
-  if (headers.upgrade === undefined) return false
-  return hasToken([headers.connection, headers['proxy-connection']].join(), 'upgrade')
+function handshakeProblem({ method, httpVersion, headers }: IncomingMessage): string | null {
+  const { upgrade = '', connection, 'sec-websocket-version': version = 'missing', 'sec-websocket-key': key } = headers
+  if (!hasToken(upgrade, 'websocket')) return `Upgrade is ${shown(upgrade)}`
+  if (!hasToken(connection, 'upgrade')) return 'Connection does not name Upgrade'
+  if (method !== 'GET') return 'the method is not GET'
+  if (httpVersion !== '1.1') return 'the version is not HTTP/1.1'
+  if (!hasToken(version, '13')) return `Sec-WebSocket-Version is ${shown(version)}, not 13`
+  if (!/^[A-Za-z0-9+/]{22}==$/.test(key ?? '')) return 'Sec-WebSocket-Key is no base64 of 16 bytes'
+  const hasBody = (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
+  return hasBody ? 'it has a body' : null
+}
+
+/** Octets of a field that a reason shows. */
+const MAX_SHOWN = 40
+
+function shown(value: string): string {
+  return value.length > MAX_SHOWN ? `${value.slice(0, MAX_SHOWN)}…` : value
+}
+
+/** @returns why a request that asks for another protocol is served as a plain one, in a few words; `null` if it asks for none */
+export function whyNotUpgraded(req: IncomingMessage): string | null {
+  if (req.headers.upgrade === undefined) return null
+  return handshakeProblem(req) ?? 'a request before it on the connection is under way'
 }
 
 function hasToken(list: string | undefined, token: string): boolean {

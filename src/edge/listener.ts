@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Certificate } from '../lib/tls.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
+import { readBehindUpgrade } from '../node/ignored-upgrade.ts'
 import { lookForLateRequestsTogether } from '../node/late-requests.ts'
 import { rawSocketOf } from '../node/raw-socket.ts'
 import { boundRecords } from '../node/short-records.ts'
@@ -197,7 +198,11 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
     insecureHTTPParser: false,
     // The edge rules ask for it themselves, with a response and a record of ours.
     requireHostHeader: false,
-    shouldUpgradeCallback: (req) => isWebSocketHandshake(req) && takesUpgrade(req.socket),
+    shouldUpgradeCallback: (req) => {
+      const isTaken = isWebSocketHandshake(req) && takesUpgrade(req.socket)
+      if (!isTaken) readBehindUpgrade(req)
+      return isTaken
+    },
     noDelay: true,
   }
   const server =

@@ -146,7 +146,8 @@ export class Tunnel {
       url: target,
       httpVersion: '1.1',
       httpVersionMajor: 1,
-      headers: collected(raw),
+      // The list that the client may have sent, and the upstream need not take, is answered by the version that both speak.
+      headers: { ...collected(raw), 'sec-websocket-version': '13' },
       tunnel: this,
     }
     return handshake as unknown as IncomingMessage

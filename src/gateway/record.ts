@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CallerKind, isMissing } from '../auth/authenticator.ts'
+import { whyNotUpgraded } from '../edge/head-rules.ts'
 import type { Denial } from '../errors.ts'
 import type { Observation, RefusingLimit, RequestDone } from '../observe/observation.ts'
 import type { Decision } from '../quota/charge.ts'
@@ -99,6 +100,7 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
     decidedAt: settlement?.decision?.at ?? null,
     exempt,
     lenient,
+    notUpgraded: exchange.res === null ? null : whyNotUpgraded(req),
     shadowed: settlement?.kind === 'shadowed',
     replayed: settlement?.kind === 'replayed',
     voice: voiceOf(exchange),

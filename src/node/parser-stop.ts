@@ -3,10 +3,11 @@ import type { Socket } from 'node:net'
 
 /** What llhttp calls `HPE_PAUSED`. */
 const PAUSED = 21
+export const STOPPED = 'HPE_PAUSED'
 
 /** Whether a `clientError` says that something has come to a parser that is stopped. */
 export function isStopped({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'HPE_PAUSED'
+  return code === STOPPED
 }
 
 interface Parsed {
@@ -24,6 +25,11 @@ interface Parsed {
 export function stopAtNextHead(socket: Socket): void {
   const { parser } = socket as unknown as Parsed
   if (parser !== null) parser.onIncoming = takeNone
+}
+
+/** Whether a parser stops at its next head. */
+export function isStopping(parser: object): boolean {
+  return (parser as NonNullable<Parsed['parser']>).onIncoming === takeNone
 }
 
 function takeNone(req: IncomingMessage & { upgrade?: boolean | null }): number {

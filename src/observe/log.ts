@@ -268,7 +268,7 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
 
 function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
   const { requestId, user, kind, letIn, method, route, category, cost, outcome, httpStatus, clientStatus, error } = done
-  const { reason, lenient, charged, decidedAt, plan, organisation, refusedBy, exempt } = done
+  const { reason, lenient, charged, decidedAt, plan, organisation, refusedBy, exempt, notUpgraded } = done
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
@@ -277,7 +277,7 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${done.replayed ? ',"replayed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${error === null ? '' : `,"error":"${error}"`}` +
     `${refusedBy === null ? '' : limitFields(refusedBy)}` +
-    `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`
+    `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${notUpgraded === null ? '' : `,"notUpgraded":${json(scrub(notUpgraded))}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`
   )
 }
 

@@ -400,6 +400,8 @@ export interface RequestDone {
   readonly reason: string | null
   /** What of `edge.lenient` and `upstream.lenient` was needed to let the request and the response pass. */
   readonly lenient: readonly string[]
+  /** For the log only: why it was served as a plain request although it asks for another protocol; `null` if it was not. */
+  readonly notUpgraded: string | null
   /** The bound of `edge.shares` that it reached. */
   readonly share: ReachedShare | null
   /** The upstream's status; 0 when forwarding failed; `null` when the request was never forwarded. */

@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type ServerOptions, type ServerResp
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { checkEdge, checkUpgrade, isLastOnConnection } from '../../src/edge/head-rules.ts'
+import { checkEdge, checkUpgrade } from '../../src/edge/head-rules.ts'
 import { type Denial, STATUS_OF } from '../../src/errors.ts'
 import { nameRules } from '../../src/inputs/inputs.ts'
+import { prepareParser } from '../../src/node/ignored-upgrade.ts'
 import { silence } from '../e2e/raw.ts'
 
 /** What came of the bytes that were sent on one connection. */
@@ -39,8 +40,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (ended.has(req.socket)) return
     const refused = checkEdge(req, NAMES)
-    if (isLastOnConnection(req)) res.shouldKeepAlive = false
-    if (refused !== null || isLastOnConnection(req)) ended.add(req.socket)
+    if (refused !== null) ended.add(req.socket)
     if (refused !== null) {
       res.writeHead(STATUS_OF[refused.code], refused.headers ?? {}).end(bodyOf(refused))
       return
@@ -65,6 +65,7 @@ export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> 
   }
 
   const server = createServer({ insecureHTTPParser: false, requireHostHeader: true, ...options })
+  server.on('connection', prepareParser)
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) server.on(event, handle)
   server.on('connect', tunnel)
   if (options.shouldUpgradeCallback !== undefined) server.on('upgrade', tunnel)

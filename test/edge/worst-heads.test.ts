@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { describe, expect, it } from 'vitest'
 import { readBearer } from '../../src/auth/bearer-credential.ts'
 import { decodeBase64url, outlineOf } from '../../src/auth/jwt-encoding.ts'
-import { checkEdge, isLastOnConnection } from '../../src/edge/head-rules.ts'
+import { checkEdge, isWebSocketHandshake, whyNotUpgraded } from '../../src/edge/head-rules.ts'
 import { addressOf } from '../../src/gateway/client-address.ts'
 import { nameRules } from '../../src/inputs/inputs.ts'
 import { readCookie, withoutCookies } from '../../src/lib/cookies.ts'
@@ -115,7 +115,13 @@ const PARSERS: readonly Parser[] = [
   ['Forwarded, for the upstream', addressesIn, ';', ',', 'for=,', 'for=a;for=b,', 'for="', ' '],
   ['Accept', acceptsProblem, ',', ';', 'application/problem+json;', ' ', ', ', ';q='],
   ['Connection', (text) => checkEdge(headed('Host', 'a', 'Connection', text), NAMES), ',', 'a,', ' ', 'close,'],
-  ['Connection of an upgrade', (text) => isLastOnConnection(headed('Host', 'a', 'Upgrade', text)), ',', 'a,'],
+  ['Upgrade', (text) => whyNotUpgraded(headed('Host', 'a', 'Upgrade', text)), ',', 'a,', 'websocket,'],
+  [
+    'Sec-WebSocket-Version',
+    (text) => isWebSocketHandshake(headed('Upgrade', 'websocket', 'Sec-WebSocket-Version', text)),
+    ',',
+    'a,',
+  ],
   ['the name of a field', (text) => checkEdge(headed('Host', 'a', text, 'b'), NAMES), 'a', '_', '-'],
   ['Authorization', (text) => readBearer(text, 8192), 'a', ' ', 'Bearer ', 'bearer', '=', '.'],
   [

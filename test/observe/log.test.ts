@@ -101,6 +101,7 @@ describe('a request', () => {
     const [mended, other] = await lines([request({ lenient: ['bare_lf', 'equal_lengths'] }), request()])
     expect(mended).toMatchObject({ outcome: 'forwarded', lenient: ['bare_lf', 'equal_lengths'] })
     expect(other).not.toHaveProperty('lenient')
+    expect(other).not.toHaveProperty('notUpgraded')
   })
 
   test('has the same envelope as the lines that pino writes', async () => {

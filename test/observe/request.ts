@@ -26,6 +26,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     error: null,
     reason: null,
     lenient: [],
+    notUpgraded: null,
     share: null,
     httpStatus: 200,
     clientStatus: 200,
