@@ -156,7 +156,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     const host = this.#upstream.names.hostFor(this.#head.host)
     const isStreamed = this.#body === null && hasBody
     const body = isStreamed ? framingOf(contentLength) : this.#body
-    const last = body !== null && !this.#upstream.reuseAfterBody
+    const last = this.#head.logsIn || (body !== null && !this.#upstream.reuseAfterBody)
     connection.send({ method: req.method ?? 'GET', target, host, headers, body, last }, this)
     if (isStreamed) this.#upload = new Upload(req, connection, () => this.#awaitResponse())
   }

@@ -25,6 +25,8 @@ export interface OutgoingHead {
   readonly scheme: string
   /** The host that the client asked for, as the upstream is told; empty if nobody names one. */
   readonly authority: string
+  /** Whether it logs its connection in, as NTLM and Negotiate do, so that nobody else may come on it. */
+  readonly logsIn: boolean
   /** Whether the client takes trailers (`TE: trailers`). */
   readonly takesTrailers: boolean
 }
@@ -41,6 +43,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   let contentLength: string | null = null
   let chunked = false
   let takesTrailers = false
+  let logsIn = false
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     const value = raw[i + 1] as string
@@ -50,6 +53,10 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     } else if (isHolder(fate)) {
       const kept = withoutCredential(fate, name.toLowerCase(), value, { origin, trusted, rules })
       if (kept !== '' && nominated?.has(name.toLowerCase()) !== true) headers.push(name, kept)
+      logsIn ||= LOGS_IN.test(kept)
+    } else if (fate === 'login') {
+      if (nominated?.has('authorization') !== true) headers.push(name, value)
+      logsIn ||= LOGS_IN.test(value)
     } else if (fate === 'underscored') {
       if (!isNamed(raw, foldedName(name)) && nominated?.has(name.toLowerCase()) !== true) headers.push(name, value)
     } else if (fate === 'named') {
@@ -77,9 +84,13 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     host: claims.host,
     scheme,
     authority,
+    logsIn,
     takesTrailers,
   }
 }
+
+/** Of Authorization; of another field it costs a connection for nothing. */
+const LOGS_IN = /^(?:NTLM|Negotiate) /i
 
 /** Whether a proxy says of the caller what the request was judged by: else the upstream would be told of two callers. */
 function isOfCaller(lower: string, value: string, { caller }: Origin, { named }: HeaderRules): boolean {

@@ -10,7 +10,14 @@ export interface FieldName {
   readonly framing: boolean
 }
 
-const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'connection', 'keep-alive'])
+const FRAMING: ReadonlySet<string> = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'www-authenticate',
+  'persistent-auth',
+])
 
 /** Servers use few names, over and over. The bound is for one that does not. */
 const MAX_KNOWN = 1_000

@@ -114,10 +114,17 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
     seen.chunked = true
   } else if (lower === 'connection') {
     seen.close ||= /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value)
+  } else if (lower === 'www-authenticate' || lower === 'persistent-auth') {
+    seen.close ||= isLoginOfConnection(lower, value)
   } else {
     const timeout = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(value)?.[1]
     if (timeout !== undefined) seen.keptFor = Number(timeout)
   }
+}
+
+/** NTLM and Negotiate log a connection in, and not a request (RFC 4559): who came next on it would be the user of the one before. */
+function isLoginOfConnection(lower: string, value: string): boolean {
+  return lower === 'persistent-auth' ? value.toLowerCase() === 'true' : /(?:^|,)[\t ]*(?:NTLM|Negotiate)\b/i.test(value)
 }
 
 /** RFC 9112 section 6.3: both at once is how responses are smuggled. */
