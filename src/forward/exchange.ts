@@ -59,9 +59,9 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  * | State | What it means | The upstream client may call | What the client may do |
  * |---|---|---|---|
  * | waiting | for a connection | `start`: sent · `expire`: over, failed | leave: over, aborted |
- * | sent | the request goes out; no head yet | `onDrain`, `onInterim` · `onHead`: head · `onFailure`: waiting again, once, if that is safe; else over, failed | leave: over, aborted |
- * | head | the head is here, and nothing of it has left for the client | `onDrain` · `onBody`, `onPause`: body · `onEnd`: end · `onFailure`: over, failed, and whoever called `forward` responds | leave: over, aborted |
- * | body | the client has the head | `onDrain`, `onBody`, `onPause` · `onEnd`: end · `onFailure`: over, failed, and the client's connection is broken off | leave, or read nothing for too long: over, aborted |
+ * | sent | the request goes out; no head yet | `onDrain`, `onUnsent`, `onInterim` · `onHead`: head · `onFailure`: waiting again, once, if that is safe; else over, failed | leave: over, aborted |
+ * | head | the head is here, and nothing of it has left for the client | `onDrain`, `onUnsent` · `onBody`, `onPause`: body · `onEnd`: end · `onFailure`: over, failed, and whoever called `forward` responds | leave: over, aborted |
+ * | body | the client has the head | `onDrain`, `onUnsent`, `onBody`, `onPause` · `onEnd`: end · `onFailure`: over, failed, and the client's connection is broken off | leave, or read nothing for too long: over, aborted |
  * | end | the response is whole, and the connection is somebody else's | nothing | read the rest: over, forwarded · leave, or read nothing for too long: over, aborted |
  * | over | the result is reported | nothing | |
  *
@@ -172,6 +172,13 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
 
   onDrain(): void {
     this.#upload?.onDrain()
+  }
+
+  /** A response that came before says why, as one that refuses the upload. */
+  onUnsent(): void {
+    this.#upload?.stop()
+    this.#upload = null
+    this.#awaitResponse()
   }
 
   onInterim({ status, names, values, needed }: ResponseHead): void {
@@ -388,7 +395,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
    * by a connection that has served nobody before.
    */
   #isRepeatable(): boolean {
-    return this.#body === null && this.#upload === null && SAFE_METHODS.has(this.#exchange.req.method ?? '')
+    return this.#body === null && !this.#head.hasBody && SAFE_METHODS.has(this.#exchange.req.method ?? '')
   }
 
   #fail(error: Error): void {

@@ -1,5 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { failByWrites, outliveFailedWrites } from '../../node/failed-writes.ts'
 import type { Connection, Destination, OutgoingRequest, ResponseReceiver, Silence } from './contract.ts'
 import {
   ConnectionLostError,
@@ -34,6 +35,7 @@ export interface ConnectionOwner {
  * | | | response whole: `onEnd`, `onFree` | free |
  * | | | response whole and the last one, or request not all sent: `onEnd` | gone |
  * | | | bad response, end, error, deadline: `onFailure` | gone |
+ * | | | the upstream takes no more of the request: `onUnsent` | reading |
  * | | | `abandon` | gone |
  * | held | as reading, but the socket is stopped; TLS may still bring records | `resume` | reading |
  * | | | all that ends reading | as there |
@@ -70,6 +72,10 @@ export class UpstreamConnection implements Connection {
   #chunked = false
   /** Whether it serves nobody after the request. */
   #last = false
+  /** Whether the body of the request comes in pieces, which the upstream need not take before it responds. */
+  #streamed = false
+  /** Why the upstream has not taken all of the request. It may have responded before. */
+  #unsent: Error | null = null
   /** What the error says if the deadline passes while a receiver waits. */
   #late = ''
 
@@ -127,6 +133,8 @@ export class UpstreamConnection implements Connection {
     this.#state = 'reading'
     this.#receiver = receiver
     this.#chunked = body === 'chunked'
+    this.#streamed = body !== null && !Buffer.isBuffer(body)
+    if (this.#streamed) outliveFailedWrites(this.#socket, (error) => this.#notTaken(error))
     this.#last = request.last
     this.#served++
     this.#reader.expect(receiver, request.method === 'HEAD')
@@ -153,6 +161,15 @@ export class UpstreamConnection implements Connection {
     const wanted = socket.write(CRLF, onTaken)
     socket.uncork()
     return wanted || this.flushed
+  }
+
+  /** The upstream takes no more. What it has sent is still read. */
+  #notTaken(error: Error): void {
+    const receiver = this.#receiver
+    this.#unsent = error
+    process.nextTick(() => {
+      if (receiver !== null && receiver === this.#receiver) receiver.onUnsent()
+    })
   }
 
   end(): void {
@@ -200,10 +217,11 @@ export class UpstreamConnection implements Connection {
   #freed(): void {
     this.#receiver = null
     // What is left of the request, though nobody wants it any more, would stand before the next one (CVE-2025-4366).
-    if (this.#last || !this.#reader.persistent || !this.flushed) {
+    if (this.#last || !this.#reader.persistent || !this.flushed || this.#unsent !== null) {
       this.#close(null)
       return
     }
+    if (this.#streamed) failByWrites(this.#socket)
     // Over TLS one read brings several records: the end of a response comes also after its receiver has stopped reading.
     // A free connection that is not read would keep the next request waiting, and notice neither the upstream's end nor
     // bytes that come unasked.
@@ -218,6 +236,8 @@ export class UpstreamConnection implements Connection {
       return
     }
     try {
+      // Such an end may be that of a reset, whose error the write had: it is not the end of a body without a length.
+      if (this.#unsent !== null) throw this.#unsent
       this.#reader.end()
       this.#receiver = null
       this.#close(null)

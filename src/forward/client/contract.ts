@@ -116,6 +116,8 @@ export interface ResponseReceiver {
   readonly sending: boolean
   /** The connection takes more of the request's body. */
   onDrain(): void
+  /** The upstream takes no more of the request's body. What it has sent before comes all the same, or `onFailure`. */
+  onUnsent(): void
   /**
    * No more of the response comes, and the connection is gone.
    * @param unseen whether the upstream has almost certainly not seen the request: the connection had served others, and

@@ -50,6 +50,7 @@ overEachWay(({ rawUpstream }) => {
         sending: false,
         onPause: () => false,
         onDrain: () => {},
+        onUnsent: () => {},
         onInterim: () => {},
         onHead: () => {},
         onBody: (piece) => void heard.push(piece.toString('latin1')),
