@@ -68,6 +68,18 @@ const buffer = either(
   },
 )
 
+const unchunk = either(
+  '0, or a size with its unit, like 64KiB',
+  [
+    z.literal(0, { error: ({ input }) => wanted('0, or a size with its unit, like 64KiB', input) }),
+    size('1KiB', '1MiB', { description: 'Bytes' }),
+  ],
+  {
+    description:
+      'Up to which length a body in chunks is waited for and sent with Content-Length, since servers of WSGI and FastCGI know no body without one; a longer one stays in chunks. 0 (all stay), or 1KiB to 1MiB. Default 64KiB',
+  },
+)
+
 const fact = read('user, organisation, plan, or claim PATH', parseFact, {
   description: 'user, organisation, plan, or claim and its path, like claim email',
 })
@@ -152,6 +164,7 @@ export const upstream = domain(
         description:
           'Whether a connection serves another request after one with a body. false for a backend that may leave a body unread and take it for a request. Default true',
       }).default(true),
+      unchunk: unchunk.prefault('64KiB'),
       lenient: lenient.default([]),
       tls: tls.optional(),
     },
