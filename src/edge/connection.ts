@@ -102,8 +102,6 @@ const MAX_PIPELINED = 32
 const TURN_MS = 1000
 /** How long a connection is not read that has brought a body in too many pieces, or what nobody looks at, in milliseconds. */
 const REST_MS = 1000
-/** Silence on a tunnel, in milliseconds, after which TCP asks whether the client is there. */
-const KEEP_ALIVE_PROBE_MS = 60_000
 
 /** Why a connection is not read: a request waits for its turn, or it has brought too much for a while. */
 type Hold = 'others' | 'turn' | 'rest'
@@ -211,8 +209,6 @@ export class ClientConnection implements ClientPeer {
     this.#detach()
     this.#open.idleSince = null
     endAsNode(this.#socket)
-    // A tunnel may be silent for long (http-proxy-3 takes its timeout away): only a client that vanished ends it.
-    this.#socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
     this.#handOver(req, head)
   }
 

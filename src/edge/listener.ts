@@ -50,6 +50,8 @@ export interface Listener {
 }
 
 const DRAIN_POLL_MS = 10
+/** Silence on a connection, in milliseconds, after which TCP asks whether the client is there. */
+const KEEP_ALIVE_PROBE_MS = 60_000
 /** How long what was broken off may take to be recorded, in milliseconds. */
 const RECORD_MS = 1000
 
@@ -204,6 +206,9 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
       return isTaken
     },
     noDelay: true,
+    // A client that vanished without a word would hold its request for as long as the upstream may be silent.
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
   }
   const server =
     certificate === null ? http.createServer(ofHttp) : createTlsServer(certificate, ofHttp, headersTimeoutMs)

@@ -16,7 +16,15 @@ import { originOf } from './client-info.ts'
 import type { Exchange, ForwardResult, Patience } from './contract.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import type { HeaderRules } from './field-fates.ts'
-import { asksForUpgrade, headersToClient, type OutgoingHead, outgoingHead, responseTrailers } from './headers.ts'
+import {
+  asksForUpgrade,
+  headersToClient,
+  interimHead,
+  isPassedOn,
+  type OutgoingHead,
+  outgoingHead,
+  responseTrailers,
+} from './headers.ts'
 import { shortBody, Upload } from './upload.ts'
 import type { UpstreamNames } from './upstream-names.ts'
 
@@ -49,8 +57,6 @@ export function silencesOf({ responseTimeoutMs, idleTimeoutMs }: Patience): Sile
   }
 }
 
-/** Interim responses that are Early Hints: so many are passed on. */
-const MAX_HINTS = 8
 /** Bytes of a body that are read at once if all of them have arrived. */
 const MAX_AT_ONCE = 16 * 1024
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -89,7 +95,6 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #connection: Connection | null = null
   #upload: Upload | null = null
   #reached = false
-  #interim = 0
   /** The upstream's status, once its head has come. */
   #status = 0
   /** What had to be let pass of the upstream's heads. */
@@ -195,17 +200,13 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#awaitResponse()
   }
 
-  onInterim({ status, names, values, needed }: ResponseHead): void {
-    this.#noteLenient(needed)
+  onInterim(head: ResponseHead): void {
+    this.#noteLenient(head.needed)
     const { req, res } = this.#exchange
-    // RFC 9110 section 15.2: HTTP/1.0 knows no interim responses.
-    if (++this.#interim > MAX_HINTS || status !== 103 || req.httpVersion === '1.0') return
-    const link = values.filter((_, i) => names[i]?.lower === 'link')
-    try {
-      res.writeEarlyHints({ link })
-    } catch {
-      // Node refuses Link values that it cannot parse; a hint is only a hint.
-    }
+    const { socket } = res
+    // A client that reads too slowly shall not let them pile up: each is only about the response that follows.
+    if (socket === null || socket.writableNeedDrain || !isPassedOn(head.status, req.httpVersion)) return
+    socket.write(interimHead(head), 'latin1')
   }
 
   onHead(head: ResponseHead): void {

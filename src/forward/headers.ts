@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES, RATE_LIMITS } from '../inputs/header-names.ts'
 import { withoutCookies } from '../lib/cookies.ts'
@@ -274,8 +275,8 @@ export function headersToClient(
     }
     const fate = fateToClient(lower)
     if (fate === 'withheld') continue
-    // A length frames the response, whatever Connection says of it. RFC 9110 section 8.6: a 204 has none.
-    if (lower === 'content-length' ? status === 204 : nominated?.has(lower)) continue
+    // A length frames the response, whatever Connection says of it. RFC 9110 section 8.6: 1xx and 204 have none.
+    if (lower === 'content-length' ? status === 204 || status < 200 : nominated?.has(lower)) continue
     headers.push(text, values[i] as string)
     hasLists ||= fate === 'list'
   }
@@ -283,6 +284,22 @@ export function headersToClient(
   else for (const text of ours) headers.push(text)
   if (exposed !== null) expose(headers, exposed)
   return headers
+}
+
+/**
+ * Whether a client gets an interim response (RFC 9110 section 15.2): of HTTP/1.0 none. A 100 is a reply to the gateway, which has asked the
+ * client for the body itself.
+ */
+export function isPassedOn(status: number, httpVersion: string): boolean {
+  return status !== 100 && httpVersion === '1.1'
+}
+
+/** An interim response as a client gets it, in latin1. */
+export function interimHead(head: ResponseFields): string {
+  const headers = headersToClient(head, [])
+  let text = `HTTP/1.1 ${head.status} ${STATUS_CODES[head.status] ?? ''}\r\n`
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
+  return `${text}\r\n`
 }
 
 /** Lines of this field are one list. A `*` in it is every name, but for a response that comes with cookies. */

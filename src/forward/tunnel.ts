@@ -10,7 +10,15 @@ import type { ForwardResult, Patience, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import type { HeaderRules } from './field-fates.ts'
-import { asksForUpgrade, fieldsOf, headersToClient, type OutgoingHead, outgoingHead } from './headers.ts'
+import {
+  asksForUpgrade,
+  fieldsOf,
+  headersToClient,
+  interimHead,
+  isPassedOn,
+  type OutgoingHead,
+  outgoingHead,
+} from './headers.ts'
 import type { UpstreamNames } from './upstream-names.ts'
 
 /** How long the other end may take to read what is left when one end has closed, in milliseconds. */
@@ -97,7 +105,7 @@ export class Tunnel {
         this.#within(this.#patience.responseTimeoutMs, 'no answer in time')
       })
     })
-    outgoing.on('information', () => this.#countInterim())
+    outgoing.on('information', (head) => this.#passInterim(head))
     outgoing.once('upgrade', (response, upstream) => this.#opened(response, upstream as Socket))
   }
 
@@ -258,8 +266,10 @@ export class Tunnel {
     if (this.#status !== 0) reset(this.#client)
   }
 
-  #countInterim(): void {
+  #passInterim({ statusCode, rawHeaders }: { statusCode: number; rawHeaders: readonly string[] }): void {
     if (++this.#interim > MAX_INTERIM) this.#outgoing?.destroy(new BadResponseError('too many interim answers'))
+    else if (isPassedOn(statusCode, '1.1') && !this.#client.writableNeedDrain)
+      this.#client.write(interimHead(fieldsOf(statusCode, rawHeaders)), 'latin1')
   }
 
   #within(ms: number, problem: string): void {

@@ -43,6 +43,8 @@ export interface ConnectionOwner {
  */
 type State = 'opening' | 'free' | 'reading' | 'held' | 'gone'
 
+/** Silence on a connection, in milliseconds, after which TCP asks whether the upstream is there: load balancers forget one after 240 s. */
+const KEEP_ALIVE_PROBE_MS = 60_000
 /** Bytes that one read takes from the socket. */
 const READ_SIZE = 64 * 1024
 /** Bytes of a body that leave in one write with their head. */
@@ -113,7 +115,7 @@ export class UpstreamConnection implements Connection {
     const callback = (length: number): boolean => this.#read(this.#buffer.subarray(0, length))
     const onread = { buffer: () => this.#buffer, callback }
     const place = socket === null ? { host, port, lookup } : { host, path: socket }
-    const options = { ...place, noDelay: true, keepAlive: true, onread }
+    const options = { ...place, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS, onread }
     if (tls === null) return connectTcp(options)
     const { secureContext, serverName } = tls
     const named = serverName === undefined ? {} : { servername: serverName }
