@@ -35,7 +35,7 @@ export interface Patience {
 /** What is known of an admitted request when it is forwarded. */
 interface Admitted {
   readonly req: IncomingMessage
-  /** Canonical path and query, as matched: exactly these bytes are sent. */
+  /** Path and query as the client wrote them: exactly these bytes are sent. */
   readonly target: string
   /** `null` if nobody is verified: then the upstream is told of nobody. */
   readonly caller: VerifiedCaller | null

@@ -184,7 +184,7 @@ async function look(context: Context, exchange: Exchange): Promise<Pass | Stop> 
   const { target, route } = planned
   exchange.route = route
   if (target.lenient !== undefined) exchange.lenient = [...exchange.lenient, ...target.lenient]
-  if (route === exchange.rules.unmatched) exchange.unmatched = target.path
+  if (route === exchange.rules.unmatched) exchange.unmatched = target.matched
   const caller = await identify(context, exchange, route)
   if (caller instanceof Stop) return caller
   const priced = await price(exchange, route, target)

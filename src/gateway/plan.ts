@@ -79,10 +79,10 @@ export function plan(
   if (maxBody !== null && bodyBytes > maxBody) return { kind: 'refused', refusal: bodyTooLarge(maxBody) }
   if (preflight !== null && rules.preflight !== null) return planPreflight(rules, preflight, target)
   const isRead = method === 'GET' || method === 'HEAD'
-  if (isRead && STATUS_PATHS.has(target.path)) return { kind: 'status', target }
-  if (isRead && target.path === USAGE_PATH) return { kind: 'usage', target }
-  if (isRead && !isUpgrade && rules.publicPaths.has(target.path)) return { kind: 'document', target }
-  if (isRead && !isUpgrade && rules.reference?.has(target.path)) return { kind: 'page', target }
+  if (isRead && STATUS_PATHS.has(target.matched)) return { kind: 'status', target }
+  if (isRead && target.matched === USAGE_PATH) return { kind: 'usage', target }
+  if (isRead && !isUpgrade && rules.publicPaths.has(target.matched)) return { kind: 'document', target }
+  if (isRead && !isUpgrade && rules.reference?.has(target.matched)) return { kind: 'page', target }
   const found = rules.routes.lookup(method, target.matched)
   if (found !== null && 'rule' in found) return { kind: 'route', target, route: found.rule }
   if (found !== null && 'unclear' in found) return unreadable(problemOf(found.unclear))
@@ -93,8 +93,8 @@ export function plan(
 const READ = ['GET', 'HEAD']
 
 /** Whether the gateway serves the path itself, without the pages of the reference. */
-function isOwn({ publicPaths }: PlanRules, { path }: Target): boolean {
-  return STATUS_PATHS.has(path) || path === USAGE_PATH || publicPaths.has(path)
+function isOwn({ publicPaths }: PlanRules, { matched }: Target): boolean {
+  return STATUS_PATHS.has(matched) || matched === USAGE_PATH || publicPaths.has(matched)
 }
 
 /**
@@ -103,7 +103,7 @@ function isOwn({ publicPaths }: PlanRules, { path }: Target): boolean {
  */
 function planPreflight(rules: PlanRules, wanted: string, target: Target): Plan {
   const { routes, unmatched } = rules
-  if (isOwn(rules, target) || rules.reference?.has(target.path)) {
+  if (isOwn(rules, target) || rules.reference?.has(target.matched)) {
     return { kind: 'preflight', target, methods: READ }
   }
   const found = routes.lookup('OPTIONS', target.matched)

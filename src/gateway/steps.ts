@@ -94,7 +94,7 @@ export function ownResponse(context: Context, exchange: Exchange, plan: Exclude<
     case 'preflight':
       return preflight(exchange, plan.methods)
     case 'unmatched':
-      exchange.unmatched = plan.target.path
+      exchange.unmatched = plan.target.matched
       return denied(plan.refusal.denial)
   }
 }
@@ -111,7 +111,7 @@ function preflight({ req: { headers }, rules }: Exchange, methods: readonly stri
 }
 
 /** What everybody may read: no credential is read for it. */
-async function publicDocument({ req, rules }: Exchange, { path }: Target): Promise<Stop> {
+async function publicDocument({ req, rules }: Exchange, { matched: path }: Target): Promise<Stop> {
   const document = rules.documents.get(path)
   if (document === undefined) throw new Error(`planned a document that is none: ${path}`)
   const response = await document(req.headers)
@@ -119,7 +119,7 @@ async function publicDocument({ req, rules }: Exchange, { path }: Target): Promi
 }
 
 /** A page of the API's description: no credential is read for it. */
-function referencePage({ req, rules }: Exchange, { path }: Target): Stop {
+function referencePage({ req, rules }: Exchange, { matched: path }: Target): Stop {
   const response = rules.reference?.response(path, req.headers)
   if (response == null) throw new Error(`planned a page that is none: ${path}`)
   return answered(response)

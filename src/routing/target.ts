@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer'
 /**
  * One spelling for each path. Upstreams fold many spellings of a path into one resource (`/a//b`, `/a/./b`, `/a%2Fb`,
  * `/%61/b`), and each that we would read differently is a way round the price of a route. So a path that two servers
- * could read differently is refused, and of the harmless spellings one is matched and forwarded.
+ * could read differently is refused. Of the harmless spellings one is matched, and the client's is forwarded (RFC 9110 section 7.7): some
+ * upstreams verify a signature over it.
  *
  * What only the operator can know is left alone: letter case, dots and spaces at the end of a name, a slash at the end of
  * the path (`edge.match` says which of them the upstream folds), and compatible Unicode letters.
@@ -32,9 +33,9 @@ export type PathLeniency =
 
 /** A request target that every server reads alike. */
 export interface Target {
-  /** What is forwarded: escapes of unreserved characters decoded, the others in upper case; `[` `]` `^` `|` escaped. */
+  /** What is forwarded: as the client wrote it. */
   readonly path: string
-  /** What is matched: `path` with the escapes of delimiters decoded too. */
+  /** What is matched: escapes of unreserved characters and of delimiters decoded, the others in upper case; `[` `]` `^` `|` escaped. */
   readonly matched: string
   /** As the client wrote it: empty, or `?` and what follows. */
   readonly query: string
@@ -157,8 +158,7 @@ function canonicalPath(written: string, query: string, allow: PathAllowances): T
     if (unless === undefined || allow.lenient?.has(unless) !== true) return problemOf(code)
     needed.push(unless)
   }
-  const path = read.path()
-  const target = { path, matched: read.isOtherwiseMatched ? read.matched() : path, query }
+  const target = { path: written, matched: read.matched(), query }
   return needed.length === 0 ? target : { ...target, lenient: needed }
 }
 
@@ -178,12 +178,8 @@ class PathReader {
   problem: 'target_unescaped' | 'target_bad_escape' | null = null
   /** Of the bits above. */
   found = 0
-  /** Whether `matched` is another text than `path`. */
-  isOtherwiseMatched = false
-  readonly #path: Buffer
   readonly #matched: Buffer
   readonly #decoded: Buffer
-  #pathEnd = 0
   #matchedEnd = 0
   #decodedEnd = 0
   /** The byte of the escape just before; -1 behind anything else. */
@@ -197,8 +193,7 @@ class PathReader {
   constructor(written: string) {
     const { length } = written
     if (room.text.length < length) room = createRoom(length)
-    const { text, path, matched, decoded } = room
-    this.#path = path
+    const { text, matched, decoded } = room
     this.#matched = matched
     this.#decoded = decoded
     text.write(written, 'latin1')
@@ -206,10 +201,6 @@ class PathReader {
     if (this.problem !== null) return
     this.#endDots()
     if (!isUtf8(decoded.subarray(0, this.#decodedEnd))) this.found |= NO_UTF8
-  }
-
-  path(): string {
-    return this.#path.toString('latin1', 0, this.#pathEnd)
   }
 
   matched(): string {
@@ -241,7 +232,6 @@ class PathReader {
   }
 
   #plain(byte: number): void {
-    this.#path[this.#pathEnd++] = byte
     this.#matched[this.#matchedEnd++] = byte
     this.#decoded[this.#decodedEnd++] = byte
     this.#escape = -1
@@ -269,22 +259,17 @@ class PathReader {
   }
 
   /**
-   * RFC 3986 keeps `%3A` and `:` apart, most upstreams do not. Matching takes them for one, so that neither spelling escapes its route; the
-   * forwarded path keeps the client's, since `c%2B%2B` and `c++` are not the same to all.
+   * RFC 3986 keeps `%3A` and `:` apart, most upstreams do not. Matching takes them for one, so that neither spelling escapes its route.
    */
   #writeEscape(byte: number): void {
     const high = UPPER[byte >> 4] as number
     const low = UPPER[byte & 15] as number
-    this.#path[this.#pathEnd++] = PERCENT
-    this.#path[this.#pathEnd++] = high
-    this.#path[this.#pathEnd++] = low
     if (((BYTES[byte] as number) & PCHAR) === 0) {
       this.#matched[this.#matchedEnd++] = PERCENT
       this.#matched[this.#matchedEnd++] = high
       this.#matched[this.#matchedEnd++] = low
     } else {
       this.#matched[this.#matchedEnd++] = byte
-      this.isOtherwiseMatched = true
     }
     this.#decoded[this.#decodedEnd++] = byte
   }
@@ -352,7 +337,7 @@ let room = createRoom(16 * 1024)
 function createRoom(bytes: number) {
   const times = (each: number) => Buffer.allocUnsafe(each * bytes)
   // Where each character is one that is left raw, three are written for it.
-  return { text: times(1), path: times(3), matched: times(3), decoded: times(1) }
+  return { text: times(1), matched: times(3), decoded: times(1) }
 }
 
 export function problemOf(code: TargetProblem['code']): TargetProblem {

@@ -48,13 +48,13 @@ describe('a harmless other spelling', () => {
     ['/a%5b1%5D', '/a%5B1%5D'],
     ['/x^2|y', '/x%5E2%7Cy'],
     ['/[::1]/^', '/%5B::1%5D/%5E'],
-  ])('%s becomes %s', (url, path) => {
-    expect(read(`${url}?%61`)).toEqual({ path, matched: path, query: '?%61' })
+  ])('%s is forwarded as it came, and matched as %s', (url, matched) => {
+    expect(read(`${url}?%61`)).toEqual({ path: url, matched, query: '?%61' })
   })
 
   test('an escaped delimiter is matched as the delimiter and forwarded as the client wrote it', () => {
     expect(read('/v1/things%3abatch/c%2B%2B')).toMatchObject({
-      path: '/v1/things%3Abatch/c%2B%2B',
+      path: '/v1/things%3abatch/c%2B%2B',
       matched: '/v1/things:batch/c++',
     })
   })
@@ -158,16 +158,16 @@ describe('a target that servers read differently', () => {
 
 describe('a spelling that a route map may allow', () => {
   test.each([
-    ['/group%2fproject', 'encodedSlash', /encoded slash/, '/group%2Fproject', '/group%2Fproject'],
-    ['/a//b', 'emptySegment', /empty segment/, '/a//b', '/a//b'],
-    ['//evil/x', 'emptySegment', /empty segment/, '//evil/x', '//evil/x'],
-    ['/a//', 'emptySegment', /empty segment/, '/a//', '/a//'],
-    ['/a;v=1/b', 'semicolon', /semicolon/, '/a;v=1/b', '/a;v=1/b'],
-    ['/a%3bv', 'semicolon', /semicolon/, '/a%3Bv', '/a;v'],
-  ] as const)('%s is refused, and passes with %s', (url, allowance, refusal, path, matched) => {
+    ['/group%2fproject', 'encodedSlash', /encoded slash/, '/group%2Fproject'],
+    ['/a//b', 'emptySegment', /empty segment/, '/a//b'],
+    ['//evil/x', 'emptySegment', /empty segment/, '//evil/x'],
+    ['/a//', 'emptySegment', /empty segment/, '/a//'],
+    ['/a;v=1/b', 'semicolon', /semicolon/, '/a;v=1/b'],
+    ['/a%3bv', 'semicolon', /semicolon/, '/a;v'],
+  ] as const)('%s is refused, and passes with %s', (url, allowance, refusal, matched) => {
     expect(problem(url)).toMatch(refusal)
     expect(problem(url, { ...LAX, [allowance]: false })).toMatch(refusal)
-    expect(read(url, { [allowance]: true })).toEqual({ path, matched, query: '' })
+    expect(read(url, { [allowance]: true })).toEqual({ path: url, matched, query: '' })
   })
 
   test.each(['/;/a', '/a/;x/b', '/%3bx'])('counts as empty if a segment has parameters only: %s', (url) => {
@@ -212,12 +212,17 @@ describe('whatever is sent', () => {
   const url = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => `/${pieces.join('')}`)
   const allowances = fc.record({ encodedSlash: fc.boolean(), emptySegment: fc.boolean(), semicolon: fc.boolean() })
 
-  test('the canonical form is canonical: reading it again changes nothing', () => {
+  test('the form that is matched is canonical: reading it again changes nothing, and what is forwarded came so', () => {
     fc.assert(
       fc.property(url, allowances, (text, allow) => {
         const first = canonicalTarget(text, allow)
         if ('problem' in first) return
-        expect(canonicalTarget(first.path + first.query, allow)).toEqual(first)
+        expect(first.path + first.query).toBe(text)
+        expect(canonicalTarget(first.matched, allow)).toEqual({
+          path: first.matched,
+          matched: first.matched,
+          query: '',
+        })
       }),
       { numRuns: 3000 },
     )
@@ -228,9 +233,7 @@ describe('whatever is sent', () => {
       fc.property(url, (text) => {
         const target = canonicalTarget(text, STRICT)
         if ('problem' in target) return
-        const written = text.split('?')[0] ?? ''
         const matched = target.matched.slice(1).split('/').map(decodeURIComponent)
-        expect(upstreamView(written)).toEqual(matched)
         expect(upstreamView(target.path)).toEqual(matched)
       }),
       { numRuns: 3000 },
@@ -272,7 +275,6 @@ describe('whatever is sent', () => {
     const encode = vi.spyOn(globalThis, 'encodeURIComponent')
     onTestFinished(() => void vi.restoreAllMocks())
     const target = canonicalTarget(`/%41%3a${'[]^|'.repeat(2000)}`, STRICT)
-    expect(target).toMatchObject({ path: `/A%3A${'%5B%5D%5E%7C'.repeat(2000)}` })
     expect(target).toMatchObject({ matched: `/A:${'%5B%5D%5E%7C'.repeat(2000)}` })
     expect(fromCharCode.mock.calls.length + encode.mock.calls.length).toBeLessThan(10)
   })
@@ -283,7 +285,8 @@ describe('whatever is sent', () => {
       fc.property(fc.array(pieces, { maxLength: 12 }), allowances, (parts, allow) => {
         const path = `/${parts.join('')}`.replace(/[?#].*/s, '')
         const escaped = path.replace(/[[\]^|]/g, encodeURIComponent)
-        expect(canonicalTarget(path, allow)).toEqual(canonicalTarget(escaped, allow))
+        const { path: _written, ...read } = { path: '', ...canonicalTarget(path, allow) }
+        expect(canonicalTarget(escaped, allow)).toMatchObject(read)
       }),
       { numRuns: 3000 },
     )
