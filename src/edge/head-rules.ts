@@ -105,8 +105,8 @@ export function checkMethod(method = ''): Denial | null {
 /** `http://other/x` would choose the upstream's host: only a URL of the very authority that Host names says no more than its path. */
 function checkForm({ url = '', method, headers }: IncomingMessage): Denial | null {
   if (url.startsWith('/') || (method === 'OPTIONS' && url === '*')) return null
-  const isOfHost = headers.host !== undefined && absoluteForm(url)?.authority === headers.host
-  if (isOfHost) return null
+  const absolute = absoluteForm(url)
+  if (absolute !== null && headers.host !== undefined && isOneAuthority(absolute, headers.host)) return null
   return refuse(
     'target_form',
     'The request target must be a path that begins with "/", or a URL whose authority is Host.',
@@ -114,9 +114,28 @@ function checkForm({ url = '', method, headers }: IncomingMessage): Denial | nul
 }
 
 /** RFC 9112 section 3.2.2. An authority with a user in it is no Host. */
-function absoluteForm(url: string): { readonly authority: string; readonly rest: string } | null {
-  const [, authority, rest] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(url) ?? []
-  return authority === undefined || rest === undefined ? null : { authority, rest }
+function absoluteForm(url: string): AbsoluteForm | null {
+  const [, scheme, authority, rest] = /^(https?):\/\/([^/?#]+)(.*)$/i.exec(url) ?? []
+  if (scheme === undefined || authority === undefined || rest === undefined) return null
+  return { port: scheme.toLowerCase() === 'https' ? ':443' : ':80', authority, rest }
+}
+
+interface AbsoluteForm {
+  /** That of its scheme. */
+  readonly port: string
+  readonly authority: string
+  readonly rest: string
+}
+
+/** RFC 9110 section 4.2.3: whatever the letter case, and the port of the scheme is none. */
+function isOneAuthority({ authority, port }: AbsoluteForm, host: string): boolean {
+  return authority === host || withoutPort(authority, port) === withoutPort(host, port)
+}
+
+function withoutPort(authority: string, port: string): string {
+  const lower = authority.toLowerCase()
+  if (lower.endsWith(port)) return lower.slice(0, -port.length)
+  return lower.endsWith(':') ? lower.slice(0, -1) : lower
 }
 
 /**

@@ -43,6 +43,7 @@ describe('a URL whose authority is Host', () => {
     ['GET http://a:8080/api/x?y=1', 'GET /api/x?y=1', 3],
     ['GET https://a:8080/api/x', 'GET /api/x', 3],
     ['GET HTTP://a:8080/api/x', 'GET /api/x', 3],
+    ['GET http://A:8080/api/x', 'GET /api/x', 3],
     ['GET http://a:8080/api/http://b/x'.replace('//b', '%2F%2Fb'), null, 0],
     ['POST http://a:8080/api/%78', 'POST /api/%78', 3],
     ['GET http://a:8080', 'GET /', 2],
@@ -53,6 +54,20 @@ describe('a URL whose authority is Host', () => {
     expect(statusesIn(response)).toEqual([forwarded === null ? 400 : 200])
     expect(upstream.lines).toEqual(forwarded === null ? [] : [`${forwarded} HTTP/1.1`])
     expect(charged()).toEqual(cost === 0 ? [] : [cost])
+  })
+
+  it.each([
+    ['http://h:80/api/x', 'h', 200],
+    ['http://h/api/x', 'H:80', 200],
+    ['http://h:/api/x', 'h', 200],
+    ['https://h:443/api/x', 'h', 200],
+    ['https://h:80/api/x', 'h', 400],
+    ['http://h:8080/api/x', 'h', 400],
+    ['http://h.test/api/x', 'h', 400],
+    ['http://u@h/api/x', 'h', 400],
+  ])('%s with Host: %s gets %i: one authority in another spelling is the same', async (url, host, status) => {
+    const head = [`GET ${url} HTTP/1.1`, `Host: ${host}`, ALICE, '', ''].join('\r\n')
+    expect(statusesIn(await rawExchange(app.url, head))).toEqual([status])
   })
 
   it('opens a WebSocket too', async () => {
