@@ -171,7 +171,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #send(connection: Connection): void {
     const { req } = this.#exchange
     const target = this.#upstream.base + this.#exchange.target
-    const { headers, contentLength, hasBody } = this.#head
+    const { headers, contentLength, hasBody, destinationAt: at } = this.#head
+    if (at !== -1) headers[at] = this.#upstream.names.destinationFor(headers[at] as string, this.#head)
     const host = this.#upstream.names.hostFor(this.#head.host)
     const isStreamed = this.#body === null && hasBody
     const body = isStreamed ? framingOf(contentLength) : this.#body

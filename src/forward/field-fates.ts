@@ -38,7 +38,7 @@ export interface Hidden {
 
 /**
  * What becomes of a client's field. `fact`: passes from a trusted peer only. `named`: so does what says of the caller what was judged.
- * `login`: passes, and may log its connection in. `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
+ * `login`: passes, and may log its connection in. `destination`: passes as the upstream calls it. `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
  * `cookie`, `url` or `subprotocol` has of one, is dropped.
  */
 export type Fate = Plain | Holder
@@ -54,6 +54,7 @@ type Plain =
   | 'named'
   | 'claim'
   | 'login'
+  | 'destination'
   | 'subprotocol'
 export type Holder = 'credential' | 'cookie' | 'url'
 
@@ -138,6 +139,7 @@ function fate(lower: string, fates: Fates): Fate {
   if (lower === 'te') return 'te'
   if (lower === 'max-forwards' && !dropped.has(lower)) return 'hops'
   if (lower === 'authorization' && !dropped.has(lower)) return 'login'
+  if (lower === 'destination' && !dropped.has(lower)) return 'destination'
   if (lower === 'cookie' && !dropped.has(lower)) return 'cookie'
   if (lower === 'host' || CLAIMS.has(lower)) return 'claim'
   if (!passes(lower, dropped)) return 'dropped'

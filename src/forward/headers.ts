@@ -28,6 +28,8 @@ export interface OutgoingHead {
   readonly authority: string
   /** Whether it logs its connection in, as NTLM and Negotiate do, so that nobody else may come on it. */
   readonly logsIn: boolean
+  /** Where in `headers` the value of Destination stands, which only who knows the upstream's names can write; -1 for none. */
+  readonly destinationAt: number
   /** Whether the client takes trailers (`TE: trailers`). */
   readonly takesTrailers: boolean
 }
@@ -45,6 +47,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   let chunked = false
   let takesTrailers = false
   let logsIn = false
+  let destinationAt = -1
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     const value = raw[i + 1] as string
@@ -55,6 +58,8 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
       const kept = withoutCredential(fate, name.toLowerCase(), value, { origin, trusted, rules })
       if (kept !== '' && nominated?.has(name.toLowerCase()) !== true) headers.push(name, kept)
       logsIn ||= LOGS_IN.test(kept)
+    } else if (fate === 'destination') {
+      if (nominated?.has('destination') !== true) destinationAt = headers.push(name, value) - 1
     } else if (fate === 'login') {
       if (nominated?.has('authorization') !== true) headers.push(name, value)
       logsIn ||= LOGS_IN.test(value)
@@ -86,6 +91,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     scheme,
     authority,
     logsIn,
+    destinationAt,
     takesTrailers,
   }
 }

@@ -5,6 +5,11 @@ export interface UpstreamNames {
   /** The Host field of a request. @param clients that of the client; empty if it sent none */
   hostFor(clients: string): string
   /**
+   * Turns the Destination of a WebDAV request (RFC 4918 section 10.3) into what the upstream calls it: it compares scheme and authority
+   * with its own. Anything that is not surely what the client asked for stays as it is.
+   */
+  destinationFor(value: string, asked: Asked): string
+  /**
    * Turns the addresses that only the upstream's own network knows into what the client asked for: in Location,
    * Content-Location, Refresh, and Domain and Path of cookies. Anything that is not surely the upstream stays as it is.
    * @param headers raw, changed in place
@@ -48,6 +53,7 @@ export function upstreamNames(options: NamesOptions): UpstreamNames {
   const hostFor = host === null ? (clients: string) => clients || origin.host : () => host
   return {
     hostFor,
+    destinationFor: (value, asked) => destination(value, { ...options, asked, sent: hostFor(asked.host) }),
     rewrite(status, headers, asked) {
       if (isPlain && ((origin.port === '' && asked.host !== '') || !isRedirect(status))) return
       const call = { ...options, asked, sent: hostFor(asked.host) }
@@ -89,6 +95,16 @@ function uri(value: string, call: Call): string {
   if (rest === null) return value
   if (!PLACE.test(asked.authority)) return unambiguous(rest.startsWith('/') ? rest : `/${rest}`)
   return `${scheme === undefined ? '' : `${asked.scheme}:`}//${asked.authority}${rest}`
+}
+
+/** The way back of `uri`. */
+function destination(value: string, { origin, base, asked, sent }: Call): string {
+  const [start, scheme = asked.scheme, hostname = '', port = ''] = AUTHORITY.exec(value) ?? []
+  if (start === undefined) return isPath(value) ? base + value : value
+  const called = placeOf(asked.authority)
+  const implied = PORTS[scheme.toLowerCase()]
+  const isAsked = called?.hostname === hostname.toLowerCase() && (called.port || implied) === (port || implied)
+  return isAsked ? `${origin.protocol}//${sent}${base}${value.slice(start.length) || '/'}` : value
 }
 
 function isPath(value: string): boolean {

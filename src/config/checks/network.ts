@@ -14,6 +14,7 @@ export function checkNetwork(parsed: Salvage): Finding[] {
     ...checkWorkers(parsed),
     ...checkLoop(parsed),
     ...checkUpstream(parsed.upstream),
+    ...checkHost(parsed.upstream),
     ...checkLenient(parsed.upstream),
     ...checkProxies(parsed),
   ]
@@ -71,6 +72,14 @@ function checkWorkers({ workers = 1, store }: Salvage): Finding[] {
   if (workers === 1 || store?.kind !== 'sqlite' || store.path !== ':memory:') return []
   const message = 'a store in memory cannot be shared by several workers: name a file, or write workers: 1'
   return [{ path: ['store'], message }]
+}
+
+/** A server of several names by TLS refuses a Host that is not the name of its certificate: 421 (RFC 9110 section 15.5.20). */
+function checkHost({ url, host }: Salvage['upstream']): Finding[] {
+  if (url === undefined || host !== 'preserve' || !url.startsWith('https:')) return []
+  const message =
+    'the backend gets the Host of the client, but by TLS the name of upstream.tls.server_name or upstream.url: a server of several names answers 421 Misdirected Request. Write host: upstream, or serve every Host there'
+  return [{ path: ['upstream', 'url'], severity: 'warning', message }]
 }
 
 /** Each request would come back, be charged again and go out again, until there is no connection left. */
