@@ -20,7 +20,7 @@ import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { checkEdge, checkUpgrade } from './head-rules.ts'
 import type { OpenConnection } from './open-connections.ts'
-import { isBroken, originIn, type ParserError, parserDenial } from './parser-error.ts'
+import { isBroken, methodIn, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
 import { takeLaterTurn, takeTurn, takeTurnToRead } from './turns.ts'
@@ -312,18 +312,23 @@ export class ClientConnection implements ClientPeer {
 
   #denyUnread(error: ParserError): void {
     const { limits, maxHeaderSize } = this.#context
-    this.#denyHead(parserDenial(error, { maxUrl: limits().maxUrl, maxHeaderSize }), originIn(error))
+    this.#denyHead(parserDenial(error, { maxUrl: limits().maxUrl, maxHeaderSize }), originIn(error), methodIn(error))
   }
 
-  #denyHead(denial: Denial, origin: string | undefined): void {
+  #denyHead(denial: Denial, origin: string | undefined, method: string | null): void {
     // Behind the last response of a connection there is no other (RFC 9112, 9.6): that ends it.
     if (this.#isLast) return
     // A head that came too slowly may still be finished.
     this.#isLast = true
     const requestId = randomUUID()
     this.#reportRefused(denial.code, denial, requestId, null)
+    // A browser that connects ahead, or a probe, has asked for nothing: it would take a response for that to its first request.
+    if (this.#socket.bytesRead === 0) {
+      this.#socket.destroy()
+      return
+    }
     const asked = { origin, requestId, method: null, path: null, user: null }
-    writeRawResponse(this.#socket, this.#own(denial, asked), requestId)
+    writeRawResponse(this.#socket, this.#own(denial, asked), { requestId, method })
   }
 
   #breakBody(request: IncomingRequest, { code }: ParserError): void {
@@ -373,7 +378,11 @@ export class ClientConnection implements ClientPeer {
       }
       // No more of the request may go on to the upstream.
       socket.once('finish', () => socket.destroy())
-      writeRawResponse(socket, this.#own(denial, askedBy(first.req, first.requestId, null)), first.requestId)
+      const { req, requestId } = first
+      writeRawResponse(socket, this.#own(denial, askedBy(req, requestId, null)), {
+        requestId,
+        method: req.method ?? null,
+      })
     }
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -10,7 +11,7 @@ import { readBehindUpgrade } from '../node/ignored-upgrade.ts'
 import { lookForLateRequestsTogether } from '../node/late-requests.ts'
 import { rawSocketOf } from '../node/raw-socket.ts'
 import { boundRecords } from '../node/short-records.ts'
-import type { Observer } from '../observe/observation.ts'
+import type { Observation, Observer } from '../observe/observation.ts'
 import { createUploadWatch, type UploadWatch } from './body/slow-upload.ts'
 import { ClientConnection, type ConnectionContext, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { isWebSocketHandshake } from './head-rules.ts'
@@ -157,7 +158,8 @@ class NodeListener implements Listener {
     }
     this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
       // One that came and went is a load balancer that looks whether the port is open.
-      if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
+      if (error.code === 'ERR_SSL_HTTP_REQUEST') observe(plainOnTls())
+      else if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
       socket.destroy()
     })
     this.#server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
@@ -233,4 +235,15 @@ function createTlsServer(certificate: Certificate, ofHttp: http.ServerOptions, h
 
 function urlOf({ address, family, port }: AddressInfo, scheme: 'http' | 'https'): string {
   return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+/** Nobody but the log can say it: the client would take a response in the clear for a broken handshake. */
+function plainOnTls(): Observation {
+  const refused = {
+    requestId: randomUUID(),
+    method: null,
+    error: 'bad_request',
+    reason: 'plain HTTP on a port of TLS',
+  } as const
+  return { type: 'bad_connection', code: 'tls', status: 0, refused }
 }

@@ -40,6 +40,10 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl,
   if (code === 'HPE_PAUSED_H2_UPGRADE') {
     return denial('bad_request', 'This request is HTTP/2, and HTTP/1.1 is spoken here.', { reason: 'HTTP/2' })
   }
+  if (isProxyPreface(rawPacket)) {
+    const msg = 'This connection begins with PROXY protocol, which is not spoken here.'
+    return denial('bad_request', msg, { reason: 'PROXY protocol' })
+  }
   // The parser has these words of its own: nothing that the client sent is among them.
   return denial('bad_request', 'This request is not valid HTTP/1.1.', { reason: reason ?? code ?? 'not HTTP' })
 }
@@ -48,6 +52,17 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl,
 function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
   const target = /^[A-Z-]+ (\/[^ \r\n]*)/.exec(piece?.toString('latin1') ?? '')?.[1]
   return target !== undefined && target.length > maxUrl
+}
+
+/** Version 1 is a line of text, version 2 begins with line ends and a NUL. */
+function isProxyPreface(piece: Buffer | undefined): boolean {
+  return /^(?:PROXY |\r\n\r\n\0\r\nQUIT\n)/.test(piece?.toString('latin1', 0, 12) ?? '')
+}
+
+/** The method of the last request line in the piece in which the parser found the fault; `null` if it has none. */
+export function methodIn({ rawPacket }: ParserError): string | null {
+  const lines = rawPacket?.toString('latin1').matchAll(/(?:^|\r\n\r\n)([A-Z-]+) /g) ?? []
+  return [...lines].at(-1)?.[1] ?? null
 }
 
 /** The origin of the page that asks, as far as the piece shows it in which the parser found the fault. */

@@ -239,7 +239,8 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
   close()
   refundUnreached(context, exchange, result)
   const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
-  if (error !== null) writeRawResponse(socket, own(exchange, denialResponse(error)), exchange.requestId)
+  if (error !== null)
+    writeRawResponse(socket, own(exchange, denialResponse(error)), { requestId: exchange.requestId, method: 'GET' })
   return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
 }
 
@@ -338,7 +339,11 @@ function respond(exchange: Exchange, res: ServerResponse, { response, ending }: 
 }
 
 function respondRaw(exchange: Exchange, socket: Duplex, { response, ending }: Stop): Ending {
-  if (response !== null) writeRawResponse(socket, own(exchange, response), exchange.requestId)
+  if (response !== null)
+    writeRawResponse(socket, own(exchange, response), {
+      requestId: exchange.requestId,
+      method: exchange.req.method ?? null,
+    })
   return ending
 }
 

@@ -96,7 +96,8 @@ export function writeResponse(
     res.end(req.method === 'HEAD' ? undefined : response.body)
     return
   }
-  if (req.method !== 'HEAD') res.write(response.body)
+  if (req.method === 'HEAD') res.flushHeaders()
+  else res.write(response.body)
   const timer = setTimeout(end, LINGER_MS)
   function end(): void {
     clearTimeout(timer)
@@ -114,8 +115,14 @@ function isSmall(req: IncomingMessage): boolean {
 /**
  * The same on a bare socket: for upgrades, and for what Node's parser refused. The connection is ended by it, and closed when
  * the client ends it too, or a little later.
+ *
+ * @param method `null` if it is not known. A response to HEAD has no content (RFC 9110 section 9.3.2)
  */
-export function writeRawResponse(socket: Duplex, response: OwnResponse, requestId: string): void {
+export function writeRawResponse(
+  socket: Duplex,
+  response: OwnResponse,
+  { requestId, method }: { readonly requestId: string; readonly method: string | null },
+): void {
   if (!socket.writable) {
     socket.destroy()
     return
@@ -124,9 +131,9 @@ export function writeRawResponse(socket: Duplex, response: OwnResponse, requestI
   for (let i = 0; i < response.headers.length; i += 2) {
     if (response.headers[i] !== 'Connection') lines.push(`${response.headers[i]}: ${response.headers[i + 1]}`)
   }
-  lines.push(`X-Request-Id: ${requestId}`, NO_SNIFFING.join(': '))
+  lines.push(`Date: ${new Date().toUTCString()}`, `X-Request-Id: ${requestId}`, NO_SNIFFING.join(': '))
   lines.push(`Content-Length: ${Buffer.byteLength(response.body)}`, 'Connection: close')
-  socket.write(`${lines.join('\r\n')}\r\n\r\n${response.body}`)
+  socket.write(`${lines.join('\r\n')}\r\n\r\n${method === 'HEAD' ? '' : response.body}`)
   hangUp(socket)
   socket.resume()
 }

@@ -1,0 +1,67 @@
+import { connect } from 'node:net'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { BOTH_WAYS, connectTo, makeCertificates, type Way } from '../setup/ways.ts'
+
+const certificates = makeCertificates()
+afterAll(() => certificates.remove())
+let app: RunningApp
+afterEach(() => app.stop())
+
+const start = async (way: Way, edge = '') => {
+  const rest = `unmatched: forward\nedge: { ${edge} }\n${certificates.listener(way)}`
+  app = await startApp(yaml('http://127.0.0.1:9', rest))
+}
+const refusals = () => app.observations.flatMap((o) => (o.type === 'bad_connection' ? (o.refused?.reason ?? '') : []))
+
+describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) => {
+  it.each([
+    ['a length of +1', 'Content-Length: +1\r\n', 400],
+    ['a field name with a blank', 'X y: 1\r\n', 400],
+    ['a head that is too large', `X: ${'a'.repeat(10_000)}\r\n`, 431],
+  ])('gets the date, and no content if it is a HEAD: %s', async (_what, fields, status) => {
+    await start(way, 'max_header_size: 8KiB')
+    for (const method of ['GET', 'HEAD']) {
+      const text = await rawExchange(app.url, `${method} / HTTP/1.1\r\nHost: a\r\n${fields}\r\n`)
+      expect(statusesIn(text)).toEqual([status])
+      expect(text).toMatch(/^Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r$/m)
+      expect(text.endsWith('\r\n\r\n')).toBe(method === 'HEAD')
+    }
+  })
+
+  it('gets its 400 if it is a HEAD with a malformed body', async () => {
+    await start(way)
+    const text = await rawExchange(app.url, 'HEAD / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n')
+    expect(statusesIn(text)).toEqual([400])
+    expect(text.endsWith('\r\n\r\n')).toBe(true)
+  })
+
+  it.each([
+    ['1', 'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['2', '\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\x01\x7f\0\0\x01\0\x50\0\x50GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])('is named in response and log if it is PROXY protocol, version %s', async (_version, bytes) => {
+    await start(way)
+    expect(await rawExchange(app.url, Buffer.from(bytes, 'latin1'))).toContain('PROXY protocol')
+    expect(refusals()).toEqual(['PROXY protocol'])
+  })
+
+  it('gets nothing if it has sent nothing: the connection is closed in silence', async () => {
+    await start(way, 'headers_timeout: 1s')
+    const client = connectTo(app.url)
+    let received = 0
+    client.on('data', (data) => {
+      received += data.length
+    })
+    await new Promise((resolve) => client.once('close', resolve))
+    expect(received).toBe(0)
+  })
+})
+
+it('plain HTTP on a port of TLS is named in the log', async () => {
+  await start({ name: '', clients: true, upstream: false })
+  const client = connect(Number(new URL(app.url).port), '127.0.0.1')
+  client.on('error', () => {}).write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await expect.poll(refusals).toEqual(['plain HTTP on a port of TLS'])
+  client.destroy()
+})
