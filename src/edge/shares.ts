@@ -13,6 +13,8 @@ export const THINGS = [
   'usage',
 ] as const
 export type Thing = (typeof THINGS)[number]
+/** What may be waited for: who gives one back hands it to the next who waits. */
+export type Queued = 'upstream_connections'
 
 /**
  * Whose bound is reached: of one address (`peerOf`), of the IPv6 /48 that it is in, of one user, of all who have no accepted credential,
@@ -59,7 +61,7 @@ export interface Holder {
   /** Takes one of a thing, unless it has one. @returns why there is none; `null` where it has one now */
   take(thing: Thing, rules: ShareRules): Exhausted | null
   /** The same, but waits for up to `ms` milliseconds where a party of the holder's, other than all together, has too many. */
-  takeWithin(thing: Thing, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null>
+  takeWithin(thing: Queued, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null>
   give(thing: Thing): void
   /**
    * What it holds, and will, counts for this user too. Whose credential was accepted is no stranger any more.
@@ -114,7 +116,7 @@ class Party {
     this.bound = bound
   }
 
-  /** @param more of the thing than it has now, or as many as it has, where the holder counts already */
+  /** Whether it has too many of a thing. @param more 1 to ask for one more, 0 where that one is counted already */
   excess(thing: Thing, rules: ShareRules, more: 0 | 1): Exhausted | null {
     const max = rules[thing][this.bound]
     return max !== null && this.held[thing] + more > max ? { thing, bound: this.bound, max } : null
@@ -176,7 +178,7 @@ class HolderOfShares implements Holder {
   #user: string | null = null
   /** Those that it counts for, in the order in which their bounds are looked at. */
   readonly #parties: Party[]
-  /** Whether it is known that it is a stranger. */
+  /** Whether it is known if it is a stranger: only then does their bound hold for it. */
   #isJudged = false
   /** The bits of what it holds. */
   #mine = 0
@@ -209,7 +211,7 @@ class HolderOfShares implements Holder {
     return bound !== 'strangers' || this.#isJudged || (thing === 'checks' && !this.#isLikelyKnown)
   }
 
-  takeWithin(thing: Thing, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null> {
+  takeWithin(thing: Queued, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null> {
     // Somebody of its own waits already: nobody overtakes.
     const inFront = this.#parties.find(({ waiting }) => waiting.size > 0)
     if (inFront !== undefined) return this.#wait(thing, inFront, rules, ms)
@@ -225,7 +227,7 @@ class HolderOfShares implements Holder {
   }
 
   /** Who gives a place back hands it over at once, so that nobody comes between. */
-  #wait(thing: Thing, first: Party, rules: ShareRules, ms: number): Promise<Exhausted | null> {
+  #wait(thing: Queued, first: Party, rules: ShareRules, ms: number): Promise<Exhausted | null> {
     return new Promise((resolve) => {
       let at = first
       const end = (result: Exhausted | null): void => {
