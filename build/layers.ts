@@ -71,7 +71,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'respond/': { files: [...DOMAIN, 'node/'] },
   'forward/': { files: [...DOMAIN, ...CLIENT, 'respond/', 'node/'], libraries: ['http-proxy-3'] },
   // A product of its own, which knows neither charges nor users nor what is ours.
-  'forward/client/': { files: LIB },
+  'forward/client/': { files: [...LIB, 'node/failed-writes.ts'] },
   'observe/': { files: [...DOMAIN, 'node/'], libraries: ['pino', 'prom-client'] },
   'node/': { files: LIB },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
