@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { countedName } from '../../src/quota/books.ts'
 import type { EndedRun } from '../../src/quota/history.ts'
+import { NO_RETENTION } from '../../src/quota/history.ts'
 import { addRuns } from '../../src/store/packed-history.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
@@ -24,7 +26,9 @@ const WINDOWS = [
   { name: '1d', seconds: 86_400 },
 ]
 /** As `usage` keeps them by default: 35 days of the longest window, 48 hours of the others. */
-const KEPT = { longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 }
+const KEPT = { ...NO_RETENTION, longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 }
+const RULES = { windows: WINDOWS, kept: KEPT, books: null, zone: 'UTC' }
+const SINCE = new Map(WINDOWS.map((window) => [countedName(window), 0]))
 /** Microseconds, of a command that is counted as long. */
 const LONG = 5000
 
@@ -95,7 +99,7 @@ interface Measured {
 }
 
 async function measure(redis: Running, store: Store, { name, fields, isText, at }: Question): Promise<Measured> {
-  const read = readUsageQuery(fields, { at, windows: WINDOWS, kept: KEPT })
+  const read = readUsageQuery(fields, { ...RULES, at, since: SINCE })
   if ('problems' in read) throw new Error(JSON.stringify(read.problems))
   const { query } = read
   const { signal } = new AbortController()

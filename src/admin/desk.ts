@@ -7,6 +7,7 @@ import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { Observer } from '../observe/observation.ts'
+import type { HistoryStore } from '../quota/history-store.ts'
 import type { KnownUserStore, KnownUsers } from '../quota/known-users.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
 import { memberOf, type Payer, payerOf } from '../quota/policy.ts'
@@ -31,7 +32,8 @@ export type AdminStore = QuotaStore &
   GuardStore &
   ReplicaStore &
   Pick<AlertStore, 'readAlerts'> &
-  UsageSource & { /** @throws StoreError */ ping(): Promise<void> }
+  UsageSource &
+  Pick<HistoryStore, 'readCounted'> & { /** @throws StoreError */ ping(): Promise<void> }
 
 type KnownToDesk = Pick<KnownUsers, 'isKnown' | 'lookUp' | 'standing'>
 

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import type { InTurn } from '../lib/serialize.ts'
-import type { HistoryScope, OwnerHistory } from '../quota/history-store.ts'
-import type { Window } from '../quota/window.ts'
-import { readUsageQuery } from '../usage/usage-query.ts'
+import { type Calendar, periodOf } from '../quota/calendar.ts'
+import type { HistoryScope } from '../quota/history-store.ts'
+import { dayBefore, readUsageQuery, type UsageStep } from '../usage/usage-query.ts'
+import { type Found, rowsOfRuns, type UsageRow } from '../usage/usage-rows.ts'
+import { shownWindow } from '../usage/usage-text.ts'
 import type { Desk } from './desk.ts'
 import { type FieldProblem, iso } from './http.ts'
 
@@ -12,7 +14,6 @@ export const RECENT = ['24h', '7d'] as const
 export type RecentRange = (typeof RECENT)[number]
 
 const HOUR_MS = 3_600_000
-const STEPS = { '24h': { count: 24, ms: HOUR_MS }, '7d': { count: 7, ms: 24 * HOUR_MS } } as const
 
 /** Those of one page, at most. */
 export const MOST_RECENT = 50
@@ -26,7 +27,7 @@ export const recentField = z
 export interface RecentUse {
   /** Together. */
   readonly tokens: number
-  /** The oldest first. A run of the window counts where it begins. */
+  /** The oldest first: 24 hours, of which a run of the window counts where it begins, or 7 days of the zone of the books. */
   readonly steps: readonly number[]
 }
 
@@ -58,35 +59,46 @@ export async function readRecent(
     readonly inTurn: InTurn
   },
 ): Promise<Recent> {
-  const { quota, kept } = setup()
-  const read = readUsageQuery({ from: recent }, { at, windows: quota.windows, kept })
+  const rules = setup().usage
+  const { since } = await store.readCounted()
+  const first = recent === '24h' ? recent : iso(dayBefore(at + 1, DAYS - 1, rules))
+  const read = readUsageQuery({ by: KINDS[scope], from: first }, { ...rules, at, since })
   if ('problems' in read || read.query.window === null) throw new Error('a range without a window')
-  const { from, to, window, isComplete } = read.query
-  const found = await inTurn(() => Promise.all(ids.map((id) => store.readHistory(scope, id))))
-  return {
-    uses: found.map(({ history }) => usedIn(history, window, { from, to, recent })),
-    range: { from: iso(from), to: iso(to), window: window.name, complete: isComplete },
-  }
+  const { query } = read
+  const step: UsageStep = recent === '24h' ? 'run' : '1d'
+  const found: Found = { reachesOver: false }
+  const starts = recent === '24h' ? hoursFrom(query.from) : daysFrom(query.from, query.days)
+  const histories = await inTurn(() => Promise.all(ids.map((id) => store.readHistory(scope, id))))
+  const uses = histories.map(({ history }) => usedIn(rowsOfRuns(history, { ...query, step }, at, found), starts))
+  const complete = query.gaps.length === 0 && !found.reachesOver
+  return { uses, range: { from: iso(query.from), to: iso(query.to), window: shownWindow(query) ?? '', complete } }
 }
 
-function usedIn(
-  history: OwnerHistory,
-  window: Window,
-  { from, to, recent }: { readonly from: number; readonly to: number; readonly recent: RecentRange },
-): RecentUse {
-  const { count, ms } = STEPS[recent]
-  const steps = new Array<number>(count).fill(0)
+const DAYS = 7
+const HOURS = 24
+const KINDS = { personal: 'user', organisation: 'organisation' } as const
+
+function hoursFrom(from: number): number[] {
+  return Array.from({ length: HOURS }, (_, i) => from + i * HOUR_MS)
+}
+
+function daysFrom(from: number, days: Calendar): number[] {
+  const starts = [from]
+  while (starts.length < DAYS) starts.push(periodOf(days, starts.at(-1) ?? 0).to)
+  return starts
+}
+
+/** @param starts of the steps */
+function usedIn(rows: readonly UsageRow[], starts: readonly number[]): RecentUse {
+  const steps = new Array<number>(starts.length).fill(0)
   let tokens = 0
-  history.eachRun(
-    from,
-    to,
-    (_category, seconds, startedAt, used) => {
-      if (seconds !== window.seconds || startedAt < from || startedAt >= to) return
-      const i = Math.min(count - 1, Math.floor((startedAt - from) / ms))
-      steps[i] = (steps[i] ?? 0) + used
-      tokens += used
-    },
-    window.seconds,
-  )
+  for (const row of rows) {
+    const i = Math.max(
+      0,
+      starts.findLastIndex((start) => start <= row.place),
+    )
+    steps[i] = (steps[i] ?? 0) + row.tokens
+    tokens += row.tokens
+  }
   return { tokens, steps }
 }

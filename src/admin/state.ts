@@ -6,7 +6,7 @@ import type { Adaptive, AdaptiveOptions } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
-import type { KeptRuns } from '../usage/usage-query.ts'
+import type { UsageRules } from '../usage/usage-query.ts'
 import type { AlertsResponse, RoutesResponse } from './api.ts'
 
 /** What the admin listener has to know of the configuration in force. */
@@ -34,8 +34,8 @@ export interface Setup {
   readonly exempt: ReadonlySet<string>
   /** In the order of the file. Of a receiver scheme, host and port: the rest of its URL may be a secret. */
   readonly alerts: readonly Omit<AlertsResponse['alerts'][number], 'pending'>[]
-  /** How long runs of windows are kept after their end. */
-  readonly kept: KeptRuns
+  /** What can be asked of usage. */
+  readonly usage: UsageRules
   /** What the requests cost that the quota may refuse, in the order of the file. */
   readonly priced: readonly Priced[]
 }

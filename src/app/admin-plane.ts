@@ -16,7 +16,7 @@ import type { Store } from '../store/store.ts'
 import { openAdminListener } from './admin-listener.ts'
 import { openCertificate } from './certificate.ts'
 import { explain, fileOrigin } from './explain.ts'
-import { retentionOf } from './retention.ts'
+import { usageRulesOf } from './retention.ts'
 
 export interface AdminPlaneOptions
   extends Pick<AdminOptions, 'knownUsers' | 'ready' | 'adaptive' | 'lacksStore' | 'metrics' | 'drain' | 'version'> {
@@ -125,7 +125,7 @@ export function setupOf(config: Config): Setup {
     unmatched: unmatched.kind,
     alerts: config.alerts.map(alertLine),
     priced,
-    kept: retentionOf(config),
+    usage: usageRulesOf(config),
     exempt: new Set(quota.exempt?.users),
     cheapest: cheapestOf(priced),
   }

@@ -24,6 +24,7 @@ import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts'
 import { type Alerts, createAlerts } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
 import { type ClientAuthorities, openClientAuthorities } from './client-authorities.ts'
+import { type CountedNotes, createCountedNotes } from './counted-notes.ts'
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
 import { limitLines } from './limit-lines.ts'
 import { restingChanges } from './limits-in-force.ts'
@@ -31,6 +32,7 @@ import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { memoryProblem } from './memory-limit.ts'
 import { openFilesProblem } from './open-files.ts'
 import { noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
+import { countedBy } from './retention.ts'
 import { createRuntime, type Runtime, retire } from './runtime.ts'
 import { createScarcity, type Scarcity } from './scarcity.ts'
 import { createStandingFaults, type StandingFaults } from './standing-faults.ts'
@@ -109,6 +111,7 @@ interface Plane extends DataPlaneOptions {
   readonly listener: Listener
   readonly heartbeat: Heartbeat
   readonly storeClock: StoreClock
+  readonly counted: CountedNotes
 }
 
 /** The only things that change. */
@@ -196,7 +199,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     memberships,
     alerts,
     store,
-    ownUsage: createOwnUsage(store, () => livePolicy.control.storeTime()),
+    ownUsage: createOwnUsage(store),
     observe,
     witness: options.witness,
     lag: delay.ofRequest,
@@ -210,6 +213,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const heartbeat = createHeartbeat({ store, instance, version, state: () => reportOf(plane) })
   follow(heartbeat.observer)
   const storeClock = createStoreClock({ store, observe })
+  const counted = createCountedNotes(store, () => countedBy(state.current.config))
   const parts = {
     certificate,
     clients,
@@ -228,7 +232,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     listener,
     heartbeat,
   }
-  const plane: Plane = { ...options, ...parts, storeClock, state }
+  const plane: Plane = { ...options, ...parts, storeClock, counted, state }
   return plane
 }
 
@@ -260,6 +264,7 @@ async function start(plane: Plane, problems: readonly string[] = []): Promise<st
   heartbeat.configProblems(problems)
   heartbeat.start()
   storeClock.start()
+  await plane.counted.start()
   plane.alerts.start()
   return url
 }
@@ -294,6 +299,7 @@ async function reload(plane: Plane, config: Config, hash: string): Promise<void>
   const old = state.current
   state.current = next
   state.hash = hash
+  await plane.counted.note()
   plane.alerts.configure(config.alerts)
   listener.setIdleTimeout(idleTimeoutOf(config))
   await livePolicy.adapt()
@@ -318,6 +324,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   }
   livePolicy.close()
   storeClock.stop()
+  plane.counted.stop()
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
   await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])

@@ -2,7 +2,8 @@ import type { QuotaConfig } from '../config/config.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { resolve } from '../control/settings.ts'
 import { type ControlState, type Table, UNCHANGED, type Versioned } from '../control/state.ts'
-import { createPolicy, type Policy } from '../quota/policy.ts'
+import type { Books } from '../quota/books.ts'
+import { createPolicy, type Policy, type QuotaSettings } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
@@ -14,13 +15,15 @@ export interface LimitsInForce {
   enforce(state: ControlState, factor: number): void
 }
 
-/** At first that of the file alone. @param isKnown as of `createPolicy` */
-export function createLimitsInForce(quota: QuotaConfig, isKnown?: IsKnown): LimitsInForce {
+/** At first that of the file alone. @param books default none @param isKnown as of `createPolicy` */
+export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?: IsKnown): LimitsInForce {
   let state = UNCHANGED
   let factor = 1
   let resolved = resolve(quota, state.settings.value)
   let overrides = asOverrides(state)
-  let policy = createPolicy(resolved.settings, factor, overrides, isKnown)
+  const withBooks = (settings: QuotaSettings): QuotaSettings =>
+    books === undefined ? settings : { ...settings, books }
+  let policy = createPolicy(withBooks(resolved.settings), factor, overrides, isKnown)
 
   /** Whole or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
@@ -29,7 +32,7 @@ export function createLimitsInForce(quota: QuotaConfig, isKnown?: IsKnown): Limi
     const nextOverrides = areOld ? overrides : asOverrides(next)
     const isChanged = next !== state || (nextFactor !== factor && nextResolved.settings.mode === 'adaptive')
     // Refusals are remembered by the limits of the policy: also after a reset it has to be another one.
-    if (isChanged) policy = createPolicy(nextResolved.settings, nextFactor, nextOverrides, isKnown)
+    if (isChanged) policy = createPolicy(withBooks(nextResolved.settings), nextFactor, nextOverrides, isKnown)
     state = next
     factor = nextFactor
     resolved = nextResolved

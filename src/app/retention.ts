@@ -1,7 +1,29 @@
 import { ADDRESS_PREFIX } from '../auth/address-callers.ts'
 import type { Config } from '../config/config.ts'
 import { KEY_PREFIX } from '../control/user-id.ts'
+import { type Books, bookWindow, countedName } from '../quota/books.ts'
 import type { Retention } from '../quota/history.ts'
+import type { UsageRules } from '../usage/usage-query.ts'
+
+/** The books of one configuration; `undefined` if none are kept. */
+export function booksOf(config: Pick<Config, 'usage' | 'auth' | 'routes'>): Books | undefined {
+  const { longestSeconds, anonymousSeconds, isAnonymous } = retentionOf(config)
+  if (longestSeconds === 0) return undefined
+  return { window: bookWindow(config.usage.zone), isKept: (user) => anonymousSeconds > 0 || !isAnonymous(user) }
+}
+
+/** What can be asked of usage, by one configuration. */
+export function usageRulesOf(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): UsageRules {
+  const { quota, usage } = config
+  const books = booksOf(config)?.window ?? null
+  return { windows: quota.windows, books, zone: usage.zone, kept: retentionOf(config) }
+}
+
+/** How the store names the windows that gateways of a configuration count in. */
+export function countedBy(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): string[] {
+  const { windows, books } = usageRulesOf(config)
+  return [...windows, ...(books === null ? [] : [books])].map(countedName)
+}
 
 /** How long runs of windows are kept, by one configuration. */
 export function retentionOf({ usage, auth, routes }: Pick<Config, 'usage' | 'auth' | 'routes'>): Retention {

@@ -19,7 +19,7 @@ import { shortestOf } from './patience.ts'
 import { planRulesOf } from './plan-rules.ts'
 import { presentationOf } from './presentation.ts'
 import { type PublicSources, publicDocumentsOf } from './public-documents.ts'
-import { retentionOf } from './retention.ts'
+import { booksOf, usageRulesOf } from './retention.ts'
 import { shareRulesOf } from './share-rules.ts'
 
 /** What one configuration is made into. Parts whose section has not changed are taken over, with all they remember. */
@@ -54,7 +54,7 @@ export async function createRuntime(
     same(old.fingerprints.tls, fingerprints.tls)
       ? old.forwarder
       : createForwarder({ ...forwardOptions(config, isProxy), ...(old !== null && { held: old.forwarder.held }) })
-  const limits = createLimitsInForce(config.quota, isKnown)
+  const limits = createLimitsInForce(config.quota, booksOf(config), isKnown)
   // Last: it asks for keys from here on, and nobody would end that if another part cannot be made.
   const authenticator =
     old !== null &&
@@ -71,7 +71,7 @@ export async function createRuntime(
     policy: limits.policy,
     shadow: limits.shadow,
     exempt: exemptOf(config.quota),
-    usage: { windows: config.quota.windows, kept: retentionOf(config) },
+    usage: usageRulesOf(config),
     forwarder,
     timeZone: config.timeZone,
     retryAfterMax: (config.quota.retryAfterMaxMs ?? Number.POSITIVE_INFINITY) / 1000,

@@ -101,13 +101,14 @@ function progressLine(): (copied: Copied) => void {
 function summary(copied: Copied): string {
   const { users, organisations, windows, everybody, known, tokens, settings, audit, failures } = copied
   const { overrides, organisationOverrides } = copied
-  const { series, refusals } = copied
+  const { memberships, series, refusals } = copied
   return [
     counted(users, 'user'),
     ...(organisations === 0 ? [] : [counted(organisations, 'organisation')]),
     `${counted(everybody, 'category', 'categories')} of all users together`,
     `${counted(windows, 'window')} in all`,
     ...(known === 0 ? [] : [counted(known, 'known user')]),
+    ...(memberships === 0 ? [] : [`${counted(memberships, 'user')} with an organisation or a plan`]),
     counted(tokens, 'access key'),
     `settings ${settings > 0 ? 'changed' : 'as in the file'}`,
     counted(overrides, 'override'),

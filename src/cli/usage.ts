@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
-import { retentionOf } from '../app/retention.ts'
+import { usageRulesOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
-import { createChangeFollower } from '../control/change-follower.ts'
 import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
 import { readUsageQuery, USAGE_FIELDS, type UsageFields, type UsageQuery } from '../usage/usage-query.ts'
@@ -40,26 +39,25 @@ export async function usage(args: readonly string[]): Promise<number> {
     await reachable(store)
     const query = await queryOf(loaded, store, fields)
     const { signal } = new AbortController()
-    const pieces = piecesOf(writerOf(format, query), readUsage(store, { query, limit: rows, signal }))
+    const found = { reachesOver: false }
+    const pieces = piecesOf(writerOf(format, query), readUsage(store, { query, limit: rows, signal }, found))
     for await (const piece of pieces) {
       await print(piece)
       // Whoever reads only the beginning, like head, has seen enough.
       if (process.stdout.destroyed) break
     }
-    if (query.isComplete) return 0
-    console.error('usage: --from lies before what is kept (usage.keep, usage.shorter): what was used then is missing')
-    return 1
+    const gaps = found.reachesOver ? [...query.gaps, REACHES_OVER] : query.gaps
+    for (const gap of gaps) console.error(`usage: not all of this range is known: ${gap}`)
+    return gaps.length === 0 ? 0 : 1
   } finally {
     await store.close()
   }
 }
 
+const REACHES_OVER = 'a run of the window reaches over its beginning or its end; whole days of usage.zone are exact'
+
 async function queryOf({ config }: Loaded, store: Store, fields: UsageFields): Promise<UsageQuery> {
-  // It knows the store's time once it has asked.
-  const control = createChangeFollower({ store, observe: () => {} })
-  await control.fresh()
-  const at = control.storeTime()
-  const read = readUsageQuery(fields, { at, windows: config.quota.windows, kept: retentionOf(config) })
+  const read = readUsageQuery(fields, { ...usageRulesOf(config), ...(await store.readCounted()) })
   if ('query' in read) return read.query
   throw new UsageError(read.problems.map(({ path, msg }) => `--${path} ${msg}`).join('; '))
 }

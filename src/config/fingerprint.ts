@@ -18,7 +18,7 @@ export function fingerprint(config: Config): string {
   return found
 }
 
-function decisive({ timeZone, auth, quota, routes, unmatched, edge, cors }: Config): unknown {
+function decisive({ timeZone, usage, auth, quota, routes, unmatched, edge, cors }: Config): unknown {
   const { baselineLines: _, customLines: __, planLines: ___, ...limits } = quota
   const issuers = auth.jwt.map(({ keys, ...issuer }) =>
     keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
@@ -27,5 +27,16 @@ function decisive({ timeZone, auth, quota, routes, unmatched, edge, cors }: Conf
   const certificates = auth.clientCertificate && [auth.clientCertificate.user, auth.clientCertificate.maxAgeMs]
   const rules = routes.map(({ line: _, ...route }) => route)
   const paths = [edge.allowInPath, edge.folding, edge.lenient, cors?.preflight]
-  return [timeZone, auth.gatewayTokens, issuers, introspection, certificates, limits, rules, unmatched, ...paths]
+  return [
+    timeZone,
+    usage.zone,
+    auth.gatewayTokens,
+    issuers,
+    introspection,
+    certificates,
+    limits,
+    rules,
+    unmatched,
+    ...paths,
+  ]
 }

@@ -46,11 +46,22 @@ export const schema = section(
   },
   'Configuration of Tollgate',
 ).transform(
-  ({ store, store_options, time_zone, tls = null, reference = null, public: published, cors = null, ...rest }) => ({
+  ({
+    store,
+    store_options,
+    time_zone,
+    tls = null,
+    reference = null,
+    public: published,
+    cors = null,
+    usage,
+    ...rest
+  }) => ({
     ...rest,
     tls,
     store: { location: store, ...store_options },
     timeZone: time_zone,
+    usage: { ...usage, zone: usage.zone ?? time_zone },
     reference,
     published,
     cors,

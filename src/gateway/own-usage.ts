@@ -1,10 +1,10 @@
 import type { Caller } from '../auth/authenticator.ts'
 import { type Denial, denial } from '../errors.ts'
+import type { HistoryStore } from '../quota/history-store.ts'
 import type { Policy } from '../quota/policy.ts'
-import type { Window } from '../quota/window.ts'
 import { JSON_TYPE, type OwnResponse } from '../respond/response.ts'
 import { readPagedQuery, type UsagePlace } from '../usage/usage-cursor.ts'
-import type { KeptRuns, UsageFields, UsageProblem, UsageQuery } from '../usage/usage-query.ts'
+import type { UsageContext, UsageFields, UsageProblem, UsageQuery, UsageRules } from '../usage/usage-query.ts'
 import { readUsagePage, type UsageSource } from '../usage/usage-reading.ts'
 import { shownPage } from '../usage/usage-text.ts'
 
@@ -17,12 +17,6 @@ export interface OwnUsageQuestion {
   readonly rules: UsageRules
 }
 
-/** Of one configuration. */
-export interface UsageRules {
-  readonly windows: readonly Window[]
-  readonly kept: KeptRuns
-}
-
 /** Answers `GET /me/usage`. @throws StoreError */
 export type OwnUsage = (question: OwnUsageQuestion) => Promise<OwnResponse | Denial>
 
@@ -30,14 +24,16 @@ const FIELDS = ['from', 'to', 'by', 'category', 'window', 'step', 'limit', 'curs
 const MOST_ROWS = 1000
 const USUAL_ROWS = 100
 
-/** @param storeTime milliseconds since the epoch */
-export function createOwnUsage(store: UsageSource, storeTime: () => number): OwnUsage {
+export function createOwnUsage(store: OwnUsageSource): OwnUsage {
   return async function ownUsage(question) {
-    const read = readQuestion(question, storeTime())
+    const read = readQuestion(question, await store.readCounted())
     if ('problems' in read) return refusal(read.problems)
     return responseTo(store, read)
   }
 }
+
+type OwnUsageSource = UsageSource & Pick<HistoryStore, 'readCounted'>
+type Counted = Pick<UsageContext, 'at' | 'since'>
 
 type Problems = { readonly problems: readonly UsageProblem[] }
 
@@ -49,7 +45,7 @@ interface Read {
   readonly categories: ReadonlySet<string>
 }
 
-function readQuestion({ caller, parameters, policy, rules }: OwnUsageQuestion, at: number): Read | Problems {
+function readQuestion({ caller, parameters, policy, rules }: OwnUsageQuestion, counted: Counted): Read | Problems {
   const names = [...parameters.keys()]
   if (names.some((name) => !FIELDS.some((field) => field === name)) || new Set(names).size < names.length) {
     return { problems: [{ path: 'query', msg: `may have ${FIELDS.join(', ')}, each once` }] }
@@ -58,7 +54,7 @@ function readQuestion({ caller, parameters, policy, rules }: OwnUsageQuestion, a
   const { limit = String(USUAL_ROWS), cursor, by = 'user', ...fields } = given
   const owner = ownerOf(by, caller, policy)
   if ('problems' in owner) return owner
-  const read = readPagedQuery({ ...fields, ...owner.fields }, cursor, { at, ...rules })
+  const read = readPagedQuery({ ...fields, ...owner.fields }, cursor, { ...counted, ...rules })
   if ('problems' in read) return read
   const rows = /^\d{1,4}$/.test(limit) ? Number(limit) : 0
   if (rows >= 1 && rows <= MOST_ROWS) return { ...read, limit: rows, categories: owner.categories }
@@ -85,9 +81,9 @@ function ownerOf(by: string, caller: Caller, policy: Policy): Owner | Problems {
 async function responseTo(store: UsageSource, { query, from, limit, categories }: Read): Promise<OwnResponse> {
   // A history is read in one step, so no wait for a client that has left is long.
   const { signal } = new AbortController()
-  const { rows, next } = await readUsagePage(store, { query, from, limit, signal })
-  const shown = rows.filter(({ category }) => category === null || categories.has(category))
-  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(shownPage(query, { rows: shown, next })) }
+  const page = await readUsagePage(store, { query, from, limit, signal })
+  const shown = page.rows.filter(({ category }) => category === null || categories.has(category))
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(shownPage(query, { ...page, rows: shown })) }
 }
 
 function refusal(problems: readonly UsageProblem[]): Denial {

@@ -11,7 +11,7 @@ import type { SettleRule } from '../routing/final-cost.ts'
 import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/route-table.ts'
 import type { PathAllowances } from '../routing/target.ts'
-import type { UsageRules } from './own-usage.ts'
+import type { UsageRules } from '../usage/usage-query.ts'
 
 /** By which header a client says that a request is one that it sent before, and what repetitions cost nothing. */
 export interface Repetition {

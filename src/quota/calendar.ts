@@ -77,10 +77,10 @@ function nextDateOf(unit: CalendarUnit, first: number): number {
 }
 
 /**
- * When the clock of a zone first shows midnight of a date or later. There is no midnight if the clock is set forward
+ * When the clock of a zone first shows midnight of a date, the millisecond of its UTC midnight, or later. There is no midnight if the clock is set forward
  * over it, and no such date at all if that skips a day.
  */
-function firstMomentOf(date: number, zone: string): number {
+export function firstMomentOf(date: number, zone: string): number {
   const before = offsetOf(date - DAY_MS, zone).ms
   const after = offsetOf(date + DAY_MS, zone).ms
   const bySameClock = date - before

@@ -1,7 +1,8 @@
+import { bookLimit } from './books.ts'
 import { type AheadListener, type Counter, put, takeBack, usageToCharge } from './counter.ts'
 import type { HistoryScope } from './history-store.ts'
 import type { ChargedRun, Once, Onces, Receipt, Report } from './once.ts'
-import { type Limit, startOf, type Usage } from './window.ts'
+import { type Limit, startOf, type Usage, type Window } from './window.ts'
 
 /** The limits of one user in one category, each list shortest window first. */
 export interface Limits {
@@ -10,6 +11,11 @@ export interface Limits {
   readonly organisation: readonly Limit[] | null
   /** `null` if the global scope does not apply: it is switched off or has no limit, or the user bypasses it. */
   readonly global: readonly Limit[] | null
+  /**
+   * Of the books, in which the user and the organisation of the charge count beside their limits, without a limit. Missing where no
+   * days are kept.
+   */
+  readonly books?: Window
 }
 
 /** A request for tokens. */
@@ -37,9 +43,9 @@ export interface Decision {
   readonly accepted: boolean
   /** The store's time of the decision, in milliseconds since the epoch. */
   readonly at: number
-  /** Usage after the decision, one for each of `limits.personal`, in the same order. */
+  /** Usage after the decision, one for each of `limits.personal`, in the same order; behind these, of a store, that of the books. */
   readonly personal: readonly Usage[]
-  /** The same for `limits.organisation`; `null` if that is `null`. */
+  /** The same for `limits.organisation`; `null` if the charge counts in no window of an organisation. */
   readonly organisation: readonly Usage[] | null
   /** The same for `limits.global`; `null` if that is `null`. */
   readonly global: readonly Usage[] | null
@@ -120,9 +126,27 @@ export const EVERYBODY = ''
 
 const NO_LIMITS: readonly Limit[] = []
 
-/** The limits of the organisation that the charge belongs to; none if there is no such organisation. */
-export function organisationLimits({ organisation, limits }: Charge): readonly Limit[] {
-  return (organisation === null ? null : limits.organisation) ?? NO_LIMITS
+/** The windows that a charge counts in, by scope: those of its limits, and that of the books. A scope that does not apply has none. */
+export type Counted = Readonly<Record<ScopeName, readonly Limit[]>>
+
+const withOrganisation = new WeakMap<Limits, Counted>()
+const withoutOrganisation = new WeakMap<Limits, Counted>()
+
+/** The same object for the same limits: a batch sends each list once. */
+export function countedIn({ organisation, limits }: Pick<Charge, 'organisation' | 'limits'>): Counted {
+  const known = organisation === null ? withoutOrganisation : withOrganisation
+  let counted = known.get(limits)
+  if (counted === undefined) {
+    const { personal, organisation: theirs, global, books } = limits
+    const book = books === undefined ? NO_LIMITS : [bookLimit(books)]
+    counted = {
+      personal: [...personal, ...book],
+      organisation: organisation === null ? NO_LIMITS : [...(theirs ?? NO_LIMITS), ...book],
+      global: global ?? NO_LIMITS,
+    }
+    known.set(limits, counted)
+  }
+  return counted
 }
 
 /**
@@ -166,29 +190,28 @@ function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: num
 }
 
 function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: AheadListener, mayCharge = true): Decision {
-  const { user, organisation, category, cost, limits, forced } = charge
-  const theirLimits = organisationLimits(charge)
-  const globalLimits = limits.global ?? NO_LIMITS
+  const { user, organisation, category, cost, forced } = charge
+  const limits = countedIn(charge)
   const own = counterOf('personal', user, category)
-  const theirs = theirLimits === NO_LIMITS ? NO_COUNTER : counterOf('organisation', organisation ?? '', category)
-  const all = globalLimits === NO_LIMITS ? NO_COUNTER : counterOf('global', EVERYBODY, category)
+  const theirs = limits.organisation.length === 0 ? NO_COUNTER : counterOf('organisation', organisation ?? '', category)
+  const all = limits.global.length === 0 ? NO_COUNTER : counterOf('global', EVERYBODY, category)
   const personal = usagesOf(own, limits.personal, now, onAhead)
-  const their = usagesOf(theirs, theirLimits, now, onAhead)
-  const global = usagesOf(all, globalLimits, now, onAhead)
+  const their = usagesOf(theirs, limits.organisation, now, onAhead)
+  const global = usagesOf(all, limits.global, now, onAhead)
   const fitsAll =
-    fits(personal, limits.personal, cost) && fits(their, theirLimits, cost) && fits(global, globalLimits, cost)
+    fits(personal, limits.personal, cost) && fits(their, limits.organisation, cost) && fits(global, limits.global, cost)
   const accepted = mayCharge && (forced === true || fitsAll)
   if (accepted) {
     add(cost, own, personal, limits.personal, now)
-    add(cost, theirs, their, theirLimits, now)
-    add(cost, all, global, globalLimits, now)
+    add(cost, theirs, their, limits.organisation, now)
+    add(cost, all, global, limits.global, now)
   }
   return {
     accepted,
     at: now,
     personal,
-    organisation: theirLimits === NO_LIMITS ? null : their,
-    global: globalLimits === NO_LIMITS ? null : global,
+    organisation: theirs === NO_COUNTER ? null : their,
+    global: all === NO_COUNTER ? null : global,
     // The ledger fills it in: a place that is added later would cost five times as many bytes.
     batch: undefined,
   }
@@ -304,15 +327,15 @@ interface ChargedScope {
   readonly usages: readonly Usage[]
 }
 
-/** The scopes that an accepted charge was counted in, with the windows of each. */
+/** The scopes that an accepted charge was counted in, with the windows of each. A decision of an outage has no usage of the books. */
 export function chargedScopes(charge: Charge, { personal, organisation, global }: Decision): ChargedScope[] {
-  const { user, limits } = charge
+  const { user, organisation: theirs } = charge
+  const limits = countedIn(charge)
   const scopes: ChargedScope[] = [{ scope: 'personal', id: user, limits: limits.personal, usages: personal }]
-  if (charge.organisation !== null && limits.organisation !== null && organisation !== null) {
-    const id = charge.organisation
-    scopes.push({ scope: 'organisation', id, limits: limits.organisation, usages: organisation })
+  if (theirs !== null && limits.organisation.length > 0) {
+    scopes.push({ scope: 'organisation', id: theirs, limits: limits.organisation, usages: organisation ?? [] })
   }
-  if (limits.global !== null && global !== null) {
+  if (limits.global.length > 0 && global !== null) {
     scopes.push({ scope: 'global', id: EVERYBODY, limits: limits.global, usages: global })
   }
   return scopes

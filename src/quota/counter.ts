@@ -1,3 +1,4 @@
+import { isBook } from './books.ts'
 import { type Length, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 
 /** One window inside a counter. */
@@ -74,7 +75,7 @@ export interface Emptied {
 }
 
 /**
- * Empties windows of a counter: these, and with `all` every other, which is named by its seconds. A refund names a run
+ * Empties windows of a counter: these, and with `all` every other but that of the books, which is named by its seconds. A refund names a run
  * by its start, so no later run may start at the same moment. What started at `now` or later becomes a run that is a
  * millisecond old, and stays if it is emptied again at `now`. Not provided for is a charge between two calls of one
  * millisecond: a refund of an earlier one may then reach a later run.
@@ -83,9 +84,9 @@ export function empty(counter: Counter, windows: readonly Window[], all: boolean
   const isNamed = ({ seconds }: Entry): boolean => windows.some((window) => window.seconds === seconds)
   const named = windows.map((window) => [window.name, usageOf(counter, window, now).used] as const)
   // A window that no configuration names any more is left out if nothing is used in it.
-  const others = all ? running(counter, now).filter((entry) => entry.used > 0 && !isNamed(entry)) : []
+  const others = all ? running(counter, now).filter((entry) => entry.used > 0 && !isBook(entry) && !isNamed(entry)) : []
   const left = counter.flatMap((entry) => {
-    if (!all && !isNamed(entry)) return [entry]
+    if (isBook(entry) || (!all && !isNamed(entry))) return [entry]
     const isEmptiedNow = entry.startedAt === now - 1 && entry.used === 0
     return entry.startedAt < now && !isEmptiedNow ? [] : [{ ...entry, startedAt: now - 1, used: 0 }]
   })
@@ -101,11 +102,12 @@ export function running(counter: Counter, now: number): Counter {
 }
 
 /**
- * Whether a window still runs in any of the counters, which may outlive their windows in the store.
+ * Whether a window that may limit still runs in any of the counters, which may outlive their windows in the store.
  * @param windows of the configuration, which know their calendars
  */
 export function isInUse(counters: ReadonlyMap<string, Counter>, windows: readonly Window[], now: number): boolean {
   const runs = (entry: Entry): boolean =>
+    !isBook(entry) &&
     usageAt(entry, windows.find(({ seconds }) => seconds === entry.seconds) ?? entry, now) !== NOT_RUNNING
   return [...counters.values()].some((counter) => counter.some(runs))
 }

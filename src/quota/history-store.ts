@@ -31,11 +31,21 @@ export type RunVisitor = (
   isCounted: boolean,
 ) => void
 
+/** Since when each window is counted in, by `countedName`, in milliseconds since the epoch. Of any other nothing is known. */
+export type CountedSince = ReadonlyMap<string, number>
+
 /**
  * Reads what was used. Nothing that must be kept is missing; what is older may be there for a while. Every implementation passes
  * test/quota/history.suite.ts.
  */
 export interface HistoryStore {
+  /**
+   * Notes the windows that gateways count in: one that is new is counted since now, one that is not named any more is forgotten. What was
+   * used before a window was counted is in no history of it. @throws StoreError
+   */
+  noteCounted(names: readonly string[]): Promise<void>
+  /** @returns also the store's time @throws StoreError */
+  readCounted(): Promise<{ readonly at: number; readonly since: CountedSince }>
   /** @returns a history without runs for one who has used nothing @throws StoreError */
   readHistory(
     scope: HistoryScope,

@@ -1,9 +1,10 @@
+import { isBook } from './books.ts'
 import type { ScopeName } from './charge.ts'
 import type { Entry } from './counter.ts'
 
 /** How long runs of windows are kept after their end. */
 export interface Retention {
-  /** Of the longest window of a category, in whole seconds; 0 keeps none. */
+  /** Of the books, and of the longest window of a category, in whole seconds; 0 keeps none. */
   readonly longestSeconds: number
   /** Of the other windows. */
   readonly shorterSeconds: number
@@ -56,9 +57,10 @@ export function endedRuns(
   kept: Kept,
   latest: number = Number.POSITIVE_INFINITY,
 ): EndedRun[] {
-  const longest = Math.max(...before.map(({ seconds }) => seconds))
-  return before.flatMap(({ seconds, startedAt, used }) => {
-    const keptSeconds = seconds === longest ? kept.longestSeconds : kept.shorterSeconds
+  const longest = Math.max(...before.map((entry) => (isBook(entry) ? 0 : entry.seconds)))
+  return before.flatMap((entry) => {
+    const { seconds, startedAt, used } = entry
+    const keptSeconds = isBook(entry) || seconds === longest ? kept.longestSeconds : kept.shorterSeconds
     const goesOn = after.some((entry) => entry.seconds === seconds && entry.startedAt === startedAt)
     return used === 0 || keptSeconds === 0 || startedAt > latest || goesOn
       ? []

@@ -1,3 +1,4 @@
+import type { Books } from './books.ts'
 import { decimal, ONE } from './decimal.ts'
 import type { Reserve } from './reserve.ts'
 import type { Limit, Window } from './window.ts'
@@ -37,7 +38,7 @@ export type Plans = ReadonlyMap<string, PlanLimits>
 
 export interface QuotaSettings {
   readonly mode: Mode
-  /** Shortest first; one to eight. */
+  /** Shortest first; one to seven. */
   readonly windows: readonly Window[]
   readonly baselines: ScopedLimits
   /** The explicit values of mode `custom`, instead of baselines; what is missing there is the baseline. `null` for none. */
@@ -49,6 +50,8 @@ export interface QuotaSettings {
   readonly plans?: Plans
   /** One of `plans`, of whoever has none. Default none. */
   readonly defaultPlan?: string
+  /** In which the days of users and organisations are kept. Default not at all. */
+  readonly books?: Books
 }
 
 const FACTORS = { conservative: 0.75, normal: 1, loose: 1.5, custom: 1 } as const

@@ -33,14 +33,14 @@ export interface Overrides extends Lookup<Override> {
 
 /** @returns the same object if nothing is set for the user here: a batch sends each set once */
 export function ofUser(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
-  const { personal, organisation, global } = limits
+  const { personal, global } = limits
   const isOwn = personal.some(({ window }) => own?.has(window.name))
   if (!isOwn && (global === null || !bypassGlobal)) return limits
   return {
+    ...limits,
     personal: isOwn
       ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
       : personal,
-    organisation,
     global: bypassGlobal ? null : global,
   }
 }

@@ -101,7 +101,7 @@ export function createPolicy(
   overrides: Overrides = NO_OVERRIDES,
   isKnown: IsKnown = NOBODY,
 ): Policy {
-  const { reserve, defaultPlan = null } = settings
+  const { reserve, books, defaultPlan = null } = settings
   const categories = [...settings.baselines.personal.keys()]
   const plans = [...(settings.plans?.keys() ?? [])]
   const layers = new Map([null, ...plans].map((plan) => [plan, createPlanLayers(settings, adaptive, plan)]))
@@ -109,6 +109,7 @@ export function createPolicy(
   const { organisations = NO_OVERRIDES } = overrides
   /** By the limits that they replace, then by id. Only those with an override are remembered, when they first come. */
   const own = { users: createMemory(), organisations: createMemory() }
+  const withoutBooks = new WeakMap<Limits, Limits>()
 
   function tiersOf(category: string): Tiers {
     const found = tiers.get(category)
@@ -126,7 +127,12 @@ export function createPolicy(
     return tiersOf(category).byDefault.alone.newcomer
   }
 
-  function limitsFor(category: string, { user, organisation, plan }: Payer): Limits {
+  function limitsFor(category: string, payer: Payer): Limits {
+    const limits = bookedLimits(category, payer)
+    return books === undefined || books.isKept(payer.user) ? limits : unbooked(limits)
+  }
+
+  function bookedLimits(category: string, { user, organisation, plan }: Payer): Limits {
     const override = overrides.size === 0 ? undefined : overrides.get(user)
     const { byPlan, byDefault } = tiersOf(category)
     const tier = byPlan.size === 0 ? byDefault : (tierOf(byPlan, override?.plan, plan) ?? byDefault)
@@ -135,6 +141,14 @@ export function createPolicy(
     const limits = organisationLimits(category, organisation, isNewcomer ? standing.newcomer : standing.known)
     if (override === undefined) return limits
     return own.users(limits, user, () => ofUser(limits, override.limits.get(category), override.bypassGlobal))
+  }
+
+  /** Somebody of whom no days are kept. */
+  function unbooked(limits: Limits): Limits {
+    const { books: _none, ...rest } = limits
+    const known = withoutBooks.get(limits) ?? rest
+    withoutBooks.set(limits, known)
+    return known
   }
 
   function organisationLimits(category: string, organisation: string | null, limits: Limits): Limits {
@@ -252,7 +266,8 @@ function tierOf(byPlan: Tiers['byPlan'], set: string | undefined, named: string 
 
 /** Plans with equal limits have the same object: a batch sends each set once. */
 function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null, PlanLayers>, category: string): Tiers {
-  const { reserve, defaultPlan = null } = settings
+  const { reserve, defaultPlan = null, books: kept } = settings
+  const books = kept === undefined ? {} : { books: kept.window }
   const known = new Map<string, Standing>()
   const standing = (limits: Limits): Standing => {
     const text = JSON.stringify([limits.personal, limits.organisation])
@@ -268,8 +283,8 @@ function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null,
   const tier = (ofPlan: PlanLayers): Tier => {
     const personal = ofPlan.limits('personal', category)
     const organisation = ofPlan.limits('organisation', category)
-    const alone = standing({ personal, organisation: null, global })
-    return { alone, member: organisation.length === 0 ? alone : standing({ personal, organisation, global }) }
+    const alone = standing({ personal, organisation: null, global, ...books })
+    return { alone, member: organisation.length === 0 ? alone : standing({ personal, organisation, global, ...books }) }
   }
   const all = new Map([...layers].map(([plan, ofPlan]) => [plan, tier(ofPlan)]))
   const byDefault = all.get(defaultPlan) ?? (all.get(null) as Tier)

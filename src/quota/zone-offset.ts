@@ -16,7 +16,15 @@ const MAX_OFFSETS = 480
  */
 const zones = new Map<string, { readonly clock: Intl.DateTimeFormat; readonly offsets: Map<number, Offset> }>()
 
+/** Of two zones `Intl` need not be asked: its first question loads 7 MB. Shanghai has not set its clock since 1991. */
+const CONSTANT = new Map([
+  ['UTC', { since: Number.NEGATIVE_INFINITY, offset: { ms: 0, name: 'UTC' } }],
+  ['Asia/Shanghai', { since: Date.UTC(1992, 0, 1), offset: { ms: 8 * 3_600_000, name: 'UTC+8' } }],
+])
+
 export function offsetOf(moment: number, timeZone: string): Offset {
+  const constant = CONSTANT.get(timeZone)
+  if (constant !== undefined && moment >= constant.since) return constant.offset
   const { clock, offsets } = zones.get(timeZone) ?? addZone(timeZone)
   const quarter = Math.floor(moment / QUARTER_MS)
   let offset = offsets.get(quarter)

@@ -5,6 +5,8 @@ import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charge.ts'
 import { type Counter, endsAt, running } from '../quota/counter.ts'
+import type { CountedSince } from '../quota/history-store.ts'
+import type { Membership } from '../quota/memberships.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { SeriesEntry } from '../usage/series.ts'
@@ -36,8 +38,26 @@ export interface RememberedUser {
   readonly ends: number
 }
 
+/** What the last credential of a user named. */
+export interface RememberedMember extends Membership {
+  readonly user: string
+  /** When it is forgotten, in milliseconds since the epoch. */
+  readonly ends: number
+}
+
+/** The plan that the last credential of a user of an organisation named. */
+export interface RememberedPlan {
+  readonly organisation: string
+  readonly plan: string
+  readonly ends: number
+}
+
 /** A part of what a store holds. Never empty. */
 export type Portion =
+  | { readonly kind: 'memberships'; readonly members: readonly RememberedMember[] }
+  | { readonly kind: 'plans'; readonly plans: readonly RememberedPlan[] }
+  /** Comes behind counters: without them it says nothing. */
+  | { readonly kind: 'counted'; readonly since: CountedSince }
   | { readonly kind: 'counters'; readonly owners: readonly Owner[] }
   | { readonly kind: 'known'; readonly users: readonly RememberedUser[] }
   | { readonly kind: 'tokens'; readonly records: readonly AccessKeyRecord[] }
@@ -109,6 +129,8 @@ export interface Copied {
   everybody: number
   /** Users whose first charge is remembered. */
   known: number
+  /** Users whose organisation or plan is remembered. */
+  memberships: number
   tokens: number
   settings: number
   overrides: number
@@ -150,6 +172,7 @@ export async function copyStore({ from, to, force, progress }: CopyOptions): Pro
     windows: 0,
     everybody: 0,
     known: 0,
+    memberships: 0,
     tokens: 0,
     settings: 0,
     overrides: 0,
@@ -221,7 +244,8 @@ function count(portion: Portion, copied: Copied): void {
   else if (portion.kind === 'audit') copied.audit += portion.entries.length
   else if (portion.kind === 'failures') copied.failures += portion.buckets.length
   else if (portion.kind === 'series') copied.series += portion.entries.length
-  else copied.refusals += portion.episodes.length
+  else if (portion.kind === 'refusals') copied.refusals += portion.episodes.length
+  else if (portion.kind === 'memberships') copied.memberships += portion.members.length
 }
 
 function countOwner({ scope, counters }: Owner, copied: Copied): void {

@@ -102,20 +102,31 @@ function endOf(startedAt: number, { seconds, keptSeconds }: Pick<Section, 'secon
   return startedAt + (seconds + keptSeconds) * 1000
 }
 
-/** The same history with these runs, at most one of each window, and without what need not be kept any more. */
-export function addRuns(bytes: Buffer, category: string, runs: readonly EndedRun[], now: number): Buffer {
+/**
+ * The same history with these runs, at most one of each window, and without what need not be kept any more. A window that is the longest
+ * no more keeps its runs as long as before.
+ * @param mostSeconds for how long a run is kept at most
+ */
+export function addRuns(
+  bytes: Buffer,
+  category: string,
+  runs: readonly EndedRun[],
+  now: number,
+  mostSeconds: number = Number.POSITIVE_INFINITY,
+): Buffer {
   const parts: Buffer[] = []
   const rest = new Set(runs)
   for (let s = sectionAt(bytes, 0, bytes.length); s !== null; s = sectionAt(bytes, s.end, bytes.length)) {
     const { category: name, seconds, first, end } = s
     const run = name === category ? runs.find((each) => each.seconds === seconds) : undefined
-    const kept = run === undefined ? s : { ...s, keptSeconds: run.keptSeconds }
+    const kept =
+      run === undefined ? s : { ...s, keptSeconds: Math.max(run.keptSeconds, Math.min(s.keptSeconds, mostSeconds)) }
     let from = first
     const isTooMany = (): boolean => (end - from) / RUN >= MOST_RUNS || bytes.length > LONGEST_HISTORY
     while (from < end && (endOf(bytes.readUIntBE(from, 6), kept) <= now || (run !== undefined && isTooMany())))
       from += RUN
     if (run !== undefined) {
-      parts.push(sectionOf(category, run, bytes.subarray(from, end)))
+      parts.push(sectionOf(category, { ...run, keptSeconds: kept.keptSeconds }, bytes.subarray(from, end)))
       rest.delete(run)
     } else if (from < end) parts.push(sectionOf(name, kept, bytes.subarray(from, end)))
   }

@@ -3,7 +3,7 @@ import { createTop } from '../lib/top.ts'
 import type { OwnerHistory } from '../quota/history-store.ts'
 import { BEGIN, isBehindRow, type UsagePlace } from './usage-cursor.ts'
 import type { UsageQuery } from './usage-query.ts'
-import { byTokens, compare, rowsOfRuns, type UsageRow } from './usage-rows.ts'
+import { byTokens, compare, type Found, rowsOfRuns, type UsageRow } from './usage-rows.ts'
 
 /** Some of those who may have used something, and where the following step begins; `next` is `null` at the end. */
 export interface OwnerStep {
@@ -32,6 +32,8 @@ export interface UsagePage {
   readonly rows: readonly UsageRow[]
   /** `null` at the end. */
   readonly next: UsagePlace | null
+  /** Whether a run that was looked at reaches over an end of the range. */
+  readonly reachesOver: boolean
 }
 
 /**
@@ -40,6 +42,7 @@ export interface UsagePage {
  */
 export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
   const rows: UsageRow[] = []
+  const found: Found = { reachesOver: false }
   const slices = inSlices()
   let place = from
   for (let lookedAt = 0; lookedAt < most; ) {
@@ -48,19 +51,19 @@ export async function pageOfRuns({ query, steps, from = BEGIN, limit, most, sign
     const { after } = place
     for (const owner of byName(owners)) {
       if (after !== null && compare(owner.id, after.name) < 0) continue
-      for (const row of rowsOfRuns(owner, query, at)) {
+      for (const row of rowsOfRuns(owner, query, at, found)) {
         if (after !== null && !isBehindRow(row, after, query)) continue
-        if (rows.length === limit) return { rows, next: behind(place.step, rows.at(-1)) }
+        if (rows.length === limit) return { rows, next: behind(place.step, rows.at(-1)), ...found }
         rows.push(row)
       }
       if (slices.isOver()) await slices.next()
     }
-    if (next === null) return { rows, next: null }
+    if (next === null) return { rows, next: null, ...found }
     lookedAt += owners.length
     place = { step: next, after: null }
     if (rows.length === limit) break
   }
-  return { rows, next: place }
+  return { rows, next: place, ...found }
 }
 
 function behind(step: string | null, row: UsageRow | undefined): UsagePlace {
@@ -76,6 +79,7 @@ function byName(owners: readonly OwnerHistory[]): readonly OwnerHistory[] {
 /** The rows with the most tokens, among those of as many as one request looks at. The next page has those of the others. */
 export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signal }: PageOptions): Promise<UsagePage> {
   const top = createTop(limit, byTokens)
+  const found: Found = { reachesOver: false }
   const seen = new Set<string>()
   const slices = inSlices()
   let { step } = from
@@ -83,7 +87,7 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
     signal.throwIfAborted()
     const { at, owners, next } = await steps(step)
     for (const owner of owners) {
-      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at)
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found)
       if (rows.length > 0) seen.add(owner.id)
       for (const row of rows) top.add(row)
       if (slices.isOver()) await slices.next()
@@ -92,7 +96,7 @@ export async function topOfRuns({ query, steps, from = BEGIN, limit, most, signa
     lookedAt += owners.length
     if (next === null || lookedAt >= most) break
   }
-  return { rows: top.values(), next: step === null ? null : { step, after: null } }
+  return { rows: top.values(), next: step === null ? null : { step, after: null }, ...found }
 }
 
 /** All rows, some at a time: whoever takes them sets the pace. One that a scan gives twice is there once. */
@@ -100,6 +104,7 @@ export async function* allOfRuns(
   query: UsageQuery,
   steps: OwnerSteps,
   signal: AbortSignal,
+  found: Found,
 ): AsyncGenerator<readonly UsageRow[]> {
   const seen = new Set<string>()
   const slices = inSlices()
@@ -108,7 +113,7 @@ export async function* allOfRuns(
     signal.throwIfAborted()
     const { at, owners, next }: OwnerStep = await steps(step)
     for (const owner of owners) {
-      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at)
+      const rows = seen.has(owner.id) ? [] : rowsOfRuns(owner, query, at, found)
       if (rows.length > 0) {
         seen.add(owner.id)
         yield rows
@@ -121,9 +126,10 @@ export async function* allOfRuns(
 
 /** One page of the rows of series, or the most tokens of all of them. */
 export function pageOfSeries(rows: readonly UsageRow[], query: UsageQuery, from: UsagePlace, limit: number): UsagePage {
-  if (query.isRanked) return { rows: rows.toSorted(byTokens).slice(0, limit), next: null }
+  if (query.isRanked) return { rows: rows.toSorted(byTokens).slice(0, limit), next: null, reachesOver: false }
   const { after } = from
   const rest = after === null ? rows : rows.filter((row) => isBehindRow(row, after, query))
   const shown = rest.slice(0, limit)
-  return { rows: shown, next: shown.length < rest.length ? behind(null, shown.at(-1)) : null }
+  const next = shown.length < rest.length ? behind(null, shown.at(-1)) : null
+  return { rows: shown, next, reachesOver: false }
 }

@@ -1,4 +1,8 @@
-import { beginOf, endOf, type Window } from '../quota/window.ts'
+import { countedName, isBook } from '../quota/books.ts'
+import { type Calendar, firstMomentOf, periodOf } from '../quota/calendar.ts'
+import { keptOf, type Retention } from '../quota/history.ts'
+import type { CountedSince } from '../quota/history-store.ts'
+import { endOf, type Window } from '../quota/window.ts'
 import { oldestStart } from './series.ts'
 
 /** What is asked of the usage: by whom, over which time, in which steps. Pure. */
@@ -8,7 +12,7 @@ export const USAGE_KINDS = ['user', 'organisation', 'plan', 'category', 'route',
 export type UsageKind = (typeof USAGE_KINDS)[number]
 
 export const USAGE_STEPS = ['range', 'run', '30m', '1h', '1d'] as const
-/** `range`: one row for the whole range; `run`: one for each run of the window. The others are aligned to UTC. */
+/** `range`: one row for the whole range; `run`: one for each run of the window; `1d`: the days of the zone. The others are aligned to UTC. */
 export type UsageStep = (typeof USAGE_STEPS)[number]
 
 /** The parts of a query, as they are written. */
@@ -28,21 +32,25 @@ export type UsageFields = { readonly [K in (typeof USAGE_FIELDS)[number]]?: stri
 
 export interface UsageQuery {
   readonly by: UsageKind
-  /** Milliseconds since the epoch. What starts in [from, to) counts. */
+  /** Milliseconds since the epoch. What was first charged in [from, to) counts. */
   readonly from: number
   readonly to: number
+  /** Whether it ends with the moment of its first page: what a run was charged since then is no more than what else is under way. */
+  readonly endsNow: boolean
   readonly step: UsageStep
   /** The one name that is asked for; `null` for all. */
   readonly name: string | null
   /** Only users whose credential named it last; `null` for all. */
   readonly organisation: string | null
   readonly category: string | null
-  /** Whose runs are counted: of one window only, since each charge is in each. `null` for series. */
+  /** Whose runs are counted: of one window only, since each charge is in each. That of the books for whole days. `null` for series. */
   readonly window: Window | null
+  /** Of the zone of the books. */
+  readonly days: Calendar
   /** The most tokens first. */
   readonly isRanked: boolean
-  /** Whether all that started in the range is still kept. */
-  readonly isComplete: boolean
+  /** Why a part of the range may not be known, a sentence for each; none if all of it is. */
+  readonly gaps: readonly string[]
 }
 
 export interface UsageProblem {
@@ -52,19 +60,22 @@ export interface UsageProblem {
   readonly msg: string
 }
 
-export interface UsageContext {
-  /** The store's time. */
-  readonly at: number
+/** Of one configuration. */
+export interface UsageRules {
   readonly windows: readonly Window[]
-  readonly kept: KeptRuns
-  /** The range of a query that names none: that of the page before. Default the last day. */
-  readonly range?: Pick<UsageQuery, 'from' | 'to'> | undefined
+  /** That of the books; `null` if none are kept. */
+  readonly books: Window | null
+  /** IANA name: whose days are asked for. */
+  readonly zone: string
+  readonly kept: Retention
 }
 
-/** How long runs are kept after their end, in seconds: those of the longest window, and the others. */
-export interface KeptRuns {
-  readonly longestSeconds: number
-  readonly shorterSeconds: number
+export interface UsageContext extends UsageRules {
+  /** The store's time. */
+  readonly at: number
+  readonly since: CountedSince
+  /** The range of a query that names none: that of the page before. Default the last day. */
+  readonly range?: Pick<UsageQuery, 'from' | 'to'> | undefined
 }
 
 const DAY_MS = 86_400_000
@@ -87,28 +98,34 @@ export function readUsageQuery(
   const by = oneOf('by', fields.by, USAGE_KINDS, 'user', wrong)
   const step = oneOf('step', fields.step, USAGE_STEPS, 'range', wrong)
   if (fields.order !== undefined && fields.order !== 'tokens') wrong('order', 'must be tokens, or be left out')
-  const range = rangeOf(fields, context, wrong)
+  const ofRuns = isOfRuns(by)
+  const range = rangeOf(fields, context, ofRuns, wrong)
   const length = stepMs(step)
   if (length !== null && (range.to - range.from) / length > MOST_STEPS) {
     wrong('step', `makes more than ${MOST_STEPS} steps: take a longer one, or a shorter range`)
   }
-  const ofRuns = isOfRuns(by)
   if (!ofRuns) for (const problem of strangeToSeries(by, fields)) problems.push(problem)
   if (by === 'organisation' && fields.user !== undefined) wrong('user', 'is for by=user: leave it out')
   if (ofRuns && fields.route !== undefined) wrong('route', 'is for by=route: leave it out')
-  const window = ofRuns ? windowOf(fields.window, range.from, context, wrong) : null
+  const endsNow = fields.to === undefined || range.to > context.at
+  const asked = { by, step, user: fields.user ?? null, endsNow, ...range }
+  const window = ofRuns ? windowOf(fields.window, asked, context, wrong) : null
   if (problems.length > 0) return { problems }
   const { user = null, organisation = null, category = null, route = null } = fields
   const query = {
     by,
     ...range,
+    endsNow,
     step,
     name: by === 'all' || by === 'plan' ? null : { user, organisation, category, route }[by],
     organisation: by === 'user' ? organisation : null,
     category,
     window,
+    days: daysOf(context),
     isRanked: fields.order === 'tokens',
-    isComplete: isKept(window, range.from, context),
+    gaps: ofRuns
+      ? gapsOfRuns(window, asked, context, by === 'user' ? organisation : null)
+      : gapsOfSeries(asked, context),
   }
   return { query }
 }
@@ -141,22 +158,67 @@ function strangeToSeries(by: UsageKind, fields: UsageFields): UsageProblem[] {
 const A_TIME = 'must be a time like 2026-11-01T00:00:00Z, or a day like 2026-11-01'
 
 function rangeOf(
-  { from, to }: UsageFields,
-  { at, range }: UsageContext,
+  fields: UsageFields,
+  context: UsageContext,
+  ofRuns: boolean,
   wrong: Wrong,
 ): Pick<UsageQuery, 'from' | 'to'> {
+  const { from, to } = fields
+  const { at, range, zone } = context
   const moment = (path: string, text: string | undefined, usual: number): number => {
-    const time = text === undefined ? usual : timeOf(text)
+    const time = text === undefined ? usual : timeOf(text, zone)
     if (time === null) wrong(path, path === 'from' ? `${A_TIME}, or a span like 6h or 7d` : A_TIME)
     return time ?? usual
   }
   // What was charged at this very moment is in it.
   const end = moment('to', to, range?.to ?? at + 1)
-  const span = from === undefined ? null : spanMs(from)
-  const start = span === null ? moment('from', from, range?.from ?? end - DAY_MS) : (range?.from ?? end - span)
+  const began = from === undefined ? usualFrom(end, context, ofRuns) : beginOfSpan(from, end, context)
+  const start = began === null ? moment('from', from, end - 1) : (range?.from ?? began)
   if (start >= end) wrong('from', 'must lie before to')
   else if (end - start > MOST_DAYS * DAY_MS) wrong('from', `must lie at most ${MOST_DAYS} days before to`)
   return { from: start, to: end }
+}
+
+function daysOf({ zone }: Pick<UsageRules, 'zone'>): Calendar {
+  const days = known.get(zone) ?? { unit: 'day', zone }
+  known.set(zone, days)
+  return days
+}
+
+/** Of the few zones of configurations: what a calendar remembers goes by its object. */
+const known = new Map<string, Calendar>()
+
+/** The day before that of the end, or since anything is known. */
+function usualFrom(end: number, context: UsageContext, ofRuns: boolean): number {
+  const from = dayBefore(end, 1, context)
+  const since = knownSince(context)
+  if (since === undefined || since >= end) return from
+  return Math.max(from, ofRuns ? since : halfHourOf(since))
+}
+
+/** Since when days are counted; `undefined` if nobody knows, or none are. */
+function knownSince({ books, since }: UsageContext): number | undefined {
+  return books === null ? undefined : since.get(countedName(books))
+}
+
+function halfHourOf(moment: number): number {
+  return Math.floor(moment / HALF_HOUR_MS) * HALF_HOUR_MS
+}
+
+/** The first moment of the day that lies so many days before that of the last moment. */
+export function dayBefore(end: number, days: number, context: Pick<UsageRules, 'zone'>): number {
+  const calendar = daysOf(context)
+  let { from } = periodOf(calendar, end - 1)
+  for (let i = 0; i < days; i++) from = periodOf(calendar, from - 1).from
+  return from
+}
+
+/** A span of days begins with a day. `null` for what is no span. */
+function beginOfSpan(text: string, end: number, context: UsageContext): number | null {
+  const [, count, unit] = SPAN.exec(text) ?? []
+  if (unit === 'd' && Number(count) > 0 && Number(count) <= MOST_DAYS) return dayBefore(end, Number(count), context)
+  const span = spanMs(text)
+  return span === null ? null : end - span
 }
 
 const TIME = /^(\d{4})-(\d\d)-(\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
@@ -170,35 +232,120 @@ export function spanMs(text: string): number | null {
   return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
 }
 
-/** Of a day in UTC, or of a time with its offset; a query may have made a space of its `+`. `null` for anything else. */
-export function timeOf(text: string): number | null {
+/**
+ * Of a day in a zone, or of a time with its offset; a query may have made a space of its `+`. `null` for anything else.
+ * @param zone IANA name. Default UTC
+ */
+export function timeOf(text: string, zone = 'UTC'): number | null {
   const written = text.replace(' ', '+')
   const [, year, month, day] = TIME.exec(written) ?? []
   if (day === undefined) return null
   // A day that the month does not have would be one of the next.
-  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
-  const time = Date.parse(written)
-  return isDay && time >= 0 ? time : null
+  const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  const isDay = new Date(date).getUTCDate() === Number(day)
+  if (!isDay || !(Date.parse(written) >= 0)) return null
+  return written.length === A_DAY ? firstMomentOf(date, zone) : Date.parse(written)
 }
 
-/** The named window, or the shortest one of which all runs of the range are kept, else the longest. */
-function windowOf(name: string | undefined, from: number, context: UsageContext, wrong: Wrong): Window | null {
+const A_DAY = '2026-11-01'.length
+
+/** What is asked of runs. */
+interface Asked {
+  readonly by: UsageKind
+  readonly step: UsageStep
+  readonly user: string | null
+  readonly from: number
+  readonly to: number
+  readonly endsNow: boolean
+}
+
+/**
+ * The named window; of whole days that of the books; else the shortest one of which all runs of the range are kept. Where none has them all,
+ * that with the fewest gaps, which is counted for longest.
+ */
+function windowOf(name: string | undefined, asked: Asked, context: UsageContext, wrong: Wrong): Window | null {
   const byLength = context.windows.toSorted((a, b) => a.seconds - b.seconds)
-  if (name === undefined) return byLength.find((window) => isKept(window, from, context)) ?? byLength.at(-1) ?? null
+  if (name === undefined) {
+    if (isOfDays(asked, context)) return context.books
+    const known = byLength.map((window) => ({
+      window,
+      gaps: gapsOf(window, asked, context).length,
+      since: context.since.get(countedName(window)) ?? Number.POSITIVE_INFINITY,
+      until: Math.min(context.at, keptUntil(window, asked, context)),
+    }))
+    const [best] = known.toSorted((a, b) =>
+      a.gaps !== b.gaps || a.gaps === 0 ? a.gaps - b.gaps : a.since - b.since || b.until - a.until,
+    )
+    return best?.window ?? null
+  }
   const named = byLength.find((window) => window.name === name)
   if (named === undefined) wrong('window', `must be one of ${byLength.map((window) => window.name).join(', ')}`)
   return named ?? null
 }
 
-/** @param window `null` for series */
-function isKept(window: Window | null, from: number, { at, windows, kept }: UsageContext): boolean {
-  if (window === null) return from >= oldestStart(at)
-  const isLongest = windows.every(({ seconds }) => seconds <= window.seconds)
-  const seconds = isLongest ? kept.longestSeconds : kept.shorterSeconds
-  return endOf(window, from) + seconds * 1000 >= at
+/** Whether the books answer it: they begin and end with days, or with what they know. */
+function isOfDays({ step, from, to, endsNow }: Asked, context: UsageContext): boolean {
+  const { books, since } = context
+  if (books === null || step === '30m' || step === '1h') return false
+  const days = daysOf(context)
+  const begins = (moment: number): boolean => periodOf(days, moment).from === moment
+  return (begins(from) || from === since.get(countedName(books))) && (endsNow || begins(to))
 }
 
-/** When a run starts and ends, as it is shown. */
-export function runTimes(window: Window, startedAt: number): { readonly start: number; readonly end: number } {
-  return { start: beginOf(window, startedAt), end: endOf(window, startedAt) }
+function gapsOfRuns(window: Window | null, asked: Asked, context: UsageContext, members: string | null): string[] {
+  const gaps = window === null ? ['there is no window of which runs are kept'] : gapsOf(window, asked, context)
+  // Which windows limit an organisation is a matter of the plans of its users.
+  if (asked.by === 'organisation' && window !== null && !isBook(window)) {
+    gaps.push('an organisation is known for whole days: a window limits only some of them')
+  }
+  if (members !== null) {
+    gaps.push(
+      'the users are those whose credential named the organisation last, with all that they used: its own use is by=organisation',
+    )
+  }
+  return gaps
+}
+
+/** What is not kept, or was not counted, of the runs of a window. */
+function gapsOf(window: Window, asked: Asked, context: UsageContext): string[] {
+  const { from } = asked
+  const { at, since } = context
+  const counted = since.get(countedName(window))
+  const of = isBook(window) ? 'days of this zone' : `window ${window.name}`
+  const gaps: string[] = []
+  if (counted === undefined) gaps.push(`${of}: it is not known since when they are counted`)
+  else if (from < counted) gaps.push(`${of}: what was used before ${new Date(counted).toISOString()} is not known`)
+  if (keptUntil(window, asked, context) < at) {
+    gaps.push(`${of}: the beginning is not kept any more (usage.keep, usage.shorter)`)
+  }
+  // A window begins no more runs than fit one after the other.
+  if (!isBook(window) && at - from > MOST_RUNS * window.seconds * 1000) {
+    gaps.push(`${of}: of its runs the last ${MOST_RUNS} are kept`)
+  }
+  return gaps
+}
+
+/** Until when the run of a window is kept that the range begins in. */
+function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept }: UsageContext): number {
+  const times = keptOf(kept, 'personal', by === 'user' ? (user ?? '') : '')
+  const isLongest = isBook(window) || windows.every(({ seconds }) => seconds <= window.seconds)
+  return endOf(window, from) + 1000 * ((isLongest ? times?.longestSeconds : times?.shorterSeconds) ?? 0)
+}
+
+/** Of a series. */
+const HALF_HOUR_MS = DAY_MS / 48
+
+/** Of one window in a store. */
+const MOST_RUNS = 3000
+
+function gapsOfSeries({ from, to, endsNow }: Asked, context: UsageContext): string[] {
+  const { at, books } = context
+  const gaps: string[] = []
+  const counted = books === null ? 0 : knownSince(context)
+  if (from < oldestStart(at)) gaps.push('half hours are kept for 7 days')
+  if (counted === undefined || from < halfHourOf(counted))
+    gaps.push('what was used before the store was first used is not known')
+  if (from % HALF_HOUR_MS !== 0) gaps.push('the range begins within a half hour')
+  if (to % HALF_HOUR_MS !== 0 && !endsNow) gaps.push('the range ends within a half hour')
+  return gaps
 }

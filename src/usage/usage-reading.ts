@@ -5,11 +5,13 @@ import type { UsagePlace } from './usage-cursor.ts'
 import type { UsageLogStore } from './usage-log-store.ts'
 import { allOfRuns, type OwnerSteps, pageOfRuns, pageOfSeries, topOfRuns, type UsagePage } from './usage-pages.ts'
 import type { UsageQuery } from './usage-query.ts'
-import { rowsOfSeries, type UsageRow } from './usage-rows.ts'
+import { type Found, rowsOfSeries, type UsageRow } from './usage-rows.ts'
 
 /** Answers a query from the store. */
 
-export type UsageSource = HistoryStore & Pick<UsageLogStore, 'readSeries'> & Pick<MembershipStore, 'readMemberships'>
+export type UsageSource = Pick<HistoryStore, 'readHistory' | 'scanHistory'> &
+  Pick<UsageLogStore, 'readSeries'> &
+  Pick<MembershipStore, 'readMemberships'>
 
 /** Users or organisations that one page looks at. One that found nothing till then is empty, with a cursor. */
 const LOOKED_AT = 200_000
@@ -33,10 +35,14 @@ export async function readUsagePage(store: UsageSource, { query, from, limit, si
   return read({ query, steps: stepsOf(store, by, query), from, limit, most, signal })
 }
 
-/** All rows, some at a time; if the most tokens are asked for, as many of them. @throws as `readUsagePage` */
+/**
+ * All rows, some at a time; if the most tokens are asked for, as many of them.
+ * @param found is told, until the end, whether a run reaches over an end of the range @throws as `readUsagePage`
+ */
 export async function* readUsage(
   store: UsageSource,
   { query, limit, signal }: Omit<PageWish, 'from'>,
+  found: Found = { reachesOver: false },
 ): AsyncGenerator<readonly UsageRow[]> {
   const { by, isRanked } = query
   if (by !== 'user' && by !== 'organisation') {
@@ -45,8 +51,9 @@ export async function* readUsage(
     return
   }
   const steps = stepsOf(store, by, query)
-  if (!isRanked) return yield* allOfRuns(query, steps, signal)
-  const { rows } = await topOfRuns({ query, steps, limit, most: Number.POSITIVE_INFINITY, signal })
+  if (!isRanked) return yield* allOfRuns(query, steps, signal, found)
+  const { rows, reachesOver } = await topOfRuns({ query, steps, limit, most: Number.POSITIVE_INFINITY, signal })
+  found.reachesOver = reachesOver
   yield* inBatches(rows)
 }
 

@@ -1,4 +1,5 @@
 import { csvRow } from '../lib/csv.ts'
+import { isBook } from '../quota/books.ts'
 import { COUNT_FIELDS, LATER_FIELDS, type SeriesCounts } from './series.ts'
 import { writeUsageCursor } from './usage-cursor.ts'
 import type { UsagePage } from './usage-pages.ts'
@@ -24,13 +25,15 @@ export interface ShownRow extends Partial<ShownCounts> {
   readonly running: boolean
 }
 
-export function shownRow({ by, window }: UsageQuery, row: UsageRow): ShownRow {
+export function shownRow(query: UsageQuery, row: UsageRow): ShownRow {
+  const { by } = query
+  const window = shownWindow(query)
   const { name, category, start, end, tokens, running, counts } = row
   const { tokens: _also, ...others } = counts ?? { tokens: 0 }
   return {
     ...(by !== 'all' && { [by]: name }),
     ...(category !== null && { category }),
-    ...(window !== null && { window: window.name }),
+    ...(window !== null && { window }),
     start: new Date(start).toISOString(),
     end: new Date(end).toISOString(),
     tokens,
@@ -45,7 +48,7 @@ export interface ShownPage {
   readonly to: string
   readonly by: UsageKind
   readonly step: UsageStep
-  /** Its name; `null` of a series. */
+  /** Its name, `days` for the books; `null` of a series. */
   readonly window: string | null
   readonly complete: boolean
   readonly rows: ShownRow[]
@@ -53,15 +56,23 @@ export interface ShownPage {
   readonly next: string | null
 }
 
-export function shownPage(query: UsageQuery, { rows, next }: UsagePage): ShownPage {
-  const { by, from, to, step, window, isComplete } = query
+/** Of the books: they are no window of the configuration. */
+const DAYS = 'days'
+
+/** `null` of a series. */
+export function shownWindow({ window }: Pick<UsageQuery, 'window'>): string | null {
+  return window === null ? null : isBook(window) ? DAYS : window.name
+}
+
+export function shownPage(query: UsageQuery, { rows, next, reachesOver }: UsagePage): ShownPage {
+  const { by, from, to, step, gaps } = query
   return {
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     by,
     step,
-    window: window?.name ?? null,
-    complete: isComplete,
+    window: shownWindow(query),
+    complete: gaps.length === 0 && !reachesOver,
     rows: rows.map((row) => shownRow(query, row)),
     next: next === null ? null : writeUsageCursor(query, next),
   }

@@ -6,6 +6,7 @@ import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/list
 import { Login } from '../../src/admin/login.ts'
 import { setupOf } from '../../src/app/admin-plane.ts'
 import { explain } from '../../src/app/explain.ts'
+import { booksOf, countedBy } from '../../src/app/retention.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { createChangeFollower } from '../../src/control/change-follower.ts'
@@ -119,6 +120,8 @@ export async function startAdmin({
   })
   const { url } = await admin.listen()
   const check = await checkResponses(url)
+  const books = booksOf(config)
+  await store.noteCounted(countedBy(config))
   let sequence = 0
   return {
     admin,
@@ -128,7 +131,7 @@ export async function startAdmin({
     call: async (method, path, options) => check(method, path, await call(url, method, path, options)),
     raw: (bytes) => raw(url, bytes),
     async spend(user, category, cost) {
-      const limits = createPolicy(config.quota).limitsOf(category)
+      const limits = createPolicy({ ...config.quota, ...(books !== undefined && { books }) }).limitsOf(category)
       const charge = { user, organisation: null, category, cost, limits, forced: true } as const
       await store.settle({ instance: `test-${url}`, sequence: ++sequence, refunds: [], charges: [charge] })
     },

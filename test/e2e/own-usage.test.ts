@@ -48,12 +48,12 @@ describe('GET /me/usage', () => {
     expect(await response.json()).toMatchObject({
       by: 'user',
       step: 'range',
-      window: '1h',
+      window: 'days',
       complete: true,
       next: null,
       rows: [
-        { user: 'ann', category: 'read', window: '1h', tokens: 4, running: true },
-        { user: 'ann', category: 'write', window: '1h', tokens: 7, running: true },
+        { user: 'ann', category: 'read', window: 'days', tokens: 4, running: true },
+        { user: 'ann', category: 'write', window: 'days', tokens: 7, running: true },
       ],
     })
     expect(await rowsOf('', BEN)).toMatchObject([{ user: 'ben', tokens: 4 }])

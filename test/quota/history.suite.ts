@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Change, QuotaReset } from '../../src/control/control-store.ts'
 import { lookBack } from '../../src/control/look-back.ts'
+import { BOOK_SECONDS, bookWindow } from '../../src/quota/books.ts'
 import type { Batch, Charge, Decision, Limits, Refund } from '../../src/quota/charge.ts'
 import type { Retention } from '../../src/quota/history.ts'
 import type { HistoryScope, HistoryStore } from '../../src/quota/history-store.ts'
@@ -257,6 +258,20 @@ export function historyStoreSuite(open: OpenHistory): void {
       }))
   })
 
+  it('the windows that are counted have the moment of the first note of each, and one that was away begins anew', () =>
+    withStore(KEPT_FOR_EVER, async ({ history }) => {
+      expect([...(await history.readCounted()).since]).toEqual([])
+      await history.noteCounted(['3600', '118800 Europe/Berlin'])
+      const { at, since: first } = await history.readCounted()
+      expect([...first.keys()].sort()).toEqual(['118800 Europe/Berlin', '3600'])
+      for (const moment of first.values()) expect(moment).toBeLessThanOrEqual(at)
+      await history.noteCounted(['3600', '86400'])
+      await history.noteCounted(['3600', '86400', '118800 Europe/Berlin'])
+      const { since } = await history.readCounted()
+      expect(since.get('3600')).toBe(first.get('3600'))
+      expect([...since.keys()].sort()).toEqual(['118800 Europe/Berlin', '3600', '86400'])
+    }))
+
   describe('how long it is kept', () => {
     const DAYS: Retention = { ...KEPT_FOR_EVER, longestSeconds: 5 * 86_400, shorterSeconds: 2 * 86_400 }
 
@@ -277,6 +292,88 @@ export function historyStoreSuite(open: OpenHistory): void {
         const hours = await found(3600)
         expect(hours).toHaveLength(49)
         expect(hours[0]?.startedAt).toBe(BEGIN + 10 * DAY - 48 * HOUR)
+      }))
+  })
+
+  describe('the books', () => {
+    const BERLIN = { ...ROOMY, books: bookWindow('Europe/Berlin') }
+    const daysOf = (all: readonly Read[]) =>
+      all.filter(({ seconds }) => seconds === BOOK_SECONDS).map(({ startedAt, tokens }) => [startedAt - BEGIN, tokens])
+    /** The first midnight of Berlin behind the beginning. */
+    const MIDNIGHT = 23 * HOUR
+
+    it('have the days of a user and of an organisation, whatever windows limit them', () =>
+      withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
+        const tenSeconds = [{ window: { name: '10s', seconds: 10 }, limit: 99 }]
+        await settle([charge('alice', 5, BERLIN, 'acme'), charge('bob', 2, BERLIN, 'acme')], MIDNIGHT - 1)
+        await settle([charge('alice', 3, { ...BERLIN, personal: tenSeconds }, 'acme')], MIDNIGHT)
+        await settle([charge('alice', 4, { ...BERLIN, organisation: tenSeconds }, 'acme')], MIDNIGHT + 5 * HOUR)
+        await settle([charge('alice', 9, BERLIN)], MIDNIGHT + 24 * HOUR)
+        expect(daysOf(await read('alice'))).toEqual([
+          [MIDNIGHT - 1, 5],
+          [MIDNIGHT, 7],
+          [MIDNIGHT + 24 * HOUR, 9],
+        ])
+        expect(daysOf(await read('acme', 'organisation'))).toEqual([
+          [MIDNIGHT - 1, 7],
+          [MIDNIGHT, 7],
+        ])
+      }))
+
+    it('limit nobody, and have no day of a charge without them', () =>
+      withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
+        const roomy = { ...BERLIN, personal: windows(10 ** 12) }
+        const [decision] = await settle([charge('alice', 10 ** 11, roomy), charge('alice', 1)], 0)
+        expect(decision?.accepted).toBe(true)
+        expect(daysOf(await read('alice'))).toEqual([[0, 10 ** 11]])
+      }))
+
+    it('are given back to and added to on the day of the charge, long after it', () =>
+      withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
+        const order = charge('alice', 5, BERLIN, 'acme')
+        const [decision] = await settle([order], 0)
+        await settle([charge('alice', 1, BERLIN, 'acme')], 3 * DAY)
+        await settle([], 3 * DAY, [{ charge: order, decision: decision as Decision, amount: 2 }])
+        expect(daysOf(await read('alice'))).toEqual([
+          [0, 3],
+          [3 * DAY, 1],
+        ])
+        expect(daysOf(await read('acme', 'organisation'))).toEqual([
+          [0, 3],
+          [3 * DAY, 1],
+        ])
+      }))
+
+    it('go on through each reset, and no reset names them', () =>
+      withStore(KEPT_FOR_EVER, async ({ settle, change, read }) => {
+        const limits = { ...BERLIN, organisation: windows(100) }
+        await settle([charge('alice', 5, limits, 'acme')], 0)
+        await change({ kind: 'reset', user: 'alice' }, BEGIN + HOUR)
+        const all = { kind: 'quota_reset', category: 'read', all: true, windows: [], organisation: 'acme' } as const
+        await change(all, BEGIN + HOUR)
+        await settle([charge('alice', 1, limits, 'acme')], 2 * HOUR)
+        expect(daysOf(await read('alice'))).toEqual([[0, 6]])
+        expect(daysOf(await read('acme', 'organisation'))).toEqual([[0, 6]])
+        expect(hoursOf(await read('alice'))).toEqual([
+          [0, 5],
+          [2 * HOUR, 1],
+        ])
+      }))
+
+    it('are kept as long as the longest window, which they are not', () =>
+      withStore({ ...KEPT_FOR_EVER, longestSeconds: 5 * 86_400, shorterSeconds: 86_400 }, async ({ settle, read }) => {
+        for (let at = 0; at <= 10 * DAY; at += 6 * HOUR) await settle([charge('alice', 1, BERLIN)], at)
+        const all = await read('alice')
+        const countOf = (seconds: number) => all.filter((run) => run.seconds === seconds).length
+        expect([BOOK_SECONDS, 86_400, 18_000].map(countOf)).toEqual([7, 6, 5])
+      }))
+
+    it('leave what was kept of a window that is the longest no more', () =>
+      withStore({ ...KEPT_FOR_EVER, longestSeconds: 9 * 86_400, shorterSeconds: 86_400 }, async ({ settle, read }) => {
+        for (let day = 0; day < 5; day++) await settle([charge('alice', 1)], day * DAY)
+        const longer = [...windows(99), { window: { name: '7d', seconds: 7 * 86_400 }, limit: 99 }]
+        for (let day = 5; day < 8; day++) await settle([charge('alice', 1, { ...ROOMY, personal: longer })], day * DAY)
+        expect((await read('alice')).filter(({ seconds }) => seconds === 86_400)).toHaveLength(8)
       }))
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { QuotaReset } from '../../src/control/control-store.ts'
+import { BOOK_SECONDS, bookWindow } from '../../src/quota/books.ts'
 import {
   type Batch,
   type Charge,
@@ -28,8 +29,11 @@ const HOUR = 3_600_000
 const windowsIn = (unit: number): readonly Window[] => [1, 5, 60].map((n) => ({ name: `w${n}`, seconds: n * unit }))
 const CALENDAR_WINDOWS: readonly Window[] = [
   { name: '1h', seconds: 3600 },
-  ...[...CALENDARS].map(([seconds, calendar]) => ({ name: calendar.unit, seconds, calendar })),
+  ...[...CALENDARS]
+    .filter(([seconds]) => seconds !== BOOK_SECONDS)
+    .map(([seconds, calendar]) => ({ name: calendar.unit, seconds, calendar })),
 ]
+const BOOKS = bookWindow('Europe/Berlin')
 
 /** The windows of a history, when it begins, and how long nothing happens in it. */
 interface Times {
@@ -82,11 +86,13 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
     organisation: fc.constantFrom(null, 'acme', 'alice'),
     category: fc.constantFrom('read', 'write'),
     cost: fc.integer({ min: 1, max: 6 }),
-    limits: fc.record({
-      personal: fc.constantFrom(...LIMITS),
-      organisation: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
-      global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
-    }),
+    limits: fc
+      .record({
+        personal: fc.constantFrom(...LIMITS),
+        organisation: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
+        global: fc.option(fc.constantFrom(...LIMITS), { nil: null }),
+      })
+      .chain((limits): fc.Arbitrary<Limits> => fc.constantFrom(limits, { ...limits, books: BOOKS })),
   })
   // A request that may come again is always the same one, but perhaps for its body.
   const keyed: fc.Arbitrary<Charge> = fc
@@ -100,6 +106,7 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
         personal: LIMITS[which] as Limits['personal'],
         organisation: which === 1 ? (LIMITS[2] ?? null) : null,
         global: which === 0 ? null : (LIMITS[3] ?? null),
+        ...(which === 1 && { books: BOOKS }),
       },
       once: { key: `key ${which}`, body, forMs: ([1000, 3000, 60_000][which] as number) * unit, replays: 1 + which },
     }))

@@ -80,10 +80,10 @@ export class Model {
     if (accepted && repeated === null) this.#count(number, charge.cost, windows, now)
     const once = repeated ?? (accepted ? this.#remember(charge, number, now) : undefined)
     const usages = windows.map((window) => this.#usage(window, now))
-    const own = charge.limits.personal.length
-    const theirs = theirLimits(charge)
-    const behind = own + (theirs?.length ?? 0)
-    const organisation = theirs === null ? null : usages.slice(own, behind)
+    const own = ownWindows(charge).length
+    const theirs = theirWindows(charge)
+    const behind = own + theirs.length
+    const organisation = theirs.length === 0 ? null : usages.slice(own, behind)
     const global = charge.limits.global === null ? null : usages.slice(behind)
     const decision = { accepted, at: now, personal: usages.slice(0, own), organisation, global }
     return { decision: once === undefined ? decision : { ...decision, once }, number }
@@ -139,12 +139,12 @@ export class Model {
 
   /** Where a charge counts. */
   #receipt(charge: Charge, number: number): Receipt {
-    const { category, limits } = charge
+    const { category } = charge
     const all = (this.#charged.get(number) ?? []).map(({ seconds, startedAt }) => ({ seconds, startedAt }))
-    const own = limits.personal.length
-    const behind = own + (theirLimits(charge)?.length ?? 0)
+    const own = ownWindows(charge).length
+    const behind = own + theirWindows(charge).length
     const runs = { personal: all.slice(0, own), organisation: all.slice(own, behind), global: all.slice(behind) }
-    return { category, organisation: theirLimits(charge) === null ? null : charge.organisation, runs }
+    return { category, organisation: theirWindows(charge).length === 0 ? null : charge.organisation, runs }
   }
 
   /** @param back what the charge costs less */
@@ -216,19 +216,31 @@ export class Model {
   }
 }
 
+type Windows = readonly Pick<Named, 'seconds' | 'limit'>[]
+
+/** @param books of the scopes that have some */
+function windowsOf(list: Limits['organisation'], books: Limits['books']): Windows {
+  const limited = (list ?? []).map(({ window: { seconds }, limit }) => ({ seconds, limit }))
+  return books === undefined ? limited : [...limited, { seconds: books.seconds, limit: Number.POSITIVE_INFINITY }]
+}
+
+function ownWindows({ limits }: Charge): Windows {
+  return windowsOf(limits.personal, limits.books)
+}
+
 /** Of the organisation of the user, if there is one. */
-function theirLimits({ organisation, limits }: Charge): Limits['organisation'] {
-  return organisation === null ? null : limits.organisation
+function theirWindows({ organisation, limits }: Charge): Windows {
+  return organisation === null ? [] : windowsOf(limits.organisation, limits.books)
 }
 
 function namedBy(charge: Charge): Named[] {
   const { user, organisation, category, limits } = charge
-  const named = (of: readonly (string | null)[], list: Limits['organisation']): Named[] =>
-    (list ?? []).map(({ window: { seconds }, limit }) => ({ of: JSON.stringify(of), seconds, limit }))
+  const named = (of: readonly (string | null)[], list: Windows): Named[] =>
+    list.map((window) => ({ of: JSON.stringify(of), ...window }))
   return [
-    ...named([user, category], limits.personal),
-    ...named(['organisation', organisation, category], theirLimits(charge)),
-    ...named([category], limits.global),
+    ...named([user, category], ownWindows(charge)),
+    ...named(['organisation', organisation, category], theirWindows(charge)),
+    ...named([category], windowsOf(limits.global, undefined)),
   ]
 }
 
@@ -243,6 +255,8 @@ function lengthsOf(runs: ReadonlyMap<string, Run>, of: string): number[] {
 /** Calendar windows of the histories, by their seconds. */
 export const CALENDARS = new Map([
   [115_201, { unit: 'day', zone: 'Europe/Berlin' }],
+  // That of the books.
+  [118_800, { unit: 'day', zone: 'Europe/Berlin' }],
   [2_707_201, { unit: 'month', zone: 'Europe/Berlin' }],
 ] as const)
 

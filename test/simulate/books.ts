@@ -97,7 +97,7 @@ export class Books {
       accepted,
       at,
       personal: of('personal'),
-      organisation: hasOrganisation(charge) ? of('organisation') : null,
+      organisation: listsOf(charge).organisation.length > 0 ? of('organisation') : null,
       global: charge.limits.global === null ? null : of('global'),
     }
   }
@@ -105,19 +105,19 @@ export class Books {
   /**
    * Takes an amount out of the runs that a decision names, as far as they run, or are kept, and have not been set to another
    * start since.
-   * @returns whether it was taken out of all of them that last for so many seconds; nothing is while others use its key, and then
-   *   no more than the dearest of them left
+   * @returns the lengths of windows of which it was not taken out of the run; nothing is while others use its key, and then no more
+   *   than the dearest of them left
    */
-  giveBack(refund: Refund, at: number, seconds: number): { of: 'whole' | 'part' | 'nothing'; amount: number } {
+  giveBack(refund: Refund, at: number): { missed: readonly number[]; amount: number } {
     const amount = this.#amountMade(refund)
-    if (amount === 0) return { of: 'nothing', amount }
-    let isWhole = true
+    const missed: number[] = []
+    if (amount === 0) return { missed, amount }
     for (const { name, startedAt, seconds: length } of countedIn(refund)) {
       const run = this.#within(name, at).find((each) => each.seconds === length && each.startedAt === startedAt)
       if (run !== undefined) run.used = Math.max(0, run.used - amount)
-      else if (length === seconds) isWhole = false
+      else missed.push(length)
     }
-    return { of: isWhole ? 'whole' : 'part', amount }
+    return { missed, amount }
   }
 
   /** All requests of a key together cost what the dearest of them did; what is not known yet counts as before. */
@@ -228,34 +228,34 @@ export class Books {
   }
 }
 
-function hasOrganisation({ organisation, limits }: Charge): boolean {
-  return organisation !== null && limits.organisation !== null
+/** The windows that a charge counts in, those of the books last. */
+function listsOf({ organisation, limits }: Charge): Readonly<Record<CounterName['scope'], readonly Limit[]>> {
+  const { books } = limits
+  const book = books === undefined ? [] : [{ window: books, limit: Number.POSITIVE_INFINITY }]
+  return {
+    personal: [...limits.personal, ...book],
+    organisation: organisation === null ? [] : [...(limits.organisation ?? []), ...book],
+    global: limits.global ?? [],
+  }
 }
 
 /** The windows that a charge is decided in, Personal first, then Organisation, then Global. */
 function windowsOf(charge: Charge): (Limit & { readonly name: CounterName })[] {
-  const { user, organisation, category, limits } = charge
-  const of = (list: readonly Limit[] | null, scope: CounterName['scope'], id: string) =>
-    (list ?? []).map((limit) => ({ ...limit, name: { scope, id, category } }))
-  return [
-    ...of(limits.personal, 'personal', user),
-    ...of(hasOrganisation(charge) ? limits.organisation : null, 'organisation', organisation ?? ''),
-    ...of(limits.global, 'global', ''),
-  ]
+  const { user, organisation, category } = charge
+  const lists = listsOf(charge)
+  const ids = { personal: user, organisation: organisation ?? '', global: '' }
+  return SCOPE_NAMES.flatMap((scope) =>
+    lists[scope].map((limit) => ({ ...limit, name: { scope, id: ids[scope], category } })),
+  )
 }
 
 /** Where a charge counts, as a store hands it to its repetitions. */
-function receiptOf(charge: Charge, { personal, organisation, global }: Decision): Receipt {
-  const { category, limits } = charge
-  const runsOf = (list: readonly Limit[] | null, usages: readonly Usage[] | null) =>
-    (list ?? []).map(({ window: { seconds } }, i) => ({ seconds, startedAt: usages?.[i]?.startedAt ?? 0 }))
-  const isTheirs = hasOrganisation(charge)
-  const runs = {
-    personal: runsOf(limits.personal, personal),
-    organisation: runsOf(isTheirs ? limits.organisation : null, organisation),
-    global: runsOf(limits.global, global),
-  }
-  return { category, organisation: isTheirs ? charge.organisation : null, runs }
+function receiptOf(charge: Charge, decision: Decision): Receipt {
+  const lists = listsOf(charge)
+  const runsOf = (scope: CounterName['scope']) =>
+    lists[scope].map(({ window: { seconds } }, i) => ({ seconds, startedAt: decision[scope]?.[i]?.startedAt ?? 0 }))
+  const runs = { personal: runsOf('personal'), organisation: runsOf('organisation'), global: runsOf('global') }
+  return { category: charge.category, organisation: lists.organisation.length > 0 ? charge.organisation : null, runs }
 }
 
 /** The runs that a charge was counted in; of a repetition, those of the charge that it repeats. */

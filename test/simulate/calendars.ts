@@ -4,7 +4,7 @@ import type { Window } from '../../src/quota/window.ts'
 import type { Random } from './random.ts'
 
 /** With offsets of parts of an hour, and clocks that are set at midnight, over midnight, and by parts of an hour. */
-const ZONES = [
+export const ZONES = [
   'Asia/Kathmandu',
   'America/St_Johns',
   'Europe/Berlin',

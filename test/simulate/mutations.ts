@@ -37,7 +37,10 @@ export type Check =
 const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'
 const ONCE_LUA = 'src/store/redis/once.lua'
-const SECTIONS = 'src/store/redis/sections.lua'
+const WINDOWS = 'src/store/redis/windows.lua'
+const HISTORY_LUA = 'src/store/redis/history.lua'
+const HISTORY = 'src/quota/history.ts'
+const PACKED = 'src/store/packed-history.ts'
 const CONTROL = 'src/store/redis/control.lua'
 const LEDGER = 'src/quota/ledger/ledger.ts'
 const SETTLEMENT = 'src/quota/ledger/settlement.ts'
@@ -143,34 +146,42 @@ export const MUTATIONS: readonly Mutation[] = [
   lua('the script gives back to the wrong run of a window', [' and started == refund[r + 1]', '']),
   lua('the script gives back twice', ['math.max(0, used - amount)', 'math.max(0, used - 2 * amount)']),
   lua('the script charges nothing in addition', ['math.max(0, used - amount)', 'math.max(0, used - math.abs(amount))']),
-  lua('the script does not write what it gave back', ['values[key], whole[key] = bytes, true', 'values[key] = bytes']),
-  lua('the script refuses forced charges above the limit', ['if fits or plan[2] == 1 then', 'if fits then']),
-  lua('the script lets a counter end with its first window', [
-    'ends = math.max(ends, over)',
-    'ends = ends == 0 and over or math.min(ends, over)',
+  lua('the script does not write what it gave back', [
+    '.. sub(bytes, place + #left)\n          values[key], whole[key] = bytes, true',
+    '.. sub(bytes, place + #left)\n          values[key] = bytes',
   ]),
+  lua('the script refuses forced charges above the limit', ['if fits or plan[2] == 1 then', 'if fits then']),
   edit(
-    SECTIONS,
+    WINDOWS,
+    'the script lets a counter end with its first window',
+    ['ends = math.max(ends, over)', 'ends = ends == 0 and over or math.min(ends, over)'],
+    ['simulation'],
+  ),
+  edit(
+    WINDOWS,
     'the script takes hours for seconds',
     ['3600 * byte(bytes, numbers', 'byte(bytes, numbers'],
     ['simulation', 'redis'],
   ),
-  oneLua('the script writes hours and does not say so', ['letters[i] = letters[i] + 128', 'letters[i] = letters[i]']),
+  oneLua('the script writes hours and does not say so', [
+    'char(first, a + 128) .. sub(name, 2)',
+    'char(first, a) .. sub(name, 2)',
+  ]),
   edit(
-    SECTIONS,
+    WINDOWS,
     'the script does not know a category whose windows are in hours',
     ['letters[i] = letters[i] % 128', 'letters[i] = letters[i]'],
     ['simulation', 'redis'],
   ),
   short('the script takes the distance of a short section for its start', ['section[i] = first + section[i]', 'break']),
   edit(
-    SECTIONS,
+    WINDOWS,
     'the script writes a window of a short section that has not started as one that runs',
     ['if list[i] == 0 then list[i] = now - shape.lengths[i] end', 'if list[i] == 0 then list[i] = now end'],
     ['model'],
   ),
   edit(
-    SECTIONS,
+    WINDOWS,
     'the script gives back to the wrong window of a short section',
     ['return numbers + 4 * windows + 2 + 5 * (i - 1)', 'return numbers + 4 * windows + 2 + 5 * (windows - i)'],
     ['model'],
@@ -190,10 +201,10 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   oneLua('the script settles one charge in a window that starts in the future', ['started > now or ', '']),
   oneLua('the script settles two charges as one', ['#charge == 4 or #charge == 6', '#charge >= 4']),
-  oneLua('the script settles one charge and forgets the refunds beside it', [' or #batch.r > 0', '']),
+  oneLua('the script settles one charge and forgets the refunds beside it', [' or batch.r', '']),
   oneLua('the script settles one charge and forgets its key', [' or batch.o', '']),
-  oneLua('the script refuses one charge that reaches the limit', ['if used > limits[i]', 'if used >= limits[i]']),
-  oneLua('the script lets one charge pass the limit', ['if used > limits[i]', 'if used > limits[i] + 1']),
+  oneLua('the script refuses one charge that reaches the limit', ['limit and used > limit', 'limit and used >= limit']),
+  oneLua('the script lets one charge pass the limit', ['limit and used > limit', 'limit and used > limit + 1']),
   oneLua('the script lets one charge pass the limits of its first windows', [
     'then fits = false end',
     'then fits = i < n end',
@@ -210,8 +221,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   oneLua('the script refuses one forced charge above the limit', ['fits or plan[2] == 1', 'fits']),
   oneLua('the script takes the distance of a short section for its start in one charge', [
-    'started = first + started',
-    'started = started',
+    'later + section[i]',
+    'section[i]',
   ]),
   encoder('a charge is encoded as one of another cost', ['each.cost === cost &&', '']),
   encoder('a charge is encoded as one of another category', ['each.category === category &&', '']),
@@ -219,7 +230,7 @@ export const MUTATIONS: readonly Mutation[] = [
   encoder('a charge is encoded in the form of other gateways', ['each.mayBeShort === mayBeShort &&', '']),
   encoder('a charge is encoded by a retention that is over', ['each.retention === retention &&', '']),
   encoder('a charge of an address is encoded as one of a user', ['each.isAnonymous === isAnonymous', 'true']),
-  encoder('a charge is encoded by the period of an earlier one', ['if (hasCalendar(limits)) return sent\n', '']),
+  encoder('a charge is encoded by the period of an earlier one', ['        isWithin(each.holds, now) &&\n', '']),
   encoder('a charge is encoded without its key', [' && once === undefined', '']),
   encoder('a forced charge is encoded as another', [' && forced === undefined', '']),
   encoder('a charge is encoded without the refunds beside it', [' && refunds.length === 0', '']),
@@ -243,7 +254,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['simulation', 'clock'],
   ),
   edit(
-    SECTIONS,
+    WINDOWS,
     'in the short form a window that starts in a far future draws the others along',
     ['list[1] = math.min(list[1], now + 2 ^ 30)', 'list[1] = list[1]'],
     ['model'],
@@ -252,7 +263,7 @@ export const MUTATIONS: readonly Mutation[] = [
     LUA,
     'the script keeps a start that it set to now in the short form',
     [
-      'values[key] = front .. head_of(shape.name, shape, false) .. numbers ..',
+      'values[key] = front .. head_of(shape.name, shape.seconds, n, false) .. numbers ..',
       'values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section, now) ..',
     ],
     ['clock'],
@@ -496,7 +507,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RUNS,
     'what is owed to the global windows ends with the runs of its user',
-    ['startedAt: usages[i]?.startedAt ?? 0', 'startedAt: decision.personal[i]?.startedAt ?? 0'],
+    ['(usages[i]?.startedAt ?? 0)', '(decision.personal[i]?.startedAt ?? 0)'],
     ['ledger'],
   ),
   // Requests that come again.
@@ -593,7 +604,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'const isNewcomer = plan === null && override === undefined &&',
   ]),
   plans(OVERRIDES, 'an override takes the organisation out of the charge', [
-    '    organisation,\n    global: bypassGlobal',
+    '    global: bypassGlobal',
     '    organisation: null,\n    global: bypassGlobal',
   ]),
   plans(LAYERS, 'what a plan leaves out has no limit', [
@@ -625,14 +636,14 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(DEBT, 'what a user owes for one organisation is owed for all', ["organisation ?? ''", "''"], ['ledger']),
   // The arithmetic that the embedded store shares.
   shared(CHARGE, 'used + cost < limit', ['.used + cost > ', '.used + cost >= ']),
-  shared(CHARGE, 'the global scope is not checked', [' && fits(global, globalLimits, cost)', '']),
-  shared(CHARGE, 'the organisation is not checked', [' && fits(their, theirLimits, cost)', '']),
-  shared(CHARGE, 'the organisation is not charged', ['add(cost, theirs, their, theirLimits, now)', '']),
+  shared(CHARGE, 'the global scope is not checked', [' && fits(global, limits.global, cost)', '']),
+  shared(CHARGE, 'the organisation is not checked', [' && fits(their, limits.organisation, cost)', '']),
+  shared(CHARGE, 'the organisation is not charged', ['add(cost, theirs, their, limits.organisation, now)', '']),
   shared(CHARGE, 'an organisation shares the counter of the user of its name', [
     "counterOf('organisation', organisation ?? '', category)",
     "counterOf('personal', organisation ?? '', category)",
   ]),
-  shared(CHARGE, 'the global scope is not charged', ['add(cost, all, global, globalLimits, now)', '']),
+  shared(CHARGE, 'the global scope is not charged', ['add(cost, all, global, limits.global, now)', '']),
   shared(CHARGE, 'only the first window is charged', [
     'add(cost, own, personal, limits.personal, now)',
     'add(cost, own, personal, limits.personal.slice(0, 1), now)',
@@ -685,15 +696,91 @@ export const MUTATIONS: readonly Mutation[] = [
     'now < startedAt + seconds * 1000 - 1',
   ]),
   // Windows of a calendar.
-  edit(ONE_LUA, 'in the script a period ends a millisecond late', ['now - from + 1', 'now - from + 2'], ['model']),
-  edit(ONE_LUA, 'in the script a period ends a millisecond early', ['now - from + 1', 'now - from'], ['model']),
+  edit(
+    ONE_LUA,
+    'in the script a period ends a millisecond late',
+    ['.lengths[calendars[i + 1]] = now - from + 1', '.lengths[calendars[i + 1]] = now - from + 2'],
+    ['model'],
+  ),
+  edit(
+    ONE_LUA,
+    'in the script a period ends a millisecond early',
+    ['.lengths[calendars[i + 1]] = now - from + 1', '.lengths[calendars[i + 1]] = now - from'],
+    ['model'],
+  ),
+  edit(
+    ONE_LUA,
+    'in the script a day of the books ends a millisecond late',
+    ['lengths[n] = now - from + 1', 'lengths[n] = now - from + 2'],
+    ['model'],
+  ),
+  edit(
+    ONE_LUA,
+    'in the script the books are counted by a day that is over',
+    ['now < from or now >= shape[n + 2]', 'now < from'],
+    ['model'],
+  ),
+  edit(
+    HISTORY_LUA,
+    'a window of the books is the longest',
+    [' and seconds ~= BOOK then longest', ' then longest'],
+    ['redis history'],
+  ),
+  edit(
+    HISTORY_LUA,
+    'the books are kept as a shorter window',
+    ['(seconds == BOOK or seconds', '(seconds'],
+    ['redis history'],
+  ),
+  edit(
+    HISTORY_LUA,
+    'a window that is the longest no more loses runs at once',
+    ['math.max(run.keep, math.min(keep, longest))', 'run.keep'],
+    ['redis history'],
+  ),
+  edit(
+    CONTROL,
+    'a reset in Redis empties the books',
+    [' and seconds ~= BOOK and (all', ' and (all'],
+    ['redis history'],
+  ),
+  edit(COUNTER, 'a reset in the embedded store empties the books', ['isBook(entry) || (!all', '(!all'], ['history']),
+  edit(
+    HISTORY,
+    'in the embedded store the books are kept as a shorter window',
+    ['isBook(entry) || seconds', 'seconds'],
+    ['history'],
+  ),
+  edit(
+    PACKED,
+    'in the embedded store a window that is the longest no more loses runs at once',
+    ['Math.max(run.keptSeconds, Math.min(s.keptSeconds, mostSeconds))', 'run.keptSeconds'],
+    ['history'],
+  ),
+  edit(
+    RUNS,
+    'what was admitted in an outage is lost to the books with the day',
+    ['isBook(run) ? Number.POSITIVE_INFINITY : ', ''],
+    ['ledger'],
+  ),
+  edit(
+    CHARGE,
+    'the books count no organisation without limits',
+    ['...(theirs ?? NO_LIMITS), ...book', '...(theirs ?? NO_LIMITS), ...(theirs === null ? [] : book)'],
+    ['model'],
+  ),
   edit(
     ONE_LUA,
     'the script decides by a period that is over',
-    [' or now >= to then return', ' then return'],
+    ['now < from or now >= calendars[i + 3]', 'now < from'],
     ['model'],
   ),
-  edit(ONE_LUA, 'the script decides by a period that is to come', ['if now < from or now', 'if now'], ['model']),
+  edit(
+    ONE_LUA,
+    'the script decides by a period that is to come',
+    ['now < from or now >= calendars', 'now >= calendars'],
+    ['model'],
+  ),
   edit(
     BATCH,
     'charges of one batch all have the zone of the first',
@@ -722,13 +809,13 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RUNS,
     'what was admitted in an outage is owed in the next period too',
-    ['at < endOf(run, run.startedAt)', 'at < run.startedAt + run.seconds * 1000'],
+    [': endOf(run, startedAt)', ': startedAt + run.seconds * 1000'],
     ['ledger'],
   ),
   edit(
     RUNS,
     'what was admitted on two days is owed on the second',
-    ['< endOf(run, Math.min(', '< 1000 * run.seconds + (Math.min('],
+    ['< lastsUntil(run, Math.min(', '< 1000 * run.seconds + (Math.min('],
     ['ledger'],
   ),
   edit(CALENDAR, 'a week begins on Sunday', ['getUTCDay() + 6) % 7', 'getUTCDay() + 7) % 7'], ['calendar']),

@@ -1,3 +1,4 @@
+import { BOOK_SECONDS } from '../../src/quota/books.ts'
 import {
   amountOf,
   type Batch,
@@ -72,6 +73,7 @@ export const NOTHING_COUNTED = {
   anew: 0,
   plans: 0,
   archived: 0,
+  booked: 0,
   lost: 0,
 }
 export type Count = typeof NOTHING_COUNTED
@@ -106,10 +108,10 @@ export class Oracle {
   readonly #sent = new Map<string, Map<number, Batch>>()
   readonly #uncertain = new Set<Batch>()
   readonly #applied = new Map<string, Map<number, Applied>>()
-  /** Tokens that were given back to a run which had another start by then, so that they stay in it. */
-  #unsure = 0
+  /** By length: tokens that were given back to a run which had another start by then, so that they stay in it. */
+  readonly #unsure = new Map<number, number>()
   /** Tokens that such a run was to have in addition, and has not. */
-  #unadded = 0
+  readonly #unadded = new Map<number, number>()
   #lastSeen: Pick<Execution, 'at' | 'values'> = { at: 0, values: [] }
   #executions = 0
 
@@ -255,8 +257,10 @@ export class Oracle {
   #toBeMadeAnew(batch: Batch, args: readonly string[], at: number, last: number): void {
     this.count.anew++
     this.#world.tell(`redis is not in the periods of ${nameOf(batch)}`)
-    const { c: periods = [] } = JSON.parse(String(args[2])) as { c?: [number, number, number, number][] }
-    const isInAll = periods.every(([, , from, to]) => from <= at && at < to)
+    const { c = [], s: shapes } = JSON.parse(String(args[2])) as { c?: number[]; s: (number | string)[][] }
+    const books = shapes.flatMap((shape) => ((shape.at(-2) as number) < 2 ? [] : [0, 0, ...shape.slice(-4, -2)]))
+    const periods = [...c, ...books] as number[]
+    const isInAll = periods.every((_, i) => i % 4 !== 2 || ((periods[i] ?? 0) <= at && at < (periods[i + 1] ?? 0)))
     if (batch.sequence <= last || isInAll) this.#world.fail(`${nameOf(batch)} was refused for its periods`)
   }
 
@@ -302,9 +306,11 @@ export class Oracle {
   #giveBack(refund: Refund, at: number): void {
     const amount = amountOf(refund)
     this.count[amount < 0 ? 'additions' : 'refunds']++
-    const given = this.#books.giveBack(refund, at, this.#options.longWindow)
-    if (given.of === 'part') this.#unsure += Math.max(0, given.amount)
-    if (given.of === 'part') this.#unadded += Math.max(0, -given.amount)
+    const given = this.#books.giveBack(refund, at)
+    for (const seconds of new Set(given.missed)) {
+      this.#unsure.set(seconds, (this.#unsure.get(seconds) ?? 0) + Math.max(0, given.amount))
+      this.#unadded.set(seconds, (this.#unadded.get(seconds) ?? 0) + Math.max(0, -given.amount))
+    }
     const story = this.#stories.get((refund.charge as Order).id)
     if (story === undefined) return
     if (story.payer !== null) story.payer.tokens -= given.amount
@@ -360,6 +366,7 @@ export class Oracle {
     }
     for (const name of this.#options.counters) {
       this.#sum(name)
+      if (this.#options.keeps(name)) this.#sumOfBooks(name)
       this.#compareHistory(name, this.#lastSeen.values)
       this.count.archived += this.#options.stored.history(name, this.#lastSeen.values).length
     }
@@ -392,22 +399,37 @@ export class Oracle {
   #sum(name: CounterName): void {
     const { longWindow, stored } = this.#options
     const used = stored.counter(name, this.#lastSeen.values).find(({ seconds }) => seconds === longWindow)?.used ?? 0
+    const isIn = ({ limits }: Order): boolean =>
+      (limits[name.scope] ?? []).some(({ window }) => window.seconds === longWindow)
+    this.#mustBeTold(name, longWindow, used, isIn)
+  }
+
+  /** All days of the books together: the same, whatever windows there were. */
+  #sumOfBooks(name: CounterName): void {
+    const { values } = this.#lastSeen
+    const { stored } = this.#options
+    const runs = [...stored.counter(name, values), ...stored.history(name, values)]
+    const used = runs.filter(({ seconds }) => seconds === BOOK_SECONDS).reduce((sum, run) => sum + run.used, 0)
+    this.count.booked += used
+    this.#mustBeTold(name, BOOK_SECONDS, used, ({ limits }) => limits.books !== undefined)
+  }
+
+  /** @param isIn whether an order counts in the window */
+  #mustBeTold(name: CounterName, window: number, used: number, isIn: (order: Order) => boolean): void {
     let [least, most] = [0, 0]
     const terms: string[] = []
     for (const story of this.#stories.values()) {
-      const { user, organisation, category, limits, cost } = story.order
-      const windows = limits[name.scope] ?? []
+      const { user, organisation, category, cost } = story.order
       const id = { personal: user, organisation, global: '' }[name.scope]
-      const counts = category === name.category && id === name.id
-      if (!counts || !windows.some(({ window }) => window.seconds === longWindow)) continue
+      if (category !== name.category || id !== name.id || !isIn(story.order)) continue
       const [low, high] = counted(story)
       least += low
       most += high
       if (high > 0 || story.local !== null) terms.push(`${describe(story)}: ${low} to ${high} of ${cost}`)
     }
-    if (used < least - this.#unadded || used > most + this.#unsure) {
+    if (used < least - (this.#unadded.get(window) ?? 0) || used > most + (this.#unsure.get(window) ?? 0)) {
       for (const term of terms) this.#world.tell(term)
-      this.#world.fail(`${show(name)} holds ${used} in ${longWindow}s, and ${least} to ${most} were told`)
+      this.#world.fail(`${show(name)} holds ${used} in ${window}s, and ${least} to ${most} were told`)
     }
   }
 

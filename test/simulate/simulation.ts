@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createStoreClock, type StoreClock } from '../../src/app/store-clock.ts'
 import type { Observation } from '../../src/observe/observation.ts'
+import { bookWindow } from '../../src/quota/books.ts'
 import type { Decision, Limits, ScopeName } from '../../src/quota/charge.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
@@ -13,7 +14,7 @@ import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createUsageRecorder, type UsageRecorder } from '../../src/usage/recorder.ts'
 import { refusingLimit, request } from '../observe/request.ts'
-import { endsBy, worldTimeOf } from './calendars.ts'
+import { endsBy, worldTimeOf, ZONES } from './calendars.ts'
 import { Network } from './network.ts'
 import { type Count, type Gateway, Oracle, type Order } from './oracle.ts'
 import { createRandom, type Random } from './random.ts'
@@ -118,7 +119,11 @@ class Simulation {
     this.#users = USERS.slice(0, random.integer(1, USERS.length))
     this.#share = random.pick([0, 0, 0.1, 0.5])
     this.#retention = random.chance(weather.kept) ? KEPT : NO_RETENTION
-    this.#settings = Array.from({ length: random.integer(1, 4) }, () => settingOf(random, calendars, weather))
+    const books = bookWindow(calendars[0]?.calendar?.zone ?? random.pick(ZONES))
+    const kept = this.#retention === NO_RETENTION ? {} : { books }
+    this.#settings = Array.from({ length: random.integer(1, 4) }, () =>
+      settingOf(random, calendars, weather).map((limits) => ({ ...limits, ...kept })),
+    )
     const stored = createStored(PREFIX, COUNTERS)
     this.oracle = new Oracle({
       world,
@@ -128,7 +133,7 @@ class Simulation {
       share: this.#share,
       longWindow: weather.longWindow,
       compareEvery: weather.compareEvery,
-      endOf: endsBy(calendars),
+      endOf: endsBy([...calendars, books]),
       keeps: ({ scope, id }) => keptOf(this.#retention, scope, id) !== null,
     })
     const names = createKeys(PREFIX)

@@ -47,8 +47,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "if replaced and find(values[key] or '', shape) then found[key]",
   ]),
   redisHistory(LUA, 'the script archives each counter twice', [
-    'with_runs(history_of(key), ended, now), ends[key]',
-    'with_runs(archive().with_runs(history_of(key), ended, now), archive().ended_runs(former, values[key], now, keep, shorter) or {}, now), ends[key]',
+    'with_runs(history_of(key), ended, now, math.max(keep, shorter)), ends[key]',
+    'with_runs(archive().with_runs(history_of(key), ended, now, keep), archive().ended_runs(former, values[key], now, keep, shorter) or {}, now, keep), ends[key]',
   ]),
   redisHistory(HISTORY_LUA, 'the script archives a run that goes on', [
     ' and not (starts[name] and starts[name][seconds] == started)',
@@ -109,7 +109,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'false',
   ]),
   redisHistory(HISTORY_LUA, 'the script keeps shorter windows as long as the longest', [
-    'seconds == longest[name] and keep or shorter',
+    '(seconds == BOOK or seconds == longest[name]) and keep or shorter',
     'keep',
   ]),
   redisHistory(HISTORY_LUA, 'the script leaves two runs of one start apart', [
@@ -146,8 +146,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'history = nil',
   ]),
   redisHistory(CONTROL_LUA, 'a reset in Redis replaces the history', [
-    'ended and archive.with_runs(known, ended, tonumber(now)) or known',
-    "ended and archive.with_runs('', ended, tonumber(now)) or known",
+    'archive.with_runs(known, ended, tonumber(now)',
+    "archive.with_runs('', ended, tonumber(now)",
   ]),
   redisHistory(BATCH, 'a batch does not say whose runs are not kept', ['anonymous.push(first.position)', '{}']),
   redisHistory(READ, 'the runs of a counter in Redis are left out', [
@@ -178,12 +178,12 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'giveBack(refund, amountMade(refund, onces), counterOf, () => {})\n  const',
   ]),
   history(COUNTERS, 'the embedded store archives no run', [
-    'histories.add(scope, id, category, endedRuns(unpack(refunded), left, kept, now), now)',
+    'histories.add(scope, id, category, endedRuns(unpack(refunded), left, kept, now), kept, now)',
     '',
   ]),
   history(COUNTERS, 'the embedded store archives each run twice', [
-    'endedRuns(unpack(refunded), left, kept, now), now)',
-    'endedRuns(unpack(refunded), left, kept, now).map((run) => ({ ...run, used: 2 * run.used })), now)',
+    'endedRuns(unpack(refunded), left, kept, now), kept, now)',
+    'endedRuns(unpack(refunded), left, kept, now).map((run) => ({ ...run, used: 2 * run.used })), kept, now)',
   ]),
   history(COUNTERS, 'the embedded store archives a run without what was given back in its last batch', [
     'touched.keepRefunded()\n    const',
@@ -195,12 +195,12 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   ]),
   history(COUNTERS, 'the embedded store writes no history', ['    histories.writeBack()\n', '']),
   history(SQLITE_CONTROL, 'a reset of a user loses the runs that it ends', [
-    'histories.add(scope, id, category, endedRuns(counter, left, kept), now)',
-    "if (scope !== 'personal') histories.add(scope, id, category, endedRuns(counter, left, kept), now)",
+    'histories.add(scope, id, category, endedRuns(counter, left, kept), kept, now)',
+    "if (scope !== 'personal') histories.add(scope, id, category, endedRuns(counter, left, kept), kept, now)",
   ]),
   history(SQLITE_CONTROL, 'a reset of an organisation loses the runs that it ends', [
-    'histories.add(scope, id, category, endedRuns(counter, left, kept), now)',
-    "if (scope === 'personal') histories.add(scope, id, category, endedRuns(counter, left, kept), now)",
+    'histories.add(scope, id, category, endedRuns(counter, left, kept), kept, now)',
+    "if (scope === 'personal') histories.add(scope, id, category, endedRuns(counter, left, kept), kept, now)",
   ]),
   history(ROWS, 'the embedded store archives runs of organisations with users of their name', [
     'const one = of(scope, id)\n        one.runs',

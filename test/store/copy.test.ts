@@ -355,6 +355,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
         organisations: 1,
         everybody: 2,
         known: n,
+        memberships: 0,
         windows: 3 * n + 3 + 3 + 6,
         tokens: 3,
         settings: 1,
@@ -390,6 +391,29 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       })
       const reset = await (await other.store()).change({ kind: 'reset', user: '用户' }, { who: 'b', why: null }, null)
       expect(reset).toMatchObject({ done: true, entry: { version: version + 1 } })
+    })
+
+    it('has which organisation and plan users have, and since when usage is counted', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const store = await one.store()
+      const payers = [
+        { user: 'a b', plan: 'pro', organisation: 'acme' },
+        { user: '用户', plan: null, organisation: 'acme {x}' },
+      ]
+      await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge('a b', 4)] })
+      await store.noteMemberships(payers, 60_000)
+      await store.noteCounted(['3600', '118800 Europe/Berlin'])
+      expect(await copy(one, other)).toMatchObject({ users: 1, memberships: 2 })
+      const there = await other.store()
+      expect(await there.readMemberships(['a b', '用户', 'nobody'])).toEqual([
+        { plan: 'pro', organisation: 'acme' },
+        { plan: null, organisation: 'acme {x}' },
+        null,
+      ])
+      expect(await there.readPlans(['acme'])).toEqual(['pro'])
+      const { since } = await there.readCounted()
+      expect(since).toEqual((await store.readCounted()).since)
+      expect([...since.keys()].sort()).toEqual(['118800 Europe/Berlin', '3600'])
     })
 
     it('leaves out windows that have ended', async () => {

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { bookWindow, countedName } from '../../src/quota/books.ts'
+import { NO_RETENTION } from '../../src/quota/history.ts'
 import type { Window } from '../../src/quota/window.ts'
 import { noCounts } from '../../src/usage/series.ts'
 import { readPagedQuery, writeUsageCursor } from '../../src/usage/usage-cursor.ts'
@@ -12,7 +14,15 @@ const HOUR = 3_600_000
 const AT = Date.UTC(2026, 10, 20, 12)
 const H1: Window = { name: '1h', seconds: 3600 }
 const MONTH: Window = { name: 'month', seconds: 32 * 86_400, calendar: { unit: 'month', zone: 'Asia/Shanghai' } }
-const CONTEXT = { at: AT, windows: [H1, MONTH], kept: { longestSeconds: 1e7, shorterSeconds: 1e7 } }
+const CONTEXT = {
+  at: AT,
+  windows: [H1, MONTH],
+  books: null,
+  zone: 'UTC',
+  kept: { ...NO_RETENTION, longestSeconds: 1e7, shorterSeconds: 1e7 },
+  since: new Map([H1, MONTH].map((window) => [countedName(window), 0])),
+}
+const NOT_MET = { reachesOver: false }
 const { signal } = new AbortController()
 
 function queryOf(fields: UsageFields, cursor?: string) {
@@ -33,7 +43,7 @@ const shown = (rows: readonly UsageRow[]) =>
   rows.map(({ category, start, end, tokens, running }) => [
     category,
     new Date(start).toISOString().slice(5, 16),
-    (end - start) / HOUR,
+    Math.round((10 * (end - start)) / HOUR) / 10,
     tokens,
     running,
   ])
@@ -49,14 +59,16 @@ describe('the rows of one user', () => {
   ])
 
   test('count the runs of one window that start in the range', () => {
-    expect(shown(rowsOfRuns(history, queryOf({}).query, AT))).toEqual([
-      ['read', '11-19T12:00', 24, 34, true],
-      ['write', '11-19T12:00', 24, 7, false],
+    expect(shown(rowsOfRuns(history, queryOf({}).query, AT, NOT_MET))).toEqual([
+      ['read', '11-19T00:00', 36, 35, true],
+      ['write', '11-19T00:00', 36, 7, false],
     ])
   })
 
   test('are runs, each with its end', () => {
-    expect(shown(rowsOfRuns(history, queryOf({ step: 'run', category: 'read' }).query, AT))).toEqual([
+    expect(
+      shown(rowsOfRuns(history, queryOf({ step: 'run', category: 'read', from: '24h' }).query, AT, NOT_MET)),
+    ).toEqual([
       ['read', '11-20T07:00', 1, 10, false],
       ['read', '11-20T08:30', 1, 20, false],
       ['read', '11-20T11:30', 1, 4, true],
@@ -65,21 +77,54 @@ describe('the rows of one user', () => {
 
   test('are steps of UTC, cut at the ends of the range', () => {
     const query = queryOf({ step: '1d', from: '2026-11-19T06:00:00Z', to: '2026-11-20T09:00:00Z', window: '1h' }).query
-    expect(shown(rowsOfRuns(history, query, AT))).toEqual([
+    expect(shown(rowsOfRuns(history, query, AT, NOT_MET))).toEqual([
       ['read', '11-19T06:00', 18, 1, false],
       ['read', '11-20T00:00', 9, 30, false],
       ['write', '11-20T00:00', 9, 7, false],
     ])
   })
 
-  test('of a calendar window are in the range that its period begins in', () => {
+  test('of a calendar window are in the range in which they were charged first, and shown with their period', () => {
     const begin = Date.UTC(2026, 9, 31, 16)
-    const of = (from: number, to: number) =>
-      rowsOfRuns(history, { ...queryOf({ step: 'run', window: 'month' }).query, from, to }, AT)
-    expect(of(begin, begin + 1)).toMatchObject([
+    const query = queryOf({ step: 'run', window: 'month' }).query
+    const of = (from: number, to: number) => rowsOfRuns(history, { ...query, from, to }, AT, NOT_MET)
+    expect(of(AT - 5 * HOUR, AT)).toMatchObject([
       { start: begin, end: Date.UTC(2026, 10, 30, 16), tokens: 41, running: true },
     ])
-    expect(of(begin + 1, AT)).toEqual([])
+    expect(of(begin, AT - 5 * HOUR)).toEqual([])
+  })
+
+  test.each<[string, number, number, Run, boolean]>([
+    ['begins before the range and ends in it', AT - 2 * HOUR, AT, run(AT - 2 * HOUR - 1, 1), true],
+    ['ends with the moment at which the range begins', AT - 2 * HOUR, AT, run(AT - 3 * HOUR, 1), false],
+    ['begins in the range and ends behind it', AT - 9 * HOUR, AT - 2 * HOUR, run(AT - 3 * HOUR + 1, 1), true],
+    ['ends with the range', AT - 9 * HOUR, AT - 2 * HOUR, run(AT - 3 * HOUR, 1), false],
+    ['goes on now, in a range that ends now', AT - 9 * HOUR, AT + 1, run(AT - HOUR / 2, 1), false],
+    ['is of another window', AT - 2 * HOUR, AT, run(AT - 2 * HOUR - 1, 1, { seconds: MONTH.seconds }), false],
+  ])('reach over an end of the range where one %s', (_, from, to, one, reachesOver) => {
+    const found = { reachesOver: false }
+    const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+    rowsOfRuns(historyOf('alice', [one]), queryOf({ window: '1h', ...range }).query, AT, found)
+    expect(found.reachesOver).toBe(reachesOver)
+  })
+
+  test('are days of the zone, of 23 and of 25 hours where its clocks are set', () => {
+    const books = bookWindow('Europe/Berlin')
+    const context = { ...CONTEXT, at: Date.UTC(2026, 10, 1), books, zone: 'Europe/Berlin', since: new Map() }
+    const day = (startedAt: number) => run(startedAt, 1, { seconds: books.seconds })
+    const daysOf = (from: string, to: string, ...all: Run[]) => {
+      const read = readPagedQuery({ step: '1d', from, to }, undefined, context)
+      if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+      return shown(rowsOfRuns(historyOf('alice', all), read.query, context.at, NOT_MET))
+    }
+    const autumn = [24, 25].map((date) => day(Date.UTC(2026, 9, date, 21)))
+    expect(daysOf('2026-10-24', '2026-10-26', ...autumn)).toEqual([
+      ['read', '10-23T22:00', 24, 1, false],
+      ['read', '10-24T22:00', 25, 1, false],
+    ])
+    expect(daysOf('2026-03-29', '2026-03-30', day(Date.UTC(2026, 2, 29, 1)))).toEqual([
+      ['read', '03-28T23:00', 23, 1, false],
+    ])
   })
 })
 
@@ -158,7 +203,7 @@ describe('pages', () => {
             cursor = page.next === null ? undefined : writeUsageCursor(query, page.next)
           } while (cursor !== undefined)
           const { query } = queryOf(fields)
-          const whole = histories.flatMap((history) => rowsOfRuns(history, query, AT))
+          const whole = histories.flatMap((history) => rowsOfRuns(history, query, AT, NOT_MET))
           expect(seen.toSorted()).toEqual(whole.map(key).toSorted())
         },
       ),
@@ -173,7 +218,7 @@ describe('pages', () => {
         const { query } = queryOf({ order: 'tokens' })
         const steps = stepsThrough(() => histories, 3, AT)
         const { rows, next } = await topOfRuns({ query, steps, limit, most: Number.POSITIVE_INFINITY, signal })
-        const tokens = histories.flatMap((history) => rowsOfRuns(history, query, AT)).map((row) => row.tokens)
+        const tokens = histories.flatMap((history) => rowsOfRuns(history, query, AT, NOT_MET)).map((row) => row.tokens)
         expect(rows.map((row) => row.tokens)).toEqual(tokens.sort((a, b) => b - a).slice(0, limit))
         expect(next).toBeNull()
       }),
@@ -185,7 +230,7 @@ describe('pages', () => {
     const alice = historyOf('alice', [run(AT - HOUR, 3)])
     const steps = stepsThrough(() => [alice, historyOf('bob', [run(AT - HOUR, 4)]), alice], 1, AT)
     const rows: UsageRow[] = []
-    for await (const some of allOfRuns(queryOf({}).query, steps, signal)) rows.push(...some)
+    for await (const some of allOfRuns(queryOf({}).query, steps, signal, NOT_MET)) rows.push(...some)
     expect(rows.map(({ name, tokens }) => [name, tokens])).toEqual([
       ['alice', 3],
       ['bob', 4],
@@ -197,7 +242,7 @@ describe('pages', () => {
     const steps = stepsThrough(() => histories, 2, AT)
     const { query } = queryOf({})
     const first = await pageOfRuns({ query, steps, limit: 5, most: 4, signal })
-    expect(first).toEqual({ rows: [], next: { step: '4', after: null } })
+    expect(first).toEqual({ rows: [], next: { step: '4', after: null }, reachesOver: false })
     const aborted = AbortSignal.abort(new Error('gone'))
     await expect(pageOfRuns({ query, steps, limit: 5, most: 4, signal: aborted })).rejects.toThrow('gone')
   })

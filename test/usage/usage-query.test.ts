@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type KeptRuns, readUsageQuery, timeOf, type UsageFields } from '../../src/usage/usage-query.ts'
+import { bookWindow, countedName } from '../../src/quota/books.ts'
+import { NO_RETENTION } from '../../src/quota/history.ts'
+import { readUsageQuery, timeOf, type UsageContext, type UsageFields } from '../../src/usage/usage-query.ts'
 
 const AT = Date.UTC(2026, 10, 20, 12)
 const HOUR = 3_600_000
@@ -8,22 +10,31 @@ const WINDOWS = [
   { name: '5h', seconds: 18_000 },
   { name: '1d', seconds: 86_400 },
 ]
-const KEPT: KeptRuns = { longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 }
+const BOOKS = bookWindow('Europe/Berlin')
+const CONTEXT: UsageContext = {
+  at: AT,
+  windows: WINDOWS,
+  books: null,
+  zone: 'Europe/Berlin',
+  kept: { ...NO_RETENTION, longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 },
+  since: new Map([...WINDOWS, BOOKS].map((window) => [countedName(window), 0])),
+}
+const BOOKED: UsageContext = { ...CONTEXT, books: BOOKS }
 
-const read = (fields: UsageFields, range?: { from: number; to: number }) =>
-  readUsageQuery(fields, { at: AT, windows: WINDOWS, kept: KEPT, range })
+const read = (fields: UsageFields, context: Partial<UsageContext> = {}) =>
+  readUsageQuery(fields, { ...CONTEXT, ...context })
 
-const queryOf = (fields: UsageFields) => {
-  const found = read(fields)
+const queryOf = (fields: UsageFields, context: Partial<UsageContext> = {}) => {
+  const found = read(fields, context)
   if ('problems' in found) throw new Error(JSON.stringify(found.problems))
   return found.query
 }
 
 describe('a question about usage', () => {
-  test('is of users, the last day and one row for all of it, unless it says otherwise', () => {
+  test('is of users, today and the day before, and one row for all of it, unless it says otherwise', () => {
     expect(queryOf({})).toMatchObject({
       by: 'user',
-      from: AT + 1 - 24 * HOUR,
+      from: Date.UTC(2026, 10, 18, 23),
       to: AT + 1,
       step: 'range',
       name: null,
@@ -40,17 +51,20 @@ describe('a question about usage', () => {
     ['2026-10-15T11:59:59Z', '1d', false],
   ])('that begins at %s counts runs of %s, and all of them are kept: %s', (from, window, isComplete) => {
     const query = queryOf({ from })
-    expect([query.window?.name, query.isComplete]).toEqual([window, isComplete])
+    expect([query.window?.name, query.gaps.length === 0]).toEqual([window, isComplete])
   })
 
   test('counts runs of the window that it names, and says whether all are kept', () => {
-    expect(queryOf({ window: '5h', from: '2026-11-01' })).toMatchObject({ window: { name: '5h' }, isComplete: false })
+    expect(queryOf({ window: '5h', from: '2026-11-01' })).toMatchObject({
+      window: { name: '5h' },
+      gaps: ['window 5h: the beginning is not kept any more (usage.keep, usage.shorter)'],
+    })
   })
 
   test('goes by the range of the page before if it names none', () => {
     const range = { from: AT - 7 * HOUR, to: AT - HOUR }
-    expect(read({}, range)).toMatchObject({ query: range })
-    expect(read({ to: '2026-11-20T09:00:00Z' }, range)).toMatchObject({
+    expect(read({}, { range })).toMatchObject({ query: range })
+    expect(read({ to: '2026-11-20T09:00:00Z' }, { range })).toMatchObject({
       query: { from: range.from, to: AT - 3 * HOUR },
     })
   })
@@ -58,9 +72,58 @@ describe('a question about usage', () => {
   test('begins a span before its end, of a page that follows where the page before did', () => {
     expect(queryOf({ from: '90m' })).toMatchObject({ from: AT + 1 - 1.5 * HOUR, to: AT + 1 })
     expect(queryOf({ from: '6h', to: '2026-11-20T09:00:00Z' })).toMatchObject({ from: AT - 9 * HOUR })
-    expect(queryOf({ from: '7d' })).toMatchObject({ from: AT + 1 - 168 * HOUR })
+    expect(queryOf({ from: '7d' })).toMatchObject({ from: Date.UTC(2026, 10, 12, 23) })
     const range = { from: AT - 7 * HOUR, to: AT - HOUR }
-    expect(read({ from: '6h' }, range)).toMatchObject({ query: range })
+    expect(read({ from: '6h' }, { range })).toMatchObject({ query: range })
+  })
+
+  test.each<[string, UsageFields, string, readonly string[]]>([
+    ['a month', { from: '2026-11-01', to: '2026-12-01' }, 'day', []],
+    ['its days', { from: '2026-11-01', step: '1d' }, 'day', []],
+    ['an organisation', { by: 'organisation', from: '2026-11-01' }, 'day', []],
+    ['nothing in particular', {}, 'day', []],
+    ['hours', { from: '2026-11-19', step: '1h' }, '1h', []],
+    ['days of another zone', { from: '2026-11-19T00:00:00Z' }, '1h', []],
+  ])('is answered by the books where whole days of their zone answer it: %s', (_, fields, window, gaps) => {
+    expect(queryOf(fields, BOOKED)).toMatchObject({ window: { name: window }, gaps })
+  })
+
+  test('has no answer to what was used before its window was counted', () => {
+    const since = Date.UTC(2026, 10, 19, 10)
+    const context = { ...BOOKED, since: new Map([...CONTEXT.since, [countedName(BOOKS), since]]) }
+    const gaps = ['days of this zone: what was used before 2026-11-19T10:00:00.000Z is not known']
+    expect(queryOf({ from: '2026-11-19' }, context)).toMatchObject({ window: BOOKS, gaps })
+    expect(queryOf({ from: '2026-11-20' }, context)).toMatchObject({ window: BOOKS, gaps: [] })
+    expect(queryOf({}, context)).toMatchObject({ from: since, window: BOOKS, gaps: [] })
+    const unknown = { ...BOOKED, since: new Map<string, number>() }
+    expect(queryOf({}, unknown).gaps).toEqual(['days of this zone: it is not known since when they are counted'])
+  })
+
+  test('takes a window that is counted for longer, before a shorter one that is new', () => {
+    const since = new Map([...CONTEXT.since, ['3600', AT - HOUR]])
+    expect(queryOf({ from: '24h' }, { since })).toMatchObject({ window: { name: '5h' }, gaps: [] })
+  })
+
+  test('has no answer to more runs than a store keeps', () => {
+    const windows = [{ name: '10s', seconds: 10 }, ...WINDOWS]
+    const since = new Map([...CONTEXT.since, ['10', 0]])
+    expect(queryOf({ from: '10h' }, { windows, since })).toMatchObject({ window: { name: '1h' }, gaps: [] })
+    expect(queryOf({ from: '10h', window: '10s' }, { windows, since }).gaps).toEqual([
+      'window 10s: of its runs the last 3000 are kept',
+    ])
+  })
+
+  test('is not answered for certain within an organisation, and of one only for whole days', () => {
+    expect(queryOf({ organisation: 'acme', from: '2026-11-01' }, BOOKED).gaps).toEqual([
+      expect.stringContaining('by=organisation'),
+    ])
+    expect(queryOf({ by: 'organisation', from: '6h' }, BOOKED).gaps).toEqual([expect.stringContaining('whole days')])
+  })
+
+  test('of somebody whose days are not kept has no answer', () => {
+    const kept = { ...CONTEXT.kept, isAnonymous: (user: string) => user.startsWith('ip:') }
+    expect(queryOf({ user: 'ip:10.0.0.1' }, { ...BOOKED, kept }).gaps).toEqual([expect.stringContaining('usage.keep')])
+    expect(queryOf({ user: 'alice' }, { ...BOOKED, kept }).gaps).toEqual([])
   })
 
   test('takes an organisation for the one that is asked for, or for that of the users', () => {
@@ -69,8 +132,11 @@ describe('a question about usage', () => {
   })
 
   test('has no window of plans, categories and routes, of which seven days are kept', () => {
-    expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, isComplete: true })
-    expect(queryOf({ by: 'route', from: '2026-11-01' })).toMatchObject({ isComplete: false })
+    expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, gaps: [] })
+    expect(queryOf({ by: 'route', from: '2026-11-01' })).toMatchObject({ gaps: ['half hours are kept for 7 days'] })
+    expect(queryOf({ by: 'all', from: '2026-11-19T10:10:00Z', to: '2026-11-20T10:10:00Z' })).toMatchObject({
+      gaps: ['the range begins within a half hour', 'the range ends within a half hour'],
+    })
     expect(queryOf({ by: 'category', category: 'read' })).toMatchObject({ name: 'read' })
     expect(queryOf({ by: 'route', route: 'GET /x' })).toMatchObject({ name: 'GET /x' })
   })
@@ -122,4 +188,11 @@ test.each([
   ['1700000000000', null],
 ])('the time %s is %s', (text, time) => {
   expect(timeOf(text)).toBe(time)
+})
+
+test('a plain date is the first moment of that day in the zone, also where it has no midnight', () => {
+  expect(timeOf('2026-11-01', 'Asia/Shanghai')).toBe(Date.UTC(2026, 9, 31, 16))
+  expect(timeOf('2026-10-25', 'Europe/Berlin')).toBe(Date.UTC(2026, 9, 24, 22))
+  // Clocks of Santiago are set forward over midnight.
+  expect(timeOf('2026-09-06', 'America/Santiago')).toBe(Date.UTC(2026, 8, 6, 4))
 })

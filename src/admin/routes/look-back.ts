@@ -48,7 +48,7 @@ async function show(desk: Desk, readPatch: ReadPatch, { body, signal }: Call): P
     spanMs: DAY_MS,
     signal,
   })
-  const { longestSeconds, shorterSeconds } = setup.kept
+  const { longestSeconds, shorterSeconds } = setup.usage.kept
   const isComplete = Math.min(longestSeconds, shorterSeconds) * 1000 >= DAY_MS
   const response: LookBackResponse = { from: iso(from), to: iso(to), complete: isComplete, scanned, rows: [...rows] }
   return ok(response)

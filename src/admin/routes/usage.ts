@@ -16,16 +16,20 @@ const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error:
 
 const Asked = z.strictObject({
   from: once.optional().meta({
-    description: 'ISO 8601, a day in UTC, or how long before `to`, as `90m`, `6h` or `7d`. Default `1d`',
+    description:
+      'ISO 8601, a day of `usage.zone`, or how long before `to`, as `90m` or `6h`; `7d` begins with the day 7 days before. Default `1d`, or since usage is known',
   }),
   to: once.optional().meta({ description: 'Behind the last moment. Default now' }),
   by: once.optional().meta({ description: `One of ${USAGE_KINDS.join(', ')}. Default user` }),
   user: shortText.optional().meta({ description: 'Only this one' }),
-  organisation: shortText.optional().meta({ description: 'Only this one; with by=user its users' }),
+  organisation: shortText
+    .optional()
+    .meta({ description: 'Only this one; with by=user those whose credential named it last, with all that they used' }),
   category: shortText.optional().meta({ description: 'Only this one' }),
   route: shortText.optional().meta({ description: 'With by=route: only this rule, as the configuration has it' }),
   window: shortText.optional().meta({
-    description: 'Whose runs are counted. Default the shortest window of which the whole range is kept',
+    description:
+      'Whose runs are counted. Default the books, of whole days, else the shortest window of which the whole range is kept',
   }),
   step: once.optional().meta({ description: `One of ${USAGE_STEPS.join(', ')}. Default range: one row for all of it` }),
   order: once.optional().meta({ description: 'tokens: the most first' }),
@@ -70,10 +74,7 @@ async function responseTo(desk: Desk, store: UsageSource, { query: written, sign
   if (format !== 'json' && cursor !== undefined) {
     return badFields([{ path: 'cursor', msg: `is for pages of JSON: ${format} has all rows` }])
   }
-  const { quota, kept } = desk.setup()
-  // Also while this process has not heard of the store's clock yet.
-  await desk.control.fresh()
-  const read = readPagedQuery(question, cursor, { at: desk.control.storeTime(), windows: quota.windows, kept })
+  const read = readPagedQuery(question, cursor, { ...desk.setup().usage, ...(await desk.store.readCounted()) })
   if ('problems' in read) return badFields(read.problems)
   const { query, from } = read
   if (format !== 'json') return asText(store, format, { query, limit, signal })

@@ -1,4 +1,5 @@
 import { didYouMean } from '../../lib/suggest.ts'
+import { BOOK_SECONDS } from '../../quota/books.ts'
 import { LONGEST_SECONDS } from '../../quota/calendar.ts'
 import { portion } from '../../quota/decimal.ts'
 import type { ScopedLimits } from '../../quota/policy.ts'
@@ -87,8 +88,8 @@ function placeOfWindows({ windows, baselines }: Salvage['quota']): Path | null {
 function checkWindows(windows: readonly Candidate[], path: Path): Finding[] {
   const findings: Finding[] = []
   if (windows.length === 0) findings.push({ path, message: 'names no window: add one, like 1h' })
-  if (windows.length > MOST_WINDOWS) {
-    findings.push({ path, message: `has ${windows.length} windows: keep at most ${MOST_WINDOWS}` })
+  if (windows.length > MOST_LIMITED) {
+    findings.push({ path, message: `has ${windows.length} windows: keep at most ${MOST_LIMITED}` })
   }
   const seen = new Map<number, Candidate>()
   for (const window of windows) {
@@ -107,8 +108,13 @@ function sameLength(first: Candidate, { name, calendar }: Candidate): string {
 
 const LONGEST = parseDuration(MAX_WINDOW)
 
+/** Beside the window of the books. */
+const MOST_LIMITED = MOST_WINDOWS - 1
+
 /** What the stores take for calendar windows. */
-const TAKEN: ReadonlySet<number> = new Set(Object.values(LONGEST_SECONDS).map((seconds) => 1000 * seconds))
+const TAKEN: ReadonlySet<number> = new Set(
+  [BOOK_SECONDS, ...Object.values(LONGEST_SECONDS)].map((seconds) => 1000 * seconds),
+)
 
 function lengthProblem({ name, ms, calendar }: Candidate): string | null {
   if (calendar !== undefined) return null

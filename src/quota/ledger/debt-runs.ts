@@ -1,9 +1,11 @@
+import { isBook } from '../books.ts'
 import { type Charge, chargedScopes, type Decision, type Refund, SCOPE_NAMES, type ScopeName } from '../charge.ts'
 import type { Entry } from '../counter.ts'
 import { endOf, type Length, type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
 
 /**
- * What is owed, by window and local run: a debt counts in a window as long as the local run of that window lasts. The runs
+ * What is owed, by window and local run: a debt counts in a window as long as the local run of that window lasts, and in the books
+ * until it is paid: on the day on which the store hears of it. The runs
  * of an organisation, and of all users together, are not those of each user. A scope that does not apply to the user is
  * empty.
  */
@@ -22,8 +24,10 @@ export function noRuns(): Runs {
 export function runsOf(charge: Charge, decision: Decision): Runs {
   const runs = noRuns()
   for (const { scope, limits, usages } of chargedScopes(charge, decision)) {
-    limits.forEach(({ window: { seconds, calendar } }, i) => {
-      runs[scope].push({ seconds, calendar, startedAt: usages[i]?.startedAt ?? 0, used: charge.cost })
+    limits.forEach(({ window }, i) => {
+      const { seconds, calendar } = window
+      const startedAt = isBook(window) ? 0 : (usages[i]?.startedAt ?? 0)
+      runs[scope].push({ seconds, calendar, startedAt, used: charge.cost })
     })
   }
   return runs
@@ -50,7 +54,7 @@ export function removeRuns(owed: Runs, runs: Runs): void {
 function addRun(owed: Run[], run: Run): void {
   const known = owed.find(({ seconds }) => seconds === run.seconds)
   if (known === undefined) owed.push({ ...run })
-  else if (Math.max(known.startedAt, run.startedAt) < endOf(run, Math.min(known.startedAt, run.startedAt))) {
+  else if (Math.max(known.startedAt, run.startedAt) < lastsUntil(run, Math.min(known.startedAt, run.startedAt))) {
     known.startedAt = Math.max(known.startedAt, run.startedAt)
     known.used += run.used
   } else if (known.startedAt < run.startedAt) Object.assign(known, run)
@@ -61,7 +65,11 @@ function sameRun(owed: readonly Run[], run: Run): Run | undefined {
 }
 
 function running(runs: readonly Run[], at: number): Run[] {
-  return runs.filter((run) => at < endOf(run, run.startedAt))
+  return runs.filter((run) => at < lastsUntil(run, run.startedAt))
+}
+
+function lastsUntil(run: Run, startedAt: number): number {
+  return isBook(run) ? Number.POSITIVE_INFINITY : endOf(run, startedAt)
 }
 
 export function isOver(owed: Runs, at: number): boolean {

@@ -1,14 +1,17 @@
+import { isBook } from '../../quota/books.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import {
   amountOf,
   type Batch,
   type Charge,
+  type Counted,
   type CounterOf,
   chargedRuns,
+  countedIn,
   EVERYBODY,
   type Limits,
-  organisationLimits,
   reportOf,
+  SCOPE_NAMES,
   type ScopeName,
 } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
@@ -52,6 +55,7 @@ interface Plan {
   readonly category: string
   readonly cost: number
   readonly limits: Limits
+  readonly counted: Counted
   readonly forced: true | undefined
   /** `null` for a charge without personal windows. */
   readonly shape: Shape | null
@@ -131,7 +135,8 @@ export function encodeBatch(
   /** Charges that follow each other are mostly alike; limits are made once for each change of settings. */
   function planOf(charge: Charge): number {
     const { category, cost, limits, forced } = charge
-    const hasTheirs = charge.organisation !== null && limits.organisation !== null
+    const counted = countedIn(charge)
+    const hasTheirs = counted.organisation.length > 0
     for (let i = plans.length - 1; i >= 0; i--) {
       const plan = plans[i] as Plan
       if (
@@ -144,11 +149,11 @@ export function encodeBatch(
         return i + 1
       }
     }
-    const shape = forced && limits.personal.length === 0 ? null : shapeOf(category, limits.personal)
-    const theirs = hasTheirs ? shapeOf(category, organisationLimits(charge)) : null
+    const shape = forced && counted.personal.length === 0 ? null : shapeOf(category, counted.personal)
+    const theirs = hasTheirs ? shapeOf(category, counted.organisation) : null
     const all = limits.global === null ? null : shapeOf(category, limits.global)
     const everybody = all === null ? null : ownerOf('global', EVERYBODY, category)
-    return plans.push({ category, cost, limits, forced, shape, theirs, everybody, all })
+    return plans.push({ category, cost, limits, counted, forced, shape, theirs, everybody, all })
   }
 
   function open(first: Section, shape: Shape): void {
@@ -202,31 +207,31 @@ export function encodeBatch(
   }
   if (names.length > MOST || plans.length > MOST) throw new StoreError('the batch is too large', 'other', 'no')
 
-  const s = shapes.map(({ category, isShort, limits }) => [
-    category,
-    isShort ? 1 : 0,
-    ...limits.map(({ window }) => window.seconds),
-  ])
+  const s = shapes.map((shape) => shapeInWords(shape, now))
   const lists: (readonly Limit[])[] = []
   const limitsOf = (list: readonly Limit[]): number => lists.indexOf(list) + 1 || lists.push(list)
-  const p = plans.map(({ cost, shape, limits, forced, theirs, everybody, all }) => {
-    const plan = [cost, forced ? 1 : 0, shape?.position ?? 0, limitsOf(limits.personal)]
-    if (everybody !== null && all !== null && limits.global !== null) {
-      plan.push(everybody.position, all.position, limitsOf(limits.global))
-    }
-    if (theirs === null || limits.organisation === null) return plan
+  const p = plans.map(({ cost, shape, counted, forced, theirs, everybody, all }) => {
+    const plan = [cost, forced ? 1 : 0, shape?.position ?? 0, limitsOf(counted.personal)]
+    if (everybody !== null && all !== null) plan.push(everybody.position, all.position, limitsOf(counted.global))
+    if (theirs === null) return plan
     if (everybody === null) plan.push(0, 0, 0)
-    return [...plan, theirs.position, limitsOf(limits.organisation)]
+    return [...plan, theirs.position, limitsOf(counted.organisation)]
   })
-  const l = lists.map((list) => list.map(({ limit }) => limit))
+  const l = lists.map((list) => list.flatMap(({ window, limit }) => (isBook(window) ? [] : [limit])))
   const h = hasHistory && [...historyRule(keys, retention), retention.anonymousSeconds, ...anonymous].join(' ')
-  const seldom = { ...periodsOf(shapes, now), ...(h && { h }), ...(o.length > 0 && { o }), ...(u.length > 0 && { u }) }
+  const seldom = {
+    ...(r.length > 0 && { r }),
+    ...periodsOf(shapes, now),
+    ...(h && { h }),
+    ...(o.length > 0 && { o }),
+    ...(u.length > 0 && { u }),
+  }
   const counterOf: CounterOf = (scope, id, of) => {
     const first = owners[scope].get(scope === 'global' ? of : id)
     if (first === undefined) throw notAsked()
     return sectionOf(first, of).counter
   }
-  return { keys: names, json: JSON.stringify({ s, l, p, r, ...seldom }), charges, opened, counterOf }
+  return { keys: names, json: JSON.stringify({ s, l, p, ...seldom }), charges, opened, counterOf }
 }
 
 /** How many bytes all keys have in common, and for how many seconds runs are kept. */
@@ -240,20 +245,28 @@ function ruleOf(once: Once): (number | string)[] {
 
 /** A receipt but for the starts of its runs, which the script adds. Read by `receiptIn`. */
 function receiptText(charge: Charge): string {
-  const { category, organisation, limits } = charge
-  const theirs = organisationLimits(charge)
-  const scopes = [limits.personal, theirs, limits.global ?? []]
-  const lengths = scopes.map((list) => list.map(({ window }) => window.seconds))
-  return JSON.stringify([category, theirs.length === 0 ? null : organisation, ...lengths])
+  const { category, organisation } = charge
+  const counted = countedIn(charge)
+  const lengths = SCOPE_NAMES.map((scope) => counted[scope].map(({ window }) => window.seconds))
+  return JSON.stringify([category, counted.organisation.length === 0 ? null : organisation, ...lengths])
 }
 
-/** Nothing without calendar windows. */
-function periodsOf(shapes: readonly Shape[], now: number): { readonly c?: readonly (readonly number[])[] } {
+function shapeInWords({ category, isShort, limits }: Shape, now: number): (number | string)[] {
+  const lengths = limits.map(({ window }) => window.seconds)
+  const book = limits.at(-1)?.window
+  if (book?.calendar === undefined || !isBook(book)) return [...lengths, isShort ? 1 : 0, category]
+  const { from, to } = periodOf(book.calendar, now)
+  return [...lengths, from, to, isShort ? 3 : 2, category]
+}
+
+/** Nothing without calendar windows that limit. */
+function periodsOf(shapes: readonly Shape[], now: number): { readonly c?: readonly number[] } {
   const c = shapes.flatMap(({ limits, position }) =>
-    limits.flatMap(({ window: { calendar } }, i) => {
-      if (calendar === undefined) return []
+    limits.flatMap(({ window }, i) => {
+      const { calendar } = window
+      if (calendar === undefined || (isBook(window) && i === limits.length - 1)) return []
       const { from, to } = periodOf(calendar, now)
-      return [[position, i + 1, from, to]]
+      return [position, i + 1, from, to]
     }),
   )
   return c.length === 0 ? {} : { c }

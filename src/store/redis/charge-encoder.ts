@@ -1,4 +1,5 @@
-import type { Batch, Charge, CounterOf, Limits } from '../../quota/charge.ts'
+import { type Calendar, type Period, periodOf } from '../../quota/calendar.ts'
+import { type Batch, type Charge, type CounterOf, countedIn, type Limits, SCOPE_NAMES } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
 import type { Retention } from '../../quota/history.ts'
 import { type EncodedBatch, encodeBatch, notAsked, type Shape } from './charge-batch.ts'
@@ -12,6 +13,8 @@ interface Kind {
   readonly mayBeShort: boolean
   readonly retention: Retention
   readonly isAnonymous: boolean
+  /** While the periods that the batch names are those of now: [from, to). */
+  readonly holds: Period
   readonly json: string
   readonly charges: string
   /** Of the sections that the script opens, in its order. */
@@ -36,11 +39,12 @@ export function createEncoder(
     if (charge === undefined || !isPlain(batch, charge)) return encodeBatch(batch, keys, mayBeShort, now, retention)
     const kinds = known.get(charge.limits) ?? []
     const { category, cost, limits } = charge
-    const hasTheirs = charge.organisation !== null && limits.organisation !== null
+    const hasTheirs = countedIn(charge).organisation.length > 0
     const isAnonymous = retention.isAnonymous(charge.user)
     const kind = kinds.find(
       (each) =>
         each.cost === cost &&
+        isWithin(each.holds, now) &&
         each.category === category &&
         each.hasTheirs === hasTheirs &&
         each.mayBeShort === mayBeShort &&
@@ -49,12 +53,13 @@ export function createEncoder(
     )
     if (kind !== undefined) return encodeAs(kind, batch.instance, charge, keys)
     const sent = encodeBatch(batch, keys, mayBeShort, now, retention)
-    if (hasCalendar(limits)) return sent
     const { json, charges } = sent
     const shapes = sent.opened.map(({ shape }) => shape)
-    if (kinds.length < MOST_KINDS)
-      kinds.push({ category, cost, hasTheirs, mayBeShort, retention, isAnonymous, json, charges, shapes })
-    known.set(limits, kinds)
+    const holds = periodsAround(charge, now)
+    const fresh = kinds.filter((each) => isWithin(each.holds, now))
+    if (fresh.length < MOST_KINDS)
+      fresh.push({ category, cost, hasTheirs, mayBeShort, retention, isAnonymous, holds, json, charges, shapes })
+    known.set(limits, fresh)
     return sent
   }
 }
@@ -63,9 +68,19 @@ function isPlain({ refunds, charges }: Batch, { once, forced }: Charge): boolean
   return charges.length === 1 && refunds.length === 0 && once === undefined && forced === undefined
 }
 
-/** Such a batch names the period of now. */
-function hasCalendar({ personal, organisation, global }: Limits): boolean {
-  return [personal, organisation ?? [], global ?? []].some((list) => list.some(({ window }) => window.calendar))
+function isWithin({ from, to }: Period, now: number): boolean {
+  return from <= now && now < to
+}
+
+/** While all calendar windows of a charge are in the period of now. */
+function periodsAround(charge: Charge, now: number): Period {
+  const counted = countedIn(charge)
+  const calendars = SCOPE_NAMES.flatMap((scope) => counted[scope].flatMap(({ window }) => window.calendar ?? []))
+  const periods = calendars.map((calendar: Calendar) => periodOf(calendar, now))
+  return {
+    from: Math.max(Number.NEGATIVE_INFINITY, ...periods.map(({ from }) => from)),
+    to: Math.min(Number.POSITIVE_INFINITY, ...periods.map(({ to }) => to)),
+  }
 }
 
 function encodeAs(

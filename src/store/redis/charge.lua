@@ -1,8 +1,7 @@
 --[==[
-  Settles the batches that charge-one.lua leaves. That text, which goes before this one, describes the batch and the reply, and has
-  read both the keys and the batch.
+  Settles the batches that charge-one.lua leaves. That text describes the batch and the reply, and has read both the keys and the batch.
 ]==]
--- For how many seconds the runs of the counter under a key are kept, those of the longest window of a category and the others;
+-- For how many seconds the runs of the counter under a key are kept, those of the books and of the longest window of a category, and the others;
 -- nothing for a counter without a history.
 local rule, kept, anonymous = batch.h, nil, nil
 local function keeping(key)
@@ -54,14 +53,14 @@ local function with_section(bytes, shape)
     end
     at = next_at
   end
-  local list, n = {}, #shape
+  local list, n = {}, shape.windows
   for i = 1, n do
-    local seconds = shape[i]
+    local seconds = shape.seconds[i]
     list[i], list[n + i] = starts[seconds] or 0, used[seconds] or 0
     starts[seconds] = nil
   end
   for seconds, started in pairs(starts) do
-    rest[#rest + 1] = head_of(shape.name, { seconds }) .. pack('>I6I6', started, used[seconds])
+    rest[#rest + 1] = head_of(shape.name, { seconds }, 1) .. pack('>I6I6', started, used[seconds])
   end
   return shape.head .. packed(shape, list, now) .. table.concat(rest)
 end
@@ -154,7 +153,7 @@ local function keep_starts(section, key)
   local numbers = pack('>' .. rep('I6', 2 * n), unpack(section, 1, 2 * n))
   local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)
   found[key] = found[key] or values[key]
-  values[key] = front .. head_of(shape.name, shape, false) .. numbers .. sub(bytes, behind)
+  values[key] = front .. head_of(shape.name, shape.seconds, n, false) .. numbers .. sub(bytes, behind)
   whole[key], written[key] = true, 0
 end
 
@@ -164,7 +163,7 @@ local function measure(section, key, limits)
   local shape, room, ahead = section[SHAPE], huge, false
   local n, lengths = shape.windows, shape.lengths
   for i = 1, n do
-    local left = limits[i]
+    local left = limits[i] or huge
     if now < section[i] + lengths[i] then
       left = left - section[n + i]
       if section[i] > now then
@@ -250,7 +249,7 @@ for i, use in ipairs(batch.u or {}) do
   made[i] = pack('>I6', amount + 2 ^ 47)
   for n = use[8], use[9] do batch.r[n][3] = amount end
 end
-for _, refund in ipairs(batch.r) do
+for _, refund in ipairs(batch.r or {}) do
   if refund[3] ~= 0 then give_back(refund) end
 end
 
@@ -349,7 +348,7 @@ for key in pairs(whole) do
     -- Nothing has ended where no start was replaced and no section left out.
     local former = found[key] or #values[key] < #bytes and bytes
     local ended = former and archive().ended_runs(former, values[key], now, keep, shorter)
-    if ended then histories[key], ended_at[key] = archive().with_runs(history_of(key), ended, now), ends[key] end
+    if ended then histories[key], ended_at[key] = archive().with_runs(history_of(key), ended, now, math.max(keep, shorter)), ends[key] end
   end
 end
 

@@ -12,11 +12,12 @@ import { isForbidden, isOfSelect } from './store-errors.ts'
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
+const SECTIONS = script('./sections.lua')
 /** The forms of a counter, of what is left of a forgotten user, and of a history, for scripts that read them. */
-const FORMS = script('./sections.lua') + script('./forgotten.lua') + script('./history.lua')
+const FORMS = script('./windows.lua') + script('./forgotten.lua') + script('./history.lua')
 
-export const CHARGE_LUA = FORMS + script('./once.lua') + script('./charge-one.lua') + script('./charge.lua')
-export const CONTROL_LUA = FORMS + script('./control.lua')
+export const CHARGE_LUA = SECTIONS + script('./charge-one.lua') + FORMS + script('./once.lua') + script('./charge.lua')
+export const CONTROL_LUA = SECTIONS + FORMS + script('./control.lua')
 
 /** For scripts that leave out a key of another type. */
 const TYPES = script('./types.lua')
@@ -27,6 +28,7 @@ const SCRIPTS = {
   addUsage: { lua: TYPES + script('./forgotten.lua') + script('./flush.lua') },
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
+  noteCounted: { lua: script('./note-counted.lua'), numberOfKeys: 1 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
   noteUsers: { lua: TYPES + script('./known-users.lua') },
   raiseAlerts: { lua: TYPES + script('./alert-raise.lua') },
@@ -47,6 +49,7 @@ interface Scripts {
   raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
   takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>
   finishAlert(...keysAndArguments: string[]): Promise<number>
+  noteCounted(key: string, ...names: string[]): Promise<unknown>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
 

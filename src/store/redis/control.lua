@@ -39,7 +39,7 @@
 -- window that does not run only that it is over by now, so a clock that is set back would have it run again.
 -- @param category  nothing for any
 -- @param named  seconds of those windows -> when a run of theirs that runs now can have started first; 0 for any moment
--- @param all    whether the other windows are emptied too
+-- @param all    whether the other windows are emptied too, but for that of the books
 -- Gives the bytes, the used tokens by seconds of those windows that ran, and whether a window still runs.
 local function emptied(bytes, category, named, all, now)
   local used, runs, at = {}, false, 1
@@ -52,7 +52,7 @@ local function emptied(bytes, category, named, all, now)
       local is_running = started ~= 0 and now < started + seconds * 1000
       local is_of = not category or name == category
       if is_of and started < (named[seconds] or 0) then is_running = false end
-      if is_running and is_of and (all or named[seconds]) then
+      if is_running and is_of and seconds ~= BOOK and (all or named[seconds]) then
         used[seconds] = used[seconds] or tokens
         -- A refund names a run by its start, so no later run may start there. What was emptied at this very moment stays.
         is_running = started >= now or (started == now - 1 and tokens == 0)
@@ -65,7 +65,7 @@ local function emptied(bytes, category, named, all, now)
     if is_touched then
       local head = sub(bytes, at, numbers - 1)
       if form == 'short' then head = sub(head, 1, 2) .. char(byte(head, 3) - 128) .. sub(head, 4) end
-      shape_numbers(shape)
+      shape.used, shape.all, shape.bytes, shape.most = numbers_of(windows, false)
       local before, behind = sub(bytes, 1, at - 1) .. head .. packed(shape, list, now), sub(bytes, next_at)
       bytes, next_at = before .. behind, #before + 1
     end
@@ -228,7 +228,7 @@ if what == 'reset' or what == 'quota_reset' then
   if history then
     lasts = math.max(tonumber(now), latest_end(bytes)) + 1000 * math.max(keep, shorter)
     local known, ended = archive.read(history), archive.ended_runs(bytes, counter, huge, keep, shorter)
-    history_bytes = ended and archive.with_runs(known, ended, tonumber(now)) or known
+    history_bytes = ended and archive.with_runs(known, ended, tonumber(now), math.max(keep, shorter)) or known
   end
 end
 

@@ -6,15 +6,25 @@ import { endsAt } from '../../quota/counter.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import type { Episode, Place } from '../../usage/episodes.ts'
 import { SERIES_KINDS, startsOf } from '../../usage/series.ts'
-import { type Copyable, lastingOf, type Owner, type Portion, type Refill, type RememberedUser } from '../copy.ts'
+import {
+  type Copyable,
+  lastingOf,
+  type Owner,
+  type Portion,
+  type Refill,
+  type RememberedMember,
+  type RememberedPlan,
+  type RememberedUser,
+} from '../copy.ts'
 import { createRecords } from '../records.ts'
 import { redisAccessKeys, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
-import { historyKey } from './history.ts'
+import { historyKey, redisHistory } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
 import { knownUserRecords, writeKnownUser } from './known-users.ts'
+import { membershipRecords } from './memberships.ts'
 import { redisReplicas } from './replicas.ts'
 import { packCounters, readCounters } from './sections.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
@@ -41,18 +51,27 @@ export function openRedisCopyable(
   const keys = createKeys(prefix)
   const records = createRecords(observe)
   const known = knownUserRecords(redis, keys, records)
+  const memberships = membershipRecords(redis, keys, records)
   const failures = failureRecords(redis, keys, records)
   const accessKeys = redisAccessKeys(redis, keys, records)
   const changes = redisControl(redis, keys, records)
   const usage = usageRecords(redis, keys, records)
 
   async function* portions(): AsyncGenerator<Portion, void> {
+    let hasCounters = false
     for await (const names of scan(redis, keys)) {
       const owners = await readOwners(redis, keys, names)
+      hasCounters ||= owners.length > 0
       if (owners.length > 0) yield { kind: 'counters', owners }
+      const members = await readMembers(redis, keys, memberships, names)
+      if (members.length > 0) yield { kind: 'memberships', members }
+      const plans = await readPlans(redis, keys, names)
+      if (plans.length > 0) yield { kind: 'plans', plans }
       const users = await readKnown(redis, keys, known, names)
       if (users.length > 0) yield { kind: 'known', users }
     }
+    const { since } = await redisHistory(redis, keys).readCounted()
+    if (hasCounters && since.size > 0) yield { kind: 'counted', since }
     yield* tokens(accessKeys)
     yield* control(changes)
     const { buckets } = await readBuckets(redis, keys, failures)
@@ -173,6 +192,43 @@ async function readKnown(
   })
 }
 
+async function readMembers(
+  redis: RedisClient,
+  keys: Keys,
+  records: ReturnType<typeof membershipRecords>,
+  names: readonly string[],
+): Promise<RememberedMember[]> {
+  const found = await readEnding(redis, names, keys.membership(''))
+  return found.flatMap(({ id, text, ends }) => {
+    const membership = records.read(id, text)
+    return membership === null ? [] : [{ ...membership, user: id, ends }]
+  })
+}
+
+async function readPlans(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<RememberedPlan[]> {
+  const found = await readEnding(redis, names, keys.planOf(''))
+  return found.map(({ id, text, ends }) => ({ organisation: id, plan: text, ends }))
+}
+
+/** What lies under the keys that begin so, and when each ends. */
+async function readEnding(redis: RedisClient, names: readonly string[], prefix: string) {
+  const ours = names.filter((name) => name.startsWith(prefix))
+  if (ours.length === 0) return []
+  const [time, values, ...left] = await reading<[[string, string], (string | null)[], ...number[]]>(
+    redis,
+    (commands) => {
+      commands.time().mget(ours)
+      for (const name of ours) commands.pttl(name)
+    },
+  )
+  return ours.flatMap((name, i) => {
+    const [text, lasts] = [values[i] ?? null, left[i] ?? 0]
+    return text === null || lasts <= 0
+      ? []
+      : [{ id: name.slice(prefix.length), text, ends: milliseconds(time) + lasts }]
+  })
+}
+
 async function* tokens({ readTokens }: AccessKeyStore): AsyncGenerator<Portion, void> {
   let from: string | null = null
   do {
@@ -262,6 +318,13 @@ function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'co
   if (portion.kind === 'known') {
     for (const { user, first, ends } of portion.users)
       multi.set(keys.known(user), writeKnownUser({ first, ends }), 'PXAT', ends)
+  } else if (portion.kind === 'memberships') {
+    for (const { user, ends, plan, organisation } of portion.members)
+      multi.set(keys.membership(user), JSON.stringify({ plan, organisation }), 'PXAT', ends)
+  } else if (portion.kind === 'plans') {
+    for (const { organisation, plan, ends } of portion.plans) multi.set(keys.planOf(organisation), plan, 'PXAT', ends)
+  } else if (portion.kind === 'counted') {
+    for (const [name, since] of portion.since) multi.hset(keys.counted, name, since)
   } else if (portion.kind === 'tokens') for (const record of portion.records) writeToken(multi, keys, record)
   else if (portion.kind === 'settings') multi.set(keys.settings, textOf(portion.settings))
   else if (portion.kind === 'overrides') {

@@ -47,7 +47,7 @@ local function history_functions()
   -- another start, and goes on.
   -- @param before, after  the counter
   -- @param latest         the last moment at which a run may have started that is over
-  -- @param keep, shorter  for how many seconds a run of the longest window of a category is kept, and of the others
+  -- @param keep, shorter  for how many seconds a run of the books and of the longest window of a category is kept, and of the others
   local function ended_runs(before, after, latest, keep, shorter)
     local starts, longest, ended, at = {}, {}, {}, 1
     while true do
@@ -68,7 +68,7 @@ local function history_functions()
       if not name then break end
       for i = 1, windows do
         local seconds, started, tokens = window_at(before, windows, numbers, i, form)
-        if seconds > (longest[name] or 0) then longest[name] = seconds end
+        if seconds > (longest[name] or 0) and seconds ~= BOOK then longest[name] = seconds end
         if tokens > 0 and started <= latest and not (starts[name] and starts[name][seconds] == started) then
           ended[#ended + 1] = { name, seconds, started, tokens }
         end
@@ -77,7 +77,7 @@ local function history_functions()
     end
     for _, run in ipairs(ended) do
       local name, seconds, started, tokens = unpack(run)
-      local kept = seconds == longest[name] and keep or shorter
+      local kept = (seconds == BOOK or seconds == longest[name]) and keep or shorter
       if kept > 0 then
         runs[head_of_runs(name, seconds)] = { keep = kept, seconds = seconds, bytes = pack('>I6I6', started, tokens) }
         is_any = true
@@ -104,14 +104,16 @@ local function history_functions()
     return sub(runs, 1, -7) .. pack('>I6', math.min(2 ^ 48 - 1, tokens))
   end
 
-  -- The same history with these runs, and without what need not be kept any more.
-  local function with_runs(bytes, added, now)
+  -- The same history with these runs, and without what need not be kept any more. A window that is the longest no more keeps its runs as
+  -- long as before.
+  -- @param longest  for how many seconds a run is kept at most
+  local function with_runs(bytes, added, now, longest)
     local parts, at = {}, 1
     while true do
       local head, keep, first, next_at = runs_at(bytes, at)
       if not head then break end
       local run = added[head]
-      if run then keep = run.keep end
+      if run then keep = math.max(run.keep, math.min(keep, longest)) end
       local lasts = (unpack_bytes('>I4', head, #head - 3) + keep) * 1000
       local runs = kept_runs(bytes, first, next_at, lasts, now, run)
       if run then runs = append(runs, run.bytes) end

@@ -42,6 +42,16 @@ export function redisHistory(redis: RedisClient, keys: Keys): HistoryStore {
   const readShared = { personal: readTogether('personal'), organisation: readTogether('organisation') }
 
   return {
+    noteCounted: (names) => call(() => redis.noteCounted(keys.counted, ...names)).then(() => undefined),
+
+    async readCounted() {
+      const [time, found] = await reading<[[string, string], Record<string, string>]>(redis, (commands) => {
+        commands.time().hgetall(keys.counted)
+      })
+      const since = Object.entries(found).map(([name, at]) => [name, Number(at)] as const)
+      return { at: milliseconds(time), since: new Map(since) }
+    },
+
     readHistory: (scope, id) => readShared[scope](id),
 
     async scanHistory(scope, cursor) {

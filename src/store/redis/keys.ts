@@ -17,6 +17,8 @@ export interface Keys {
   history(user: string): string
   /** The same of an organisation. */
   organisationHistory(id: string): string
+  /** Name of a window -> since when it is counted. */
+  readonly counted: string
   /** The counter of everybody in one category: the global scope. */
   everybody(category: string): string
   /** What is remembered of a charge by a key (quota/once.ts). @param hash of the key and of whose it is */
@@ -91,6 +93,7 @@ export function createKeys(prefix: string): Keys {
     organisation: (id) => `${tag}:o:${id}`,
     history: (user) => `${tag}:h:${user}`,
     organisationHistory: (id) => `${tag}:ho:${id}`,
+    counted: `${tag}:counted`,
     everybody: (category) => `${tag}:all:${category}`,
     once: (hash) => `${tag}:once:${hash}`,
     instance: (id) => `${tag}:last:${id}`,

@@ -5,14 +5,18 @@ import { call, lookedUp, transaction } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** A key for each user and each organisation, which ends by itself. */
-export function redisMemberships(redis: RedisClient, keys: Keys, lists: Records): MembershipStore {
-  const records = lists.list({
+export function membershipRecords(redis: RedisClient, keys: Keys, lists: Records) {
+  return lists.list({
     kind: 'membership',
     list: keys.membership(''),
     parse: (text: string) => membershipOf(JSON.parse(text)),
     look: (user) => lookedUp(() => redis.get(keys.membership(user))),
   })
+}
+
+/** A key for each user and each organisation, which ends by itself. */
+export function redisMemberships(redis: RedisClient, keys: Keys, lists: Records): MembershipStore {
+  const records = membershipRecords(redis, keys, lists)
 
   return {
     async noteMemberships(payers, rememberMs) {

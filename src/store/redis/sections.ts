@@ -1,3 +1,4 @@
+import { isBook } from '../../quota/books.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { MAX_LIMIT } from '../../quota/policy.ts'
 import { StoreError } from '../../quota/quota-store.ts'
@@ -59,11 +60,13 @@ function areInHours(windows: readonly { readonly seconds: number }[]): boolean {
 
 /**
  * Whether a section may have the short form, which marks the second letter of its name and counts up to 2^40. A counter
- * that stays there is above every limit that it is asked for.
+ * that stays there is above every limit that it is asked for, and the books of a day end there.
  */
 export function fitsShort(category: string, limits: readonly Limit[]): boolean {
   return (
-    category.length >= 2 && limits.every(({ limit }) => limit <= MAX_LIMIT) && areInHours(limits.map((l) => l.window))
+    category.length >= 2 &&
+    limits.every(({ window, limit }) => limit <= MAX_LIMIT || isBook(window)) &&
+    areInHours(limits.map((l) => l.window))
   )
 }
 

@@ -160,7 +160,7 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
   ): void {
     const kept = keptOf(retention(), scope, id)
     if (kept !== null && scope !== 'global') {
-      histories.add(scope, id, category, endedRuns(counter, left, kept), now)
+      histories.add(scope, id, category, endedRuns(counter, left, kept), kept, now)
     }
     const place = [category, SCOPE_NUMBERS[scope], id]
     const keptMs = kept === null ? 0 : longestKept(kept) * 1000

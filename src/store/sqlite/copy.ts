@@ -16,6 +16,7 @@ import { attempt, openDatabase } from './database.ts'
 import { IN_FORCE } from './editions.ts'
 import { COLUMNS, failureRecords } from './failures.ts'
 import { knownUserRecords } from './known-users.ts'
+import { membershipRecords } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
 import { nameOf, type Row, rowsOf } from './rows.ts'
 import { usageRecords } from './usage-log.ts'
@@ -80,6 +81,9 @@ const FILLED = [
   'known_users',
   'forgotten',
   'forgotten_salt',
+  'memberships',
+  'organisation_plans',
+  'counted',
   'failures',
   'series',
   'refusals',
@@ -103,6 +107,25 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
   const known = knownUserRecords(database, records)
   for await (const some of rows('SELECT * FROM known_users WHERE ends > ?', now)) {
     yield { kind: 'known', users: known.readAll(some.map((row) => [nameOf(row.user), row])) }
+  }
+  const memberships = membershipRecords(database, records, () => now)
+  for await (const some of rows('SELECT * FROM memberships WHERE ends > ?', now)) {
+    const members = some.flatMap((row) => {
+      const [user, membership] = [nameOf(row.user), memberships.read(nameOf(row.user), row)]
+      return membership === null ? [] : [{ ...membership, user, ends: Number(row.ends) }]
+    })
+    yield { kind: 'memberships', members }
+  }
+  for await (const some of rows('SELECT * FROM organisation_plans WHERE ends > ?', now)) {
+    const plans = some.map((row) => ({
+      organisation: nameOf(row.organisation),
+      plan: nameOf(row.plan),
+      ends: Number(row.ends),
+    }))
+    yield { kind: 'plans', plans }
+  }
+  for await (const some of rows('SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)')) {
+    yield { kind: 'counted', since: new Map(some.map((row) => [nameOf(row.name), Number(row.since)])) }
   }
   const tokens = tokenRecords(database, records)
   for await (const some of rows('SELECT * FROM tokens')) {
@@ -223,6 +246,13 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   )
   const before = database.prepare('INSERT OR REPLACE INTO history (scope, user, runs, ends) VALUES (?, ?, ?, ?)')
   const known = database.prepare('INSERT OR REPLACE INTO known_users (user, first, ends) VALUES (?, ?, ?)')
+  const member = database.prepare(
+    'INSERT OR REPLACE INTO memberships (user, plan, organisation, ends) VALUES (?, ?, ?, ?)',
+  )
+  const planOf = database.prepare(
+    'INSERT OR REPLACE INTO organisation_plans (organisation, plan, ends) VALUES (?, ?, ?)',
+  )
+  const counted = database.prepare('INSERT OR REPLACE INTO counted (name, since) VALUES (?, ?)')
   const token = putToken(database)
   const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
   const override = database.prepare(
@@ -253,6 +283,11 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   return function put(portion) {
     if (portion.kind === 'counters') portion.owners.forEach(putOwner)
     else if (portion.kind === 'known') for (const { user, first, ends } of portion.users) known.run(user, first, ends)
+    else if (portion.kind === 'memberships') {
+      for (const { user, plan, organisation, ends } of portion.members) member.run(user, plan, organisation, ends)
+    } else if (portion.kind === 'plans') {
+      for (const { organisation, plan, ends } of portion.plans) planOf.run(organisation, plan, ends)
+    } else if (portion.kind === 'counted') for (const [name, since] of portion.since) counted.run(name, since)
     else if (portion.kind === 'tokens') portion.records.forEach(token)
     else if (portion.kind === 'settings') settings.run(portion.settings.version, JSON.stringify(portion.settings.value))
     else if (portion.kind === 'overrides') {

@@ -170,7 +170,7 @@ class TouchedCounters {
       const windows = pack(left)
       if (left.length === 0 || (before !== undefined && windows.equals(before.windows))) continue
       if (kept !== null && scope !== 'global') {
-        histories.add(scope, id, category, endedRuns(unpack(refunded), left, kept, now), now)
+        histories.add(scope, id, category, endedRuns(unpack(refunded), left, kept, now), kept, now)
       }
       const keptMs = kept === null ? 0 : longestKept(kept) * 1000
       const ends = Math.max(endsAt(left), isOver ? 0 : now) + keptMs

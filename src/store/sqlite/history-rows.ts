@@ -1,12 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { EndedRun } from '../../quota/history.ts'
+import { type EndedRun, type Kept, longestKept } from '../../quota/history.ts'
 import type { HistoryScope } from '../../quota/history-store.ts'
 import { addRuns, packedHistoryEnds, takeBackRun } from '../packed-history.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 
 /** The histories that one transaction works on, each read once. */
 export interface TouchedHistories {
-  add(scope: HistoryScope, id: string, category: string, runs: readonly EndedRun[], now: number): void
+  /** @param kept how long runs of this owner are kept */
+  add(scope: HistoryScope, id: string, category: string, runs: readonly EndedRun[], kept: Kept, now: number): void
   /** Takes an amount back from a run that is there, or adds one that is below 0. */
   takeBack(scope: HistoryScope, id: string, category: string, seconds: number, amount: number, startedAt: number): void
   writeBack(): void
@@ -46,10 +47,10 @@ export function historyRows(database: DatabaseSync): () => TouchedHistories {
     }
 
     return {
-      add(scope, id, category, runs, now) {
+      add(scope, id, category, runs, kept, now) {
         if (runs.length === 0) return
         const one = of(scope, id)
-        one.runs = addRuns(one.runs, category, runs, now)
+        one.runs = addRuns(one.runs, category, runs, now, longestKept(kept))
         one.isChanged = true
       },
       takeBack(scope, id, category, seconds, amount, startedAt) {

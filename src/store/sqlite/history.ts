@@ -27,7 +27,7 @@ interface Read {
 }
 
 export function sqliteHistory(database: DatabaseSync, clock: () => number): HistoryStore {
-  const { reading } = transactions(database)
+  const { writing, reading } = transactions(database)
   const statements = { personal: prepare(database, 0), organisation: prepare(database, 2) }
 
   function readNow(scope: HistoryScope, id: string): OwnerHistory {
@@ -59,7 +59,23 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number): Hist
     return { at: clock(), owners: [...found].map(([id, read]) => historyOf(id, read)), next }
   }
 
+  const counted = {
+    all: database.prepare('SELECT name, since FROM counted'),
+    add: database.prepare('INSERT INTO counted (name, since) VALUES (?, ?)'),
+    forget: database.prepare('DELETE FROM counted WHERE name = ?'),
+  }
+  const countedNow = (): Map<string, number> =>
+    new Map((counted.all.all() as unknown as { name: string; since: number }[]).map(({ name, since }) => [name, since]))
+
+  function noteNow(names: readonly string[]): void {
+    const known = countedNow()
+    for (const name of known.keys()) if (!names.includes(name)) counted.forget.run(name)
+    for (const name of names) if (!known.has(name)) counted.add.run(name, clock())
+  }
+
   return {
+    noteCounted: (names) => attempt(() => writing(() => noteNow(names))),
+    readCounted: () => attempt(() => ({ at: clock(), since: countedNow() })),
     readHistory: (scope, id) => attempt(() => reading(() => ({ at: clock(), history: readNow(scope, id) }))),
     scanHistory: (scope, cursor) => attempt(() => reading(() => scanNow(scope, cursor ?? ''))),
   }

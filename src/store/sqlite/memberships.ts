@@ -6,10 +6,22 @@ import type { Records } from '../records.ts'
 import { attempt, transactions } from './database.ts'
 import { rowsOf } from './rows.ts'
 
+export function membershipRecords(database: DatabaseSync, lists: Records, clock: () => number) {
+  const find = rowsOf(database, FIND)
+  return lists.list({
+    kind: 'membership',
+    list: 'memberships',
+    parse: membershipOf,
+    look: (user) => find.first(user, clock()),
+  })
+}
+
+const FIND = 'SELECT plan, organisation FROM memberships WHERE user = ? AND ends > ?'
+
 export function sqliteMemberships(database: DatabaseSync, lists: Records, clock: () => number): MembershipStore {
   const { writing } = transactions(database)
   const sql = {
-    find: rowsOf(database, 'SELECT plan, organisation FROM memberships WHERE user = ? AND ends > ?'),
+    find: rowsOf(database, FIND),
     forget: database.prepare('DELETE FROM memberships WHERE user = ?'),
     note: database.prepare('INSERT OR REPLACE INTO memberships (user, plan, organisation, ends) VALUES (?, ?, ?, ?)'),
     findPlan: rowsOf(database, 'SELECT plan FROM organisation_plans WHERE organisation = ? AND ends > ?'),
@@ -17,12 +29,7 @@ export function sqliteMemberships(database: DatabaseSync, lists: Records, clock:
     notePlan: database.prepare('INSERT OR REPLACE INTO organisation_plans (organisation, plan, ends) VALUES (?, ?, ?)'),
   }
 
-  const records = lists.list({
-    kind: 'membership',
-    list: 'memberships',
-    parse: membershipOf,
-    look: (user) => sql.find.first(user, clock()),
-  })
+  const records = membershipRecords(database, lists, clock)
 
   function noteNow(payers: readonly Payer[], ends: number): void {
     for (const { user, plan, organisation } of payers) {

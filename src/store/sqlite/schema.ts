@@ -192,6 +192,10 @@ const MIGRATIONS = [
      PRIMARY KEY (digest, category)
    ) WITHOUT ROWID;
    CREATE INDEX forgotten_by_end ON forgotten (ends);`,
+  `CREATE TABLE counted (
+     name TEXT PRIMARY KEY,       -- of a window: its seconds, and the zone of its days
+     since INTEGER NOT NULL       -- when it was counted in first, milliseconds since the epoch
+   ) WITHOUT ROWID;`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { booksOf } from '../../../src/app/retention.ts'
+import type { Books } from '../../../src/quota/books.ts'
 import type { Charge } from '../../../src/quota/charge.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { configOf, NOW, type Running, startAdmin, YAML } from '../running.ts'
@@ -24,7 +26,7 @@ afterEach(() => running.stop())
 async function spend(organisations: readonly string[], cost = 10, category = 'read'): Promise<void> {
   const charges = organisations.map((organisation): Charge => {
     const payer = { user: `user of ${organisation}`, organisation, plan: 'team' }
-    const limits = createPolicy(config.quota).limitsFor(category, payer)
+    const limits = createPolicy({ ...config.quota, books: booksOf(config) as Books }).limitsFor(category, payer)
     return { user: payer.user, organisation, category, cost, limits, forced: true }
   })
   await running.store.settle({ instance: 'test', sequence: ++sequence, refunds: [], charges })

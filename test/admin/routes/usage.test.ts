@@ -36,10 +36,10 @@ describe('GET /api/usage', () => {
     const { status, json } = await get('user=alice', { authorization: `Bearer ${VIEWER}` })
     expect(status).toBe(200)
     const times = { start: '2026-11-19T10:10:00.001Z', end: '2026-11-20T10:10:00.001Z' }
-    expect(json).toMatchObject({ by: 'user', step: 'range', window: '1h', complete: true, next: null })
+    expect(json).toMatchObject({ by: 'user', step: 'range', window: 'days', complete: true, next: null })
     expect(json.rows).toMatchObject([
-      { user: 'alice', category: 'read', window: '1h', tokens: 4, running: true },
-      { user: 'alice', category: 'write', window: '1h', tokens: 2, running: true },
+      { user: 'alice', category: 'read', window: 'days', tokens: 4, running: true },
+      { user: 'alice', category: 'write', window: 'days', tokens: 2, running: true },
     ])
     expect(Object.keys(json.rows[0])).toEqual([
       'user',
@@ -110,10 +110,10 @@ describe('GET /api/usage', () => {
   ])('gives all rows as %s', async (format, type) => {
     const { status, headers, text } = await get(`format=${format}&category=read`)
     expect([status, headers['content-type']]).toEqual([200, type])
-    expect(headers['content-disposition']).toBe(`attachment; filename="usage-2026-11-19.${format}"`)
+    expect(headers['content-disposition']).toBe(`attachment; filename="usage-2026-11-20.${format}"`)
     const lines = text.split('\n').filter((line) => line !== '')
     expect(lines).toHaveLength(format === 'csv' ? 43 : 42)
-    expect(lines.some((line) => line.startsWith(format === 'csv' ? "'=bob,read,1h," : '{"user":"=bob",'))).toBe(true)
+    expect(lines.some((line) => line.startsWith(format === 'csv' ? "'=bob,read,days," : '{"user":"=bob",'))).toBe(true)
     expect((await running.call('HEAD', `/api/usage?format=${format}`)).text).toBe('')
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Batch, type Charge, EVERYBODY, type Limits } from '../../../src/quota/charge.ts'
+import { bookWindow } from '../../../src/quota/books.ts'
+import { type Batch, type Charge, countedIn, EVERYBODY, type Limits } from '../../../src/quota/charge.ts'
 import { NO_RETENTION, type Retention } from '../../../src/quota/history.ts'
 import type { Window } from '../../../src/quota/window.ts'
 import { type EncodedBatch, encodeBatch } from '../../../src/store/redis/charge-batch.ts'
@@ -23,6 +24,7 @@ const LIMITS: readonly Limits[] = [
   { personal: limitsOf(10), organisation: null, global: limitsOf(30, [{ name: '10s', seconds: 10 }]) },
   { personal: limitsOf(10), organisation: limitsOf(20), global: limitsOf(30) },
   { personal: limitsOf(10), organisation: null, global: limitsOf(30, [MONTH]) },
+  { personal: limitsOf(10), organisation: null, global: limitsOf(30), books: bookWindow('Europe/Berlin') },
 ]
 const RETENTIONS: readonly Retention[] = [
   NO_RETENTION,
@@ -43,7 +45,8 @@ function partsOf(sent: EncodedBatch, { charges }: Batch) {
     sent.opened.findIndex(({ counter }) => counter === sent.counterOf(scope, id, category))
   const places = charges.map(({ user, organisation, category, limits }) => [
     placeOf('personal', user, category),
-    limits.organisation && organisation !== null && placeOf('organisation', organisation, category),
+    countedIn({ organisation, limits }).organisation.length > 0 &&
+      placeOf('organisation', organisation ?? '', category),
     limits.global && placeOf('global', EVERYBODY, category),
   ])
   return {
@@ -98,7 +101,7 @@ describe('the encoder', () => {
     const encode = createEncoder(keys)
     const one = { user: 'alice', organisation: null, category: 'read', cost: 1, limits: LIMITS[4] as Limits }
     const periodAt = (now: number) => JSON.parse(encode(batchOf([one]), true, now, NO_RETENTION).json).c
-    expect(periodAt(NOW)).toEqual([[2, 1, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)]])
-    expect(periodAt(Date.UTC(2028, 2, 1))).toEqual([[2, 1, Date.UTC(2028, 2, 1), Date.UTC(2028, 3, 1)]])
+    expect(periodAt(NOW)).toEqual([2, 1, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)])
+    expect(periodAt(Date.UTC(2028, 2, 1))).toEqual([2, 1, Date.UTC(2028, 2, 1), Date.UTC(2028, 3, 1)])
   })
 })

@@ -7,6 +7,7 @@ import { redisHistory } from '../../../src/store/redis/history.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { historyStoreSuite, KEPT_FOR_EVER, type OpenHistory } from '../../quota/history.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { invoiceSuite } from '../../usage/invoice.suite.ts'
 import { clockedScripts } from './clocked.ts'
 
 let server: RedisServer
@@ -41,6 +42,8 @@ const opening =
 describe('histories in Redis beside short sections', () => historyStoreSuite(opening(() => true)))
 describe('histories in Redis beside short and long sections', () =>
   historyStoreSuite(opening((sequence) => sequence % 2 === 0)))
+
+describe('invoices from Redis', () => invoiceSuite(opening((sequence) => sequence % 2 === 0)))
 
 const HOUR = 3_600_000
 const AT = Date.UTC(2150, 0, 1)

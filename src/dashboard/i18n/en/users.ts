@@ -66,7 +66,7 @@ export const users = {
   'users.history': 'Tokens over time',
   'users.history.none': 'Nothing was used in this time.',
   'users.history.runs': 'A run of the window {window} is counted where it begins.',
-  'users.history.short': 'Part of this time is not kept any more.',
+  'users.history.short': 'Not all of this time is known: a part is not kept, or a run reaches over its beginning.',
 
   'quick.title': 'Quick actions',
   'quick.half': '+50 % for a day…',

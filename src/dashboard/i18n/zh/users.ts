@@ -68,7 +68,7 @@ export const users: Translated<typeof en> = {
   'users.history': '额度用量走势',
   'users.history.none': '这段时间没有用量。',
   'users.history.runs': '窗口 {window} 的每个周期计入其开始的时刻。',
-  'users.history.short': '这段时间的部分数据已不再保留。',
+  'users.history.short': '这段时间的用量并不完整：部分数据未保留，或有周期跨越其起点。',
 
   'quick.title': '快捷操作',
   'quick.half': '一天内 +50 %…',

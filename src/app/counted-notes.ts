@@ -1,0 +1,28 @@
+import { repeat } from '../lib/repeat.ts'
+import type { HistoryStore } from '../quota/history-store.ts'
+
+/** Keeps in the store since when each window of the configuration is counted. */
+export interface CountedNotes {
+  /** Notes them for the first time, and again and again: a store that lost its data knows so within a minute. Never rejects. */
+  start(): Promise<void>
+  /** Notes those of another configuration. Never rejects. */
+  note(): Promise<void>
+  stop(): void
+}
+
+const EVERY_MS = 60_000
+
+/** @param names of the windows that are in force */
+export function createCountedNotes(store: Pick<HistoryStore, 'noteCounted'>, names: () => string[]): CountedNotes {
+  let stop: (() => void) | null = null
+  // A store that fails is reported by whoever needs it.
+  const note = (): Promise<void> => store.noteCounted(names()).catch(() => {})
+  return {
+    start() {
+      stop = repeat(() => void note(), EVERY_MS)
+      return note()
+    },
+    note,
+    stop: () => stop?.(),
+  }
+}

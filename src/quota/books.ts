@@ -1,0 +1,39 @@
+import type { Limit, Window } from './window.ts'
+
+/**
+ * The books: beside the windows that limit somebody, each charge counts in a window of calendar days that limits nobody. It says what
+ * was used on a day, whatever windows are configured, and is shown nowhere among limits.
+ */
+export interface Books {
+  /** Of `bookWindow`. */
+  readonly window: Window
+  /** Whether this user's days are kept. */
+  isKept(user: string): boolean
+}
+
+/**
+ * The identity of the window of the books in the stores: longer than any day of any zone, as every calendar window has it, and whole
+ * hours, of which a counter of Redis keeps the length in one byte. No window of a configuration has this length.
+ */
+export const BOOK_SECONDS = 33 * 3600
+
+/** The days of a zone. @param zone IANA name that `Intl` knows */
+export function bookWindow(zone: string): Window {
+  return { name: 'day', seconds: BOOK_SECONDS, calendar: { unit: 'day', zone } }
+}
+
+export function isBook({ seconds }: Pick<Window, 'seconds'>): boolean {
+  return seconds === BOOK_SECONDS
+}
+
+/** How stores name a window of which they know since when it is counted: by its identity, and the zone of its days. */
+export function countedName({ seconds, calendar }: Window): string {
+  return calendar === undefined ? String(seconds) : `${seconds} ${calendar.zone}`
+}
+
+/** More than a counter holds. */
+const WITHOUT_BOUND = Number.MAX_SAFE_INTEGER
+
+export function bookLimit(window: Window): Limit {
+  return { window, limit: WITHOUT_BOUND }
+}
