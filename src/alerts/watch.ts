@@ -1,4 +1,5 @@
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
+import type { Settled } from '../observe/observation.ts'
 import { type Charge, type Decision, EVERYBODY, type Limits, type ScopeName } from '../quota/charge.ts'
 import { beginOf, type Limit, resetAt, type Usage } from '../quota/window.ts'
 import { leastOf, type Noticed, placeOf, type WindowAlert } from './alert.ts'
@@ -8,9 +9,12 @@ import { leastOf, type Noticed, placeOf, type WindowAlert } from './alert.ts'
  * it. Without a threshold that is reached it costs a comparison for each alert of the category.
  */
 export interface Watch {
-  /** @param isVerified whether it is known who the user is; nobody is notified of the personal windows of others */
-  note(charge: Charge, decision: Decision, isVerified: boolean): void
+  /** Nobody is notified of the personal windows of users of whom it is not known who they are. */
+  note(outcome: Noted): void
 }
+
+/** What it looks at of the outcome of a charge. */
+export type Noted = Pick<Settled, 'kind' | 'charge' | 'decision' | 'isVerified'>
 
 export interface WatchOptions {
   readonly alerts: readonly WindowAlert[]
@@ -102,9 +106,9 @@ export function createWatch({ alerts, raise }: WatchOptions): Watch {
   }
 
   return {
-    note(charge, decision, isVerified) {
-      // What was decided without the store is of one process alone.
-      if (decision.limits !== undefined) return
+    note({ kind, charge, decision, isVerified }) {
+      // What was decided without the store is of one process alone. A correction has the windows as they were before it.
+      if (decision === null || decision.limits !== undefined || kind === 'corrected' || kind === 'given_back') return
       for (const meeting of meetingsOf(charge)) {
         const { scope } = meeting.watched.alert
         const usage = decision[scope]?.[meeting.position]

@@ -8,7 +8,9 @@ import type { Observer } from '../observe/observation.ts'
 import type { Store } from '../store/store.ts'
 
 /** Notices, keeps and delivers what the alerts of the configuration in force are about. */
-export interface Alerts extends Watch {
+export interface Alerts {
+  /** Looks at the windows of each charge. */
+  readonly observer: Observer
   readonly noteFailures: FailureWatch['note']
   /** Other alerts are in force from now on. What is pending of those with the same names goes to their receivers. */
   configure(alerts: readonly AlertConfig[]): void
@@ -53,7 +55,9 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
 
   arrange(alerts)
   return {
-    note: (charge, decision, isVerified) => watch?.note(charge, decision, isVerified),
+    observer: (seen) => {
+      if (seen.type === 'settled') watch?.note(seen)
+    },
     noteFailures: (buckets, at) => failureWatch?.note(buckets, at),
     configure(next) {
       arrange(next)

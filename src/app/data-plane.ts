@@ -175,11 +175,14 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     if (type === 'store_connected' && state.started) void ledger.ask()
   })
   const alerts = createAlerts({ store, observe, alerts: config.alerts })
+  follow(alerts.observer)
   const current = () => livePartsOf(state.current)
   const livePolicy = createLivePolicy({ store, observe, current, onHistory: alerts.noteFailures })
   follow(livePolicy.observer)
   const knownUsers = new KnownUsers({ store, reserve: () => state.current.config.quota.reserve })
-  const memberships = new Memberships({ store })
+  const memberships = new Memberships({ store, namesMatter: () => state.current.rules.policy().namesMatter })
+  follow(knownUsers.observer)
+  follow(memberships.observer)
   const { isKnown } = knownUsers
   const { accessKeys, failures } = livePolicy
   const runtime = createRuntime(config, null, accessKeys, observe, isKnown, clients?.rules, failures)
@@ -196,8 +199,6 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     rules: () => state.current.rules,
     ledger,
     knownUsers,
-    memberships,
-    alerts,
     store,
     ownUsage: createOwnUsage(store),
     observe,

@@ -11,7 +11,7 @@ import { usageOf } from '../quota/counter.ts'
 import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layers.ts'
 import type { Payer } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
-import { neverFits, type QuotaViolation, refusalBody } from '../quota/refusal.ts'
+import { neverFits, type QuotaViolation, refusalBody, SCOPE_TITLES } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
 import type { Limit } from '../quota/window.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
@@ -275,7 +275,7 @@ function refusal(
   const never = neverFits(charge, decision)
   if (never !== null) {
     const { window, limit } = never.limit
-    const values = { scope: never.scope, category, window: window.name, limit, cost: least }
+    const values = { scope: SCOPE_TITLES[never.scope], category, window: window.name, limit, cost: least }
     return {
       refused: REASONS.neverFits(msg, values),
       wouldBeRefused: REASONS.wouldNeverFit(msg, values),

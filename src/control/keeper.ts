@@ -98,8 +98,8 @@ export function createKeeper(options: KeeperOptions): Keeper {
     if (counting === null) return
     if (seen.type === 'store_out') isOut = true
     else if (seen.type === 'store_recovered') recovered(counting.id)
-    if (isOut || (seen.type !== 'tokens_charged' && seen.type !== 'quota_refusal')) return
-    if (seen.caller !== undefined) counting.tally.count(seen.caller, seen.type === 'quota_refusal')
+    if (isOut || seen.type !== 'settled' || (seen.kind !== 'charged' && seen.kind !== 'refused')) return
+    counting.tally.count(seen.caller.user, seen.kind === 'refused')
   }
 
   /** An outage that was there before the first request was counted has made all counts its own. */

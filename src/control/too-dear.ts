@@ -92,7 +92,7 @@ function among(scope: Scope, category: string, limits: readonly Limit[], routes:
     const cost = Math.max(...dear.map(dearest))
     const shown = dear.slice(0, SHOWN).map(({ match }) => match)
     const more = dear.length > SHOWN ? ` and ${dear.length - SHOWN} more` : ''
-    const msg = `${shown.join(', ')}${more}: ${neverFitsSentence({ scope, limit }, category, cost, shown.length === 1 ? 'A request' : 'The dearest request')}`
+    const msg = `${shown.join(', ')}${more}: ${neverFitsSentence(scope, limit, category, cost, shown.length === 1 ? 'A request' : 'The dearest request')}`
     const about = { scope, category, window: limit.window.name, limit: limit.limit, cost }
     return [{ ...about, routes: shown, routeCount: dear.length, msg }]
   })

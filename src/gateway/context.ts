@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Watch } from '../alerts/watch.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import type { ClientPeer } from '../edge/connection.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
@@ -7,16 +6,15 @@ import type { Denial } from '../errors.ts'
 import type { Observer, Witness } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
-import type { Memberships } from '../quota/memberships.ts'
 import type { PlanInForce } from '../quota/policy.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
 import type { Target } from '../routing/target.ts'
-import type { Settlement } from './charge-order.ts'
 import type { Exemption } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import type { OneAddress } from './one-address.ts'
 import type { OwnUsage } from './own-usage.ts'
+import type { Settlement } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
 import type { Leases } from './tunnel-leases.ts'
 
@@ -25,9 +23,7 @@ export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
   readonly rules: () => Rules
   readonly ledger: Pick<Ledger, 'charge' | 'refund'>
-  readonly knownUsers: Pick<KnownUsers, 'note' | 'lookUp'>
-  readonly memberships: Pick<Memberships, 'note'>
-  readonly alerts: Watch
+  readonly knownUsers: Pick<KnownUsers, 'lookUp'>
   readonly store: Pick<QuotaStore, 'readUsage'>
   /** What callers used. */
   readonly ownUsage: OwnUsage

@@ -13,7 +13,6 @@ import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
-import type { Refund } from '../quota/charge.ts'
 import { awaitsContinue } from '../respond/announced-body.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
@@ -25,7 +24,6 @@ import {
   writeRawResponse,
   writeResponse,
 } from '../respond/response.ts'
-import type { Settlement } from './charge-order.ts'
 import { addressOf } from './client-address.ts'
 import type { Context, Exchange, GatewayOptions, Pass } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
@@ -35,6 +33,7 @@ import { plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
 import { chargedField, ResponseCost } from './response-cost.ts'
 import { forwardFailed, internal } from './responses.ts'
+import { correct, giveBack, isPaid, type Settlement } from './settlement.ts'
 import {
   charge,
   identify,
@@ -248,7 +247,7 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
 function outgoing({ req, rules, route, caller: known, letIn, settlement, requestId }: Exchange, { target }: Pass) {
   const responseHeaders = ['X-Request-Id', requestId]
   if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
-  if (settlement?.kind === 'replayed') responseHeaders.push(...REPLAY_FIELD)
+  if (settlement?.kind === 'repeated') responseHeaders.push(...REPLAY_FIELD)
   if (settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
     responseHeaders.push(...rateLimitFields(settlement.charge, settlement.decision))
   }
@@ -277,30 +276,19 @@ function answeredSubprotocol({ req, rules, letIn }: Exchange): string | null {
 
 /** Only if the upstream certainly saw nothing: anything else may have had its effect there. A denial of ours is never charged. */
 function refundUnreached(
-  { ledger }: Context,
+  context: Context,
   exchange: Exchange,
   { reached, error }: Pick<ForwardResult, 'reached' | 'error'>,
 ): void {
   const { rules, settlement } = exchange
   if (!isPaid(settlement) || reached || !(rules.refundUnreached || error === 'no_connection')) return
   exchange.isRefunded = true
-  correct(ledger, exchange, settlement)
-}
-
-/** Of a request with a key the others of the key decide how much is given back: its record waits until that is known. */
-function correct(ledger: Context['ledger'], exchange: Exchange, refund: Refund): void {
-  if (refund.decision.once === undefined) ledger.refund(refund)
-  else exchange.made = new Promise((resolve) => ledger.refund({ ...refund, onMade: resolve }))
-}
-
-/** A repetition is given back as any: its charge stands for as long as it or another request of the key has used it. */
-function isPaid(settlement: Settlement | null): settlement is Extract<Settlement, { kind: 'charged' | 'replayed' }> {
-  return settlement?.kind === 'charged' || settlement?.kind === 'replayed'
+  exchange.made = giveBack(context, settlement)
 }
 
 /** What a request with a key costs depends on the others of the key, some of which are still to come. */
 function isTold({ kind, decision }: Settlement): boolean {
-  return kind === 'charged' && decision.once === undefined
+  return kind === 'charged' && decision?.once === undefined
 }
 
 /** What is to find out what a charged request cost; `null` if that is known before. */
@@ -311,7 +299,7 @@ function responseCostOf({ req, route, settlement }: Exchange): ResponseCost | nu
 
 /** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
 async function settleByResponse(
-  { ledger }: Context,
+  context: Context,
   exchange: Exchange,
   tap: ResponseCost,
   result: ForwardResult,
@@ -320,14 +308,13 @@ async function settleByResponse(
   if (!isPaid(settlement) || exchange.isRefunded) return
   const cost = await tap.cost(result)
   if (settlement.kind === 'charged') exchange.finalCost = cost
-  const amount = settlement.charge.cost - cost.tokens
-  if (amount !== 0 || settlement.decision.once !== undefined) correct(ledger, exchange, { ...settlement, amount })
+  exchange.made = correct(context, settlement, cost)
 }
 
 /** Instead of the upstream's response, which there is none of. */
 function failureResponse({ route, isRefunded, finalCost, settlement }: Exchange, error: ForwardError): OwnResponse {
   const response = denialResponse(forwardFailed(error))
-  if (settlement?.kind === 'replayed') return { ...response, headers: [...response.headers, ...REPLAY_FIELD] }
+  if (settlement?.kind === 'repeated') return { ...response, headers: [...response.headers, ...REPLAY_FIELD] }
   if (settlement === null || !isTold(settlement)) return response
   const tokens = isRefunded && route?.settle != null ? 0 : finalCost?.tokens
   return tokens === undefined ? response : { ...response, headers: [...response.headers, ...chargedField(tokens)] }

@@ -7,6 +7,7 @@ import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import { widerNetworkOf } from '../lib/peers.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
+import type { Decision } from '../quota/charge.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
 import { quotaStatus } from '../quota/status.ts'
@@ -15,7 +16,6 @@ import { preflightResponse } from '../respond/cors.ts'
 import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
-import { chargeOrder } from './charge-order.ts'
 import { callerByAddress } from './client-address.ts'
 import type { Context, Exchange, Pass } from './context.ts'
 import { exemptionOf } from './exemption.ts'
@@ -23,7 +23,8 @@ import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import { type Plan, queryRefusal, type RequestLine } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
-import { storeUnavailable, unknownYet } from './responses.ts'
+import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
+import { settle } from './settlement.ts'
 import type { Route } from './snapshot.ts'
 
 /** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
@@ -309,10 +310,11 @@ export async function charge(context: Context, exchange: Exchange, route: Route,
   exchange.plan = policy.planOf(caller)
   const { category } = route.tariff
   const once = onceOf(exchange, route, pass)
-  const order = { rules, route, caller, category, cost, once, accept: req.headers.accept }
-  const settlement = resultOf(await chargeOrder(context, order))
+  const { accept } = req.headers
+  const order = { rules, route, caller, plan: exchange.plan, category, cost, once, accept }
+  const settlement = resultOf(await settle(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement
-  if (settlement.kind === 'charged' && policy.namesMatter && isVerified(caller)) context.memberships.note(caller)
-  return settlement.kind === 'refused' ? refused(settlement.refusal.response) : null
+  if (settlement.kind !== 'refused') return null
+  return refused(refusalOf(settlement.charge, settlement.decision as Decision, rules, accept).response)
 }

@@ -2,11 +2,11 @@ import type { Asking } from '../auth/asking.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import type { Observation, Observer } from '../observe/observation.ts'
-import { type PlanInForce, planLabel } from '../quota/policy.ts'
-import { type Charging, chargeOrder, isShadowed } from './charge-order.ts'
+import type { Observation } from '../observe/observation.ts'
+import type { PlanInForce } from '../quota/policy.ts'
 import { callerByAddress } from './client-address.ts'
 import type { Exemption } from './exemption.ts'
+import { type Charging, isShadowed, settle } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** Why a tunnel is ended. */
@@ -40,7 +40,6 @@ export interface Leases {
 export interface LeaseOptions extends Charging {
   /** Those in force now: a reload may take an issuer away or change limits. The route stays that of the handshake. */
   readonly rules: () => Rules
-  readonly observe: Observer
 }
 
 interface Lease {
@@ -58,8 +57,8 @@ interface Lease {
 /** What is left of the 2 s of a revocation: a gateway token may be known and remembered for 1.45 s. */
 const EVERY_MS = 400
 
-export function createLeases({ rules, observe, ledger, knownUsers, alerts }: LeaseOptions): Leases {
-  const charging = { ledger, knownUsers, alerts }
+export function createLeases(options: LeaseOptions): Leases {
+  const { rules, observe } = options
   const leases = new Set<Lease>()
   let timer: NodeJS.Timeout | undefined
 
@@ -157,15 +156,12 @@ export function createLeases({ rules, observe, ledger, knownUsers, alerts }: Lea
     if (performance.now() - lease.chargedAt < everyMs) return null
     const { category, price } = route.tariff
     const { cost } = price
-    const order = { rules: rules(), route, caller, category, cost, once: null, accept: undefined }
-    const settlement = await chargeOrder(charging, order)
+    const order = { rules: rules(), route, caller, plan: exchange.plan, category, cost, once: null, accept: undefined }
+    const settlement = await settle(options, order)
     if (isDenial(settlement) || settlement.decision === null) return null
     lease.chargedAt += everyMs
     if (settlement.kind !== 'charged') return settlement.kind === 'refused' ? 'quota' : null
     exchange.cost += cost
-    const plan = planLabel(exchange.plan)
-    const { at } = settlement.decision
-    observe({ type: 'tokens_charged', category, cost, plan, route: route.match, at, isAddition: false })
     return null
   }
 

@@ -1,5 +1,5 @@
 import { scrub } from '../lib/scrub.ts'
-import type { CostSource, Observation, UnreadableRecord, WorkerEnded } from './observation.ts'
+import type { CostSource, Observation, Settled, UnreadableRecord, WorkerEnded } from './observation.ts'
 
 /** What the log says of everything that is neither a request nor one of many failures of the store. */
 export type Reported = Exclude<Observation, { type: 'request' | 'store_failed' }>
@@ -105,16 +105,21 @@ const CREDENTIALS = {
       files: seen.files,
       detail: scrub(seen.problem),
     }),
-  cost_settled: (seen) => {
-    const odd = ODD_COSTS[seen.source]
-    return odd === undefined ? null : line('warn', odd, { route: seen.route })
-  },
-  unknown_plan: (seen) =>
-    line('warn', 'a credential names a plan that is not configured', {
-      plan: scrub(seen.plan),
-      instead: seen.instead ?? 'none',
-    }),
+  settled: (seen) => (seen.kind === 'corrected' ? oddCost(seen) : unknownPlan(seen)),
 } satisfies Partial<Lines>
+
+function oddCost({ source, route }: Settled): Line | null {
+  const odd = source === null ? undefined : ODD_COSTS[source]
+  return odd === undefined ? null : line('warn', odd, { route })
+}
+
+function unknownPlan({ plan }: Settled): Line | null {
+  if (plan === null || plan.unknown === null) return null
+  return line('warn', 'a credential names a plan that is not configured', {
+    plan: scrub(plan.unknown),
+    instead: plan.name ?? 'none',
+  })
+}
 
 /** Of responses that are not as `settle` of their rule has them. */
 const ODD_COSTS: Readonly<Partial<Record<CostSource, string>>> = {
@@ -176,17 +181,11 @@ const none = (): null => null
 /** What happens with every request or batch. */
 const LEFT_TO_THE_METRICS = {
   store_clock: none,
-  quota_refusal: none,
-  reserve_refusal: none,
-  shadow_refusal: none,
-  replayed: none,
   caller_let_in: none,
   exempt_request: none,
   unmatched: none,
   outage_charge: none,
   batch_settled: none,
-  tokens_charged: none,
-  tokens_refunded: none,
   credential_checked: none,
   introspected: none,
   introspection_failed: none,

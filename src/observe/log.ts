@@ -2,9 +2,10 @@ import { type Logger, pino } from 'pino'
 import { STATUS_OF } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
 import { plainError, scrub } from '../lib/scrub.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
-import type { Observation, Observer, RefusingLimit, RequestDone } from './observation.ts'
+import type { Observation, Observer, RefusingLimit, RequestDone, Settled } from './observation.ts'
 import { createOutageLines } from './outage-lines.ts'
 import { createAllowance, createOrderedThrottle, createThrottle } from './throttle.ts'
 
@@ -93,6 +94,12 @@ export function createLog(options: LogOptions = {}): Log {
     (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
     MOST_ALERTS,
   )
+  function logSettled(seen: Settled): void {
+    if (seen.kind === 'corrected') {
+      if (lineOf(seen) !== null) oddCosts.add(`${seen.source} ${seen.route}`, seen)
+    } else if (seen.plan !== null && seen.plan.unknown !== null) unknownPlans.add(seen.plan.unknown, seen)
+  }
+
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   const flushAtExit = (): void => sink.flushSync()
   process.on('exit', flushAtExit)
@@ -126,11 +133,8 @@ export function createLog(options: LogOptions = {}): Log {
         case 'window_start_ahead':
           startsAhead.add(observation.type, observation)
           break
-        case 'unknown_plan':
-          unknownPlans.add(observation.plan, observation)
-          break
-        case 'cost_settled':
-          if (lineOf(observation) !== null) oddCosts.add(`${observation.source} ${observation.route}`, observation)
+        case 'settled':
+          logSettled(observation)
           break
         case 'alert_event':
           if (lineOf(observation) !== null) alerts.add(`full ${observation.alert}`, observation)
@@ -284,7 +288,7 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
 /** `limit` of a 429 and what the charge met; `plan` stands with the user. */
 function limitFields({ scope, window, limit, used, requested, resetAt, source }: RefusingLimit): string {
   return (
-    `,"scope":"${scope}","window":${json(window)},"limit":${limit},"used":${used},"requested":${requested}` +
+    `,"scope":"${SCOPE_TITLES[scope]}","window":${json(window)},"limit":${limit},"used":${used},"requested":${requested}` +
     `,"resetAt":"${resetAt}","source":${json(source)}`
   )
 }

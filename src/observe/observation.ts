@@ -1,6 +1,8 @@
 import type { ErrorCode, ReachedShare } from '../errors.ts'
+import type { Charge, Decision, ScopeName } from '../quota/charge.ts'
+import type { Payer } from '../quota/payer.ts'
+import type { PlanInForce } from '../quota/policy.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
-import type { Scope } from '../quota/refusal.ts'
 
 /**
  * Everything worth reporting, as one union. The code only calls an Observer; the log and the metrics are two readers
@@ -56,74 +58,15 @@ export type Observation =
   /** The factor that mode `adaptive` would have now, or has. */
   | { readonly type: 'adaptive_factor'; readonly factor: number }
   | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }
-  /** `plan` is `none` for a caller without one, and `null` if no plans are configured. */
-  | {
-      readonly type: 'tokens_charged'
-      readonly category: string
-      readonly cost: number
-      readonly plan: string | null
-      /** The user, of a request that is let through; missing of what is charged in addition. */
-      readonly caller?: string
-      /** The rule, as written in the configuration. */
-      readonly route: string | null
-      /** The store's time of the charge, in milliseconds since the epoch. */
-      readonly at: number
-      /** Beyond what was charged before the request was forwarded, as its response says. */
-      readonly isAddition: boolean
-    }
-  /** The quota refused a request with 429; `scope` is that of the window that the response names. */
-  | {
-      readonly type: 'quota_refusal'
-      readonly category: string
-      readonly scope: 'personal' | 'organisation' | 'global'
-      readonly plan: string | null
-      /** The user. */
-      readonly caller?: string
-      readonly route: string | null
-      /** The store's time of the decision. */
-      readonly at: number
-    }
-  /** A credential named a plan that is not configured; the caller has the limits of `instead`. */
-  | { readonly type: 'unknown_plan'; readonly plan: string; readonly instead: string | null }
+  | Settled
   /** Of a caller to whom nothing is charged. */
   | { readonly type: 'exempt_request'; readonly category: string }
-  /** It refused a new user for what it keeps for known ones; reported beside `quota_refusal`. */
-  | { readonly type: 'reserve_refusal'; readonly category: string }
-  /** What the quota refused was let through: by the scope of the window that refused, as the store was out, or as its key is that of another request. */
-  | {
-      readonly type: 'shadow_refusal'
-      readonly category: string
-      readonly scope: 'personal' | 'organisation' | 'global' | 'store' | 'key'
-      readonly plan: string | null
-      readonly route: string | null
-      /** The store's time of the decision; ours if the store did not decide. */
-      readonly at: number
-    }
-  /** A repetition by its key was let through, and not charged. */
-  | { readonly type: 'replayed'; readonly category: string }
   /** Whose credential was not taken was let in: there was none, it was not good, there were several, it could not be checked. */
   | { readonly type: 'caller_let_in'; readonly why: 'missing' | 'invalid' | 'ambiguous' | 'unchecked' }
   /** One address that is no trusted proxy brings nearly all requests. */
   | { readonly type: 'one_address'; readonly address: string; readonly text: string }
   /** A request matched no route. `path` is as it was sent, without the query. */
   | { readonly type: 'unmatched'; readonly method: string; readonly path: string }
-  | {
-      readonly type: 'tokens_refunded'
-      readonly category: string
-      readonly cost: number
-      readonly plan: string | null
-      readonly route: string | null
-      /** The store's time of the charge. */
-      readonly at: number
-    }
-  /** The response to a charged request said what it cost (`settle`), or not; how that came about is `source`. */
-  | {
-      readonly type: 'cost_settled'
-      readonly category: string
-      /** The rule, as written in the configuration. */
-      readonly route: string
-      readonly source: CostSource
-    }
   | {
       readonly type: 'store_failed'
       readonly operation: string
@@ -325,9 +268,42 @@ export interface WorkerEnded {
  */
 export type CostSource = 'response' | 'above_max' | 'missing' | 'malformed' | 'unread'
 
+/**
+ * What happened to a charge, of a request or of an open tunnel. Each outcome is reported once, by `gateway/settlement.ts` alone, and
+ * everybody who wants to know of charges reads it here: log, metrics, series, refusals, alerts, known users, memberships and guards.
+ */
+export interface Settled {
+  readonly type: 'settled'
+  /**
+   * - `charged` its tokens are taken
+   * - `repeated` the tokens were taken for the request that this one repeats
+   * - `refused` the quota refused it, with 429 or by ending the tunnel
+   * - `shadowed` the same, but it was let through and nothing is taken
+   * - `corrected` the response told another cost: the difference is given back, or taken in addition
+   * - `given_back` it reached nobody, so its tokens are given back
+   */
+  readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' | 'corrected' | 'given_back'
+  /** Tokens by which the store changed what it counts: below 0 they are given back. */
+  readonly tokens: number
+  readonly charge: Charge
+  /** Of a correction that of its charge; `null` if the store did not decide. */
+  readonly decision: Decision | null
+  readonly caller: Payer
+  /** Whether it is known who the caller is. */
+  readonly isVerified: boolean
+  /** By which the limits were chosen; `null` if the configuration has no plans. */
+  readonly plan: PlanInForce | null
+  /** The rule, as written in the configuration. */
+  readonly route: string
+  /** Of `refused` and `shadowed`. */
+  readonly refusedBy: RefusingLimit | 'store' | 'key' | null
+  /** How the cost came to be known, of `corrected`. */
+  readonly source: CostSource | null
+}
+
 /** The limit that a 429 names, and how the charge met it. */
 export interface RefusingLimit {
-  readonly scope: Scope
+  readonly scope: ScopeName
   /** Name of the window. */
   readonly window: string
   readonly limit: number

@@ -1,4 +1,7 @@
+import { planLabel } from '../quota/policy.ts'
+import { isOfReserve } from '../quota/reserve.ts'
 import type { Counting } from './counting.ts'
+import type { Settled } from './observation.ts'
 import type { Meter } from './registry.ts'
 
 /** What was charged, given back and refused. */
@@ -36,26 +39,43 @@ export function quotaMetrics(meter: Meter): Counting {
     ['category', 'source'],
   )
   const ofPlans = planMetrics(meter)
+
+  function countTokens({ tokens, charge: { category }, plan }: Settled): void {
+    if (tokens === 0) return
+    const [ofAll, ofPlan] = tokens > 0 ? [charged, ofPlans.charged] : [refunded, ofPlans.refunded]
+    const label = planLabel(plan)
+    ofAll.add(category, Math.abs(tokens))
+    if (label !== null) ofPlan.add(`${label}\n${category}`, Math.abs(tokens))
+  }
+
+  function countRefusal({ charge, decision, plan, refusedBy }: Settled): void {
+    const scope = scopeOf(refusedBy)
+    const label = planLabel(plan)
+    refusals.add(`${charge.category}\n${scope}`)
+    if (label !== null) ofPlans.refusals.add(`${label}\n${charge.category}\n${scope}`)
+    if (decision !== null && isOfReserve(charge, decision)) ofReserve.add(charge.category)
+  }
+
   return {
     ...ofPlans.counting,
-    tokens_charged(seen) {
-      charged.add(seen.category, seen.cost)
-      if (seen.plan !== null) ofPlans.charged.add(`${seen.plan}\n${seen.category}`, seen.cost)
+    settled(seen) {
+      const { kind, charge, refusedBy, source } = seen
+      countTokens(seen)
+      if (kind === 'refused') countRefusal(seen)
+      else if (kind === 'shadowed') shadowed.add(`${charge.category}\n${scopeOf(refusedBy)}`)
+      else if (kind === 'repeated') replayed.add(charge.category)
+      else if (kind === 'corrected') settled.add(`${charge.category}\n${source}`)
+      if (seen.plan !== null && seen.plan.unknown !== null && kind !== 'corrected' && kind !== 'given_back') {
+        ofPlans.unknown.add('')
+      }
     },
-    tokens_refunded(seen) {
-      refunded.add(seen.category, seen.cost)
-      if (seen.plan !== null) ofPlans.refunded.add(`${seen.plan}\n${seen.category}`, seen.cost)
-    },
-    cost_settled: (seen) => settled.add(`${seen.category}\n${seen.source}`),
     unmatched: () => unmatched.add(''),
-    quota_refusal(seen) {
-      refusals.add(`${seen.category}\n${seen.scope}`)
-      if (seen.plan !== null) ofPlans.refusals.add(`${seen.plan}\n${seen.category}\n${seen.scope}`)
-    },
-    replayed: (seen) => replayed.add(seen.category),
-    reserve_refusal: (seen) => ofReserve.add(seen.category),
-    shadow_refusal: (seen) => shadowed.add(`${seen.category}\n${seen.scope}`),
   }
+}
+
+/** Of a refusal: the scope of the window, or what else did not let it pass. */
+function scopeOf(refusedBy: Settled['refusedBy']): string {
+  return typeof refusedBy === 'string' ? refusedBy : (refusedBy?.scope ?? 'store')
 }
 
 /** The plans are those of the configuration, and `none`. */
@@ -69,11 +89,11 @@ function planMetrics(meter: Meter) {
   unknown.add('', 0)
   const exempt = meter.counter('exempt_requests_total', 'Requests of callers to whom nothing is charged.', ['category'])
   const counting: Counting = {
-    unknown_plan: () => unknown.add(''),
     exempt_request: (seen) => exempt.add(seen.category),
   }
   return {
     counting,
+    unknown,
     charged: meter.counter('plan_tokens_charged_total', 'Tokens charged, by the plan of the caller.', [
       'plan',
       'category',

@@ -78,7 +78,10 @@ export interface Refund {
    * reached nobody.
    */
   readonly amount?: number
-  /** Hears how much was given back of a charge with a key, which the other requests of the key decide too. Default nobody. */
+  /**
+   * Hears once how much was given back, when the store has done it. Of a charge with a key the other requests of the key decide, too. A
+   * refund that is lost is never heard of. Default nobody.
+   */
   readonly onMade?: (amount: number) => void
 }
 
@@ -270,10 +273,13 @@ export function reportOf(refund: Refund): Report | null {
   }
 }
 
-/** Tells what was made of each refund of a request with a key. @param amounts in their order */
+/** Reports what was made of each refund. @param amounts of those of requests with a key, in their order */
 export function tellMade(refunds: readonly Refund[], amounts: readonly number[]): void {
   let next = 0
-  for (const refund of refunds) if (reportOf(refund) !== null) refund.onMade?.(amounts[next++] ?? 0)
+  for (const refund of refunds) {
+    const amount = reportOf(refund) === null ? amountOf(refund) : (amounts[next++] ?? 0)
+    refund.onMade?.(amount)
+  }
 }
 
 function giveBack(refund: Refund, amount: number, counterOf: CounterOf, takeBackEnded: TakeBackEnded): void {

@@ -1,4 +1,5 @@
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
+import type { Observer } from '../observe/observation.ts'
 import type { Reserve } from './reserve.ts'
 
 /** Remembers since when users have charged. Every implementation passes test/quota/known-users.suite.ts. */
@@ -87,6 +88,11 @@ export class KnownUsers {
    */
   standing(user: string): boolean | null {
     return this.#users.get(user, this.#now()) === undefined ? null : this.isKnown(user)
+  }
+
+  /** Notes users whose charges are accepted. */
+  readonly observer: Observer = (seen) => {
+    if (seen.type === 'settled' && (seen.kind === 'charged' || seen.kind === 'repeated')) this.note(seen.charge.user)
   }
 
   /** A charge of the user was accepted. Returns at once; the store is asked to note it soon. */

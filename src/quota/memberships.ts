@@ -1,4 +1,5 @@
 import { type Cache, createCache } from '../lib/second-chance-cache.ts'
+import type { Observer } from '../observe/observation.ts'
 import type { Payer } from './policy.ts'
 
 /**
@@ -32,6 +33,8 @@ export interface MembershipStore {
 
 export interface MembershipsOptions {
   readonly store: Pick<MembershipStore, 'noteMemberships'>
+  /** Whether limits may depend on what credentials name: nobody is noted if not. Default they may. */
+  readonly namesMatter?: () => boolean
   /** Users of whom is kept what was noted. Default 50,000. */
   readonly most?: number
   /** How long users gather before they are noted together, in milliseconds. Default 50. */
@@ -51,6 +54,7 @@ const PAUSE_MS = 1000
 /** Notes each user once a day, and when the user's credential names something else. */
 export class Memberships {
   readonly #store: MembershipsOptions['store']
+  readonly #namesMatter: () => boolean
   readonly #most: number
   readonly #gatherMs: number
   readonly #now: () => number
@@ -60,12 +64,20 @@ export class Memberships {
   #noting: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
 
-  constructor({ store, most = 50_000, gatherMs = 50, now = () => performance.now() }: MembershipsOptions) {
+  constructor(options: MembershipsOptions) {
+    const { store, namesMatter = () => true, most = 50_000, gatherMs = 50, now = () => performance.now() } = options
     this.#store = store
+    this.#namesMatter = namesMatter
     this.#most = most
     this.#gatherMs = gatherMs
     this.#now = now
     this.#noted = createCache(most)
+  }
+
+  /** Notes whose charges are accepted, if it is known who they are. */
+  readonly observer: Observer = (seen) => {
+    if (seen.type === 'settled' && seen.kind === 'charged' && seen.isVerified && this.#namesMatter())
+      this.note(seen.caller)
   }
 
   /** A credential has named these for a user. Returns at once; the store is asked to note it soon. */

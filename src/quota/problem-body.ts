@@ -4,9 +4,7 @@ import { violations } from './refusal.ts'
 
 /** The 429 as a problem of type `quota-exceeded`, for clients that accept `application/problem+json`. */
 export function problemBody(charge: Charge, decision: Decision, detail: string): object {
-  const violated = violations(charge, decision).map(({ scope, limit }) =>
-    policyName(scope.toLowerCase(), charge.category, limit),
-  )
+  const violated = violations(charge, decision).map(({ scope, limit }) => policyName(scope, charge.category, limit))
   return quotaProblem(violated, detail)
 }
 

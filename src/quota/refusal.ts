@@ -10,9 +10,6 @@ export const SCOPE_TITLES = {
 } as const satisfies Record<ScopeName, string>
 export type Scope = (typeof SCOPE_TITLES)[ScopeName]
 
-/** In the order in which they are named. */
-const SCOPES: readonly Scope[] = SCOPE_NAMES.map((name) => SCOPE_TITLES[name])
-
 /** The `quota` object of the 429 body. */
 export interface QuotaViolation {
   readonly scope: Scope
@@ -39,7 +36,7 @@ export interface RefusalBody {
 const BEIJING = 'Asia/Shanghai'
 
 interface Violation {
-  readonly scope: Scope
+  readonly scope: ScopeName
   readonly limit: Limit
   readonly used: number
   readonly resetAt: number
@@ -52,16 +49,16 @@ export function violations(charge: Charge, decision: Decision): Violation[] {
   if (decision.accepted) return []
   const { personal, organisation, global } = decision.limits ?? charge.limits
   const all: Violation[] = []
-  addOver(all, 'Personal', personal, decision.personal, charge.cost, decision.at)
+  addOver(all, 'personal', personal, decision.personal, charge.cost, decision.at)
   if (organisation !== null && decision.organisation !== null)
-    addOver(all, 'Organisation', organisation, decision.organisation, charge.cost, decision.at)
-  if (global !== null) addOver(all, 'Global', global, decision.global ?? [], charge.cost, decision.at)
+    addOver(all, 'organisation', organisation, decision.organisation, charge.cost, decision.at)
+  if (global !== null) addOver(all, 'global', global, decision.global ?? [], charge.cost, decision.at)
   return all.length > 1 ? all.sort(worstFirst) : all
 }
 
 function addOver(
   all: Violation[],
-  scope: Scope,
+  scope: ScopeName,
   limits: readonly Limit[],
   usages: readonly Usage[],
   cost: number,
@@ -84,7 +81,7 @@ function addOver(
  */
 function worstFirst(a: Violation, b: Violation): number {
   if (a.resetAt !== b.resetAt) return b.resetAt - a.resetAt
-  if (a.scope !== b.scope) return SCOPES.indexOf(a.scope) - SCOPES.indexOf(b.scope)
+  if (a.scope !== b.scope) return SCOPE_NAMES.indexOf(a.scope) - SCOPE_NAMES.indexOf(b.scope)
   return b.limit.window.seconds - a.limit.window.seconds
 }
 
@@ -103,7 +100,7 @@ export function refusalBody(charge: Charge, decision: Decision, timeZone: string
     msg: sentence(worst, neverFits(charge, decision), charge, there, timeZone),
     retryAfterSeconds: secondsUntil(worst.resetAt, decision.at),
     quota: {
-      scope,
+      scope: SCOPE_TITLES[scope],
       category: charge.category,
       window: limit.window.name,
       limit: limit.limit,
@@ -132,7 +129,8 @@ export function neverFits(charge: Charge, decision: Decision): Pick<Violation, '
 
 /** @param who asks for so many tokens: `This request` */
 export function neverFitsSentence(
-  { scope, limit: { window, limit, kept } }: Pick<Violation, 'scope' | 'limit'>,
+  scope: Scope,
+  { window, limit, kept }: Limit,
   category: string,
   cost: number,
   who: string,
@@ -149,9 +147,9 @@ function sentence(
   there: string,
   timeZone: string,
 ): string {
-  if (never !== null) return neverFitsSentence(never, category, cost, 'This request')
+  if (never !== null) return neverFitsSentence(SCOPE_TITLES[never.scope], never.limit, category, cost, 'This request')
   return (
-    `${scope} ${spoken(limit.window)} ${category} quota is used up${reserved(limit)}. ` +
+    `${SCOPE_TITLES[scope]} ${spoken(limit.window)} ${category} quota is used up${reserved(limit)}. ` +
     `Requests may continue after ${there} ${timeZone} (${offsetOf(resetAt, timeZone).name}).`
   )
 }

@@ -77,13 +77,11 @@ function chargeOf({ payer, category, cost }: Tariff, policy: Policy): Charge {
   return { user: payer.user, organisation, category, cost, limits }
 }
 
-const TITLES = { Personal: 'personal', Organisation: 'organisation', Global: 'global' } as const
-
 function refusingOf(charge: Charge, decision: Decision): Refusing {
   const [worst] = violations(charge, decision)
   if (worst === undefined) throw new Error('a refusal without a limit')
   const { scope, limit } = worst
-  return { scope: TITLES[scope], window: limit.window.name, limit: limit.limit }
+  return { scope, window: limit.window.name, limit: limit.limit }
 }
 
 function createCounters(): CounterOf {

@@ -114,7 +114,7 @@ function createCounts() {
 
   function observer(seen: Observation): void {
     if (seen.type === 'request') countRequest(seen)
-    else if (seen.type === 'tokens_charged') counts.tokens += seen.cost
+    else if (seen.type === 'settled') counts.tokens += Math.max(0, seen.tokens)
     else if (seen.type === 'unmatched') noteUnmatched(seen.method, seen.path)
     else if (seen.type === 'caller_let_in') letIn[seen.why]++
   }

@@ -1,5 +1,6 @@
 import { BUCKET_MS, bucketStart } from '../failures/histogram.ts'
-import type { Observation, RequestDone } from '../observe/observation.ts'
+import type { Observation, RequestDone, Settled } from '../observe/observation.ts'
+import { planLabel } from '../quota/policy.ts'
 import {
   addCounts,
   LATENCY_BOUNDS,
@@ -84,24 +85,22 @@ export function createHalfHours(storeTime: () => number): HalfHours {
       case 'request':
         countRequest(sumsOf(at(storeTime()), seen.route ?? NO_ROUTE, seen.category, seen.planLabel), seen)
         return
-      case 'tokens_charged': {
-        const sums = sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan)
-        sums.tokens += seen.cost
-        if (!seen.isAddition) sums.accepted++
-        return
-      }
-      case 'tokens_refunded':
-        sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan).tokens -= seen.cost
-        return
-      case 'quota_refusal':
-        sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan)[REFUSED[seen.scope]]++
-        return
-      case 'shadow_refusal':
-        // The others are no refusals of the quota.
-        if (seen.scope === 'store' || seen.scope === 'key') return
-        sumsOf(at(seen.at), seen.route ?? NO_ROUTE, seen.category, seen.plan).shadowed++
+      case 'settled':
+        countCharge(seen)
         return
     }
+  }
+
+  /** In the half hour of the charge, also what is corrected later. */
+  function countCharge({ kind, tokens, charge, decision, plan, route, refusedBy }: Settled): void {
+    const isOfWindow = typeof refusedBy === 'object' && refusedBy !== null
+    // Nothing of it is a figure of the series: a repetition, and what was let through although no window refused it.
+    if (decision === null || (tokens === 0 && kind !== 'charged' && !isOfWindow)) return
+    const sums = sumsOf(at(decision.at), route, charge.category, planLabel(plan))
+    sums.tokens += tokens
+    if (kind === 'charged') sums.accepted++
+    else if (kind === 'shadowed') sums.shadowed++
+    else if (isOfWindow) sums[REFUSED[refusedBy.scope]]++
   }
 
   function take(): SeriesEntry[] {

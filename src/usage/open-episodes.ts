@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { bucketStart } from '../failures/histogram.ts'
-import type { RequestDone } from '../observe/observation.ts'
+import type { RefusingLimit, Settled } from '../observe/observation.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type EpisodeChange, MOST_EPISODE_ROUTES } from './episodes.ts'
 
 /** The refusals that this process has seen lately, also those in shadow, by their episodes. */
 export interface OpenEpisodes {
-  /** Counts a request that was refused, or would have been if it was not in shadow; any other is passed over. */
-  count(done: RequestDone): void
+  /** Counts what a limit refused, or would have refused if it was not in shadow; any other outcome is passed over. */
+  count(outcome: Settled): void
   /** Takes at most this many that are to be sent. @param all also those that were sent a moment ago */
   take(most: number, all: boolean): EpisodeChange[]
 }
@@ -25,7 +26,7 @@ interface Open {
   sentAt: number
 }
 
-type Refused = RequestDone & { readonly refusedBy: NonNullable<RequestDone['refusedBy']> }
+type Refused = Settled & { readonly refusedBy: RefusingLimit }
 
 /** An episode that is only repeated is sent this often. */
 const REPEATED_MS = 10_000
@@ -34,9 +35,6 @@ const IDLE_MS = 60_000
 /** Users beyond these, refused ones and those in shadow, are counted with callers of whom nobody knows who they are. */
 const MOST_OPEN = 10_000
 
-/** Kinds of callers that anybody can make up (auth/verdict.ts). */
-const MADE_UP: ReadonlySet<string | null> = new Set(['address', 'unverified_key'])
-
 /** @param now monotonic milliseconds */
 export function createOpenEpisodes(now: () => number): OpenEpisodes {
   /** Whoever is in shadow takes no place of who is refused. */
@@ -44,30 +42,33 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
   /** Those that have something to send. */
   const changed = new Set<Open>()
 
-  function count(done: RequestDone): void {
-    if (done.refusedBy === null) return
-    const refused = done as Refused
-    const user = MADE_UP.has(done.kind) ? null : done.user
+  function count(outcome: Settled): void {
+    const { refusedBy, isVerified, caller, route } = outcome
+    if (refusedBy === null || typeof refusedBy === 'string') return
+    const refused = { ...outcome, refusedBy }
+    // Anybody can make up the names of the others.
+    const user = isVerified ? caller.user : null
     const episode = episodeOf(refused, user)
     episode.latest = refused
     episode.count++
-    const { route } = done
-    if (route !== null && episode.routes.length < MOST_EPISODE_ROUTES && !episode.routes.includes(route)) {
+    if (episode.routes.length < MOST_EPISODE_ROUTES && !episode.routes.includes(route)) {
       episode.routes.push(route)
     }
     changed.add(episode)
   }
 
-  function episodeOf(done: Refused, user: string | null): Open {
-    const { scope, window, startedAt, at } = done.refusedBy
+  function episodeOf(refused: Refused, user: string | null): Open {
+    const { kind, charge, refusedBy } = refused
+    const { scope, window, startedAt, at } = refusedBy
+    const isShadowed = kind === 'shadowed'
     const run = startedAt ?? bucketStart(at)
-    const open = done.shadowed ? shadows : refusals
-    const key = `${done.shadowed ? 'shadow ' : ''}${run} ${scope} ${window} ${done.category} ${user === null ? '' : `=${user}`}`
+    const open = isShadowed ? shadows : refusals
+    const key = `${isShadowed ? 'shadow ' : ''}${run} ${scope} ${window} ${charge.category} ${user === null ? '' : `=${user}`}`
     const known = open.get(key)
     if (known !== undefined) return known
-    if (open.size >= MOST_OPEN && user !== null) return episodeOf(done, null)
+    if (open.size >= MOST_OPEN && user !== null) return episodeOf(refused, null)
     const id = createHash('sha256').update(key).digest('base64url').slice(0, 16)
-    const made: Open = { id, user, latest: done, startedAt, first: at, routes: [], count: 0, sentAt: -Infinity }
+    const made: Open = { id, user, latest: refused, startedAt, first: at, routes: [], count: 0, sentAt: -Infinity }
     open.set(key, made)
     return made
   }
@@ -95,15 +96,15 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
 }
 
 function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): EpisodeChange {
-  const { plan, organisation, category, refusedBy, shadowed } = latest
+  const { kind, plan, charge, refusedBy } = latest
   const { scope, window, limit, used, source, at, requested } = refusedBy
   return {
     id,
     user,
-    plan: user === null ? null : plan,
-    organisation: user === null ? null : organisation,
-    category: category ?? '',
-    scope,
+    plan: user === null ? null : (plan?.name ?? null),
+    organisation: user === null ? null : charge.organisation,
+    category: charge.category,
+    scope: SCOPE_TITLES[scope],
     window,
     startedAt,
     first,
@@ -114,6 +115,6 @@ function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): 
     used,
     source,
     cost: requested,
-    ...(shadowed && { shadow: true as const }),
+    ...(kind === 'shadowed' && { shadow: true as const }),
   }
 }

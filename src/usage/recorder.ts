@@ -100,7 +100,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
 
   function learn(seen: Observation): void {
     if (seen.type === 'store_clock') offset = seen.offsetMs
-    else if (offset === null && seen.type === 'tokens_charged') offset = seen.at - clock()
+    else if (offset === null && seen.type === 'settled' && seen.decision !== null) offset = seen.decision.at - clock()
   }
 
   async function close(graceMs: number): Promise<void> {
@@ -120,7 +120,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
     observer: function count(observation) {
       learn(observation)
       halfHours.count(observation)
-      if (observation.type === 'request' && observation.refusedBy !== null) open.count(observation)
+      if (observation.type === 'settled') open.count(observation)
     },
     close,
   }

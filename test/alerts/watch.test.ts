@@ -42,7 +42,12 @@ function watching(alerts: readonly WindowAlert[], isFull = () => false) {
       { startedAt, used },
     ]
     const decision = { accepted, at, personal: usages, organisation: usages, global: usages }
-    watch.note(charge, decision, charge.user !== 'address:192.0.2.1')
+    watch.note({
+      kind: accepted ? 'charged' : 'refused',
+      charge,
+      decision,
+      isVerified: charge.user !== 'address:192.0.2.1',
+    })
     return noticed.map(({ happening }) => `${happening.alert} ${happening.threshold}`)
   }
   return { note, noticed, watch }
@@ -134,7 +139,7 @@ describe('a window', () => {
     const usages = LIMITS.personal.map(() => ({ startedAt: START, used: 120 }))
     const charge = { user: 'alice', organisation: null, category: 'read', cost: 1, limits: LIMITS }
     const decision = { accepted: true, at: START, personal: usages, organisation: null, global: null, limits: LIMITS }
-    watch.note(charge, decision, true)
+    watch.note({ kind: 'charged', charge, decision, isVerified: true })
     expect(noticed).toEqual([])
   })
 

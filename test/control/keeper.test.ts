@@ -9,6 +9,7 @@ import { timingProblems } from '../../src/control/timing.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { settled } from '../observe/settled.ts'
 import { FILE } from './settings-of-a-file.ts'
 
 const T = Date.UTC(2026, 10, 27, 9)
@@ -176,13 +177,8 @@ describe('a guarded change', () => {
 
   function decide({ keeper }: Replica | Record<'keeper', undefined>, callers: number, refusedOf10: number): void {
     for (let i = 0; i < 10 * callers; i++) {
-      const about = { category: 'read', plan: null, caller: `user-${i % callers}`, route: null, at: T }
       const isRefused = Math.floor(i / callers) < refusedOf10
-      keeper?.observer(
-        isRefused
-          ? { ...about, type: 'quota_refusal', scope: 'personal' }
-          : { ...about, type: 'tokens_charged', cost: 1, isAddition: false },
-      )
+      keeper?.observer(settled({ user: `user-${i % callers}`, kind: isRefused ? 'refused' : 'charged' }))
     }
   }
 
@@ -224,8 +220,8 @@ describe('a guarded change', () => {
     decide(replica ?? { keeper: undefined }, 20, 10)
     await set(guarded())
     await pass(T)
-    const of = { category: 'read', plan: null, route: null, at: T }
-    replica?.keeper.observer({ ...of, type: 'tokens_charged', cost: 1, isAddition: true })
+    replica?.keeper.observer(settled({ kind: 'corrected', tokens: 1, source: 'response' }))
+    replica?.keeper.observer(settled({ kind: 'shadowed', refusedBy: 'store' }))
     await pass(T + MINUTE)
     expect(await settings()).toMatchObject({ mode: 'conservative', pending: {} })
     expect(await store.readGuard('g')).toEqual({ requests: 0, refused: 0 })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ExplainResponse } from '../../src/admin/api.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { UNMATCHED } from '../../src/replicas/presence.ts'
+import { isCharged } from '../observe/settled.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -239,7 +240,7 @@ async function compare(app: RunningApp, rules: World, asked: Request): Promise<s
   if (isForwarded) expect(record, about).toMatchObject({ cost: cost ?? 0, shadowed: decision === 'shadow' })
   if (isForwarded && category !== null) expect(seen[0]?.headers['x-tollgate-user'], about).toBe(user)
   expect(headers['x-tollgate-shadow'], about).toBe(decision === 'shadow' ? 'would-refuse' : undefined)
-  const charge = { type: 'tokens_charged', category, cost, plan: null, caller: user }
+  const charge = { tokens: cost, charge: { category }, plan: null, caller: { user } }
   expect(charges, about).toMatchObject(decision === 'accept' ? [charge] : [])
   return decision
 }
@@ -331,6 +332,6 @@ async function send(app: RunningApp, { user, method, target, body }: Request) {
     headers: response.headers,
     json: text.startsWith('{') ? JSON.parse(text) : null,
     record,
-    charges: app.observations.slice(before).filter(({ type }) => type === 'tokens_charged'),
+    charges: app.observations.slice(before).filter(isCharged),
   }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { isCharged } from '../observe/settled.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 import { rawExchange, statusesIn } from './raw.ts'
@@ -70,7 +71,7 @@ describe('an accepted request', () => {
     expect((await get('/free', {})).status).toBe(401)
     expect((await get('/free')).status).toBe(200)
     expect(await used()).toBe(0)
-    expect(app.observations.filter((o) => o.type === 'tokens_charged')).toEqual([])
+    expect(app.observations.filter(isCharged)).toEqual([])
   })
 
   it('of a public route needs no credential, and a wrong one does no harm', async () => {

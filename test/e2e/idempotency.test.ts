@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { isCharged, tokensIn } from '../observe/settled.ts'
 import { startFaultProxy } from '../setup/fault-proxy.ts'
 import { sharedRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
@@ -71,9 +72,9 @@ describe('a request that comes again with its key', () => {
     expect([more.status, replay(more), await used(app)]).toEqual([200, null, 2 * COST])
     expect(upstream.seen.map(({ headers }) => headers['idempotency-key'])).toEqual(['k', 'k', 'k', 'k'])
     expect(app.requests().map(({ replayed }) => replayed)).toEqual([false, true, true, false, false, false])
-    const replays = app.observations.filter(({ type }) => type === 'replayed')
-    expect(replays).toEqual([1, 2].map(() => ({ type: 'replayed', category: 'write' })))
-    const charged = app.observations.filter(({ type }) => type === 'tokens_charged')
+    const repeated = app.observations.filter((seen) => seen.type === 'settled' && seen.kind === 'repeated')
+    expect(repeated).toMatchObject([1, 2].map(() => ({ tokens: 0, charge: { category: 'write' } })))
+    const charged = app.observations.filter(isCharged)
     expect(charged).toHaveLength(2)
   })
 
@@ -250,12 +251,7 @@ describe('a request that comes again with its key', () => {
         ])
         const lines = app.requests().filter(({ category }) => category === 'write')
         expect(lines.map(({ charged }) => charged)).toEqual([5, 0, 0, 25, 0, 0])
-        const sum = app.observations.reduce(
-          (total, o) =>
-            total + (o.type === 'tokens_charged' ? o.cost : 0) - (o.type === 'tokens_refunded' ? o.cost : 0),
-          0,
-        )
-        expect(sum).toBe(30)
+        expect(tokensIn(app.observations)).toBe(30)
       },
     )
 
@@ -334,8 +330,8 @@ describe('a request that comes again with its key', () => {
     await send(app, { key: 'k' })
     const other = await send(app, { key: 'k', body: 'another' })
     expect([other.status, other.headers.get('x-tollgate-shadow'), await used(app)]).toEqual([200, 'would-refuse', COST])
-    const shadowed = app.observations.filter(({ type }) => type === 'shadow_refusal')
-    expect(shadowed).toMatchObject([{ category: 'write', scope: 'key' }])
+    const shadowed = app.observations.filter((seen) => seen.type === 'settled' && seen.kind === 'shadowed')
+    expect(shadowed).toMatchObject([{ tokens: 0, refusedBy: 'key' }])
   })
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RawUpstream, startRawUpstream } from '../edge/raw-upstream.ts'
+import { tokensIn } from '../observe/settled.ts'
 import { runs } from '../setup/runs.ts'
 import { type RunningApp, SECRET, startApp } from './harness.ts'
 import { jwtOf } from './jwt.ts'
@@ -65,7 +66,7 @@ function received({ sent }: Asked, name: string): string[] {
 
 const JWT = jwtOf('alice')
 const BEARER = `Authorization: Bearer ${JWT}`
-const charged = () => app.observations.reduce((sum, o) => sum + (o.type === 'tokens_charged' ? o.cost : 0), 0)
+const charged = () => tokensIn(app.observations)
 const reasons = (): (string | null)[] => app.requests().map(({ reason }) => reason)
 
 /** Each field by which a configuration decides, what a request has in it, and what the upstream is to get then. */

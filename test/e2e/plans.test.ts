@@ -1,6 +1,7 @@
 import { fetch, type Response } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { isCharged } from '../observe/settled.ts'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream } from './harness.ts'
 import { jwtOf } from './jwt.ts'
 
@@ -139,8 +140,8 @@ describe('the plan of a caller', () => {
 
   it('that is not configured is told with its name', async () => {
     await get('bob', 'gold')
-    expect(app.observations.filter(({ type }) => type === 'unknown_plan')).toEqual([
-      { type: 'unknown_plan', plan: 'gold', instead: 'free' },
+    expect(app.observations.filter(isCharged)).toMatchObject([
+      { plan: { name: 'free', from: 'default', unknown: 'gold' } },
     ])
   })
 
@@ -179,7 +180,7 @@ describe('the plan of a caller', () => {
     const ask = (plan: string) =>
       fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf('alice', { app: { plan }, org: 'acme' })}` } })
     for (const plan of ['solo', 'team', 'team']) await ask(plan)
-    const refusedBy = { scope: 'Organisation', window: '1h' }
+    const refusedBy = { scope: 'organisation', window: '1h' }
     expect(app.requests().map(({ organisation, refusedBy }) => [organisation, refusedBy])).toMatchObject([
       [null, null],
       ['acme', null],
@@ -304,7 +305,7 @@ describe('an exempt caller', () => {
   it('by its user id is forwarded and counted, and never charged', async () => {
     expect(await seen(() => get('monitoring'))).toBe(6)
     expect(exempt()).toEqual(Array(6).fill(['monitoring', 'user', 'forwarded']))
-    expect(app.observations.filter(({ type }) => type === 'tokens_charged')).toEqual([])
+    expect(app.observations.filter(isCharged)).toEqual([])
     expect((await samples()).get('tollgate_exempt_requests_total{category="read"}')).toBe(6)
     const response = await get('monitoring', null, '/me/quota')
     expect(await response.json()).toMatchObject({ exempt: true, windows: { read: [{ used: 0 }, { used: 0 }] } })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
+import { isGivenBack } from '../observe/settled.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -52,7 +53,8 @@ async function used(requests = 1): Promise<readonly number[]> {
 }
 const last = () => app?.requests().findLast((each) => each.route !== null)
 const charged = ({ headers }: Response) => headers['x-tollgate-charged']
-const sources = () => app?.observations.flatMap((seen) => (seen.type === 'cost_settled' ? [seen.source] : []))
+const sources = () =>
+  app?.observations.flatMap((seen) => (seen.type === 'settled' && seen.kind === 'corrected' ? [seen.source] : []))
 
 describe('a cost in a field of the response', () => {
   const HEADER = '{ header: X-Tokens-Used, max: 500 }'
@@ -273,7 +275,7 @@ describe('only successes are charged', () => {
     const response = await ask()
     expect([response.status, charged(response)]).toEqual([502, '0'])
     expect(await used()).toEqual([0, 0])
-    expect(app?.observations.filter(({ type }) => type === 'tokens_refunded')).toHaveLength(1)
+    expect(app?.observations.filter(isGivenBack)).toHaveLength(1)
     upstream = null
   })
 

@@ -7,6 +7,7 @@ import type { Changes, UserOverride } from '../../src/control/state.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { parseMetrics } from '../observe/parse-metrics.ts'
+import { tokensIn } from '../observe/settled.ts'
 import { startRedis } from '../setup/redis.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
@@ -75,7 +76,7 @@ async function used(user = 'alice'): Promise<number | undefined> {
   const body = (await (await get(user, '/me/quota')).json()) as { windows: { read: { used: number }[] } }
   return body.windows.read[0]?.used
 }
-const charged = (): number => app.observations.reduce((sum, o) => sum + (o.type === 'tokens_charged' ? o.cost : 0), 0)
+const charged = (): number => tokensIn(app.observations)
 const seenOf = (user: string): number =>
   upstream.seen.filter(({ headers }) => headers['x-tollgate-user'] === user).length
 async function metric(labels: string): Promise<number> {
@@ -100,7 +101,7 @@ async function expectShadow(user = 'alice'): Promise<void> {
   expect(told.map(({ outcome, shadowed, cost, error }) => [outcome, shadowed, cost, error])).toEqual(
     responses.map((_, i) => ['forwarded', i >= 2, COST, null]),
   )
-  const by = { scope: 'Personal', window: '1h', limit: LIMIT, used: 2 * COST, requested: COST, source: 'baseline' }
+  const by = { scope: 'personal', window: '1h', limit: LIMIT, used: 2 * COST, requested: COST, source: 'baseline' }
   expect(told.map(({ refusedBy }) => refusedBy)).toMatchObject(responses.map((_, i) => (i >= 2 ? by : null)))
 }
 

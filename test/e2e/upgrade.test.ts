@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { isCharged, isGivenBack } from '../observe/settled.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
 
@@ -52,7 +53,7 @@ async function refusalOf(ws: WebSocket): Promise<{ status: number | undefined; b
   for await (const chunk of res) chunks.push(chunk as Buffer)
   return { status: res.statusCode, body: Buffer.concat(chunks).toString() }
 }
-const charged = (): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+const charged = (): number => app.observations.filter(isCharged).length
 
 describe('a WebSocket handshake', () => {
   it('is admitted like a request: charged once, and the backend learns the user', async () => {
@@ -129,7 +130,7 @@ describe('a WebSocket handshake', () => {
     server.close()
     await once(server, 'close')
     expect((await refusalOf(open('/live'))).status).toBe(502)
-    expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toHaveLength(1)
+    expect(app.observations.filter(isGivenBack)).toHaveLength(1)
     await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'failed', httpStatus: 0, clientStatus: 502 })
   })
 

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { NOTHING } from '../../src/failures/histogram.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { isCharged, isGivenBack } from '../observe/settled.ts'
 import { makeCa, makeCertificate } from '../setup/openssl.ts'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from './harness.ts'
 import { bearer, jwtOf } from './jwt.ts'
@@ -61,7 +62,7 @@ async function start(keys: Keys): Promise<void> {
 const get = (path = '/items/1', headers: Record<string, string> = bearer('alice')) => fetch(app.url + path, { headers })
 const post = (body: string | AsyncIterable<Uint8Array>) =>
   fetch(`${app.url}/items/1`, { method: 'POST', headers: bearer('alice'), body, duplex: 'half' })
-const charges = (): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+const charges = (): number => app.observations.filter(isCharged).length
 
 async function windows(): Promise<{ scope: string; limit: number; used: number }[]> {
   const body = (await (await get('/me/quota')).json()) as {
@@ -77,7 +78,7 @@ describe('each key of the configuration reaches what it names: quota', () => {
     await start({ quota: 'refund: never', backend: 'http://127.0.0.1:1' })
     expect((await get()).status).toBe(502)
     expect(await used()).toBe(4)
-    expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toEqual([])
+    expect(app.observations.filter(isGivenBack)).toEqual([])
   })
 
   it('windows: one of a calendar runs from the first of its month to the next, and a reload to another zone keeps its tokens', async () => {

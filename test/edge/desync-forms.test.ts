@@ -5,6 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { isCharged } from '../observe/settled.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
@@ -39,7 +40,7 @@ async function startIn(way: Way, edge = '', url?: string, upstream = '') {
   return { app, lines: backend.lines, received: backend.received }
 }
 
-const charges = (app: RunningApp): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+const charges = (app: RunningApp): number => app.observations.filter(isCharged).length
 const chunk = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
 
 /** [name, bytes, statuses, what the backend may see] */

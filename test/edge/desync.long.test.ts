@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { isCharged } from '../observe/settled.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, upstreamUrl } from '../setup/ways.ts'
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
 
@@ -47,7 +48,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
     startApp(yaml(url, `${rest}\n${certificates.listener(way)}`, 'sqlite::memory:', certificates.upstream(way)))
 
   function charged(): number {
-    return app.observations.filter((o) => o.type === 'tokens_charged').length
+    return app.observations.filter(isCharged).length
   }
 
   function expectNothingPassed(): void {
@@ -349,7 +350,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
       await once(socket, 'close')
       await slow.stop()
       expect(backend.lines).toEqual([])
-      expect(slow.observations.filter((o) => o.type === 'tokens_charged' || o.type === 'request')).toEqual([])
+      expect(slow.observations.filter((o) => isCharged(o) || o.type === 'request')).toEqual([])
     })
 
     it('and is closed in the end where the client never ends it', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { isCharged } from '../observe/settled.ts'
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
 
 /**
@@ -257,7 +258,7 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
       expect(line?.reason).toMatch(/../)
       expect(response).toContain(`X-Request-Id: ${line?.requestId}`)
     }
-    expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
+    expect(app.observations.filter((o) => o.type === 'credential_checked' || isCharged(o))).toEqual([])
     expect(app.observations.filter((o) => o.type === 'batch_settled' || o.type === 'internal_error')).toEqual([])
     expect(upstream.received).toEqual([])
     const counted = app.observations.filter((o) => o.type === 'bad_connection' || o.type === 'request')
@@ -273,7 +274,7 @@ describe('a path that two servers could read differently (400)', () => {
         const response = await rawExchange(app.url, line(`GET ${target} HTTP/1.1`).replace('§', field), 50)
         expect([credential, statusesIn(response)]).toEqual([credential, [400]])
       }
-      expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
+      expect(app.observations.filter((o) => o.type === 'credential_checked' || isCharged(o))).toEqual([])
       expect(upstream.received).toEqual([])
     },
   )
@@ -291,7 +292,7 @@ describe('a target that is too long (414)', () => {
       expect([credential, statusesIn(response)]).toEqual([credential, [414]])
       expect(response).toContain('"error":"uri_too_long"')
     }
-    expect(app.observations.filter((o) => o.type === 'credential_checked' || o.type === 'tokens_charged')).toEqual([])
+    expect(app.observations.filter((o) => o.type === 'credential_checked' || isCharged(o))).toEqual([])
     expect(upstream.received).toEqual([])
   })
 })
@@ -314,7 +315,6 @@ const BAD_CHUNKS: readonly (readonly [string, string])[] = [
 
 describe('a chunked body that is not valid', () => {
   const [[, credential] = ['', '']] = CREDENTIALS
-  const count = (type: string): number => app.observations.filter((o) => o.type === type).length
 
   it.each(BAD_CHUNKS)(
     '%s is a 400 and no request; in the packet of its head it costs nothing, and the upstream hears nothing',
@@ -322,7 +322,7 @@ describe('a chunked body that is not valid', () => {
       const response = await rawExchange(app.url, chunks(body).replace('§', credential) + SMUGGLED)
       expect(statusesIn(response)).toEqual([400])
       expect(upstream.received).toEqual([])
-      expect(count('tokens_charged')).toBe(0)
+      expect(app.observations.filter(isCharged).length).toBe(0)
     },
   )
 
@@ -332,7 +332,7 @@ describe('a chunked body that is not valid', () => {
     await app.reload(config())
     expect(statusesIn(response)).toEqual([400])
     expect(upstream.received).toEqual([])
-    expect(count('tokens_charged')).toBe(0)
+    expect(app.observations.filter(isCharged).length).toBe(0)
   })
 })
 
@@ -383,7 +383,7 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
     expect(upstream.lines).toHaveLength(1)
     expect(upstream.received.join('')).toMatch(forwarded)
     expect(upstream.received.join('')).not.toMatch(/upgrade|http2-settings|h2c/i)
-    expect(app.observations.filter((o) => o.type === 'tokens_charged')).toHaveLength(1)
+    expect(app.observations.filter(isCharged)).toHaveLength(1)
   })
 
   it('chunk extensions and trailers do not reach the backend, and no credential is read from a trailer', async () => {
@@ -395,7 +395,7 @@ describe('what is unusual and clear is accepted, charged once, and forwarded in 
     const trailing = `5\r\nhello\r\n0\r\n${credential}\r\n`
     expect(statusesIn(await rawExchange(app.url, chunks(trailing).replace('§', '')))).toEqual([401])
     expect(upstream.lines).toHaveLength(1)
-    expect(app.observations.filter((o) => o.type === 'tokens_charged')).toHaveLength(1)
+    expect(app.observations.filter(isCharged)).toHaveLength(1)
   })
 })
 

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { isCharged, isGivenBack } from '../observe/settled.ts'
 import { BOTH_WAYS, makeCertificates } from '../setup/ways.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
@@ -124,7 +125,7 @@ describe('everybody else is served within moments while', () => {
     for (let i = 0; i < 9; i++) hold(get('/api/big', `greedy ${i % 3}`).repeat(32))
     await poll(() => seen('/api/big')).toBe(9)
     await expectOthersServed()
-    expect(app.observations.filter(({ type }) => type === 'tokens_charged').length).toBe(9 + OTHERS.length)
+    expect(app.observations.filter(isCharged).length).toBe(9 + OTHERS.length)
   })
 
   it('one address has a thousand connections, each with a large answer that it does not read', async () => {
@@ -143,7 +144,7 @@ describe('everybody else is served within moments while', () => {
     await poll(() => seen('/api/big')).toBe(128)
     await expectOthersServed()
     await poll(() => app.requests().filter(({ reason }) => reason === 'user upstream connections').length).toBe(172)
-    const charges = app.observations.filter(({ type }) => type === 'tokens_charged').length
+    const charges = app.observations.filter(isCharged).length
     expect(charges).toBe(128 + OTHERS.length)
   })
 
@@ -220,8 +221,8 @@ describe('where all connections to the upstream are taken', () => {
       httpStatus: null,
       clientStatus: 503,
     })
-    const refunds = app.observations.filter(({ type }) => type === 'tokens_refunded')
-    expect(refunds).toMatchObject([{ type: 'tokens_refunded', category: 'read', cost: 1, plan: null }])
+    const refunds = app.observations.filter(isGivenBack)
+    expect(refunds).toMatchObject([{ kind: 'given_back', tokens: -1, charge: { category: 'read' }, plan: null }])
     const all = 'all connections to the backend are taken: requests wait for one, or have waited in vain'
     expect(await readiness()).toEqual({ ready: true, degraded: [all] })
     const metrics = await (await fetch(`${app.admin}/metrics`)).text()

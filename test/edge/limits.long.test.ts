@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, type Seen, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { isCharged, isGivenBack } from '../observe/settled.ts'
 import { freePort } from '../setup/redis.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
@@ -88,7 +89,7 @@ const upgrade = (user: string): string =>
     'Sec-WebSocket-Version: 13',
     'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
   )
-const charges = (app: RunningApp): number => app.observations.filter((o) => o.type === 'tokens_charged').length
+const charges = (app: RunningApp): number => app.observations.filter(isCharged).length
 const troubles = (app: RunningApp): string[] =>
   app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : []))
 
@@ -570,7 +571,7 @@ describe('min_upload_rate', () => {
             .sort(),
         )
         .toEqual(['denied', 'forwarded'])
-      expect(app.observations.filter((o) => o.type === 'tokens_refunded')).toEqual([])
+      expect(app.observations.filter(isGivenBack)).toEqual([])
       expect(charges(app)).toBe(2)
     },
   )

@@ -2,6 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { tokensIn } from '../observe/settled.ts'
 import { connectTo, makeCertificates, WAYS, type Way } from '../setup/ways.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
@@ -68,11 +69,7 @@ async function finalStatuses(url: string, bytes: string): Promise<number[]> {
   return statusesIn(await rawExchange(url, bytes)).filter((status) => status !== 100)
 }
 
-const charged = ({ observations }: RunningApp): number =>
-  observations.reduce((sum, o) => {
-    if (o.type === 'tokens_charged') return sum + o.cost
-    return o.type === 'tokens_refunded' ? sum - o.cost : sum
-  }, 0)
+const charged = ({ observations }: RunningApp): number => tokensIn(observations)
 
 const DENIED = { outcome: 'denied', error: 'bad_request', clientStatus: 400, httpStatus: null }
 

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { isCharged } from '../observe/settled.ts'
 
 /** `slowhttptest` against the whole gateway, each time with somebody else who wants to be served meanwhile. */
 
@@ -92,7 +93,7 @@ function expectServed({ statuses }: Watched): void {
 
 /** Nothing is charged but what the honest client asked, and the backend saw nothing else of the charged route. */
 function expectExact({ statuses }: Watched): void {
-  const charged = app.observations.filter((o) => o.type === 'tokens_charged').length
+  const charged = app.observations.filter(isCharged).length
   expect(charged).toBe(statuses.length + 1)
   expect(backend.seen.filter(({ url }) => url === '/api/x')).toHaveLength(charged)
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
+import { isCharged } from '../observe/settled.ts'
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts'
 
 /** Every form of a target that RFC 9112 section 3.2 has, and what the upstream gets of it. */
@@ -36,7 +37,7 @@ beforeEach(() => {
 const ALICE = `Authorization: Bearer ${jwtOf('alice')}`
 const send = (line: string, ...fields: string[]): Promise<string> =>
   rawExchange(app.url, [line, 'Host: a:8080', ...fields, '', ''].join('\r\n'))
-const charged = (): number[] => app.observations.flatMap((o) => (o.type === 'tokens_charged' ? o.cost : []))
+const charged = (): number[] => app.observations.flatMap((o) => (isCharged(o) ? o.tokens : []))
 
 describe('a URL whose authority is Host', () => {
   it.each([

@@ -5,6 +5,7 @@ import { canonicalTarget } from '../../src/routing/target.ts'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { statusesIn } from '../e2e/raw.ts'
+import { isCharged, isGivenBack } from '../observe/settled.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, type Way } from '../setup/ways.ts'
 import { budget } from './budget.ts'
 import { type Sending, sendings } from './request-bytes.ts'
@@ -94,7 +95,7 @@ async function judge({ app, backend }: Fuzzed, together: readonly Sending[]): Pr
   backend.reset()
   const responses = await Promise.all(together.map((sending) => send(app.url, sending)))
   const count = (type: string): number => app.observations.filter((o) => o.type === type).length
-  const charged = (): number => count('tokens_charged') - count('tokens_refunded')
+  const charged = (): number => app.observations.filter(isCharged).length - app.observations.filter(isGivenBack).length
   // The last bytes may still be on their way to the upstream.
   const deadline = performance.now() + 10_000
   while (charged() !== backend.heads() && performance.now() < deadline) await sleep(2)

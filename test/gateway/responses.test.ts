@@ -70,7 +70,7 @@ describe('the 429 of a decision', () => {
     const global = [{ window: HOUR, limit: 3 }]
     const charge = { ...CHARGE, cost: 1, limits: { ...CHARGE.limits, global } }
     const used = [{ startedAt: AT - 1000, used: 3 }]
-    expect(refusalOf(charge, { ...decision(), global: used }, RULES, undefined).by.scope).toBe('Global')
-    expect(refusalOf(CHARGE, decision(), RULES, undefined).by.scope).toBe('Personal')
+    expect(refusalOf(charge, { ...decision(), global: used }, RULES, undefined).by.scope).toBe('global')
+    expect(refusalOf(CHARGE, decision(), RULES, undefined).by.scope).toBe('personal')
   })
 })

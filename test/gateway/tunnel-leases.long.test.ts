@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { bearer, jwtOf } from '../e2e/jwt.ts'
+import { isCharged } from '../observe/settled.ts'
 
 /** A tunnel ends with what admitted it. But for the age, each has a neighbour that goes on. */
 
@@ -167,7 +168,7 @@ describe('a tunnel is ended', () => {
     const ws = await open(bearer('alice'))
     await isClosed(ws)
     expect([await echoes(neighbour), await echoes(exempt), ended()]).toEqual([true, true, ['quota']])
-    expect(app.observations.filter(({ type }) => type === 'tokens_charged')).toHaveLength(5)
+    expect(app.observations.filter(isCharged)).toHaveLength(5)
     expect(app.requests()).toEqual([expect.objectContaining({ cost: 10, httpStatus: 101 })])
     const windows = (await (await fetch(`${app.url}/me/quota`, { headers: bearer('alice') })).json()) as {
       windows: { read: { used: number }[] }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
+import { tokensIn } from '../observe/settled.ts'
 import type { Certificates } from '../setup/ways.ts'
 import { Client } from './client.ts'
 import { SMALL, type WorldPlan } from './plan.ts'
@@ -137,10 +138,8 @@ async function judgeCharges(records: Records, app: RunningApp): Promise<void> {
     if (charged >= least && charged <= least + open) continue
     records.report(`${user} is charged ${charged}: the upstream got ${least}, and may have been sent ${open}`, null)
   }
-  const told = app.observations.reduce((sum, o) => sum + (o.type === 'tokens_charged' ? o.cost : 0), 0)
-  const back = app.observations.reduce((sum, o) => sum + (o.type === 'tokens_refunded' ? o.cost : 0), 0)
-  if (told - back !== total)
-    records.report(`${told} charged and ${back} given back, but the windows hold ${total}`, null)
+  const told = tokensIn(app.observations)
+  if (told !== total) records.report(`${told} were said to be charged, but the windows hold ${total}`, null)
   const faults = app.observations.filter(({ type }) => type === 'internal_error').length
   if (faults > 0) records.report(`${faults} faults in the gateway`, null)
 }

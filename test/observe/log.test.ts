@@ -9,6 +9,7 @@ import { createLog, type LogOptions } from '../../src/observe/log.ts'
 import type { CostSource, Observation } from '../../src/observe/observation.ts'
 import type { StoreFailure } from '../../src/quota/quota-store.ts'
 import { refusingLimit, request } from './request.ts'
+import { settled } from './settled.ts'
 
 let folder: string
 let files = 0
@@ -398,9 +399,11 @@ test('an internal error has its stack and its causes', async () => {
 test('what happens with every request or batch has no line, at any level', async () => {
   const quiet: Observation[] = [
     { type: 'batch_settled', charges: 1, refunds: 0, durationMs: 1 },
-    { type: 'tokens_charged', category: 'read', cost: 1, plan: null, route: null, at: 1, isAddition: false },
-    { type: 'tokens_refunded', category: 'read', cost: 1, plan: null, route: null, at: 1 },
-    { type: 'shadow_refusal', category: 'read', scope: 'global', plan: null, route: null, at: 1 },
+    settled(),
+    settled({ kind: 'repeated' }),
+    settled({ kind: 'given_back', tokens: -15 }),
+    settled({ kind: 'refused', refusedBy: refusingLimit() }),
+    settled({ kind: 'shadowed', refusedBy: 'store', at: null }),
     { type: 'unmatched', method: 'GET', path: '/x' },
     { type: 'credential_checked', cached: true },
     { type: 'log_lost', lines: 1 },
@@ -457,7 +460,7 @@ test('connections that find no place are reported with the limit that they met, 
 })
 
 test('plans that are not configured are reported by name, each at once and then together, and no more than 20 of them', async () => {
-  const named = (plan: string): Observation => ({ type: 'unknown_plan', plan, instead: null })
+  const named = (unknown: string): Observation => ({ ...settled(), plan: { name: null, from: null, unknown } })
   const msg = 'a credential names a plan that is not configured'
   expect(await lines([named('gold'), named('gold'), named('gw_secret'), named('gold')])).toMatchObject([
     { level: WARN, plan: 'gold', instead: 'none', msg },
@@ -468,15 +471,10 @@ test('plans that are not configured are reported by name, each at once and then 
 })
 
 test('costs that responses say otherwise than their rule has it are told once an hour for each rule and kind', async () => {
-  const settled = (source: CostSource, route = 'GET /a'): Observation => ({
-    type: 'cost_settled',
-    category: 'read',
-    route,
-    source,
-  })
-  const usual = [settled('response'), settled('missing')]
-  const odd = [settled('malformed'), settled('malformed'), settled('malformed'), settled('malformed', 'GET /b')]
-  const unread = [settled('above_max'), settled('unread')]
+  const told = (source: CostSource, route = 'GET /a') => settled({ kind: 'corrected', tokens: 0, route, source })
+  const usual = [told('response'), told('missing')]
+  const odd = [told('malformed'), told('malformed'), told('malformed'), told('malformed', 'GET /b')]
+  const unread = [told('above_max'), told('unread')]
   expect(await lines([...usual, ...odd, ...unread])).toMatchObject([
     { level: WARN, route: 'GET /a', msg: expect.stringContaining('no whole number of tokens') },
     { level: WARN, route: 'GET /b', msg: expect.stringContaining('no whole number of tokens') },
@@ -505,7 +503,7 @@ test('the line of a request has the organisation whose limits it shares, the lim
       organisation: 'acme "one"',
       outcome: 'refused',
       error: 'quota_exceeded',
-      refusedBy: refusingLimit({ scope: 'Organisation', window: 'month', source: 'plan "team"' }),
+      refusedBy: refusingLimit({ scope: 'organisation', window: 'month', source: 'plan "team"' }),
       decidedAt: 1_795_000_000_123,
     }),
   ])

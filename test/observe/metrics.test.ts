@@ -3,7 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { createMetrics, type GaugeSource } from '../../src/observe/metrics.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { parseMetrics } from './parse-metrics.ts'
-import { request } from './request.ts'
+import { refusingLimit, request } from './request.ts'
+import { settled } from './settled.ts'
 
 async function after(observations: Observation[], gauges: GaugeSource[] = []) {
   const metrics = createMetrics({ version: '1.2.3', gauges, now: () => 1_700_000_000_000 })
@@ -11,8 +12,17 @@ async function after(observations: Observation[], gauges: GaugeSource[] = []) {
   return parseMetrics(await metrics.render())
 }
 
-/** Of a charge. */
-const OF = { route: 'POST /v1/music/upsert', at: 1 }
+/** A new user was refused what is kept for known ones. */
+function settledOfReserve(): Observation {
+  const refused = settled({ category: 'read', cost: 1, kind: 'refused', refusedBy: refusingLimit({ scope: 'global' }) })
+  const { charge, decision } = refused
+  const global = [{ window: { name: '1h', seconds: 3600 }, limit: 8, kept: 2 }]
+  return {
+    ...refused,
+    charge: { ...charge, limits: { ...charge.limits, global } },
+    decision: decision === null ? null : { ...decision, global: [{ startedAt: decision.at, used: 8 }] },
+  }
+}
 
 const everything: Observation[] = [
   request(),
@@ -38,14 +48,13 @@ const everything: Observation[] = [
   { type: 'config_rejected', file: 'f', problems: [] },
   { type: 'config_warning', file: 'f', problem: 'p' },
   { type: 'batch_settled', charges: 3, refunds: 1, durationMs: 1.5 },
-  { type: 'tokens_charged', category: 'read', cost: 4, plan: null, ...OF, isAddition: false },
-  { type: 'tokens_refunded', category: 'read', cost: 2, plan: null, ...OF },
-  { type: 'shadow_refusal', category: 'read', scope: 'personal', plan: null, ...OF },
-  { type: 'shadow_refusal', category: 'read', scope: 'personal', plan: null, ...OF },
-  { type: 'shadow_refusal', category: 'write', scope: 'store', plan: null, ...OF },
+  settled({ category: 'read', cost: 4 }),
+  settled({ category: 'read', kind: 'given_back', tokens: -2 }),
+  settled({ category: 'read', kind: 'shadowed', refusedBy: refusingLimit() }),
+  settled({ category: 'read', kind: 'shadowed', refusedBy: refusingLimit() }),
+  settled({ category: 'write', kind: 'shadowed', refusedBy: 'store', at: null }),
   { type: 'unmatched', method: 'GET', path: '/v1/secret-path' },
-  { type: 'quota_refusal', category: 'read', scope: 'global', plan: null, ...OF },
-  { type: 'reserve_refusal', category: 'read' },
+  settledOfReserve(),
   { type: 'control_followed', version: 7 },
   { type: 'adaptive_factor', factor: 0.8 },
   { type: 'store_failed', operation: 'settle', reason: 'timeout', message: 'm' },

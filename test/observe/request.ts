@@ -40,7 +40,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
 export function refusingLimit(changes: Partial<RefusingLimit> = {}): RefusingLimit {
   const startedAt = Date.UTC(2026, 7, 6, 15)
   return {
-    scope: 'Personal',
+    scope: 'personal',
     window: '1h',
     limit: 120,
     used: 118,

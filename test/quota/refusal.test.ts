@@ -297,9 +297,9 @@ describe('the reported window', () => {
       [[HOUR, 5, late]],
     )
     expect(violations(...of).map(({ scope, limit }) => `${scope} ${limit.window.name}`)).toEqual([
-      'Personal 1d',
-      'Global 1h',
-      'Personal 1h',
+      'personal 1d',
+      'global 1h',
+      'personal 1h',
     ])
     expect(violations(of[0], { ...of[1], accepted: true })).toEqual([])
   })

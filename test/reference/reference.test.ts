@@ -48,7 +48,7 @@ describe('the page of the API', () => {
       expect(text).not.toContain('"./')
       expect(upstream.seen).toEqual([])
       const observed = app?.observations.map(({ type }) => type) ?? []
-      expect(observed).not.toContain('tokens_charged')
+      expect(observed).not.toContain('settled')
       expect(observed).not.toContain('credential_checked')
       expect(app?.requests()).toMatchObject([
         { outcome: 'answered', clientStatus: 200, httpStatus: null, user: null, route: null, category: null, cost: 0 },

@@ -3,6 +3,7 @@ import { StoreError } from '../../src/quota/quota-store.ts'
 import { createHeartbeat, type Heartbeat, type ProcessState } from '../../src/replicas/heartbeat.ts'
 import type { Replica } from '../../src/replicas/presence.ts'
 import { request } from '../observe/request.ts'
+import { settled } from '../observe/settled.ts'
 
 const STANDING: ProcessState = { hash: 'abc', controlVersion: 3, ready: true, reasons: [], inFlight: 2 }
 
@@ -75,24 +76,9 @@ it('counts what came of requests', async () => {
     { shadowed: true },
   ] as const)
     heartbeat.observer(request(changes))
-  heartbeat.observer({
-    type: 'tokens_charged',
-    category: 'read',
-    cost: 4,
-    plan: null,
-    route: null,
-    at: 1,
-    isAddition: false,
-  })
-  heartbeat.observer({
-    type: 'tokens_charged',
-    category: 'write',
-    cost: 3,
-    plan: null,
-    route: null,
-    at: 1,
-    isAddition: false,
-  })
+  heartbeat.observer(settled({ category: 'read', cost: 4 }))
+  heartbeat.observer(settled({ cost: 3 }))
+  heartbeat.observer(settled({ kind: 'given_back', tokens: -3 }))
   heartbeat.start()
   expect((await latest(told)).counts).toEqual({
     requests: 8,

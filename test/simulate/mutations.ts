@@ -670,7 +670,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RUNS,
     'the amount of a refund is forgotten when its debt is paid',
-    ['return [{ ...refund, charge:', 'return [{ charge:'],
+    ['const amount = amountOf(refund)', 'const amount = charge.cost'],
     ['ledger'],
   ),
   shared(COUNTER, 'a refund counts in a later run of the window', [' && e.startedAt === startedAt)', ')']),

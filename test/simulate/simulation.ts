@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createStoreClock, type StoreClock } from '../../src/app/store-clock.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { bookWindow } from '../../src/quota/books.ts'
-import type { Decision, Limits, ScopeName } from '../../src/quota/charge.ts'
+import type { Decision, Limits } from '../../src/quota/charge.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../src/quota/ledger/ledger-contract.ts'
@@ -14,6 +14,7 @@ import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createUsageRecorder, type UsageRecorder } from '../../src/usage/recorder.ts'
 import { refusingLimit, request } from '../observe/request.ts'
+import { settled } from '../observe/settled.ts'
 import { endsBy, worldTimeOf, ZONES } from './calendars.ts'
 import { Network } from './network.ts'
 import { type Count, type Gateway, Oracle, type Order } from './oracle.ts'
@@ -356,16 +357,13 @@ class Simulation {
         ? null
         : refusingLimit({ ...worst, window: worst.limit.window.name, limit: worst.limit.limit, resetAt: '', at: of.at })
     const isCharged = decision.accepted && once?.kind !== 'replayed'
-    if (isCharged) see({ type: 'tokens_charged', ...of, cost, isAddition: false })
-    if (refusedBy !== null) {
-      see({ type: 'quota_refusal', ...of, scope: refusedBy.scope.toLowerCase() as ScopeName })
-    }
+    const outcome = settled({ ...of, user, cost })
+    if (isCharged) see(outcome)
+    if (refusedBy !== null) see({ ...outcome, kind: 'refused', tokens: 0, refusedBy })
     see(request({ ...of, planLabel: of.plan, user, cost, refusedBy, httpStatus: decision.accepted ? 200 : null }))
     return {
       givenBack: (amount) => {
-        if (!isCharged) return
-        if (amount > 0) see({ type: 'tokens_refunded', ...of, cost: amount })
-        else see({ type: 'tokens_charged', ...of, cost: -amount, isAddition: true })
+        if (isCharged) see({ ...outcome, kind: 'corrected', tokens: -amount })
       },
     }
   }

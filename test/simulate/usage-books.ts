@@ -1,4 +1,5 @@
 import type { Observation } from '../../src/observe/observation.ts'
+import { planLabel } from '../../src/quota/policy.ts'
 import { COUNT_FIELDS, type SeriesKind } from '../../src/usage/series.ts'
 import type { UsageFlush } from '../../src/usage/usage-log-store.ts'
 import type { Gateway } from './oracle.ts'
@@ -65,12 +66,16 @@ export class UsageBooks {
     if (seen.type === 'request') {
       // In which half hour depends on what the gateway knows of the store's clock.
       add(counted, seen, 'requests', null, 1)
-      if (seen.refusedBy !== null) this.#sender(instance).refusals = refusals + 1
-    } else if (seen.type === 'tokens_charged') {
-      add(counted, seen, 'tokens', seen.at, seen.cost)
-      if (!seen.isAddition) add(counted, seen, 'accepted', seen.at, 1)
-    } else if (seen.type === 'tokens_refunded') add(counted, seen, 'tokens', seen.at, -seen.cost)
-    else if (seen.type === 'quota_refusal') add(counted, seen, REFUSED[seen.scope], seen.at, 1)
+    } else if (seen.type === 'settled' && seen.decision !== null) {
+      const { kind, tokens, refusedBy, route } = seen
+      const { at } = seen.decision
+      const names = { category: seen.charge.category, plan: planLabel(seen.plan), route }
+      if (tokens !== 0) add(counted, names, 'tokens', at, tokens)
+      if (kind === 'charged') add(counted, names, 'accepted', at, 1)
+      if (kind !== 'refused' || refusedBy === null || typeof refusedBy === 'string') return
+      add(counted, names, REFUSED[refusedBy.scope], at, 1)
+      this.#sender(instance).refusals = refusals + 1
+    }
   }
 
   /** A gateway hands a flush to its store. */
@@ -158,7 +163,11 @@ export class UsageBooks {
   }
 }
 
-type Named = Pick<Extract<Observation, { type: 'quota_refusal' }>, 'category' | 'plan' | 'route'>
+interface Named {
+  readonly category: string
+  readonly plan: string | null
+  readonly route: string
+}
 
 /** @param at when it counts; `null` if that is left open */
 function add(sums: Sums, seen: Partial<Named> | object, field: Field, at: number | null, n: number): void {

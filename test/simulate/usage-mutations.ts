@@ -301,12 +301,18 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     '    const until = 0\n',
   ]),
   recorder(RECORDER, 'a flush has any number of entries', ['i += MOST_ENTRIES) {', 'i += 1e9) {']),
-  recorder(HALF_HOURS, 'what is given back counts nowhere', ['.tokens -= seen.cost', '.tokens -= 0']),
-  recorder(HALF_HOURS, 'what is given back counts in the half hour of now', [
-    "case 'tokens_refunded':\n        sumsOf(at(seen.at)",
-    "case 'tokens_refunded':\n        sumsOf(at(storeTime())",
+  recorder(HALF_HOURS, 'what is given back counts nowhere', [
+    'sums.tokens += tokens',
+    'sums.tokens += Math.max(0, tokens)',
   ]),
-  recorder(HALF_HOURS, 'what a tunnel is charged again is another charge', ['if (!seen.isAddition) sums', 'sums']),
+  recorder(HALF_HOURS, 'what is given back counts in the half hour of now', [
+    'sumsOf(at(decision.at), route',
+    'sumsOf(at(tokens < 0 ? storeTime() : decision.at), route',
+  ]),
+  recorder(HALF_HOURS, 'what is charged in addition is another charge', [
+    "if (kind === 'charged') sums.accepted++",
+    'if (tokens > 0) sums.accepted++',
+  ]),
   recorder(HALF_HOURS, 'every route has a series of its own', [
     'if (ranks.size <= MOST_ROUTES) return null',
     'return null',

@@ -9,6 +9,7 @@ import { createUsageRecorder, type UsageRecorder, type UsageRecorderOptions } fr
 import { MOST_ROUTES, OTHER_ROUTES, type SeriesKind } from '../../src/usage/series.ts'
 import { MOST_CHANGES, type UsageFlush } from '../../src/usage/usage-log-store.ts'
 import { refusingLimit, request } from '../observe/request.ts'
+import { type Changes, settled } from '../observe/settled.ts'
 
 const ROUTE = 'POST /v1/music/upsert'
 const START = Date.UTC(2026, 7, 6, 15)
@@ -44,20 +45,17 @@ afterEach(async () => {
   await store.close()
 })
 
-const of = { category: 'write', plan: 'pro', route: ROUTE }
-const charged = (cost = 15, at = time): Observation => ({ type: 'tokens_charged', cost, at, isAddition: false, ...of })
-const added = (cost: number, at = time): Observation => ({ type: 'tokens_charged', cost, at, isAddition: true, ...of })
-const refunded = (cost: number, at = time): Observation => ({ type: 'tokens_refunded', cost, at, ...of })
+const of = { plan: 'pro', route: ROUTE }
+const charged = (cost = 15, at = time): Observation => settled({ cost, at, ...of })
+const added = (tokens: number, at = time): Observation => settled({ kind: 'corrected', tokens, at, ...of })
+const refunded = (tokens: number, at = time): Observation => settled({ kind: 'given_back', tokens: -tokens, at, ...of })
 const done = (changes: Parameters<typeof request>[0] = {}): Observation =>
   request({ plan: 'pro', planLabel: 'pro', ...changes })
-const refused = (changes: Parameters<typeof request>[0] = {}, by: Parameters<typeof refusingLimit>[0] = {}) =>
-  done({
-    httpStatus: null,
-    outcome: 'refused',
-    clientStatus: 429,
-    refusedBy: refusingLimit({ at: time, ...by }),
-    ...changes,
-  })
+const refused = (changes: Changes = {}, by: Parameters<typeof refusingLimit>[0] = {}): Observation => {
+  const refusedBy = refusingLimit({ at: time, ...by })
+  return settled({ kind: 'refused', at: refusedBy.at, refusedBy, ...of, ...changes })
+}
+const denied = (): Observation => done({ httpStatus: null, outcome: 'refused', clientStatus: 429 })
 
 function see(...seen: readonly Observation[]): void {
   for (const one of seen) recorder.observer(one)
@@ -79,10 +77,10 @@ describe('the series', () => {
     see(charged(), added(6), done({ httpStatus: 0, outcome: 'failed', durationMs: 99_999 }))
     see(charged(), done({ httpStatus: 500, outcome: 'aborted', durationMs: 1 }))
     for (const scope of ['personal', 'organisation', 'global', 'global'] as const) {
-      see({ type: 'quota_refusal', scope, at: time, ...of }, refused())
+      see(refused({}, { scope }), denied())
     }
-    see({ type: 'shadow_refusal', scope: 'global', at: time, ...of }, done({ shadowed: true, durationMs: 1 }))
-    for (const scope of ['store', 'key'] as const) see({ type: 'shadow_refusal', scope, at: time, ...of })
+    see(refused({ kind: 'shadowed' }), done({ shadowed: true, durationMs: 1 }))
+    for (const refusedBy of ['store', 'key'] as const) see(settled({ kind: 'shadowed', refusedBy, at: time, ...of }))
     see(done({ httpStatus: null, outcome: 'denied', clientStatus: 503 }), done({ httpStatus: null, clientStatus: 401 }))
     see(done({ httpStatus: 101, clientStatus: 101, durationMs: 5000 }))
     see({ type: 'stopped' })
@@ -185,7 +183,7 @@ describe('the series', () => {
       await add()
       if (lost-- > 0) throw new StoreError('lost', 'timeout', 'unknown')
     })
-    see(charged(), refused())
+    see(charged(), refused(), denied())
     await expect.poll(() => sent.length, SOON).toBeGreaterThan(1)
     see(charged(2))
     await expect.poll(() => sent.length, SOON).toBe(5)
@@ -262,7 +260,7 @@ describe('refusals', () => {
     const by = { startedAt: START - 60_000, source: 'baseline x mode', limit: 90, used: 80 }
     see(refused({}, by), refused({ route: 'GET /b' }, { ...by, at: time + 5, used: 81 }))
     see(refused({ user: 'bob', organisation: 'acme' }, by), refused({ category: 'read' }, by))
-    see(refused({}, { ...by, scope: 'Global' }), refused({}, { ...by, window: '1d' }))
+    see(refused({}, { ...by, scope: 'global' }), refused({}, { ...by, window: '1d' }))
     see(refused({}, { ...by, startedAt: START }))
     await recorder.close(0)
     const found = await refusals()
@@ -291,7 +289,7 @@ describe('refusals', () => {
 
   it('in shadow are episodes of their own, which only who asks for them reads', async () => {
     start()
-    const inShadow = refused({ outcome: 'forwarded', clientStatus: 200, httpStatus: 200, shadowed: true })
+    const inShadow = refused({ kind: 'shadowed' })
     see(refused(), inShadow, inShadow)
     await recorder.close(0)
     expect(await refusals()).toMatchObject([{ user: 'alice', count: 1 }])
@@ -312,12 +310,9 @@ describe('refusals', () => {
   it('of callers whom nobody knows are one for all of them', async () => {
     start()
     for (let i = 0; i < 50; i++) {
-      see(
-        refused({ user: `address:192.0.2.${i}`, kind: 'address' }),
-        refused({ user: `k${i}`, kind: 'unverified_key' }),
-      )
+      see(refused({ user: `address:192.0.2.${i}`, isVerified: false }), refused({ user: `k${i}`, isVerified: false }))
     }
-    see(refused({ user: 'ann', kind: 'introspected' }))
+    see(refused({ user: 'ann' }))
     await recorder.close(0)
     expect((await refusals()).map(({ user, plan, count }) => `${user} ${plan} ${count}`).sort()).toEqual([
       'ann pro 1',
@@ -337,9 +332,9 @@ describe('refusals', () => {
     )
     see(refused())
     await expect.poll(refusals, SOON).toMatchObject([{ count: 1 }])
-    for (let i = 0; i < 5; i++) see(refused())
+    for (let i = 0; i < 5; i++) see(refused(), denied())
     // Another flush goes, without the episode.
-    await expect.poll(async () => (await rows('all'))[0]?.counts.requests, SOON).toBe(6)
+    await expect.poll(async () => (await rows('all'))[0]?.counts.requests, SOON).toBe(5)
     expect(await refusals()).toMatchObject([{ count: 1 }])
     monotonic = 10_000
     await expect.poll(refusals, SOON).toMatchObject([{ count: 6 }])
@@ -359,7 +354,7 @@ describe('refusals', () => {
       { flushMs: 600_000 },
     )
     const many = 10_000 + 7
-    for (let i = 0; i < 9000; i++) see(refused({ user: `s${i}`, shadowed: true }))
+    for (let i = 0; i < 9000; i++) see(refused({ user: `s${i}`, kind: 'shadowed' }))
     for (let i = 0; i < many; i++) see(refused({ user: `u${i}` }))
     await recorder.close(0)
     expect(Math.max(...sizes)).toBe(MOST_CHANGES)

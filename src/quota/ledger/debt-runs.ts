@@ -1,5 +1,13 @@
 import { isBook } from '../books.ts'
-import { type Charge, chargedScopes, type Decision, type Refund, SCOPE_NAMES, type ScopeName } from '../charge.ts'
+import {
+  amountOf,
+  type Charge,
+  chargedScopes,
+  type Decision,
+  type Refund,
+  SCOPE_NAMES,
+  type ScopeName,
+} from '../charge.ts'
 import type { Entry } from '../counter.ts'
 import { endOf, type Length, type Limit, MOST_WINDOWS, type Usage } from '../window.ts'
 
@@ -119,7 +127,8 @@ export function refundOf(owed: Runs, part: Charge, paid: Decision, refund: Refun
   if (own.limits.length + theirs.limits.length + all.limits.length === 0) return []
   const limits = { personal: own.limits, organisation: unlessEmpty(theirs.limits), global: unlessEmpty(all.limits) }
   const usages = { personal: own.usages, organisation: unlessEmpty(theirs.usages), global: unlessEmpty(all.usages) }
-  return [{ ...refund, charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
+  const amount = amountOf(refund)
+  return [{ amount, charge: { ...part, cost: charge.cost, limits }, decision: { ...paid, ...usages } }]
 }
 
 /** Of windows that were paid, those whose local run is among `runs`, with what the store said of them. */

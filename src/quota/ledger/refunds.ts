@@ -87,8 +87,13 @@ export class Refunds {
 
   #addLocal(refund: Refund): void {
     const inStore = this.#options.outage.giveBack(refund)
-    if (inStore === null) this.#open.push(refund)
-    else this.#waiting.push(...inStore)
+    if (inStore === null) {
+      this.#open.push(refund)
+      return
+    }
+    this.#waiting.push(...inStore)
+    // Of what was owed, or paid as a debt, only the parts go to the store.
+    if (inStore.every(({ onMade }) => onMade === undefined)) refund.onMade?.(amountOf(refund))
   }
 
   /** Nothing is there to give back from, and a charge in addition would stand alone. */

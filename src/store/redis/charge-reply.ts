@@ -41,7 +41,6 @@ export function decodeReply(
     at += 6
   }
   if (at !== reply.length) throw unexpected('it has another length')
-  tellMade(batch.refunds, made)
 
   // The script opens sections after the refunds.
   const decisions = settleBatch({ refunds: [], charges: batch.charges }, sent.counterOf, now, onAhead, onces)
@@ -51,6 +50,7 @@ export function decodeReply(
       throw unexpected('the script decided otherwise than the arithmetic')
     }
   }
+  tellMade(batch.refunds, made)
   return decisions
 }
 

@@ -140,7 +140,7 @@ describe('the charges that pay it', () => {
     const [four, seven] = partsOf(owed, charge(1), AT + 60_000) as [Charge, Charge]
     const byStore = decision([AT + 61_000], [AT + 61_000])
     expect(refundOf(owed, four, byStore, early)).toEqual([])
-    expect(refundOf(owed, four, byStore, late)).toEqual([{ charge: four, decision: byStore }])
+    expect(refundOf(owed, four, byStore, late)).toEqual([{ amount: 4, charge: four, decision: byStore }])
     expect(refundOf(owed, seven, decision([AT + 61_000], null), early)).toMatchObject([
       { charge: { cost: 3, limits: { personal: [limitName(3600)], organisation: null, global: null } } },
     ])

@@ -1,0 +1,197 @@
+import type { Caller } from '../auth/authenticator.ts'
+import { isVerified } from '../auth/verdict.ts'
+import { overloaded } from '../edge/denials.ts'
+import { type Denial, isDenial } from '../errors.ts'
+import type { Observer, RefusingLimit, Settled } from '../observe/observation.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import type { KnownUsers } from '../quota/known-users.ts'
+import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
+import type { Once } from '../quota/once.ts'
+import type { Payer, PlanInForce, Policy } from '../quota/policy.ts'
+import { StoreError } from '../quota/quota-store.ts'
+import { isOfReserve } from '../quota/reserve.ts'
+import type { FinalCost } from '../routing/final-cost.ts'
+import { keyReused, type Refusal, refusalOf, refusingWindow, storeUnavailable } from './responses.ts'
+import type { Route, Rules } from './snapshot.ts'
+
+/**
+ * Whoever charges, charges here, and corrects here what was charged. `settled` reports each outcome once, and nobody else reports any.
+ *
+ * | Call       | Event                                                     | Reported                                     |
+ * |------------|-----------------------------------------------------------|----------------------------------------------|
+ * | `settle`   | the store, or the outage allowance, accepts               | `charged`                                    |
+ * | `settle`   | the request repeats one that was charged                  | `repeated`                                   |
+ * | `settle`   | a window refuses                                          | `refused`; in shadow `shadowed`              |
+ * | `settle`   | nobody decides, or the key is that of another request     | nothing, it is denied; in shadow `shadowed`  |
+ * | `correct`  | the response told the cost, and the store has settled it  | `corrected`                                  |
+ * | `giveBack` | the request reached nobody, and the store has settled it  | `given_back`                                 |
+ *
+ * A correction that never reaches the store is reported by the ledger, as lost.
+ */
+
+/** What came of asking the quota for tokens. */
+export type Settlement = Settled & { readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' }
+
+/** A charge that may be corrected: a repetition is, too, for its charge stands as long as it or another request of the key has used it. */
+export type Paid = Settled & { readonly kind: 'charged' | 'repeated'; readonly decision: Decision }
+
+/** Who pays how much, by which configuration. */
+export interface Order {
+  readonly rules: Rules
+  readonly route: Route
+  readonly caller: Payer & Pick<Caller, 'kind'>
+  /** As the policy has it for the caller. */
+  readonly plan: PlanInForce | null
+  readonly category: string
+  /** At least 1. */
+  readonly cost: number
+  /** By what repetitions are known; `null` if each is charged. */
+  readonly once: Once | null
+  /** Of the request, for the form of a 429. */
+  readonly accept: string | undefined
+}
+
+/** Who charges, who knows users, and who hears of it. */
+export interface Charging {
+  readonly ledger: Pick<Ledger, 'charge' | 'refund'>
+  readonly knownUsers: Pick<KnownUsers, 'lookUp'>
+  readonly observe: Observer
+}
+
+/** Asks the ledger. @returns a denial if nobody decided, or the key is that of another request, and the request is not in shadow */
+export async function settle(charging: Charging, order: Order): Promise<Settlement | Denial> {
+  const { observe } = charging
+  const { rules, route, caller } = order
+  const policy = rules.policy()
+  const charge = chargeOf(order, policy)
+  const decision = await charging.ledger.charge(charge).catch(undecided)
+  if (isDenial(decision)) {
+    const isLetThrough = isShadowed(rules, route, caller.user, policy)
+    return isLetThrough ? settled(observe, decidedOn(order, 'shadowed', charge, null, 'store')) : decision
+  }
+  if (decision.accepted) {
+    const kind = decision.once?.kind === 'replayed' ? 'repeated' : 'charged'
+    return settled(observe, decidedOn(order, kind, charge, decision, null))
+  }
+  const isReused = decision.once?.kind === 'reused'
+  // A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
+  // last one: a user who was looked up is not looked up again.
+  if (!isReused && isOfReserve(charge, decision) && (await charging.knownUsers.lookUp(caller.user))) {
+    return settle(charging, order)
+  }
+  const isLetThrough = isShadowed(rules, route, caller.user, policy)
+  if (isReused && !isLetThrough && route.repetition !== null) return keyReused(route.repetition)
+  const kind = isLetThrough ? 'shadowed' : 'refused'
+  const refusedBy = isReused ? 'key' : refusingLimit(order, charge, decision, kind)
+  return settled(observe, decidedOn(order, kind, charge, decision, refusedBy))
+}
+
+function chargeOf({ caller, category, cost, once }: Order, policy: Policy): Charge {
+  const limits = policy.limitsFor(category, caller)
+  const organisation = limits.organisation === null ? null : caller.organisation
+  const charge: Charge = { user: caller.user, organisation, category, cost, limits }
+  return once === null ? charge : { ...charge, once }
+}
+
+/** What the client gets if the ledger could not decide. @throws what is a fault of ours */
+export function undecided(error: unknown): Denial {
+  if (error instanceof LedgerFull) return overloaded('charges')
+  if (error instanceof StoreError) return storeUnavailable(error)
+  throw error
+}
+
+/** Whether a refusal of the quota is only counted and reported: everywhere, on this route, or for this user. */
+export function isShadowed(rules: Rules, route: Route, user: string, policy: Policy): boolean {
+  return rules.shadow() || route.shadow || policy.isShadowed(user)
+}
+
+/** The limit that a 429 names, or would have. */
+function refusingLimit(
+  { rules, caller, category, accept }: Order,
+  charge: Charge,
+  decision: Decision,
+  kind: 'refused' | 'shadowed',
+): RefusingLimit {
+  const by = kind === 'refused' ? refusalOf(charge, decision, rules, accept).by : windowOf(charge, decision)
+  const made = rules.policy().sourceOf(category, caller, by.scope, by.window)
+  // While the store is out a share of the limits holds.
+  return { ...by, source: decision.limits === undefined ? made : `${made} x outage share` }
+}
+
+function windowOf(charge: Charge, decision: Decision): Refusal['by'] {
+  const by = refusingWindow(charge, decision)
+  if (by === null) throw new Error('a charge was refused by no window')
+  return by
+}
+
+function decidedOn<K extends Settlement['kind']>(
+  { route, caller, plan }: Order,
+  kind: K,
+  charge: Charge,
+  decision: Decision | null,
+  refusedBy: Settled['refusedBy'],
+): Settled & { readonly kind: K } {
+  const tokens = kind === 'charged' ? charge.cost : 0
+  const who = isVerified(caller)
+  return {
+    type: 'settled',
+    kind,
+    tokens,
+    charge,
+    decision,
+    caller,
+    isVerified: who,
+    plan,
+    route: route.match,
+    refusedBy,
+    source: null,
+  }
+}
+
+/** The one place that reports what happened to a charge. */
+function settled<S extends Settled>(observe: Observer, outcome: S): S {
+  observe(outcome)
+  return outcome
+}
+
+/** Whether something is charged for a request, by itself or by the one that it repeats. */
+export function isPaid(settlement: Settled | null): settlement is Paid {
+  return settlement?.kind === 'charged' || settlement?.kind === 'repeated'
+}
+
+/**
+ * Gives back what a request was charged that certainly reached nobody.
+ * @returns how much that is of a request with a key, which the other requests of the key decide, too; `null` of any other
+ */
+export function giveBack(charging: Charging, paid: Paid): Promise<number> | null {
+  return refund(charging, paid, undefined, { ...paid, kind: 'given_back' })
+}
+
+/** Gives back what a request has not cost, or charges what it cost beyond. @returns as `giveBack` */
+export function correct(charging: Charging, paid: Paid, { tokens, source }: FinalCost): Promise<number> | null {
+  return refund(charging, paid, paid.charge.cost - tokens, { ...paid, kind: 'corrected', source })
+}
+
+function refund(
+  { ledger, observe }: Charging,
+  { charge, decision }: Paid,
+  amount: number | undefined,
+  outcome: Settled,
+): Promise<number> | null {
+  const isKeyed = decision.once !== undefined
+  if (amount === 0 && !isKeyed) {
+    settled(observe, { ...outcome, tokens: 0 })
+    return null
+  }
+  const made = isKeyed ? Promise.withResolvers<number>() : null
+  ledger.refund({
+    charge,
+    decision,
+    ...(amount !== undefined && { amount }),
+    onMade(tokens) {
+      settled(observe, { ...outcome, tokens: 0 - tokens })
+      made?.resolve(tokens)
+    },
+  })
+  return made?.promise ?? null
+}
