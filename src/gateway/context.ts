@@ -64,7 +64,7 @@ export interface Exchange {
   /** Why the caller would have been refused, had `auth.shadow` not let it in. */
   letIn: Denial | null
   cost: number
-  /** By which the caller's limits were chosen; `null` if the quota is not asked, or the configuration has no plans. */
+  /** By which the caller's limits are chosen; `null` if nothing would be charged, or the configuration has no plans. */
   plan: PlanInForce | null
   /** Why nothing is charged to the caller; `null` if it is. */
   exempt: Exemption | null

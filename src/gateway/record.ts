@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CallerKind, isMissing } from '../auth/authenticator.ts'
+import { isMissing } from '../auth/authenticator.ts'
 import { whyNotUpgraded } from '../edge/head-rules.ts'
 import type { Denial } from '../errors.ts'
 import type { Observation, RequestDone } from '../observe/observation.ts'
 import { planLabel } from '../quota/policy.ts'
+import { kindOf } from './caller-kind.ts'
 import type { Context, Exchange } from './context.ts'
 import { voiceOf } from './failure-voice.ts'
 import type { Ending } from './outcome.ts'
@@ -12,10 +13,9 @@ import type { Ending } from './outcome.ts'
 
 /** What is known of it before its end, which may be days away. */
 export function recordAdmission({ observe }: Context, exchange: Exchange): void {
-  const { req, route, unmatched, letIn, exempt } = exchange
+  const { req, unmatched, letIn } = exchange
   if (letIn !== null) observe({ type: 'caller_let_in', why: whyLetIn(letIn) })
   if (unmatched !== null) observe({ type: 'unmatched', method: req.method ?? '', path: unmatched })
-  if (exempt !== null) observe({ type: 'exempt_request', category: route?.tariff?.category ?? 'none' })
 }
 
 /** What would have been, in a few words for a metric. */
@@ -24,9 +24,6 @@ function whyLetIn(refused: Denial): Extract<Observation, { type: 'caller_let_in'
   if (refused.code === 'bad_request') return 'ambiguous'
   return refused.code === 'unauthorized' || refused.code === 'headers_too_large' ? 'invalid' : 'unchecked'
 }
-
-/** Of users who are what they are called by: the log need not say so. */
-const USUAL_KINDS: ReadonlySet<CallerKind> = new Set(['jwt', 'gateway_token'])
 
 /** How long the record of a request with a key waits for what the store makes of its cost, in milliseconds. Then it has what was asked for. */
 const WAIT_MS = 2000
@@ -55,7 +52,7 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
     type: 'request',
     requestId,
     user: caller?.user ?? null,
-    kind: caller === null || USUAL_KINDS.has(caller.kind) ? null : caller.kind,
+    kind: caller === null ? null : kindOf(caller),
     letIn: letIn === null ? null : (letIn.reason ?? letIn.code),
     method: req.method ?? '',
     route: route?.match ?? null,
@@ -64,7 +61,8 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
     charged: charged === cost && exchange.finalCost === null ? null : charged,
     plan: plan?.name ?? null,
     planLabel: planLabel(plan),
-    organisation: settlement?.charge.organisation ?? null,
+    namedPlan: caller?.plan ?? null,
+    organisation: caller?.organisation ?? null,
     refusedBy: typeof settlement?.refusedBy === 'object' ? settlement.refusedBy : null,
     decidedAt: settlement?.decision?.at ?? null,
     exempt,

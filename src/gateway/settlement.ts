@@ -2,7 +2,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { overloaded } from '../edge/denials.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import type { Observer, RefusingLimit, Settled } from '../observe/observation.ts'
+import type { Observer, RefusingLimit, Settled, TunnelCharge } from '../observe/observation.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
@@ -11,6 +11,7 @@ import type { Payer, PlanInForce, Policy } from '../quota/policy.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
+import type { Exemption } from './exemption.ts'
 import { keyReused, type Refusal, refusalOf, refusingWindow, storeUnavailable } from './responses.ts'
 import type { Route, Rules } from './snapshot.ts'
 
@@ -25,8 +26,10 @@ import type { Route, Rules } from './snapshot.ts'
  * | `settle`   | nobody decides, or the key is that of another request     | nothing, it is denied; in shadow `shadowed`  |
  * | `correct`  | the response told the cost, and the store has settled it  | `corrected`                                  |
  * | `giveBack` | the request reached nobody, and the store has settled it  | `given_back`                                 |
+ * | `exempted` | nothing is charged to the caller                          | `exempt`                                     |
  *
- * A correction that never reaches the store is reported by the ledger, as lost.
+ * A correction that never reaches the store is reported by the ledger, as lost. A charge of an open tunnel that nobody decides is none: it
+ * is asked for again.
  */
 
 /** What came of asking the quota for tokens. */
@@ -49,6 +52,8 @@ export interface Order {
   readonly once: Once | null
   /** Of the request, for the form of a 429. */
   readonly accept: string | undefined
+  /** Of an open tunnel; missing of a request and a handshake. */
+  readonly tunnel?: TunnelCharge
 }
 
 /** Who charges, who knows users, and who hears of it. */
@@ -66,7 +71,7 @@ export async function settle(charging: Charging, order: Order): Promise<Settleme
   const charge = chargeOf(order, policy)
   const decision = await charging.ledger.charge(charge).catch(undecided)
   if (isDenial(decision)) {
-    const isLetThrough = isShadowed(rules, route, caller.user, policy)
+    const isLetThrough = order.tunnel === undefined && isShadowed(rules, route, caller.user, policy)
     return isLetThrough ? settled(observe, decidedOn(order, 'shadowed', charge, null, 'store')) : decision
   }
   if (decision.accepted) {
@@ -124,28 +129,33 @@ function windowOf(charge: Charge, decision: Decision): Refusal['by'] {
   return by
 }
 
-function decidedOn<K extends Settlement['kind']>(
-  { route, caller, plan }: Order,
+function decidedOn<K extends Settled['kind']>(
+  { route, caller, plan, tunnel }: Order,
   kind: K,
   charge: Charge,
   decision: Decision | null,
   refusedBy: Settled['refusedBy'],
 ): Settled & { readonly kind: K } {
   const tokens = kind === 'charged' ? charge.cost : 0
-  const who = isVerified(caller)
-  return {
-    type: 'settled',
+  const outcome = {
+    type: 'settled' as const,
     kind,
     tokens,
     charge,
     decision,
     caller,
-    isVerified: who,
+    isVerified: isVerified(caller),
     plan,
     route: route.match,
     refusedBy,
-    source: null,
   }
+  return tunnel === undefined ? outcome : { ...outcome, tunnel }
+}
+
+/** Reports that nothing is charged to the caller. */
+export function exempted({ observe }: Pick<Charging, 'observe'>, order: Order, exempt: Exemption): void {
+  const outcome = decidedOn(order, 'exempt', chargeOf(order, order.rules.policy()), null, null)
+  settled(observe, { ...outcome, exempt })
 }
 
 /** The one place that reports what happened to a charge. */

@@ -24,7 +24,7 @@ import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import { type Plan, queryRefusal, type RequestLine } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
-import { settle } from './settlement.ts'
+import { exempted, settle } from './settlement.ts'
 import type { Route } from './snapshot.ts'
 
 /** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
@@ -305,13 +305,15 @@ export async function charge(context: Context, exchange: Exchange, route: Route,
   const twoKeys = severalKeys(exchange, route)
   if (twoKeys !== null) return denied(twoKeys)
   exchange.exempt = exemptionOf(rules, exchange, caller)
-  if (exchange.exempt !== null) return null
-  const policy = rules.policy()
-  exchange.plan = policy.planOf(caller)
+  exchange.plan = rules.policy().planOf(caller)
   const { category } = route.tariff
-  const once = onceOf(exchange, route, pass)
+  const once = exchange.exempt === null ? onceOf(exchange, route, pass) : null
   const { accept } = req.headers
   const order = { rules, route, caller, plan: exchange.plan, category, cost, once, accept }
+  if (exchange.exempt !== null) {
+    exempted(context, order, exchange.exempt)
+    return null
+  }
   const settlement = resultOf(await settle(context, order))
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement

@@ -3,10 +3,10 @@ import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import type { Observation } from '../observe/observation.ts'
-import type { PlanInForce } from '../quota/policy.ts'
+import { kindOf } from './caller-kind.ts'
 import { callerByAddress } from './client-address.ts'
-import type { Exemption } from './exemption.ts'
-import { type Charging, isShadowed, settle } from './settlement.ts'
+import { type Exemption, exemptionOf } from './exemption.ts'
+import { type Charging, exempted, isShadowed, settle } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
 
 /** Why a tunnel is ended. */
@@ -21,14 +21,13 @@ const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
   silence: 'nobody said anything on the tunnel for upstream.idle_timeout, and no credential was accepted for it',
 }
 
-/** What a tunnel was admitted by, and what it costs so far. */
+/** What a tunnel was admitted by. */
 interface Leased extends Asking {
+  readonly requestId: string
   readonly route: Route | null
   readonly caller: Caller | null
   readonly letIn: Denial | null
-  cost: number
-  readonly plan: PlanInForce | null
-  readonly exempt: Exemption | null
+  readonly cost: number
 }
 
 /** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
@@ -38,7 +37,10 @@ export interface Leases {
 }
 
 export interface LeaseOptions extends Charging {
-  /** Those in force now: a reload may take an issuer away or change limits. The route stays that of the handshake. */
+  /**
+   * Those in force now: a reload may take an issuer away, change limits, or exempt a caller. The route stays that of the handshake, with its
+   * cost.
+   */
   readonly rules: () => Rules
 }
 
@@ -47,7 +49,10 @@ interface Lease {
   readonly abort: AbortController
   /** Monotonic milliseconds. */
   readonly openedAt: number
-  chargedAt: number
+  /** As its credential has it now: its plan, for example, may be another than at the handshake. */
+  caller: Caller | null
+  /** How often a charge of `tunnel_charge` was due and decided. */
+  charges: number
   isBusy: boolean
   /** Bytes in both directions, and when there were fewer. */
   bytes: number
@@ -64,11 +69,12 @@ export function createLeases(options: LeaseOptions): Leases {
 
   function open(exchange: Leased) {
     const at = performance.now()
-    const lease = {
+    const lease: Lease = {
       exchange,
       abort: new AbortController(),
       openedAt: at,
-      chargedAt: at,
+      caller: exchange.caller,
+      charges: 0,
       isBusy: false,
       bytes: 0,
       heardAt: at,
@@ -107,7 +113,8 @@ export function createLeases(options: LeaseOptions): Leases {
 
   /** A stranger who says nothing keeps a place that others wait for; a user may. */
   function isSilent(lease: Lease): boolean {
-    const { caller, req } = lease.exchange
+    const { caller, exchange } = lease
+    const { req } = exchange
     if (caller !== null && isVerified(caller)) return false
     const bytes = (req.socket?.bytesRead ?? 0) + (req.socket?.bytesWritten ?? 0)
     if (bytes !== lease.bytes) {
@@ -118,26 +125,30 @@ export function createLeases(options: LeaseOptions): Leases {
   }
 
   async function judge(lease: Lease): Promise<LeaseEnd | null> {
-    const { caller, route, cost, exempt } = lease.exchange
-    if (caller === null) return null
-    if (!(await isStill(lease.exchange, caller))) return 'credential'
+    const { route, cost } = lease.exchange
+    if (lease.caller === null) return null
+    const caller = await callerNow(lease.exchange, lease.caller)
+    if (caller === null) return 'credential'
+    lease.caller = caller
     // What costs nothing has no limit that could end it.
-    if (cost === 0 || exempt !== null || route?.tariff == null) return null
-    if (isBlocked(caller, route, route.tariff.category)) return 'blocked'
-    return charge(lease)
+    if (cost === 0 || route?.tariff == null) return null
+    const exempt = exemptionOf(rules(), lease.exchange, caller)
+    if (exempt === null && isBlocked(caller, route, route.tariff.category)) return 'blocked'
+    return chargeIfDue(lease, caller, route, exempt)
   }
 
   /**
    * Whether a credential cannot be known at the moment says nothing about it. One that was let in although it was not good is not checked
    * again: a check may be costly, and here no address pays for it.
+   * @returns the caller as it is now, or `null` if it may not go on
    */
-  async function isStill(exchange: Leased, { user, kind }: Caller): Promise<boolean> {
+  async function callerNow(exchange: Leased, caller: Caller): Promise<Caller | null> {
     const now = rules()
     const found = exchange.letIn ?? (await now.callers.resolve(exchange))
-    if (!isDenial(found)) return found.user === user
-    if (kind !== 'address') return found.code !== 'unauthorized'
-    const caller = callerByAddress(now, exchange, found, exchange.route?.anonymous === true)
-    return !isDenial(caller) && caller.user === user
+    if (!isDenial(found)) return found.user === caller.user ? found : null
+    if (caller.kind !== 'address') return found.code === 'unauthorized' ? null : caller
+    const ofAddress = callerByAddress(now, exchange, found, exchange.route?.anonymous === true)
+    return !isDenial(ofAddress) && ofAddress.user === caller.user ? ofAddress : null
   }
 
   function isBlocked(caller: Caller, route: Route, category: string): boolean {
@@ -148,21 +159,31 @@ export function createLeases(options: LeaseOptions): Leases {
   }
 
   /** What it costs again, if its rule says so. A store that does not decide is asked the next time. */
-  async function charge(lease: Lease): Promise<LeaseEnd | null> {
-    const { exchange } = lease
-    const { route, caller } = exchange
-    const everyMs = route?.tunnelChargeMs ?? null
-    if (everyMs === null || caller === null || route?.tariff?.price.kind !== 'fixed') return null
-    if (performance.now() - lease.chargedAt < everyMs) return null
+  async function chargeIfDue(
+    lease: Lease,
+    caller: Caller,
+    route: Route,
+    exempt: Exemption | null,
+  ): Promise<LeaseEnd | null> {
+    const everyMs = route.tunnelChargeMs
+    if (everyMs === null || route.tariff?.price.kind !== 'fixed') return null
+    const openMs = (lease.charges + 1) * everyMs
+    if (performance.now() - lease.openedAt < openMs) return null
+    const { requestId, req } = lease.exchange
     const { category, price } = route.tariff
-    const { cost } = price
-    const order = { rules: rules(), route, caller, plan: exchange.plan, category, cost, once: null, accept: undefined }
+    const plan = rules().policy().planOf(caller)
+    const tunnel = { requestId, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
+    const of = { once: null, accept: undefined, tunnel }
+    const order = { rules: rules(), route, caller, plan, category, cost: price.cost, ...of }
+    if (exempt !== null) {
+      exempted(options, order, exempt)
+      lease.charges++
+      return null
+    }
     const settlement = await settle(options, order)
-    if (isDenial(settlement) || settlement.decision === null) return null
-    lease.chargedAt += everyMs
-    if (settlement.kind !== 'charged') return settlement.kind === 'refused' ? 'quota' : null
-    exchange.cost += cost
-    return null
+    if (isDenial(settlement)) return null
+    lease.charges++
+    return settlement.kind === 'refused' ? 'quota' : null
   }
 
   function end(lease: Lease, why: LeaseEnd): void {

@@ -109,7 +109,7 @@ const CREDENTIALS = {
 } satisfies Partial<Lines>
 
 function oddCost({ source, route }: Settled): Line | null {
-  const odd = source === null ? undefined : ODD_COSTS[source]
+  const odd = source === undefined ? undefined : ODD_COSTS[source]
   return odd === undefined ? null : line('warn', odd, { route })
 }
 
@@ -182,7 +182,6 @@ const none = (): null => null
 const LEFT_TO_THE_METRICS = {
   store_clock: none,
   caller_let_in: none,
-  exempt_request: none,
   unmatched: none,
   outage_charge: none,
   batch_settled: none,

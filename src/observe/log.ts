@@ -5,7 +5,7 @@ import { plainError, scrub } from '../lib/scrub.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
-import type { Observation, Observer, RefusingLimit, RequestDone, Settled } from './observation.ts'
+import type { Observation, Observer, RefusingLimit, RequestDone, Settled, TunnelCharge } from './observation.ts'
 import { createOutageLines } from './outage-lines.ts'
 import { createAllowance, createOrderedThrottle, createThrottle } from './throttle.ts'
 
@@ -95,6 +95,7 @@ export function createLog(options: LogOptions = {}): Log {
     MOST_ALERTS,
   )
   function logSettled(seen: Settled): void {
+    if (seen.tunnel !== undefined) requestLines.writeTunnel(seen, seen.tunnel)
     if (seen.kind === 'corrected') {
       if (lineOf(seen) !== null) oddCosts.add(`${seen.source} ${seen.route}`, seen)
     } else if (seen.plan !== null && seen.plan.unknown !== null) unknownPlans.add(seen.plan.unknown, seen)
@@ -217,6 +218,8 @@ const MOST_ALERTS = 150
 
 interface RequestLines {
   write(done: RequestDone): void
+  /** What an open tunnel costs again, which is a line as that of a request. */
+  writeTunnel(outcome: Settled, tunnel: TunnelCharge): void
   /** Reports what is not yet reported. */
   close(): void
 }
@@ -256,6 +259,9 @@ function createRequestLines(
       else if (isRefusedForLoad(done)) alike.add(done.error ?? '', done)
       else if (bad || done.clientStatus >= 500) reportOne(done, bad ? WARN : INFO)
     },
+    writeTunnel(outcome, tunnel) {
+      if (info && which === 'all') sink.write(tunnelLine(outcome, tunnel, worker))
+    },
     close: alike.close,
   }
 }
@@ -272,16 +278,42 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
 
 function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
   const { requestId, user, kind, letIn, method, route, category, cost, outcome, httpStatus, clientStatus, error } = done
-  const { reason, lenient, charged, decidedAt, plan, organisation, refusedBy, exempt, notUpgraded } = done
+  const { reason, lenient, charged, decidedAt, refusedBy, exempt, notUpgraded } = done
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
     `,"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
-    `${plan === null ? '' : `,"plan":${json(plan)}`}${organisation === null ? '' : `,"organisation":${json(organisation)}`}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
+    `${payerFields(done)}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${done.replayed ? ',"replayed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${error === null ? '' : `,"error":"${error}"`}` +
     `${refusedBy === null ? '' : limitFields(refusedBy)}` +
     `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${notUpgraded === null ? '' : `,"notUpgraded":${json(scrub(notUpgraded))}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`
+  )
+}
+
+/** A charge of an open tunnel. Its own cost stands here, and that of the handshake in the line of the request. */
+function tunnelLine(outcome: Settled, tunnel: TunnelCharge, worker: number | undefined): string {
+  const { kind, tokens, charge, decision, caller, plan, route, refusedBy, exempt } = outcome
+  const { cost, category } = charge
+  const names = { plan: plan?.name ?? null, namedPlan: caller.plan, organisation: caller.organisation }
+  return (
+    `{"level":${INFO},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${tunnel.requestId}"` +
+    `,"user":${json(caller.user)}${tunnel.kind === null ? '' : `,"kind":"${tunnel.kind}"`},"method":${json(tunnel.method)},"route":${json(route)}` +
+    `,"category":${json(category)},"cost":${cost}${tokens === cost ? '' : `,"charged":${tokens}`}${decision === null ? '' : `,"decidedAt":${decision.at}`}` +
+    `${payerFields(names)}${exempt === undefined ? '' : `,"exempt":"${exempt}"`},"outcome":"${kind}"${kind === 'shadowed' ? ',"shadowed":true' : ''}` +
+    `,"openMs":${tunnel.openMs},"everyMs":${tunnel.everyMs}${typeof refusedBy === 'object' && refusedBy !== null ? limitFields(refusedBy) : ''},"msg":"tunnel charge"}\n`
+  )
+}
+
+/** Whose limits hold, and what the credential names where that is another plan: under another configuration it may matter. */
+function payerFields({
+  plan,
+  namedPlan,
+  organisation,
+}: Pick<RequestDone, 'plan' | 'namedPlan' | 'organisation'>): string {
+  return (
+    `${plan === null ? '' : `,"plan":${json(plan)}`}${namedPlan === plan ? '' : `,"namedPlan":${json(namedPlan)}`}` +
+    `${organisation === null ? '' : `,"organisation":${json(organisation)}`}`
   )
 }
 

@@ -59,8 +59,6 @@ export type Observation =
   | { readonly type: 'adaptive_factor'; readonly factor: number }
   | { readonly type: 'batch_settled'; readonly charges: number; readonly refunds: number; readonly durationMs: number }
   | Settled
-  /** Of a caller to whom nothing is charged. */
-  | { readonly type: 'exempt_request'; readonly category: string }
   /** Whose credential was not taken was let in: there was none, it was not good, there were several, it could not be checked. */
   | { readonly type: 'caller_let_in'; readonly why: 'missing' | 'invalid' | 'ambiguous' | 'unchecked' }
   /** One address that is no trusted proxy brings nearly all requests. */
@@ -281,8 +279,9 @@ export interface Settled {
    * - `shadowed` the same, but it was let through and nothing is taken
    * - `corrected` the response told another cost: the difference is given back, or taken in addition
    * - `given_back` it reached nobody, so its tokens are given back
+   * - `exempt` nothing is charged to the caller, so the store was not asked
    */
-  readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' | 'corrected' | 'given_back'
+  readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' | 'corrected' | 'given_back' | 'exempt'
   /** Tokens by which the store changed what it counts: below 0 they are given back. */
   readonly tokens: number
   readonly charge: Charge
@@ -297,8 +296,24 @@ export interface Settled {
   readonly route: string
   /** Of `refused` and `shadowed`. */
   readonly refusedBy: RefusingLimit | 'store' | 'key' | null
-  /** How the cost came to be known, of `corrected`. */
-  readonly source: CostSource | null
+  /** Of `corrected`: how the cost came to be known. */
+  readonly source?: CostSource
+  /** Of `exempt`: by what the caller is. */
+  readonly exempt?: 'user' | 'address'
+  /** Of a charge that an open tunnel costs after its handshake. */
+  readonly tunnel?: TunnelCharge
+}
+
+/** A charge of an open tunnel (`tunnel_charge`). */
+export interface TunnelCharge {
+  /** Of the handshake. */
+  readonly requestId: string
+  readonly method: string
+  /** How the user came to be known, if not by JWT or gateway token. */
+  readonly kind: string | null
+  /** How long the tunnel has been open when this charge is due, in milliseconds: a multiple of `everyMs`. */
+  readonly openMs: number
+  readonly everyMs: number
 }
 
 /** The limit that a 429 names, and how the charge met it. */
@@ -351,11 +366,13 @@ export interface RequestDone {
   readonly cost: number
   /** What it cost by its response (`settle`); `null` if it was not settled by that. */
   readonly charged: number | null
-  /** The plan whose limits the caller has; `null` for none, and if the quota was not asked. */
+  /** The plan whose limits the caller has; `null` for none, and where nothing would be charged. */
   readonly plan: string | null
   /** The same as metrics have it: `none` for a caller without one, `null` if no plans are configured too. */
   readonly planLabel: string | null
-  /** The one whose limits the caller shares; `null` if it has none, if its plan limits none, and if the quota was not asked. */
+  /** The plan that the credential of the caller names, whatever the configuration has; `null` for none. */
+  readonly namedPlan: string | null
+  /** The one that the credential of the caller names, whether anything limits it or not; `null` for none. */
   readonly organisation: string | null
   /** The limit that refused it, or would have if it was not in shadow; `null` if no limit did. */
   readonly refusedBy: RefusingLimit | null

@@ -57,20 +57,25 @@ export function quotaMetrics(meter: Meter): Counting {
   }
 
   return {
-    ...ofPlans.counting,
     settled(seen) {
-      const { kind, charge, refusedBy, source } = seen
+      const { kind, charge, refusedBy, source, tunnel } = seen
       countTokens(seen)
       if (kind === 'refused') countRefusal(seen)
       else if (kind === 'shadowed') shadowed.add(`${charge.category}\n${scopeOf(refusedBy)}`)
       else if (kind === 'repeated') replayed.add(charge.category)
       else if (kind === 'corrected') settled.add(`${charge.category}\n${source}`)
-      if (seen.plan !== null && seen.plan.unknown !== null && kind !== 'corrected' && kind !== 'given_back') {
+      else if (kind === 'exempt' && tunnel === undefined) ofPlans.exempt.add(charge.category)
+      if (seen.plan !== null && seen.plan.unknown !== null && isOfRequest(seen)) {
         ofPlans.unknown.add('')
       }
     },
     unmatched: () => unmatched.add(''),
   }
+}
+
+/** Whether it is the first that is reported of a request. */
+function isOfRequest({ kind, tunnel }: Settled): boolean {
+  return tunnel === undefined && kind !== 'corrected' && kind !== 'given_back'
 }
 
 /** Of a refusal: the scope of the window, or what else did not let it pass. */
@@ -88,12 +93,9 @@ function planMetrics(meter: Meter) {
   // From the start: `increase` does not see a first one that comes with its series.
   unknown.add('', 0)
   const exempt = meter.counter('exempt_requests_total', 'Requests of callers to whom nothing is charged.', ['category'])
-  const counting: Counting = {
-    exempt_request: (seen) => exempt.add(seen.category),
-  }
   return {
-    counting,
     unknown,
+    exempt,
     charged: meter.counter('plan_tokens_charged_total', 'Tokens charged, by the plan of the caller.', [
       'plan',
       'category',

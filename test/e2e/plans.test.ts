@@ -175,14 +175,14 @@ describe('the plan of a caller', () => {
     })
   })
 
-  it('that limits the organisation puts its name into the record of a request and into explanations, and a refusal its limit', async () => {
+  it('stands in the record beside the organisation, whether it limits that or not; explanations and refusals have its limit', async () => {
     await app.reload(text('\n  plans: { team: { organisation: { read: { 1h: 1 } } }, solo: {} }'))
     const ask = (plan: string) =>
       fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf('alice', { app: { plan }, org: 'acme' })}` } })
     for (const plan of ['solo', 'team', 'team']) await ask(plan)
     const refusedBy = { scope: 'organisation', window: '1h' }
     expect(app.requests().map(({ organisation, refusedBy }) => [organisation, refusedBy])).toMatchObject([
-      [null, null],
+      ['acme', null],
       ['acme', null],
       ['acme', refusedBy],
     ])

@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { silence, statusesIn } from '../e2e/raw.ts'
+import { isCharged } from '../observe/settled.ts'
 import { BOTH_WAYS, connectTo, makeCertificates, type Way } from '../setup/ways.ts'
 import { startRawUpstream } from './raw-upstream.ts'
 
@@ -51,7 +52,7 @@ async function send(way: Way, pieces: readonly string[]) {
   }
   await silence(socket, 150)
   socket.destroy()
-  const charged = app.observations.filter((o) => o.type === 'tokens_charged').length
+  const charged = app.observations.filter(isCharged).length
   return { text, statuses: statusesIn(text), isClosed, charged, lines: backend.lines, app }
 }
 

@@ -496,6 +496,60 @@ test('the line of a request has the plan of the caller, and by what it is exempt
   expect(exempt).toMatchObject({ exempt: 'address' })
 })
 
+test('each charge of an open tunnel has a line as that of a request, with its own cost and what refused it', async () => {
+  const tunnel = { requestId: 'r-1', method: 'GET', kind: 'trusted', openMs: 3000, everyMs: 1000 }
+  const [taken, refused, shadowed, exempt, ...more] = await lines([
+    { ...settled({ plan: 'pro', at: 1_700_000_000_000 }), tunnel },
+    { ...settled({ kind: 'refused', refusedBy: refusingLimit() }), tunnel },
+    { ...settled({ kind: 'shadowed', refusedBy: refusingLimit() }), tunnel },
+    { ...settled({ kind: 'exempt', exempt: 'user', at: null }), tunnel },
+  ])
+  expect(more).toEqual([])
+  expect(taken).toEqual({
+    level: INFO,
+    time: expect.any(Number),
+    requestId: 'r-1',
+    user: 'alice',
+    kind: 'trusted',
+    method: 'GET',
+    route: 'POST /v1/music/upsert',
+    category: 'write',
+    cost: 15,
+    decidedAt: 1_700_000_000_000,
+    plan: 'pro',
+    outcome: 'charged',
+    openMs: 3000,
+    everyMs: 1000,
+    msg: 'tunnel charge',
+  })
+  expect(refused).toMatchObject({
+    outcome: 'refused',
+    cost: 15,
+    charged: 0,
+    scope: 'Personal',
+    window: '1h',
+    limit: 120,
+  })
+  expect(shadowed).toMatchObject({ outcome: 'shadowed', shadowed: true, charged: 0, scope: 'Personal' })
+  expect(exempt).toMatchObject({ outcome: 'exempt', exempt: 'user', charged: 0 })
+  expect(exempt).not.toHaveProperty('decidedAt')
+})
+
+test('the line of a request names the plan of the credential where another one holds, or none', async () => {
+  const [same, other, none, unused] = await lines([
+    request({ plan: 'pro' }),
+    request({ plan: 'free', namedPlan: 'gold' }),
+    request({ plan: 'free', namedPlan: null }),
+    request({ plan: null, namedPlan: 'team' }),
+  ])
+  expect(same).not.toHaveProperty('namedPlan')
+  expect([other, none, unused]).toMatchObject([
+    { plan: 'free', namedPlan: 'gold' },
+    { plan: 'free', namedPlan: null },
+    { namedPlan: 'team' },
+  ])
+})
+
 test('the line of a request has the organisation whose limits it shares, the limit that refused it, and when', async () => {
   const [plain, refused] = await lines([
     request(),

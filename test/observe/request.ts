@@ -15,6 +15,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     charged: null,
     plan: null,
     planLabel: null,
+    namedPlan: changes.plan ?? null,
     organisation: null,
     refusedBy: null,
     decidedAt: null,

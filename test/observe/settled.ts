@@ -37,7 +37,6 @@ export function settled(changes: Changes = {}): Settled {
     plan: plan === null ? null : { name: plan, from: 'credential', unknown: null },
     route: 'POST /v1/music/upsert',
     refusedBy: null,
-    source: null,
     ...rest,
   }
 }
