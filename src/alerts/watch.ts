@@ -11,6 +11,8 @@ import { leastOf, type Noticed, placeOf, type WindowAlert } from './alert.ts'
 export interface Watch {
   /** Nobody is notified of the personal windows of users of whom it is not known who they are. */
   note(outcome: Noted): void
+  /** Whether an alert is about a window of the charge. */
+  isWatched(charge: Charge): boolean
 }
 
 /** What it looks at of the outcome of a charge. */
@@ -106,8 +108,9 @@ export function createWatch({ alerts, raise }: WatchOptions): Watch {
   }
 
   return {
+    isWatched: (charge) => meetingsOf(charge).length > 0,
     note({ kind, charge, decision, isVerified }) {
-      // What was decided without the store is of one process alone. A correction has the windows as they were before it.
+      // What was decided without the store is of one process alone. A correction has the windows as they were before it (second-looks.ts).
       if (decision === null || decision.limits !== undefined || kind === 'corrected' || kind === 'given_back') return
       for (const meeting of meetingsOf(charge)) {
         const { scope } = meeting.watched.alert

@@ -2,6 +2,7 @@ import type { Alert, FailureAlert, WindowAlert } from '../alerts/alert.ts'
 import { type Courier, createCourier } from '../alerts/courier.ts'
 import { createFailureWatch, type FailureWatch } from '../alerts/failure-watch.ts'
 import { createRaiser } from '../alerts/raiser.ts'
+import { createSecondLooks } from '../alerts/second-looks.ts'
 import { createWatch, type Watch } from '../alerts/watch.ts'
 import type { AlertConfig } from '../config/config.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -9,7 +10,7 @@ import type { Store } from '../store/store.ts'
 
 /** Notices, keeps and delivers what the alerts of the configuration in force are about. */
 export interface Alerts {
-  /** Looks at the windows of each charge. */
+  /** Looks at the windows of each charge, and again where its cost is corrected to more. */
   readonly observer: Observer
   readonly noteFailures: FailureWatch['note']
   /** Other alerts are in force from now on. What is pending of those with the same names goes to their receivers. */
@@ -20,7 +21,7 @@ export interface Alerts {
 }
 
 export interface AlertsOptions {
-  readonly store: Pick<Store, 'raiseAlerts' | 'takeAlerts' | 'finishAlert'>
+  readonly store: Pick<Store, 'raiseAlerts' | 'takeAlerts' | 'finishAlert' | 'readUsage'>
   readonly observe: Observer
   readonly alerts: readonly AlertConfig[]
 }
@@ -30,6 +31,11 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   let watch: Watch | null = null
   let failureWatch: FailureWatch | null = null
   const raiser = createRaiser({ store, observe, onStored: () => courier.wake() })
+  const looks = createSecondLooks({
+    store,
+    note: (outcome) => watch?.note(outcome),
+    onError: (error) => observe({ type: 'internal_error', where: 'alerts', error }),
+  })
   const courier: Courier = createCourier({
     store,
     alerts: () => [...receivers.keys()],
@@ -56,7 +62,9 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   arrange(alerts)
   return {
     observer: (seen) => {
-      if (seen.type === 'settled') watch?.note(seen)
+      if (seen.type !== 'settled' || watch === null) return
+      if (seen.kind !== 'corrected') watch.note(seen)
+      else if (seen.tokens > 0 && watch.isWatched(seen.charge)) looks.add(seen)
     },
     noteFailures: (buckets, at) => failureWatch?.note(buckets, at),
     configure(next) {
@@ -65,6 +73,7 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
     },
     start: courier.start,
     async close(graceMs) {
+      looks.close()
       await raiser.close()
       await courier.close(graceMs)
     },

@@ -134,6 +134,21 @@ describe.each(['Redis', 'the embedded store'])('of two gateways on %s', (which) 
   }, 240_000)
 })
 
+it.each(['Redis', 'the embedded store'])(
+  'on %s a cost that the response tells is noticed, also if its user never comes again',
+  async (which) => {
+    await upstream.close()
+    upstream = await startUpstream((_seen, res) => res.setHeader('x-tokens-used', '9').end())
+    redis = which === 'Redis' ? await sharedRedis() : null
+    const settle = '  - { match: GET /settled, category: read, settle: { header: X-Tokens-Used, max: 9 } }'
+    const app = await start(text(alertOf('near', NEAR), redis?.url ?? 'sqlite::memory:', settle))
+    await ask(app, 'alice', 1, '/settled')
+    await expect.poll(namesOf, SOON).toEqual(['near alice 0.5'])
+    expect(eventsOf()[0]?.data.used).toBe(9)
+  },
+  240_000,
+)
+
 it('a receiver that fails gets the same event again', async () => {
   let fails = 1
   await receiver.close()

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { createSecondLooks } from '../../src/alerts/second-looks.ts'
+import type { Noted } from '../../src/alerts/watch.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { settled } from '../observe/settled.ts'
+
+const limits = {
+  personal: [{ window: { name: '1h', seconds: 3600 }, limit: 10 }],
+  organisation: null,
+  global: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }],
+}
+
+it('a look that the store did not reply to is made again, and corrections of one user that wait share one', async () => {
+  const store = openSqliteStore({ file: ':memory:' })
+  const { charge, ...corrected } = settled({ kind: 'corrected', tokens: 5, cost: 4, category: 'read' })
+  const ofAlice = { ...charge, limits }
+  await store.settle({ instance: 'i', sequence: 1, refunds: [], charges: [ofAlice] })
+  const noted: Noted[] = []
+  let asked = 0
+  const looks = createSecondLooks({
+    store: {
+      readUsage: (...of) => {
+        asked++
+        return asked === 1 ? Promise.reject(new StoreError('out', 'timeout', 'no')) : store.readUsage(...of)
+      },
+    },
+    note: (outcome) => void noted.push(outcome),
+    onError: (error) => expect.unreachable(String(error)),
+    pauseMs: 1,
+  })
+  for (let i = 0; i < 5; i++) looks.add({ ...corrected, charge: ofAlice })
+  await expect.poll(() => noted.length).toBeGreaterThanOrEqual(1)
+  expect(noted[0]).toMatchObject({
+    isVerified: true,
+    decision: { accepted: true, personal: [{ used: 4 }], organisation: null, global: [{ used: 4 }] },
+  })
+  expect(asked).toBeLessThan(5)
+  looks.close()
+  await store.close()
+})
