@@ -207,7 +207,7 @@ async function forward(context: Context, exchange: Exchange, res: ServerResponse
   const startedAt = performance.now()
   const tap = responseCostOf(exchange)
   const places = exchange.holder
-  const result = await rules.forwarder.forward({ ...outgoing(exchange, pass), res, body: pass.body, tap, places })
+  const result = await rules.forwarder.forward({ ...outgoing(exchange, pass, tap), res, body: pass.body, tap, places })
   const upstreamMs = performance.now() - startedAt
   refundUnreached(context, exchange, result)
   if (tap !== null) await settleByResponse(context, exchange, tap, result)
@@ -228,7 +228,7 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
   observe({ type: 'upgrade_opened' })
   const subprotocol = answeredSubprotocol(exchange)
   const result = await exchange.rules.forwarder.upgrade({
-    ...outgoing(exchange, pass),
+    ...outgoing(exchange, pass, null),
     socket,
     head,
     signal,
@@ -243,12 +243,13 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
   return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
 }
 
-/** What the forwarder needs to know of a request. */
-function outgoing({ req, rules, route, caller: known, letIn, settlement, requestId }: Exchange, { target }: Pass) {
+/** What the forwarder needs to know of a request. @param tap writes the RateLimit fields, if the response is to tell the cost */
+function outgoing(exchange: Exchange, { target }: Pass, tap: ResponseCost | null) {
+  const { req, rules, route, caller: known, letIn, settlement, requestId } = exchange
   const responseHeaders = ['X-Request-Id', requestId]
   if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
   if (settlement?.kind === 'repeated') responseHeaders.push(...REPLAY_FIELD)
-  if (settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
+  if (tap === null && settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
     responseHeaders.push(...rateLimitFields(settlement.charge, settlement.decision))
   }
   const caller = known !== null && isVerified(known) ? known : null
@@ -292,9 +293,17 @@ function isTold({ kind, decision }: Settlement): boolean {
 }
 
 /** What is to find out what a charged request cost; `null` if that is known before. */
-function responseCostOf({ req, route, settlement }: Exchange): ResponseCost | null {
+function responseCostOf({ req, rules, route, settlement }: Exchange): ResponseCost | null {
   if (route?.settle == null || !isPaid(settlement)) return null
-  return new ResponseCost(route.settle, settlement.charge.cost, req.method === 'HEAD', isTold(settlement))
+  const { charge, decision } = settlement
+  // What is given back of a request with a key depends on the others of the key: it may be nothing.
+  const least = isTold(settlement) ? Number.NEGATIVE_INFINITY : 0
+  const rateLimit = (beyond: number) => rateLimitFields(charge, decision, Math.max(least, beyond))
+  return new ResponseCost(route.settle, charge.cost, {
+    isHead: req.method === 'HEAD',
+    isTold: isTold(settlement),
+    rateLimit: rules.rateLimitFields ? rateLimit : null,
+  })
 }
 
 /** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */

@@ -19,6 +19,16 @@ export function chargedField(tokens: number): string[] {
   return ['X-Tollgate-Charged', String(tokens)]
 }
 
+/** What of the request matters. */
+export interface Asked {
+  /** A response to HEAD has no body to read. */
+  readonly isHead: boolean
+  /** Whether the client is told what it cost. A repetition costs nothing. */
+  readonly isTold: boolean
+  /** The RateLimit fields, by how much it costs beyond the reserve as far as the head of the response tells; `null` for none. */
+  readonly rateLimit: ((beyond: number) => readonly string[]) | null
+}
+
 type Decoder = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
 const DECODERS: Readonly<Record<string, Decoder>> = {
@@ -42,8 +52,7 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 export class ResponseCost implements ResponseTap {
   readonly #rule: SettleRule
   readonly #reserve: number
-  readonly #isHead: boolean
-  readonly #isTold: boolean
+  readonly #asked: Asked
   #known: FinalCost | null = null
   /** Of a body that is read. */
   #source: JsonSource | null = null
@@ -51,15 +60,10 @@ export class ResponseCost implements ResponseTap {
   #body = gather()
   #isWhole = false
 
-  /**
-   * @param isHead whether the request is a HEAD, whose response has no body to read
-   * @param isTold whether the client is told. A repetition costs nothing
-   */
-  constructor(rule: SettleRule, reserve: number, isHead: boolean, isTold = true) {
+  constructor(rule: SettleRule, reserve: number, asked: Asked) {
     this.#rule = rule
     this.#reserve = reserve
-    this.#isHead = isHead
-    this.#isTold = isTold
+    this.#asked = asked
   }
 
   onHead({ status, names, values }: ResponseFields): void {
@@ -72,7 +76,7 @@ export class ResponseCost implements ResponseTap {
       return
     }
     // A part of a body and none at all say nothing of what the whole would have said.
-    if (this.#isHead || status === 206 || status === 304) {
+    if (this.#asked.isHead || status === 206 || status === 304) {
       this.#know('unread')
       return
     }
@@ -94,7 +98,10 @@ export class ResponseCost implements ResponseTap {
   }
 
   fields(): readonly string[] {
-    return this.#known === null || !this.#isTold ? [] : chargedField(this.#known.tokens)
+    const { isTold, rateLimit } = this.#asked
+    const { tokens } = this.#known ?? { tokens: this.#reserve }
+    const charged = this.#known === null || !isTold ? [] : chargedField(tokens)
+    return rateLimit === null ? charged : [...charged, ...rateLimit(tokens - this.#reserve)]
   }
 
   /** The cost when the exchange is over, however it ended. */

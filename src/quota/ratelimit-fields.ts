@@ -67,15 +67,22 @@ export function rateLimitPolicy(category: string, limits: Limits, at: number): s
 /**
  * What is left. `t` is absent if the window is not running: nothing is going to be reset. (A calendar runs always.) Such a window may refuse all
  * the same, since its limit is below the cost. `t` is then its length, as in the 429.
+ * @param beyond tokens that are charged beyond what the decision has counted, or given back if below 0
  * Written once for each accepted request: 0.35 us for six windows. A closure and an array for each took 1.4 us.
  */
-export function rateLimit(category: string, limits: Limits, decision: Omit<Decision, 'accepted'>, cost = 0): string {
+export function rateLimit(
+  category: string,
+  limits: Limits,
+  decision: Omit<Decision, 'accepted'>,
+  cost = 0,
+  beyond = 0,
+): string {
   const { personal, organisation, global } = textsOf(category, limits, decision.at)
-  let text = left('', personal, limits.personal, decision.personal, decision.at, cost)
+  let text = left('', personal, limits.personal, decision.personal, decision.at, cost, beyond)
   if (limits.organisation !== null && decision.organisation !== null)
-    text = left(text, organisation, limits.organisation, decision.organisation, decision.at, cost)
+    text = left(text, organisation, limits.organisation, decision.organisation, decision.at, cost, beyond)
   if (limits.global === null || decision.global === null) return text
-  return left(text, global, limits.global, decision.global, decision.at, cost)
+  return left(text, global, limits.global, decision.global, decision.at, cost, beyond)
 }
 
 /** Appends to `text` what is left of each limit. */
@@ -86,12 +93,14 @@ function left(
   usages: readonly Usage[],
   at: number,
   cost: number,
+  beyond: number,
 ): string {
   for (let i = 0; i < limits.length; i++) {
     const { limit, window } = limits[i] as Limit
     const usage = usages[i] ?? NOT_RUNNING
     text += names[i] as string
-    text += usage.used < limit ? limit - usage.used : 0
+    const used = usage.used + beyond
+    text += used < limit ? limit - used : 0
     if (usage.startedAt !== 0) text += `;t=${Math.ceil((resetAt(usage, window) - at) / 1000)}`
     else if (cost > limit || window.calendar !== undefined) text += `;t=${Math.ceil((endOf(window, at) - at) / 1000)}`
   }

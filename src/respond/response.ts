@@ -43,14 +43,14 @@ export function statusResponse(status: QuotaStatus, fields: readonly string[]): 
   return { status: 200, headers: [...JSON_TYPE, ...fields], body: JSON.stringify(status) }
 }
 
-/** `RateLimit-Policy` and `RateLimit` for a charge. */
-export function rateLimitFields({ category, cost, limits: own }: Charge, decision: Decision): string[] {
+/** `RateLimit-Policy` and `RateLimit` for a charge. @param beyond tokens that it is known to cost beyond its cost, or less */
+export function rateLimitFields({ category, cost, limits: own }: Charge, decision: Decision, beyond = 0): string[] {
   const limits = decision.limits ?? own
   return [
     'RateLimit-Policy',
     rateLimitPolicy(category, limits, decision.at),
     'RateLimit',
-    rateLimit(category, limits, decision, cost),
+    rateLimit(category, limits, decision, cost, beyond),
   ]
 }
 

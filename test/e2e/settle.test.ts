@@ -82,6 +82,19 @@ describe('a cost in a field of the response', () => {
     expect(sources()).toEqual([source])
   })
 
+  it.each([
+    ['7', 'r=993;'],
+    ['120', 'r=880;'],
+    ['2000', 'r=500;'],
+    ['none', 'r=980;'],
+  ])('%s of 1000 leaves as much as the RateLimit field beside it says', async (value, left) => {
+    await says(value)
+    const { headers } = await ask()
+    expect(headers.ratelimit).toContain(`"personal-write-1h";${left}`)
+    const status = await ask('/me/quota', { method: 'GET' })
+    expect(status.headers.ratelimit).toContain(`"personal-write-1h";${left}`)
+  })
+
   it('goes on to the client, and what the upstream says in the name of the gateway does not', async () => {
     await start(HEADER, (res) => {
       res.setHeader('X-Tollgate-Charged', '1')

@@ -4,6 +4,8 @@ import type { ForwardResult } from '../../src/forward/contract.ts'
 import { ResponseCost } from '../../src/gateway/response-cost.ts'
 import type { SettleRule } from '../../src/routing/final-cost.ts'
 
+const ASKED = { isHead: false, isTold: true, rateLimit: null }
+
 const RULE: SettleRule = {
   status: new Map(),
   source: { kind: 'json', path: 'n', maxBody: 1 << 20 },
@@ -14,7 +16,7 @@ const RULE: SettleRule = {
 
 it('the copy of a body that comes by the byte takes little more than its bytes', async () => {
   const body = Buffer.from('{"n":4}'.padEnd(1 << 20))
-  const cost = new ResponseCost(RULE, 20, false)
+  const cost = new ResponseCost(RULE, 20, ASKED)
   cost.onHead({ status: 200, names: [], values: [] })
   const before = process.memoryUsage()
   for (let i = 0; i < body.length; i++) cost.onBody(body.subarray(i, i + 1))
@@ -41,7 +43,7 @@ interface Given {
 /** What a request costs whose response is like this. */
 function costOf({ rule, isHead = false, status = 200, headers = {}, pieces, isWhole = true, ...rest }: Given) {
   const { result = FORWARDED } = rest
-  const cost = new ResponseCost({ ...RULE, ...rule }, RESERVE, isHead)
+  const cost = new ResponseCost({ ...RULE, ...rule }, RESERVE, { ...ASKED, isHead })
   const names = Object.keys(headers).map((lower) => ({ text: lower, lower, framing: false }))
   cost.onHead({ status, names, values: Object.values(headers) })
   for (const piece of pieces ?? [Buffer.from('{"n":4}')]) cost.onBody(piece)
@@ -95,7 +97,7 @@ it('a response that broke off costs what its own status costs, and not what the 
 
 it('the client reads what its request cost as soon as that is known, and nothing if it repeats one that was charged', () => {
   const told = (isTold: boolean): readonly string[] => {
-    const cost = new ResponseCost({ ...RULE, status: STATUSES }, RESERVE, false, isTold)
+    const cost = new ResponseCost({ ...RULE, status: STATUSES }, RESERVE, { ...ASKED, isTold })
     expect(cost.fields()).toEqual([])
     cost.onHead({ status: 404, names: [], values: [] })
     return cost.fields()

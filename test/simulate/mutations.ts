@@ -835,13 +835,13 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'a part of a body is read as the whole',
-    ['this.#isHead || status === 206 || status === 304', 'this.#isHead || status === 304'],
+    ['this.#asked.isHead || status === 206 || status === 304', 'this.#isHead || status === 304'],
     ['cost'],
   ),
   edit(
     RESPONSE_COST,
     'a response to a HEAD is waited for its body',
-    ['if (this.#isHead || status === 206', 'if (status === 206'],
+    ['if (this.#asked.isHead || status === 206', 'if (status === 206'],
     ['cost'],
   ),
   edit(
@@ -883,7 +883,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'the client of a repetition reads what its charge cost',
-    ['this.#known === null || !this.#isTold ?', 'this.#known === null ?'],
+    ['this.#known === null || !isTold ?', 'this.#known === null ?'],
     ['cost'],
   ),
   edit(
