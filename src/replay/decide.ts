@@ -25,6 +25,8 @@ export interface Refusing {
 export interface Listener {
   charged(entry: Entry, tariff: Tariff): void
   refused(entry: Entry, tariff: Tariff, by: Refusing): void
+  /** It would have been refused, and shadow would have let it through. */
+  shadowed(entry: Entry, tariff: Tariff, by: Refusing): void
   uncharged(entry: Entry, why: UnchargedReason): void
 }
 
@@ -44,21 +46,35 @@ export function decideAll(journal: Journal, { tariffs, policy, known, listener }
   const counterOf = createCounters()
   /** Charges of which the response changes the amount, by their places in the journal. */
   const open = new Map<number, Refund>()
+  /** Tunnels that were refused. */
+  const closed = new Set<string>()
 
   function decide(entry: Entry, position: number): void {
-    const tariff = tariffs(entry)
+    const tariff = closed.has(entry.tunnel?.id ?? '') ? CLOSED : tariffs(entry)
     if (tariff.kind === 'uncharged') {
       listener.uncharged(entry, tariff.why)
       return
     }
     known?.note(tariff.payer.user, entry.at)
+    for (let i = 0; i < tariff.times && !closed.has(entry.tunnel?.id ?? ''); i++) charge(entry, tariff, position)
+  }
+
+  function charge(entry: Entry, tariff: Tariff, position: number): void {
     const charge = chargeOf(tariff, policy)
     const [decision] = settleBatch({ refunds: [], charges: [charge] }, counterOf, entry.at) as [Decision]
     if (decision.accepted) {
       listener.charged(entry, tariff)
       const amount = tariff.cost - tariff.finalCost
       if (amount !== 0) open.set(position, { charge, decision, amount })
-    } else listener.refused(entry, tariff, refusingOf(charge, decision))
+      return
+    }
+    const by = refusingOf(charge, decision)
+    if (tariff.isShadowed) {
+      listener.shadowed(entry, tariff, by)
+      return
+    }
+    listener.refused(entry, tariff, by)
+    if (entry.tunnel !== undefined) closed.add(entry.tunnel.id)
   }
 
   function settle(position: number): void {
@@ -70,6 +86,8 @@ export function decideAll(journal: Journal, { tariffs, policy, known, listener }
 
   journal.forEach(decide, settle)
 }
+
+const CLOSED = { kind: 'uncharged', why: 'closed' } as const
 
 function chargeOf({ payer, category, cost }: Tariff, policy: Policy): Charge {
   const limits = policy.limitsFor(category, payer)

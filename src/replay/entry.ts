@@ -10,11 +10,12 @@ export interface Entry {
   readonly user: string | null
   /** Of the client; `null` if the log has none, or names a user. */
   readonly address: string | null
+  /** The one that the credential named, if the log says that; else the one whose limits held. */
   readonly plan: string | null
   readonly organisation: string | null
   /** Tokens that it was to cost; `null` if the log has none. */
   readonly cost: number | null
-  /** Tokens that it cost by its response; `null` if that is not known. */
+  /** Tokens that stayed charged; `null` if that is the cost, or not known. */
   readonly charged: number | null
   /**
    * - `passed` it was forwarded
@@ -22,9 +23,23 @@ export interface Entry {
    * - `repeated` it repeated one that was charged, and was not charged
    * - `exempt` its caller is never charged, by address
    * - `exempt_user` the same by user, whom a configuration can be asked for
-   * - `refused` the quota refused it, or would have
+   * - `refused` the quota refused it
+   * - `shadowed` the quota would have, and shadow let it through
+   * - `undecided` shadow let it through, and no limit was asked: the store was out, or its key was that of another request
    */
-  readonly fate: 'passed' | 'unreached' | 'repeated' | 'exempt' | 'exempt_user' | 'refused'
+  readonly fate: 'passed' | 'unreached' | 'repeated' | 'exempt' | 'exempt_user' | 'refused' | 'shadowed' | 'undecided'
+  /** Of a WebSocket; missing of any other request. */
+  readonly tunnel?: TunnelEntry
+}
+
+/** The handshake of a WebSocket, or a charge for it while it was open. */
+export interface TunnelEntry {
+  /** The same for its handshake and all its charges. */
+  readonly id: string
+  /** How long it was open when it was charged, in milliseconds; 0 of the handshake. */
+  readonly openMs: number
+  /** How often it was charged; 0 of the handshake. */
+  readonly everyMs: number
 }
 
 export type EntryTarget =

@@ -1,4 +1,4 @@
-import type { Entry, EntryTarget } from './entry.ts'
+import type { Entry, EntryTarget, TunnelEntry } from './entry.ts'
 import { orderOf } from './order.ts'
 
 /**
@@ -10,7 +10,16 @@ export interface Journal {
   forEach(onEntry: (entry: Entry, position: number) => void, onSettled: (position: number) => void): void
 }
 
-const FATES: readonly Entry['fate'][] = ['passed', 'unreached', 'repeated', 'exempt', 'exempt_user', 'refused']
+const FATES: readonly Entry['fate'][] = [
+  'passed',
+  'unreached',
+  'repeated',
+  'exempt',
+  'exempt_user',
+  'refused',
+  'shadowed',
+  'undecided',
+]
 const NONE = -1
 
 /** At and end in milliseconds, cost, charged. */
@@ -34,8 +43,10 @@ interface Block {
 export class JournalBuilder {
   #size = 0
   readonly #blocks: Block[] = []
+  /** By position: few entries are of WebSockets. */
+  readonly #tunnels = new Map<number, TunnelEntry>()
 
-  add({ at, endedAt, cost, charged, method, target, user, address, plan, organisation, fate }: Entry): void {
+  add({ at, endedAt, cost, charged, method, target, user, address, plan, organisation, fate, tunnel }: Entry): void {
     const row = this.#size % BLOCK
     if (row === 0) this.#blocks.push(newBlock())
     const { numbers, texts, flags } = this.#blocks[this.#blocks.length - 1] as Block
@@ -52,6 +63,7 @@ export class JournalBuilder {
     texts[text + 4] = plan
     texts[text + 5] = organisation
     flags[row] = FATES.indexOf(fate) * 2 + (target.kind === 'rule' ? 1 : 0)
+    if (tunnel !== undefined) this.#tunnels.set(this.#size, tunnel)
     this.#size++
   }
 
@@ -84,6 +96,7 @@ export class JournalBuilder {
     const number = (position % BLOCK) * NUMBERS
     const text = (position % BLOCK) * TEXTS
     const flag = flags[position % BLOCK] as number
+    const tunnel = this.#tunnels.get(position)
     const target: EntryTarget = { kind: flag % 2 === 1 ? 'rule' : 'path', text: texts[text + 1] ?? '' }
     return {
       at: numbers[number] as number,
@@ -97,6 +110,7 @@ export class JournalBuilder {
       plan: texts[text + 4] ?? null,
       organisation: texts[text + 5] ?? null,
       fate: FATES[flag >> 1] as Entry['fate'],
+      ...(tunnel !== undefined && { tunnel }),
     }
   }
 

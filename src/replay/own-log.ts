@@ -1,20 +1,22 @@
 import { isObject } from '../lib/json.ts'
-import { type BytesReader, type Entry, type LineReader, type Reading, unreadable } from './entry.ts'
+import { type BytesReader, type Entry, type LineReader, type Reading, type TunnelEntry, unreadable } from './entry.ts'
 import { createFlatReader, type Scalar } from './flat-object.ts'
 import type { Names } from './names.ts'
 
-/** Reads the log of a gateway: JSON lines, of which those with `"msg":"request"` are requests. */
+/** Reads the log of a gateway: JSON lines, of which those with `"msg":"request"` are requests, and those with `"msg":"tunnel charge"` what open WebSockets cost. */
 export const readOwnLine: LineReader = (line) => {
   const seen = parsed(line)
   return seen === null ? unreadable('it is no JSON object') : readingOf(seen)
 }
 
-/** The same for lines without escapes and objects inside, which are nearly all. */
+/** The same for lines without escapes and objects inside, and of no WebSocket, which are nearly all. */
 export function createOwnReader(names: Names): BytesReader {
   const read = createFlatReader(WANTED, names)
   return (bytes, from, to) => {
     const values = read(bytes, from, to)
-    return values === null ? null : readingOf(seenIn(values))
+    if (values === null) return null
+    const seen = seenIn(values)
+    return isOfTunnel(seen) ? null : readingOf(seen)
   }
 }
 
@@ -35,9 +37,12 @@ const WANTED = [
   'user',
   'plan',
   'organisation',
+  'namedPlan',
+  'scope',
+  'clientStatus',
 ] as const
 
-type Seen = Readonly<Partial<Record<(typeof WANTED)[number], unknown>>>
+type Seen = Readonly<Partial<Record<(typeof WANTED)[number] | 'requestId' | 'openMs' | 'everyMs', unknown>>>
 
 /** @param values of `WANTED`. Written out, because an object that is filled by name costs as much as the rest of the line */
 function seenIn(values: readonly Scalar[]): Seen {
@@ -58,11 +63,14 @@ function seenIn(values: readonly Scalar[]): Seen {
     user: values[13],
     plan: values[14],
     organisation: values[15],
+    namedPlan: values[16],
+    scope: values[17],
+    clientStatus: values[18],
   }
 }
 
 function readingOf(seen: Seen): Reading {
-  if (seen.msg !== 'request') return NOT_A_REQUEST
+  if (seen.msg !== 'request' && seen.msg !== TUNNEL_CHARGE) return NOT_A_REQUEST
   const { time, durationMs = 0, method, route, decidedAt } = seen
   if (!isMoment(time)) return unreadable('"time" is no moment in milliseconds')
   if (typeof durationMs !== 'number' || !(durationMs >= 0 && durationMs < time))
@@ -74,6 +82,13 @@ function readingOf(seen: Seen): Reading {
   // Older logs do not have the moment of the decision.
   const at = isMoment(decidedAt) ? decidedAt : time - durationMs
   return { kind: 'request', entry: entryOf(seen, { at, time, method, route, fate }) }
+}
+
+const TUNNEL_CHARGE = 'tunnel charge'
+
+/** Its lines belong together by their `requestId`, which no other line is asked for: each has one of its own. */
+function isOfTunnel({ msg, clientStatus }: Seen): boolean {
+  return msg === TUNNEL_CHARGE || clientStatus === 101
 }
 
 const NOT_A_REQUEST: Reading = { kind: 'other', why: 'not a request' }
@@ -90,14 +105,15 @@ function parsed(line: string): Seen | null {
 }
 
 /** `null` for a request that was never charged, nor refused by the quota. */
-function fateOf({ outcome, error, shadowed, replayed, exempt, cost }: Seen): Entry['fate'] | null {
-  if (outcome === 'refused' || shadowed === true) return 'refused'
+function fateOf({ outcome, error, shadowed, scope, replayed, exempt, cost, charged }: Seen): Entry['fate'] | null {
+  if (outcome === 'refused') return 'refused'
+  if (shadowed === true) return scope === undefined ? 'undecided' : 'shadowed'
   if (outcome === 'denied' || outcome === 'answered') return null
   // The cost stands there from the moment before the charge on.
   if (outcome === 'aborted' && cost === 0) return null
   if (exempt === 'address') return 'exempt'
   if (replayed === true) return 'repeated'
-  if (outcome === 'failed' && error === 'upstream_unreachable') return 'unreached'
+  if (outcome === 'failed' && error === 'upstream_unreachable' && charged === 0) return 'unreached'
   return exempt === 'user' ? 'exempt_user' : 'passed'
 }
 
@@ -117,12 +133,18 @@ function entryOf(seen: Seen, { at, time, method, route, fate }: Checked): Entry 
     target: { kind: 'rule', text: route },
     user: textOf(seen.user),
     address: null,
-    plan: textOf(seen.plan),
+    plan: textOf(seen.namedPlan === undefined ? seen.plan : seen.namedPlan),
     organisation: textOf(seen.organisation),
     cost: tokensOf(seen.cost),
-    charged: tokensOf(seen.charged),
+    // Of others it is 0, which says nothing of what they would have cost.
+    charged: fate === 'passed' || fate === 'unreached' ? tokensOf(seen.charged) : null,
     fate,
+    ...(isOfTunnel(seen) && { tunnel: tunnelOf(seen) }),
   }
+}
+
+function tunnelOf({ requestId, openMs, everyMs }: Seen): TunnelEntry {
+  return { id: textOf(requestId) ?? '', openMs: tokensOf(openMs) ?? 0, everyMs: tokensOf(everyMs) ?? 0 }
 }
 
 /** What a date can hold. */

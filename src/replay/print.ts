@@ -21,6 +21,7 @@ export function asText({ logs, report, top }: Printed): string {
     '',
     `${total.refused} of ${total.requests} charged requests would have been refused (${percent(total.refused, total.requests)}), ${total.newlyRefused} of them were let through.`,
     `${total.spared} would have been let through that were refused.`,
+    ...(total.shadowed > 0 ? [`${total.shadowed} more would have been refused, and are let through in shadow.`] : []),
     ...[...report.uncharged].map(([why, count]) => `${count} not charged: ${UNCHARGED[why]}.`),
     ...section(
       'By limit',
@@ -50,7 +51,7 @@ function tallySection(title: string, tallies: ReadonlyMap<string, Tally>, top: n
     .map(([name, tally]) => [
       shown(name),
       `${tally.refused} of ${tally.requests}`,
-      `${tally.newlyRefused} new`,
+      `${tally.newlyRefused} new${tally.shadowed > 0 ? `, ${tally.shadowed} in shadow` : ''}`,
       tally.first === null
         ? ''
         : `first ${moment(tally.first.at)} by ${tally.first.scope} ${tally.first.category} ${tally.first.window} (${tally.first.limit})`,
@@ -111,6 +112,7 @@ const COLUMNS = [
   'refused',
   'newlyRefused',
   'spared',
+  'shadowed',
   'tokens',
   'firstRefusedAt',
   'scope',
@@ -123,12 +125,13 @@ const COLUMNS = [
 export function asCsv({ report, top }: Printed): string {
   const rows = mostRefused(report.users)
     .slice(0, top)
-    .map(([user, { requests, refused, newlyRefused, spared, tokens, first }]) => [
+    .map(([user, { requests, refused, newlyRefused, spared, shadowed, tokens, first }]) => [
       user,
       requests,
       refused,
       newlyRefused,
       spared,
+      shadowed,
       tokens,
       first === null ? '' : moment(first.at),
       first?.scope ?? '',

@@ -11,9 +11,11 @@ export interface Tally {
   newlyRefused: number
   /** Let through, and refused by the log. */
   spared: number
+  /** Refused, but let through in shadow; not among `refused`. */
+  shadowed: number
   /** Charged in the end. */
   tokens: number
-  /** The first refusal; `null` without one. */
+  /** The first refusal, in shadow too; `null` without one. */
   first: FirstRefusal | null
 }
 
@@ -26,7 +28,7 @@ export interface Report {
   readonly total: Tally
   readonly users: ReadonlyMap<string, Tally>
   readonly routes: ReadonlyMap<string, Tally>
-  /** Refusals by scope, category and window: `personal read 1h`. */
+  /** Refusals, in shadow too, by scope, category and window: `personal read 1h`. */
   readonly windows: ReadonlyMap<string, number>
   readonly uncharged: ReadonlyMap<UnchargedReason, number>
   /** Of the first and the last request; `null` without any. */
@@ -61,6 +63,15 @@ export class Reporter implements Listener {
     }
   }
 
+  shadowed(entry: Entry, tariff: Tariff, by: Refusing): void {
+    addTo(this.#windows, `${by.scope} ${tariff.category} ${by.window}`)
+    for (const tally of this.#tallies(entry, tariff)) {
+      tally.shadowed++
+      if (entry.fate === 'refused') tally.spared++
+      tally.first ??= { ...by, at: entry.at, category: tariff.category }
+    }
+  }
+
   uncharged(entry: Entry, why: UnchargedReason): void {
     this.#see(entry)
     addTo(this.#uncharged, why)
@@ -92,7 +103,7 @@ export class Reporter implements Listener {
 }
 
 function nothing(): Tally {
-  return { requests: 0, refused: 0, newlyRefused: 0, spared: 0, tokens: 0, first: null }
+  return { requests: 0, refused: 0, newlyRefused: 0, spared: 0, shadowed: 0, tokens: 0, first: null }
 }
 
 function tallyIn(tallies: Map<string, Tally>, name: string): Tally {
@@ -108,8 +119,9 @@ function addTo<T>(counts: Map<T, number>, key: T): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-/** Those with refusals, most refusals first, then by name. */
+/** Those with refusals, in shadow too, most refusals first, then by name. */
 export function mostRefused(tallies: ReadonlyMap<string, Tally>): [string, Tally][] {
-  const refused = [...tallies].filter(([, tally]) => tally.refused > 0)
-  return refused.sort(([a, x], [b, y]) => y.refused - x.refused || (a < b ? -1 : 1))
+  const of = ({ refused, shadowed }: Tally): number => refused + shadowed
+  const refused = [...tallies].filter(([, tally]) => of(tally) > 0)
+  return refused.sort(([a, x], [b, y]) => of(y) - of(x) || (a < b ? -1 : 1))
 }

@@ -17,6 +17,10 @@ export interface Tariff {
   /** What remains charged when the response has ended. */
   readonly finalCost: number
   readonly payer: Payer
+  /** Whether a refusal is only counted. */
+  readonly isShadowed: boolean
+  /** How often that is charged: a WebSocket may be charged more often than in the log, or less. */
+  readonly times: number
 }
 
 /** Why nothing is charged. */
@@ -29,6 +33,9 @@ export const UNCHARGED = {
   no_route: 'no route of the configuration matches',
   not_charged: 'the route is public, or costs nothing',
   exempt: 'the caller is exempt',
+  undecided: 'shadow let it through, and no limit was asked',
+  not_due: 'a WebSocket costs the same again after a longer time, or never',
+  closed: 'the WebSocket would have been closed',
   repeated: 'repetitions of a request that was charged',
   no_caller: 'the log names no caller, and the route lets none in without a credential',
 } as const
@@ -43,6 +50,7 @@ const MOST_REMEMBERED = 20_000
 export function createTariffs(config: Config, rules: PlanRules): Tariffs {
   const routeOf = createRoutes(rules)
   const exempt = new Set(config.quota.exempt?.users)
+  const isByAddress = (config.quota.exempt?.addresses ?? []).length > 0
   const ofAddress = createAddressCallers(config.auth.anonymous ?? { ipv4: 32, ipv6: 64, plan: null })
   const givesBack = config.quota.refund === 'unreached'
 
@@ -59,12 +67,24 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
     if (cost === 0) return uncharged('not_charged')
     const payer = payerOf(entry, route)
     if (payer === null) return uncharged('no_caller')
-    if (exempt.has(payer.user) || (entry.fate === 'exempt' && config.quota.exempt !== undefined))
-      return uncharged('exempt')
+    if (exempt.has(payer.user) || (entry.fate === 'exempt' && isByAddress)) return uncharged('exempt')
     if (entry.fate === 'repeated' && route.repetition !== null) return uncharged('repeated')
+    if (entry.fate === 'undecided') return uncharged('undecided')
+    const times = timesOf(entry, route)
+    if (times === 0) return uncharged('not_due')
     const finalCost = entry.fate === 'unreached' && givesBack ? 0 : finalCostOf(route, entry, cost)
-    return { kind: 'charge', route: route.match, category: route.tariff.category, cost, finalCost, payer }
+    const isShadowed = config.quota.shadow || route.shadow
+    const { category } = route.tariff
+    return { kind: 'charge', route: route.match, category, cost, finalCost, payer, isShadowed, times }
   }
+}
+
+/** How many charges of an open WebSocket are due between the one that the log has and the one before it; 1 of anything else. */
+function timesOf({ tunnel }: Entry, { tunnelChargeMs }: Route): number {
+  if (tunnel === undefined || tunnel.openMs === 0) return 1
+  if (tunnelChargeMs === null) return 0
+  const { openMs, everyMs } = tunnel
+  return Math.floor(openMs / tunnelChargeMs) - Math.floor((openMs - everyMs) / tunnelChargeMs)
 }
 
 function uncharged(why: UnchargedReason): Uncharged {

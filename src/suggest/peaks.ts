@@ -32,6 +32,10 @@ export class Peaks implements Listener {
     throw new Error('a request was refused without limits')
   }
 
+  shadowed(): void {
+    throw new Error('a request was refused without limits')
+  }
+
   uncharged(): void {}
 
   get isEmpty(): boolean {

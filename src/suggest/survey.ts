@@ -34,6 +34,8 @@ export function surveyOf(journal: Journal): Survey {
   let [requests, named] = [0, 0]
   let [hasJwts, hasKeys] = [false, false]
   const look = (entry: Entry): void => {
+    // What an open WebSocket costs again is no request.
+    if (entry.tunnel !== undefined && entry.tunnel.openMs > 0) return
     const steps = isServed(entry.method) ? stepsOf(entry) : 'method'
     if (typeof steps === 'string') {
       leftOut.set(steps, (leftOut.get(steps) ?? 0) + 1)

@@ -24,6 +24,11 @@ export class Verdict implements Listener {
     countIn(this.#refused, limitName(scope, category, window), payer.user)
   }
 
+  /** The suggested file begins in shadow. */
+  shadowed(entry: Entry, tariff: Tariff, by: Refusing): void {
+    this.refused(entry, tariff, by)
+  }
+
   uncharged(_entry: Entry, why: UnchargedReason): void {
     this.#uncharged.set(why, (this.#uncharged.get(why) ?? 0) + 1)
   }

@@ -68,7 +68,7 @@ describe('tollgate replay', () => {
   test('writes a CSV in which no user is a formula', async () => {
     const refused = Array.from({ length: 5 }, (_, i) => lineOf(i, '=cmd|x'))
     const csv = await replayed('--log', logOf('csv.log', refused.join('\n')), '--csv')
-    expect(csv.split('\n')[1]).toBe("'=cmd|x,5,1,1,0,60,2026-11-26T10:00:04.000Z,personal,write,1h,60")
+    expect(csv.split('\n')[1]).toBe("'=cmd|x,5,1,1,0,0,60,2026-11-26T10:00:04.000Z,personal,write,1h,60")
   })
 
   test('shows what a client or a log wrote for a terminal by its number', async () => {

@@ -17,7 +17,7 @@ const entry: fc.Arbitrary<Entry> = fc
     organisation: text,
     cost: tokens,
     charged: tokens,
-    fate: fc.constantFrom('passed', 'unreached', 'repeated', 'exempt', 'refused'),
+    fate: fc.constantFrom('passed', 'unreached', 'repeated', 'exempt', 'refused', 'shadowed', 'undecided'),
   })
   .map(({ lasts, ...rest }) => ({ ...rest, endedAt: rest.at + lasts }))
 

@@ -48,11 +48,15 @@ describe('a line of a gateway', () => {
 
   it.each<[string, object, string]>([
     ['refused by the quota', { outcome: 'refused', httpStatus: null, error: 'quota_exceeded' }, 'refused'],
-    ['let through in shadow', { shadowed: true }, 'refused'],
+    ['let through in shadow', { shadowed: true, scope: 'Personal' }, 'shadowed'],
+    ['let through in shadow while the store was out', { shadowed: true }, 'undecided'],
     ['that repeats a charged one', { replayed: true }, 'repeated'],
     ['of an exempt address', { exempt: 'address' }, 'exempt'],
     ['of an exempt user', { exempt: 'user' }, 'exempt_user'],
-    ['that reached nobody', { outcome: 'failed', httpStatus: 0, error: 'upstream_unreachable' }, 'unreached'],
+    ['that reached nobody', { outcome: 'failed', error: 'upstream_unreachable', charged: 0 }, 'unreached'],
+    ['that may have reached somebody', { outcome: 'failed', error: 'upstream_unreachable', charged: 20 }, 'passed'],
+    ['that an open WebSocket costs', { outcome: 'charged', msg: 'tunnel charge' }, 'passed'],
+    ['that closed a WebSocket', { outcome: 'refused', msg: 'tunnel charge' }, 'refused'],
     ['that failed behind the upstream', { outcome: 'failed', httpStatus: 0, error: 'upstream_timeout' }, 'passed'],
     ['that its client left behind', { outcome: 'aborted', httpStatus: null }, 'passed'],
     [
@@ -64,6 +68,22 @@ describe('a line of a gateway', () => {
     ['for the gateway itself', { outcome: 'answered', httpStatus: null }, 'refused before the quota'],
     ['that no rule had', { route: null }, 'no rule'],
   ])('%s is told apart', (_what, changes, fate) => expect(fateOf(changes)).toBe(fate))
+
+  it.each([{ outcome: 'refused' }, { shadowed: true, scope: 'Global' }, { exempt: 'user' }, { replayed: true }])(
+    'that nothing was charged for says nothing of its cost by the response: %o',
+    (changes) => expect(read({ charged: 0, ...changes })).toMatchObject({ entry: { cost: 20, charged: null } }),
+  )
+
+  it('names the plan of the credential, if that is another one than the plan in force, or none', () => {
+    expect(read({ namedPlan: 'gold' })).toMatchObject({ entry: { plan: 'gold' } })
+    expect(read({ namedPlan: null })).toMatchObject({ entry: { plan: null } })
+  })
+
+  it('of a WebSocket says which one it is, and how long that was open', () => {
+    expect(read({ clientStatus: 101 })).toMatchObject({ entry: { tunnel: { id: 'r', openMs: 0, everyMs: 0 } } })
+    const charge = { msg: 'tunnel charge', openMs: 3000, everyMs: 1000 }
+    expect(read(charge)).toMatchObject({ entry: { tunnel: { id: 'r', openMs: 3000, everyMs: 1000 } } })
+  })
 
   it('with a decision at no moment came when it ended less its duration', () => {
     expect(read({ decidedAt: 1e300 })).toMatchObject({ entry: { at: 1_795_000_000_249.75 } })

@@ -67,6 +67,7 @@ async function refusedAgain(text: string, file: string): Promise<string[]> {
   await replayTo(understood(text).config, journal, {
     charged: () => {},
     uncharged: () => {},
+    shadowed: () => {},
     refused: ({ at, user }, { route }) => refused.push(`${user} ${route} ${at}`),
   })
   return refused
