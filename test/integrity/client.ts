@@ -135,7 +135,7 @@ export class Client implements MessageSink {
       if (link !== `</${id}>; rel=preload`) throw new Error(`the hint is that of another request: ${link}`)
       const sent = response.interim.filter((interim) => interim === 103).length
       if (++this.#hints > sent) throw new Error(`${this.#hints} hints came, and the upstream sent ${sent}`)
-    } else throw new Error(`an interim response ${status}`)
+    } else if (!response.interim.includes(status)) throw new Error(`an interim response ${status}`)
   }
 
   async #send(batch: readonly RequestPlan[]): Promise<void> {
