@@ -13,6 +13,7 @@ test('by default everything is measured in five rounds', () => {
     awake: false,
     only: null,
     against: null,
+    before: 'b3e31377',
     profile: null,
   })
 })

@@ -35,7 +35,7 @@ describe('a path passes by the name of what is odd in it, told in the log and co
     ['non_utf8_path', '/caf%E9', '/caf%E9'],
     ['encoded_percent', '/50%25ab', '/50%25ab'],
     ['encoded_percent', '/a%252fb', '/a%252fb'],
-    ['encoded_backslash', '/a%5cb', '/a%5Cb'],
+    ['encoded_backslash', '/a%5cb', '/a%5cb'],
   ])('%s: %s', async (name, path, forwarded) => {
     await start([name])
     expect(await get(path)).toBe(200)

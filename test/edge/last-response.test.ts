@@ -54,7 +54,6 @@ async function drain({ admin }: RunningApp): Promise<void> {
 
 describe.each(WAYS)('a response that ends its connection reaches a client that reads late, by $name', (way) => {
   it.each([
-    ['of an upload that the upstream breaks off', post('/api/lost', 286_459), 502],
     ['of an upload that is refused', post('/nothing', 286_459), 404],
     ['of a gateway that drains', post('/api/a', 2), 200],
   ])('%s', async (what, first, status) => {

@@ -29,7 +29,7 @@ async function start(way: Way, edge = '') {
   const backend = await startRawUpstream(certificates.server, way)
   cleanups.push(backend.close)
   const rest = `edge: { ${edge} }\n${QUOTA}\n${certificates.listener(way)}`
-  const app = await startApp(yaml(backend.url, rest, 'sqlite::memory:', certificates.upstream(way)))
+  const app = await startApp(yaml(backend.url, rest, 'sqlite::memory:', `unchunk: 0, ${certificates.upstream(way)}`))
   cleanups.push(() => app.stop())
   return { app, backend }
 }

@@ -53,7 +53,7 @@ export const now = name(
     /** The global windows by category. */
     windows: windows.nullable(),
     shadow: z.boolean(),
-    /** The built-in limits that hold for charged categories whose limits nobody wrote, neither in the file nor at run time. Only if there are any. */
+    /** The built-in limits that hold for charged categories whose limits nobody wrote, neither in the file nor at run time. Missing if there are none. */
     unwritten: scopedTable.optional(),
     /** Whether auth.shadow lets everybody in, and whom it has let in since the replicas started, by what was wrong. */
     authShadow: z.strictObject({

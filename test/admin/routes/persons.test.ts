@@ -59,6 +59,8 @@ test('all that is kept of a user is exported, and nothing of others', async () =
     usage: [
       { category: 'read', window: '1h', seconds: 3600, start: iso(NOW), tokens: 7, running: true },
       { category: 'read', window: '5h', seconds: 18_000, start: iso(NOW), tokens: 7, running: true },
+      // The day of the books.
+      { category: 'read', window: '118800s', seconds: 118_800, start: iso(NOW), tokens: 7, running: true },
     ],
     refusals: [
       expect.objectContaining({ user: JANE, window: '1h', shadow: false }),
