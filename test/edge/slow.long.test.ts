@@ -116,7 +116,8 @@ describe('clients that send their heads slowly', () => {
     expectServed(watched)
     expectExact(watched)
     expect(watched.sockets).toBeLessThan(110)
-    expect(codes()).toContain('too_many_of_address')
+    // Those of the fullest address that wait for nothing make room first.
+    expect([...codes()].some((code) => code === 'too_many_of_address' || code === 'made_room')).toBe(true)
     expect(codes()).not.toContain('too_many')
   })
 })
