@@ -75,6 +75,7 @@ export async function createRuntime(
     forwarder,
     timeZone: config.timeZone,
     retryAfterMax: (config.quota.retryAfterMaxMs ?? Number.POSITIVE_INFINITY) / 1000,
+    unchunk: config.upstream.unchunk,
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,

@@ -181,11 +181,6 @@ export interface ForwardOptions extends Patience {
    * it for the next request (CL.0), and the response to that goes to whoever comes next. By default it does.
    */
   readonly reuseAfterBody: boolean
-  /**
-   * Bytes up to which a body in chunks is waited for, and sent with its length: 0, or 1024 to 1,048,576, by default 65,536. 0: a body in
-   * chunks stays one.
-   */
-  readonly unchunk: number
   /** For an https origin. Default: the authorities that Node brings, and no client certificate. */
   readonly tls?: UpstreamTls
   /** Whether a peer is a proxy of ours, whose facts of the client (X-Forwarded-* and the like) are kept. Default: nobody. */

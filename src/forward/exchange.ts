@@ -25,7 +25,7 @@ import {
   outgoingHead,
   responseTrailers,
 } from './headers.ts'
-import { shortBody, Upload } from './upload.ts'
+import { Upload } from './upload.ts'
 import type { UpstreamNames } from './upstream-names.ts'
 
 /** What all exchanges with one upstream share. */
@@ -38,8 +38,6 @@ export interface Upstream {
   readonly silences: Silences
   /** Whether a connection serves another request after one with a body. */
   readonly reuseAfterBody: boolean
-  /** Bytes of a body in chunks up to which it is sent with its length. */
-  readonly unchunk: number
   readonly buffer: BufferRules
 }
 
@@ -66,7 +64,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  *
  * | State | What it means | The upstream client may call | What the client may do |
  * |---|---|---|---|
- * | waiting | for a body in chunks that may be short, then for a connection | `start`: sent · `expire`: over, failed | leave: over, aborted |
+ * | waiting | for a connection | `start`: sent · `expire`: over, failed | leave: over, aborted |
  * | sent | the request goes out; no head yet | `onDrain`, `onUnsent`, `onInterim` · `onHead`: head · `onFailure`: waiting again, once, if that is safe; else over, failed | leave: over, aborted |
  * | head | the head is here, and nothing of it has left for the client | `onDrain`, `onUnsent` · `onBody`, `onPause`: body · `onEnd`: end · `onFailure`: over, failed, and whoever called `forward` responds | leave: over, aborted |
  * | body | the client has the head | `onDrain`, `onUnsent`, `onBody`, `onPause` · `onEnd`: end · `onFailure`: over, failed, and the client's connection is broken off | leave, or read nothing for too long: over, aborted |
@@ -137,21 +135,10 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     // What is short and has arrived whole needs no stream. A long one does: an upload of 100 KB takes 113 µs, and 240 µs
     // if its pieces are put together (Node 26.10).
     const { hasBody, contentLength } = this.#head
-    const most = contentLength === null ? this.#upstream.unchunk : MAX_AT_ONCE
-    const isAwaited = this.#body === null && hasBody
-    if (isAwaited && req.complete && req.readableLength <= most) this.#body = allOf(req)
+    const isHere = contentLength !== null && req.complete && req.readableLength <= MAX_AT_ONCE
+    if (this.#body === null && hasBody && isHere) this.#body = allOf(req)
     res.on('close', this.#onClose)
-    if (isAwaited && !req.complete && contentLength === null && most > 0) this.#awaitBodyOf(req, most)
-    else this.#upstream.client.acquire(this)
-  }
-
-  /** The framing of a body in chunks is decided by its length, and not by the packets that bring it. */
-  #awaitBodyOf(req: IncomingMessage, most: number): void {
-    shortBody(req, most, (body) => {
-      if (this.#state === 'over') return
-      this.#body = body
-      this.#upstream.client.acquire(this)
-    })
+    this.#upstream.client.acquire(this)
   }
 
   start(connection: Connection): void {

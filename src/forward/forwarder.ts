@@ -33,7 +33,6 @@ export function createForwarder(options: ForwardOptions): Forwarder {
     rules,
     silences: silencesOf(options),
     reuseAfterBody: options.reuseAfterBody,
-    unchunk: options.unchunk,
     buffer: { perResponse, total, held },
   }
   const tunnels = new Tunnels({ ...options, origin, base, destination, names, rules })

@@ -120,26 +120,3 @@ export class Upload {
     this.#sent = []
   }
 }
-
-/**
- * Waits for a body whose length nobody has announced. Many servers (WSGI, FastCGI) know no body without one.
- * @param most bytes of a short one
- * @param onKnown called once: with the body, or with `null` for a longer one, which the request then still holds from its beginning
- */
-export function shortBody(req: IncomingMessage, most: number, onKnown: (body: Buffer | null) => void): void {
-  let pieces: Buffer[] = []
-  let size = 0
-  function add(piece: Buffer): void {
-    pieces.push(piece)
-    size += piece.length
-    if (pieces.length === MAX_LOOSE) pieces = [Buffer.concat(pieces)]
-    if (size <= most) return
-    req.off('data', add).off('end', end).pause()
-    req.unshift(Buffer.concat(pieces))
-    onKnown(null)
-  }
-  function end(): void {
-    onKnown(Buffer.concat(pieces))
-  }
-  req.on('data', add).once('end', end).resume()
-}

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isVerified } from '../auth/verdict.ts'
+import { askForBody } from '../edge/body/read-body.ts'
 import {
   type IncomingRequest,
   type IncomingUpgrade,
@@ -13,7 +14,6 @@ import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
-import { awaitsContinue } from '../respond/announced-body.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
 import {
   denialResponse,
@@ -203,7 +203,7 @@ async function forward(context: Context, exchange: Exchange, res: ServerResponse
     refundUnreached(context, exchange, { reached: false, error: null })
     return respond(exchange, res, denied(cutBefore))
   }
-  if (pass.body === null && awaitsContinue(req)) res.writeContinue()
+  if (pass.body === null) askForBody(req, res)
   const startedAt = performance.now()
   const tap = responseCostOf(exchange)
   const places = exchange.holder

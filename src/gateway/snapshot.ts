@@ -129,6 +129,11 @@ export interface Rules {
   readonly isProxy: (address: string) => boolean
   /** Largest request body in bytes; `null` for any. */
   readonly maxBody: number | null
+  /**
+   * Bytes up to which a body in chunks is read before the charge, and sent with its length: 0, or 1024 to 1,048,576. 0: a body in chunks
+   * stays one.
+   */
+  readonly unchunk: number
   /** How much of what is scarce all together, one address and one user may hold. */
   readonly shares: ShareRules
   /** How long a tunnel without an accepted credential may bring nothing in either direction, in milliseconds. */

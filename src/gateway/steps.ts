@@ -1,6 +1,6 @@
 import { type Caller, type CheckPlaces, isMissing } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
-import { beginningOf, ClientLeft, isReadWhole, readBody, readIfSmall } from '../edge/body/read-body.ts'
+import { beginningOf, ClientLeft, isReadWhole, readBody, readIfShort } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed, tooManyInVain } from '../edge/denials.ts'
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
@@ -11,7 +11,7 @@ import type { Decision } from '../quota/charge.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
 import { quotaStatus } from '../quota/status.ts'
-import { awaitsContinue } from '../respond/announced-body.ts'
+import { awaitsContinue, SMALL } from '../respond/announced-body.ts'
 import { preflightResponse } from '../respond/cors.ts'
 import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
@@ -260,7 +260,8 @@ async function earlyBody(exchange: Exchange, route: Route): Promise<Buffer | Sto
   const { req, res, rules } = exchange
   const isInChunks = req.headers['transfer-encoding'] !== undefined
   const isKeyed = isKnownByBody(exchange, route)
-  if (isInChunks && isKeyed && rules.maxBody === null) return awaited(exchange, () => readIfSmall(req, res))
+  const short = Math.max(rules.unchunk, isKeyed ? SMALL : 0)
+  if (isInChunks && rules.maxBody === null && short > 0) return awaited(exchange, () => readIfShort(req, res, short))
   if (isReadWhole(req, rules.maxBody) || (awaitsContinue(req) && isKeyed)) {
     return awaited(exchange, () => readBody(req, res, rules.maxBody ?? Number.POSITIVE_INFINITY))
   }

@@ -6,9 +6,7 @@ import { type RunningApp, startApp, yaml } from './harness.ts'
 let nginx: Nginx
 let app: RunningApp
 beforeAll(async () => {
-  nginx = await startNginx(
-    `gzip on; location / { default_type text/html; return 200 ${'"' + 'a'.repeat(2000) + '"'}; }`,
-  )
+  nginx = await startNginx(`gzip on; location / { default_type text/html; return 200 "${'a'.repeat(2000)}"; }`)
 })
 afterAll(() => nginx.stop())
 afterEach(() => app.stop())

@@ -77,7 +77,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
 
     it('send a body that is still arriving as it arrives', async () => {
       const upstream = await httpUpstream((req, res) => void req.pipe(res))
-      const gateway = await gatewayTo(upstream.url, { unchunk: 0 })
+      const gateway = await gatewayTo(upstream.url)
       const client = rawClient(
         gateway.port,
         `POST / HTTP/1.1\r\nHost: x\r\n${CLOSE}Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n`,

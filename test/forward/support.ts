@@ -59,7 +59,6 @@ const DEFAULTS: Omit<ForwardOptions, 'url'> = {
   headers: {},
   passAuthorization: false,
   reuseAfterBody: true,
-  unchunk: 64 * 1024,
   buffer: 256 * 1024,
   bufferTotal: 64 * 1024 * 1024,
 }

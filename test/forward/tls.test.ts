@@ -206,7 +206,6 @@ describe('an https backend', () => {
       headers: {},
       passAuthorization: false,
       reuseAfterBody: true,
-      unchunk: 65_536,
       tls: { cert: 'nonsense', key: 'nonsense' },
     }
     expect(() => createForwarder({ url: 'https://localhost', ...options, ...more })).toThrow()

@@ -38,20 +38,50 @@ export function isReadWhole(req: IncomingMessage, maxBody: number | null): boole
 
 /** Reads a whole body of at most `max` bytes. Rejects when the client breaks off. */
 export function readBody(req: IncomingMessage, res: ServerResponse | null, max: number): Promise<Buffer | Denial> {
+  return read(req, res, max, () => tooLarge(max))
+}
+
+/**
+ * Reads a body of unannounced length if it is short. Rejects when the client breaks off.
+ * @param most bytes of a short one
+ * @returns `null` if it is longer: then `req` has all of it still
+ */
+export function readIfShort(
+  req: IncomingMessage,
+  res: ServerResponse | null,
+  most: number,
+): Promise<Buffer | Denial | null> {
+  return read(req, res, most, (beginning) => {
+    // At once: behind its end nothing could be put back.
+    req.pause()
+    req.unshift(beginning())
+    return null
+  })
+}
+
+/** @param tooLong what comes of a body of more than `max` bytes, of which this is the beginning */
+function read<T>(
+  req: IncomingMessage,
+  res: ServerResponse | null,
+  max: number,
+  tooLong: (beginning: () => Buffer) => T,
+): Promise<Buffer | Denial | T> {
   const refused = announcedTooLarge(req, max)
   if (refused !== null) return Promise.resolve(refused)
   // The close event is past for a client that left while its credential was looked at, and what had come is gone.
   if (req.destroyed) return Promise.reject(new ClientLeft())
   const cut = cutOffBy(req)
   if (cut !== null) return Promise.resolve(cut)
-  if (awaitsContinue(req)) res?.writeContinue()
+  askForBody(req, res)
   return new Promise((resolve, reject) => {
     const body = gather()
     let left = WHOLE_BODY_S
     const watch = isLong(req) ? undefined : setInterval(look, 1000)
 
     function onData(chunk: Buffer): void {
-      if (body.add(chunk) > max) done(tooLarge(max))
+      if (body.add(chunk) <= max) return
+      stop()
+      resolve(tooLong(body.whole))
     }
     function onEnd(): void {
       done(body.whole())
@@ -78,22 +108,14 @@ export function readBody(req: IncomingMessage, res: ServerResponse | null, max: 
   })
 }
 
-/**
- * Reads a body of unannounced length if it is small. Rejects when the client breaks off.
- * @returns `null` if it is longer: then `req` has all of it still, unless it was here already
- */
-export async function readIfSmall(req: IncomingMessage, res: ServerResponse | null): Promise<Buffer | Denial | null> {
-  const beginning = gather()
-  const keep = (chunk: Buffer): void => void beginning.add(chunk)
-  req.on('data', keep)
-  const body = await readBody(req, res, SMALL)
-  req.off('data', keep)
-  if (Buffer.isBuffer(body) || body.code !== 'payload_too_large') return body
-  // All of it came at once.
-  if (req.readableEnded) return beginning.whole()
-  req.pause()
-  req.unshift(beginning.whole())
-  return null
+/** Requests whose client was asked for the body that it holds back. */
+const asked = new WeakSet<IncomingMessage>()
+
+/** Asks once a client for its body that waits for that. @param res `null` for a handshake, which has none */
+export function askForBody(req: IncomingMessage, res: ServerResponse | null): void {
+  if (!awaitsContinue(req) || asked.has(req)) return
+  asked.add(req)
+  res?.writeContinue()
 }
 
 /**

@@ -192,7 +192,7 @@ overEachWay(({ rawUpstream }) => {
     it('leaves in few writes, however small the chunks it came in', async () => {
       let pieces = 0
       const upstream = await rawUpstream(() => {})
-      const gateway = await gatewayTo(upstream.url, { unchunk: 0 })
+      const gateway = await gatewayTo(upstream.url)
       const chunks = '1\r\n~\r\n'.repeat(20_000)
       const client = rawClient(gateway.port, `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
       await until(() => upstream.sockets.length === 1)

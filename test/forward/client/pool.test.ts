@@ -276,7 +276,7 @@ describe('the URL of a backend', () => {
     bufferTotal: 65_536,
   }
   const create = (url: string) =>
-    createForwarder({ url, ...limits, headers: {}, passAuthorization: false, reuseAfterBody: true, unchunk: 65_536 })
+    createForwarder({ url, ...limits, headers: {}, passAuthorization: false, reuseAfterBody: true })
 
   it.each(['http://h/?q', 'http://user:pw@h/', 'ftp://h', 'nonsense'])('is not %s', (url) => {
     expect(() => create(url)).toThrow(TypeError)
