@@ -75,4 +75,21 @@ describe.each(WAYS)('a response that ends its connection reaches a client that r
     expect(statusesIn(Buffer.concat(chunks).toString('latin1'))).toEqual([status])
     expect(app.requests()).toHaveLength(1)
   })
+
+  it('of an upload that the upstream breaks off, which ends its connection or leaves all behind it their responses', async () => {
+    const app = await start(way)
+    const socket = connectTo(app.url)
+    cleanups.push(() => socket.destroy())
+    socket.pause()
+    socket.write(post('/api/lost', 286_459) + post('/api/b', 2).repeat(4))
+    await expect.poll(() => app.requests().length).toBeGreaterThan(0)
+    const chunks: Buffer[] = []
+    socket.on('data', (bytes: Buffer) => chunks.push(bytes)).resume()
+    const text = () => Buffer.concat(chunks).toString('latin1')
+    await expect.poll(() => statusesIn(text()).length === 5 || socket.closed).toBe(true)
+    const isLast = /^connection: close/im.test(text().split('\r\n\r\n')[0] ?? '')
+    expect(statusesIn(text())).toEqual(isLast ? [502] : [502, 200, 200, 200, 200])
+    expect(app.requests()).toHaveLength(isLast ? 1 : 5)
+    expect(socket.closed).toBe(isLast)
+  })
 })
