@@ -45,7 +45,7 @@ export function createUnreadableRecords(
         observe({ type: 'unreadable_record_over', ...record })
       }
     } catch {
-      // The store does not answer, which is reported elsewhere: the next look goes on.
+      // The store does not respond, which is reported elsewhere: the next look goes on.
     } finally {
       if (standing.size === 0) stop()
       isLooking = false

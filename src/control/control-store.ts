@@ -26,7 +26,7 @@ export type Change =
 export interface Forgetting {
   readonly kind: 'user_forgotten'
   readonly user: string
-  /** What the audit has instead. It is made by chance, so that nobody can tell from it who that was. */
+  /** What the audit has instead. It is made by chance, so that it says nothing of who that was. */
   readonly alias: string
 }
 

@@ -154,7 +154,7 @@ export class Tunnel {
       url: target,
       httpVersion: '1.1',
       httpVersionMajor: 1,
-      // The list that the client may have sent, and the upstream need not take, is answered by the version that both speak.
+      // The list that the client may have sent, and the upstream need not take, is replaced by the version that both speak.
       headers: { ...collected(raw), 'sec-websocket-version': '13' },
       tunnel: this,
     }

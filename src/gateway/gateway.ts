@@ -243,7 +243,7 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
   return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
 }
 
-/** What the forwarder needs to know of a request. @param tap writes the RateLimit fields, if the response is to tell the cost */
+/** What the forwarder needs to know of a request. @param tap writes the RateLimit fields, if the response says the cost */
 function outgoing(exchange: Exchange, { target }: Pass, tap: ResponseCost | null) {
   const { req, rules, route, caller: known, letIn, settlement, requestId } = exchange
   const responseHeaders = ['X-Request-Id', requestId]
@@ -288,7 +288,7 @@ function refundUnreached(
 }
 
 /** What a request with a key costs depends on the others of the key, some of which are still to come. */
-function isTold({ kind, decision }: Settlement): boolean {
+function isCostKnown({ kind, decision }: Settlement): boolean {
   return kind === 'charged' && decision?.once === undefined
 }
 
@@ -297,11 +297,11 @@ function responseCostOf({ req, rules, route, settlement }: Exchange): ResponseCo
   if (route?.settle == null || !isPaid(settlement)) return null
   const { charge, decision } = settlement
   // What is given back of a request with a key depends on the others of the key: it may be nothing.
-  const least = isTold(settlement) ? Number.NEGATIVE_INFINITY : 0
+  const least = isCostKnown(settlement) ? Number.NEGATIVE_INFINITY : 0
   const rateLimit = (beyond: number) => rateLimitFields(charge, decision, Math.max(least, beyond))
   return new ResponseCost(route.settle, charge.cost, {
     isHead: req.method === 'HEAD',
-    isTold: isTold(settlement),
+    hasField: isCostKnown(settlement),
     rateLimit: rules.rateLimitFields ? rateLimit : null,
   })
 }
@@ -324,7 +324,7 @@ async function settleByResponse(
 function failureResponse({ route, isRefunded, finalCost, settlement }: Exchange, error: ForwardError): OwnResponse {
   const response = denialResponse(forwardFailed(error))
   if (settlement?.kind === 'repeated') return { ...response, headers: [...response.headers, ...REPLAY_FIELD] }
-  if (settlement === null || !isTold(settlement)) return response
+  if (settlement === null || !isCostKnown(settlement)) return response
   const tokens = isRefunded && route?.settle != null ? 0 : finalCost?.tokens
   return tokens === undefined ? response : { ...response, headers: [...response.headers, ...chargedField(tokens)] }
 }

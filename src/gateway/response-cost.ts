@@ -23,9 +23,9 @@ export function chargedField(tokens: number): string[] {
 export interface Asked {
   /** A response to HEAD has no body to read. */
   readonly isHead: boolean
-  /** Whether the client is told what it cost. A repetition costs nothing. */
-  readonly isTold: boolean
-  /** The RateLimit fields, by how much it costs beyond the reserve as far as the head of the response tells; `null` for none. */
+  /** Whether the response has `X-Tollgate-Charged`. */
+  readonly hasField: boolean
+  /** The RateLimit fields, by how much it costs beyond the reserve as far as the head of the response says; `null` for none. */
   readonly rateLimit: ((beyond: number) => readonly string[]) | null
 }
 
@@ -98,9 +98,9 @@ export class ResponseCost implements ResponseTap {
   }
 
   fields(): readonly string[] {
-    const { isTold, rateLimit } = this.#asked
+    const { hasField, rateLimit } = this.#asked
     const { tokens } = this.#known ?? { tokens: this.#reserve }
-    const charged = this.#known === null || !isTold ? [] : chargedField(tokens)
+    const charged = this.#known === null || !hasField ? [] : chargedField(tokens)
     return rateLimit === null ? charged : [...charged, ...rateLimit(tokens - this.#reserve)]
   }
 

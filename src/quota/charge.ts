@@ -274,7 +274,7 @@ export function reportOf(refund: Refund): Report | null {
 }
 
 /** Reports what was made of each refund. @param amounts of those of requests with a key, in their order */
-export function tellMade(refunds: readonly Refund[], amounts: readonly number[]): void {
+export function reportMade(refunds: readonly Refund[], amounts: readonly number[]): void {
   let next = 0
   for (const refund of refunds) {
     const amount = reportOf(refund) === null ? amountOf(refund) : (amounts[next++] ?? 0)

@@ -283,7 +283,7 @@ function windowOf(name: string | undefined, asked: Asked, context: UsageContext,
   return named ?? null
 }
 
-/** Whether the books answer it: they begin and end with days, or with what they know. */
+/** Whether the books cover it: they begin and end with days, or with what they know. */
 function isOfDays({ step, from, to, endsNow }: Asked, context: UsageContext): boolean {
   const { books, since } = context
   if (books === null || step === '30m' || step === '1h') return false

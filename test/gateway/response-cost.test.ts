@@ -4,7 +4,7 @@ import type { ForwardResult } from '../../src/forward/contract.ts'
 import { ResponseCost } from '../../src/gateway/response-cost.ts'
 import type { SettleRule } from '../../src/routing/final-cost.ts'
 
-const ASKED = { isHead: false, isTold: true, rateLimit: null }
+const ASKED = { isHead: false, hasField: true, rateLimit: null }
 
 const RULE: SettleRule = {
   status: new Map(),
@@ -96,8 +96,8 @@ it('a response that broke off costs what its own status costs, and not what the 
 })
 
 it('the client reads what its request cost as soon as that is known, and nothing if it repeats one that was charged', () => {
-  const told = (isTold: boolean): readonly string[] => {
-    const cost = new ResponseCost({ ...RULE, status: STATUSES }, RESERVE, { ...ASKED, isTold })
+  const told = (hasField: boolean): readonly string[] => {
+    const cost = new ResponseCost({ ...RULE, status: STATUSES }, RESERVE, { ...ASKED, hasField })
     expect(cost.fields()).toEqual([])
     cost.onHead({ status: 404, names: [], values: [] })
     return cost.fields()

@@ -883,7 +883,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     RESPONSE_COST,
     'the client of a repetition reads what its charge cost',
-    ['this.#known === null || !isTold ?', 'this.#known === null ?'],
+    ['this.#known === null || !hasField ?', 'this.#known === null ?'],
     ['cost'],
   ),
   edit(

@@ -78,7 +78,7 @@ function checkWorkers({ workers = 1, store }: Salvage): Finding[] {
 function checkHost({ url, host }: Salvage['upstream']): Finding[] {
   if (url === undefined || host !== 'preserve' || !url.startsWith('https:')) return []
   const message =
-    'the backend gets the Host of the client, but by TLS the name of upstream.tls.server_name or upstream.url: a server of several names answers 421 Misdirected Request. Write host: upstream, or serve every Host there'
+    'the backend gets the Host of the client, but by TLS the name of upstream.tls.server_name or upstream.url: a server of several names responds with 421 Misdirected Request. Write host: upstream, or serve every Host there'
   return [{ path: ['upstream', 'url'], severity: 'warning', message }]
 }
 

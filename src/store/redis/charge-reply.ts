@@ -1,4 +1,4 @@
-import { type Batch, type Charge, type Decision, reportOf, settleBatch, tellMade } from '../../quota/charge.ts'
+import { type Batch, type Charge, type Decision, reportMade, reportOf, settleBatch } from '../../quota/charge.ts'
 import type { AheadListener, Counter } from '../../quota/counter.ts'
 import type { ChargedRun, Onces, Receipt } from '../../quota/once.ts'
 import type { Limit } from '../../quota/window.ts'
@@ -50,7 +50,7 @@ export function decodeReply(
       throw unexpected('the script decided otherwise than the arithmetic')
     }
   }
-  tellMade(batch.refunds, made)
+  reportMade(batch.refunds, made)
   return decisions
 }
 

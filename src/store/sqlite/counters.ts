@@ -5,9 +5,9 @@ import {
   type CounterOf,
   type Decision,
   EVERYBODY,
+  reportMade,
   type ScopeName,
   settleBatch,
-  tellMade,
 } from '../../quota/charge.ts'
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
@@ -45,7 +45,7 @@ export function sqliteCounters(
     }
     const made: number[] = []
     const decisions = writing(() => settleInside(batch, made))
-    tellMade(batch.refunds, made)
+    reportMade(batch.refunds, made)
     replies.set(batch.instance, { sequence: batch.sequence, decisions })
     return decisions
   }
