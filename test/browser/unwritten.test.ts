@@ -16,6 +16,13 @@ test('limits that nobody wrote are shown on the overview, with the lines to writ
     'quota:\n  baselines:\n    personal:\n      read: { 1h: 120, 5h: 400, 1d: 1200 }\n    global:\n      read: { 1h: 12000',
   )
   expect(await accessibilityFindings(page)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 844 })
+  const beyond = await note.evaluate((element) => {
+    const { right } = element.getBoundingClientRect()
+    return [...element.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > right).length
+  })
+  expect(beyond).toBe(0)
+  await page.setViewportSize({ width: 1280, height: 900 })
   await page.getByLabel('Language').selectOption('zh')
   await page.getByText('以下上限并非由任何人设置').waitFor()
   await stage.api('PATCH', '/api/quota', { baselines: { personal: { read: { '1h': 500 } } } })
