@@ -2,14 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isVerified } from '../auth/verdict.ts'
 import { askForBody } from '../edge/body/read-body.ts'
-import {
-  type IncomingRequest,
-  type IncomingUpgrade,
-  type RequestHandler,
-  turnOf,
-  turnOfUpgrade,
-} from '../edge/connection.ts'
+import type { IncomingRequest, IncomingUpgrade, RequestHandler } from '../edge/connection.ts'
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
+import { turnOf, turnOfUpgrade } from '../edge/request-turn.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardResult } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createSecureContext, createServer as createTlsServer } from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest'
-import { turnOf } from '../../src/edge/connection.ts'
+import { turnOf } from '../../src/edge/request-turn.ts'
 import type { Connection, Destination } from '../../src/forward/client/contract.ts'
 import { ConnectionPool, type PoolOptions } from '../../src/forward/client/pool.ts'
 import {

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingRequest, IncomingUpgrade } from './connection.ts'
+import { takeLaterTurn, takeTurn } from './turns.ts'
+
+/** When a request that has come is looked at. */
+
+/**
+ * Waits until the responses before this one on its connection are out. Until then nobody looks at the request: it would hold a place, a
+ * charge and a connection to the upstream while its response waits, and all of that 32 times for one connection. Then the request takes
+ * a turn of the event loop, as every request does.
+ *
+ * @param address whose turn it is, see `takeTurn`
+ * @returns whether its client is still there; no promise where nobody has to wait
+ */
+export function turnOf(
+  { req, res, client }: Pick<IncomingRequest, 'req' | 'res' | 'client'>,
+  address: string | null,
+): boolean | Promise<boolean> {
+  if (res.socket === null && !res.destroyed) return turnBehindOthers({ req, res, client }, address ?? client.peer)
+  const turn = takeTurn(address, client.isAccepted, headBytes(req))
+  return turn === null ? isHere(res) : turn.then(() => isHere(res))
+}
+
+async function turnBehindOthers(
+  { req, res, client }: Pick<IncomingRequest, 'req' | 'res' | 'client'>,
+  address: string,
+): Promise<boolean> {
+  await Promise.race([once(res, 'socket'), once(res, 'close')])
+  await takeLaterTurn(address, client.isAccepted, headBytes(req))
+  return isHere(res)
+}
+
+function isHere(res: ServerResponse): boolean {
+  return res.socket !== null && !res.destroyed
+}
+
+/** The same for a WebSocket handshake, behind which nothing else comes on its connection. */
+export function turnOfUpgrade(
+  { req, socket, client }: IncomingUpgrade,
+  address: string | null,
+): boolean | Promise<boolean> {
+  const turn = takeTurn(address, client.isAccepted, headBytes(req))
+  return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
+}
+
+/** Bytes of target, names and values. */
+function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
+  let bytes = url.length
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
+}
