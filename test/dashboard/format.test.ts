@@ -80,6 +80,12 @@ test('attempts come later and later, up to a quarter of a minute', () => {
 test.each([
   [44 * 60_000, 'in 44 minutes', '44分钟后'],
   [43.2 * 60_000, 'in 44 minutes', '44分钟后'],
+  [3_600_000, 'in 1 hour', '1小时后'],
+  [3_600_001, 'in 61 minutes', '61分钟后'],
+  [7_199_000, 'in 120 minutes', '120分钟后'],
+  [7_200_001, 'in 3 hours', '3小时后'],
+  [90_000_000, 'in 25 hours', '25小时后'],
+  [-3_660_000, '1 hour ago', '1小时前'],
   [-3 * 60_000, '3 minutes ago', '3分钟前'],
   [-3.9 * 60_000, '3 minutes ago', '3分钟前'],
   [500, 'in 1 second', '1秒钟后'],

@@ -99,10 +99,15 @@ function unit(language: Language, name: string, count: number): string {
   return new Intl.NumberFormat(LOCALES[language], { style: 'unit', unit: name, unitDisplay: 'short' }).format(count)
 }
 
-/** `in 44 minutes`, `3 minutes ago`, `now`: the largest unit. What is to come is rounded up, so that it is never too early. @param ms from now */
+/**
+ * `in 44 minutes`, `3 minutes ago`, `now`. What is to come is rounded up, so that it is never too early, and by less than half:
+ * an hour and a second are `in 61 minutes`, not `in 2 hours`.
+ * @param ms from now
+ */
 export function formatRelative(language: Language, ms: number): string {
   const seconds = Math.ceil(ms / 1000)
-  const [name, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? UNITS[3]
+  const fits = (size: number): boolean => seconds <= -size || seconds === size || seconds >= 2 * size
+  const [name, size] = UNITS.find(([, size]) => fits(size)) ?? UNITS[3]
   return new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' }).format(Math.ceil(seconds / size), name)
 }
 
