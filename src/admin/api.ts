@@ -31,14 +31,17 @@ export type WarningResponse = Of<typeof schemas.warning>
 export type SettingsResponse = Of<typeof schemas.settings>
 /** The settings, and the limits that they make. */
 export type SettingsInForceResponse = Of<typeof schemas.settingsInForce>
-/** GET and PATCH /api/quota. Its ETag is `"version"`, for If-Match. */
+/** GET /api/quota. Its ETag is `"version"`, for If-Match. */
 export type QuotaResponse = Of<typeof schemas.quota>
 /** GET /api/in-force: the settings that this gateway enforces. The store is not asked. Its ETag is that of GET /api/quota. */
 export type InForceResponse = Of<typeof schemas.inForce>
-/** What guards the last change. */
-export type GuardResponse = Of<typeof schemas.guard>
-/** What is to be changed by itself. */
-export type ScheduledResponse = Of<typeof schemas.scheduled>
+/** PATCH /api/quota */
+export type QuotaChangedResponse = Of<typeof schemas.quotaChanged>
+/** What was set over time. */
+export type LayerResponse = Of<typeof schemas.layer>
+/** What a change did to the ends of layers. */
+export type EndsResponse = Of<typeof schemas.ends>
+export type EndResponse = Of<typeof schemas.end>
 /** PATCH /api/quota, POST /api/quota/preview and POST /api/quota/look-back */
 export type QuotaPatch = Of<typeof schemas.quotaPatch>
 /** POST /api/quota/preview */

@@ -3,7 +3,7 @@ import { authorWithout } from '../control/forgetting.ts'
 import { isObject } from '../lib/json.ts'
 import type { AuditResponse } from './api.ts'
 import { iso } from './http.ts'
-import { withPendingShown } from './pending.ts'
+import { withLayersShown } from './layers-shown.ts'
 
 /** An entry of the audit as administrators see it, and the log. */
 export function entryResponse(entry: AuditEntry): AuditResponse['entries'][number] {
@@ -25,9 +25,10 @@ function wished(change: Change): unknown {
 export function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if ('overrides' in value && isObject(value.overrides)) return { ...value, overrides: shownEach(value.overrides) }
-  if (!('expiresAt' in value)) return withPendingShown(value)
-  const { expiresAt } = value
-  return typeof expiresAt === 'number' ? { ...value, expiresAt: iso(expiresAt) } : value
+  const layered = withLayersShown(value)
+  if (!('expiresAt' in layered)) return layered
+  const { expiresAt } = layered
+  return typeof expiresAt === 'number' ? { ...layered, expiresAt: iso(expiresAt) } : layered
 }
 
 function shownEach(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

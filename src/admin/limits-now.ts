@@ -79,7 +79,7 @@ function inForce({ setup, control, adaptive, knownUsers }: Desk): InForce {
 function show(desk: Desk): AdminResponse {
   const { storeOutage } = desk.setup()
   const response: InForceResponse = {
-    ...settingsInForce(inForce(desk), desk.adaptive().factor),
+    ...settingsInForce(inForce(desk), desk.adaptive().factor, desk.control.storeTime()),
     storeOutage: Object.fromEntries(storeOutage),
   }
   return ok(response, etag(response.version))
@@ -91,7 +91,7 @@ function list({ control }: Desk, { query }: Call): AdminResponse {
   const state = control.state()
   const found = matching(state.overrides, fields.data.query)
   const users = found.slice(0, fields.data.limit).flatMap((user) => {
-    const override = overrideOf(state, user)
+    const override = overrideOf(state, user, control.storeTime())
     return override === null ? [] : [{ user, override }]
   })
   return ok({ users, total: found.length } satisfies OverridesInForceResponse)
@@ -103,7 +103,7 @@ function listOrganisations({ control }: Desk, { query }: Call): AdminResponse {
   const state = control.state()
   const found = matching(state.organisationOverrides, fields.data.query)
   const organisations = found.slice(0, fields.data.limit).flatMap((organisation) => {
-    const override = organisationOverrideOf(state, organisation)
+    const override = organisationOverrideOf(state, organisation, control.storeTime())
     return override === null ? [] : [{ organisation, override }]
   })
   return ok({ organisations, total: found.length } satisfies OrganisationOverridesInForceResponse)
@@ -123,7 +123,7 @@ function showUser(desk: Desk, user: string): AdminResponse {
       traced.map((each) => ({ scope, window: each.window.name, limit: each.limit, ...layers(each) }))
     return [category, [...rows('Personal', personal), ...rows('Global', global ?? [])]]
   })
-  const override = overrideOf(state, user)
+  const override = overrideOf(state, user, desk.control.storeTime())
   const known = settings.reserve !== undefined && { known: override !== null || desk.knownUsers.standing(user) }
   const response: UserInForceResponse = { user, limits: Object.fromEntries(limits), override, ...known }
   return ok(response, etag(override?.version ?? 0))

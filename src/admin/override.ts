@@ -1,10 +1,12 @@
-import type { ControlState } from '../control/state.ts'
-import type { OrganisationOverrideResponse, OverrideResponse } from './api.ts'
+import { OVERRIDES } from '../control/forms.ts'
+import { type ControlState, type Packed, storedOf } from '../control/state.ts'
+import type { LayerResponse, OrganisationOverrideResponse, OverrideResponse } from './api.ts'
 import { iso } from './http.ts'
+import { layersShown } from './layers-shown.ts'
 
-/** The override of a user as the API shows it; `null` for none. */
-export function overrideOf({ overrides }: Pick<ControlState, 'overrides'>, user: string): OverrideResponse | null {
-  const found = overrides.get(user)
+/** The override of a user as the API shows it; `null` for none. @param at the store's time */
+export function overrideOf(state: ControlState, user: string, at: number): OverrideResponse | null {
+  const found = state.overrides.get(user)
   if (found === undefined) return null
   const { limits, plan, bypassGlobal, shadow, reason, expiresAt } = found.value
   const until = expiresAt === null ? null : iso(expiresAt)
@@ -16,16 +18,30 @@ export function overrideOf({ overrides }: Pick<ControlState, 'overrides'>, user:
     shadow,
     reason,
     expiresAt: until,
+    ...layersOf(storedOf(state).overrides.get(user)?.value, at),
   }
 }
 
 /** The same of an organisation. */
 export function organisationOverrideOf(
-  { organisationOverrides }: Pick<ControlState, 'organisationOverrides'>,
+  state: ControlState,
   organisation: string,
+  at: number,
 ): OrganisationOverrideResponse | null {
-  const found = organisationOverrides.get(organisation)
+  const found = state.organisationOverrides.get(organisation)
   if (found === undefined) return null
   const { limits, reason, expiresAt } = found.value
-  return { version: found.version, limits, reason, expiresAt: expiresAt === null ? null : iso(expiresAt) }
+  return {
+    version: found.version,
+    limits,
+    reason,
+    expiresAt: expiresAt === null ? null : iso(expiresAt),
+    ...layersOf(storedOf(state).organisationOverrides.get(organisation)?.value, at),
+  }
+}
+
+/** One with an end that lies above nothing says all about itself. */
+function layersOf(packed: Packed<unknown> | undefined, at: number): { readonly layers?: readonly LayerResponse[] } {
+  const layers = packed === undefined ? [] : layersShown(OVERRIDES, packed, at)
+  return layers.length > 1 ? { layers } : {}
 }

@@ -21,7 +21,7 @@ type PersonStore = Pick<
 export interface PersonOptions {
   readonly store: PersonStore
   /** What is in force. */
-  readonly state: Pick<ControlState, 'overrides'>
+  readonly state: ControlState
   readonly windows: readonly Window[]
   /** Names of the alerts of the configuration. */
   readonly alerts: readonly string[]
@@ -45,7 +45,7 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     firstChargeAt: knownMs === null ? null : iso(at - knownMs),
     plan: membership?.plan ?? null,
     organisation: membership?.organisation ?? null,
-    override: overrideOf(state, user),
+    override: overrideOf(state, user, at),
     accessKeys: (await store.listTokens()).filter((token) => token.user === user).map(shownToken),
     usage,
     refusals: [...(await refusalsOf(user, false, options)), ...(await refusalsOf(user, true, options))],

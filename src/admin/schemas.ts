@@ -6,6 +6,7 @@
 export * from './schemas/values.ts'
 export * from './schemas/process.ts'
 export * from './schemas/limits.ts'
+export * from './schemas/layers.ts'
 export * from './schemas/settings.ts'
 export * from './schemas/changes.ts'
 export * from './schemas/users.ts'

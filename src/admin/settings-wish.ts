@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { leavesBetween, placesIn } from '../control/leaves.ts'
-import { MOST_PENDING, patched, scheduled, unguarded } from '../control/pending.ts'
+import { SETTINGS } from '../control/forms.ts'
+import { kept, leavesInForce, MOST_LAYERS, packedOf, type Stack, set, stackOf, type Wish } from '../control/layers.ts'
+import { leavesOfPatch } from '../control/leaves.ts'
 import type { Problem } from '../control/problems.ts'
-import { applyPatch, type QuotaPatchLike } from '../control/settings.ts'
-import type { Changes } from '../control/state.ts'
+import type { QuotaPatchLike } from '../control/settings.ts'
+import type { Changes, Packed } from '../control/state.ts'
 import { type Timing, timingOf, timingProblems } from '../control/timing.ts'
+import { sameJson } from '../lib/json.ts'
 
 /** A change of the settings that an administrator asks for, made now or later. */
 export interface SettingsWish {
   readonly patch: QuotaPatchLike
   readonly timing: Timing
-  /** Of what is to come or to end. */
+  /** Of the layer that it becomes, if it does. */
   readonly id: string
 }
 
@@ -18,36 +20,49 @@ export function settingsWish(patch: QuotaPatchLike): SettingsWish {
   return { patch, timing: timingOf({ ...patch }), id: randomBytes(6).toString('hex') }
 }
 
-/** What is wrong with a wish beside its values. @param now the store's time, in milliseconds since the epoch */
-export function wishProblems({ patch, timing }: SettingsWish, changes: Changes, now: number): Problem[] {
-  const problems = timingProblems({ ...patch }, now)
+/** What is wrong with a wish beside its values. @param at the store's time, in milliseconds since the epoch */
+export function wishProblems(wish: SettingsWish, stored: Packed<Changes>, at: number): Problem[] {
+  const { patch, timing } = wish
+  const problems = timingProblems({ ...patch }, at)
   const named = (['from', 'until', 'guard'] as const).filter((path) => timing[path] !== null)
   if (problems.length > 0 || named.length === 0) return problems
-  if (placesIn(patch).length === 0)
-    return named.map((path) => ({ path, msg: 'is of no use: nothing is set beside it' }))
-  const isLater = timing.from !== null
-  if (!isLater && leavesBetween(changes, applyPatch(changes, patch)).length === 0) {
-    return named.map((path) => ({ path, msg: 'has nothing to take back: all is set so already' }))
+  const leaves = leavesOfPatch(patch)
+  if (leaves.length === 0) return named.map((path) => ({ path, msg: 'is of no use: nothing is set beside it' }))
+  const before = stackOf(SETTINGS, stored)
+  if (timing.from === null && hasNothingBeneath(before, wish, at)) {
+    return named.map((path) => ({ path, msg: 'has nothing to take back: all is set so already, without an end' }))
   }
-  return tooMany(timing, changes)
+  if (set(before, layerOf(wish, 'nobody', at), at).layers.length <= MOST_LAYERS) return []
+  const msg = `${MOST_LAYERS} changes are temporary or to come already: cancel one by DELETE /api/quota/scheduled/{id}`
+  return named.map((path) => ({ path, msg }))
 }
 
-function tooMany({ from, until }: Timing, { pending }: Changes): Problem[] {
-  const msg = `${MOST_PENDING} changes are scheduled already: cancel one by DELETE /api/quota/scheduled/{id}`
-  const full = (list: readonly unknown[] = []): boolean => list.length >= MOST_PENDING
-  if (from !== null) return full(pending?.starts) ? [{ path: 'from', msg }] : []
-  return until !== null && full(pending?.ends) ? [{ path: 'until', msg }] : []
+/** Whether all would be the same without the wish, also once what it moves has gone. */
+function hasNothingBeneath(before: Stack, wish: SettingsWish, at: number): boolean {
+  const layer = layerOf(wish, 'nobody', at)
+  const { permanent, layers } = set(before, layer, at)
+  const without = { permanent, layers: layers.filter(({ id }) => id !== layer.id) }
+  const inForce = (stack: Stack) => SETTINGS.valueOf(leavesInForce(stack, at))
+  return sameJson(inForce({ permanent, layers }), inForce(without))
 }
 
 /** The settings as the wish has them. @param who the administrator @param at the store's time */
-export function wishedSettings({ patch, timing, id }: SettingsWish, now: Changes, who: string, at: number): Changes {
-  const { reason: why = null, from: _, until: __, guard, ...settings } = patch
-  const about = { id, who, why }
-  const { from, until } = timing
-  if (from !== null) {
-    return scheduled(now, { ...about, at: from, patch: settings, until, ...(timing.guard && { guard: timing.guard }) })
-  }
-  const guarding = timing.guard && { ...about, until: at + timing.guard.forMs, refused: timing.guard.refused }
-  const rest = guard === null ? unguarded(now) : now
-  return patched(rest, settings, until === null ? undefined : { ...about, at: until }, guarding ?? undefined)
+export function wishedSettings(wish: SettingsWish, stored: Packed<Changes>, who: string, at: number): Packed<Changes> {
+  const before = stackOf(SETTINGS, stored)
+  const rest = wish.timing.guard === null && wish.patch.guard === null ? unguarded(before, at) : before
+  const isNothing = leavesOfPatch(wish.patch).length === 0
+  const after = isNothing ? rest : set(rest, layerOf(wish, who, at), at)
+  return (packedOf(SETTINGS, after) ?? {}) as Packed<Changes>
+}
+
+function layerOf({ patch, timing, id }: SettingsWish, who: string, at: number): Wish {
+  const { from, until, guard } = timing
+  const guarding = guard && { id, until: (from ?? at) + guard.forMs, refused: guard.refused }
+  const about = { id, who, why: patch.reason ?? null, leaves: leavesOfPatch(patch) }
+  return { ...about, from, until, ...(guarding !== null && { guard: guarding }) }
+}
+
+function unguarded(stack: Stack, at: number): Stack {
+  const guarded = stack.layers.find(({ guard }) => guard !== undefined)
+  return guarded === undefined ? stack : unguarded(kept(stack, guarded.id, 'guard', at), at)
 }

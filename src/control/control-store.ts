@@ -1,16 +1,28 @@
 import { isObject } from '../lib/json.ts'
 import type { Window } from '../quota/window.ts'
 import type { AccessKeyRecord } from './access-key-store.ts'
-import type { Changes, ControlState, LastChange, OrganisationOverride, UserOverride, Versioned } from './state.ts'
+import type {
+  Changes,
+  LastChange,
+  OrganisationOverride,
+  Packed,
+  StoredControl,
+  UserOverride,
+  Versioned,
+} from './state.ts'
 
 /** A change at run time. */
 export type Change =
-  | { readonly kind: 'settings'; readonly to: Changes }
-  | { readonly kind: 'override'; readonly user: string /** `null` takes it away. */; readonly to: UserOverride | null }
+  | { readonly kind: 'settings'; readonly to: Packed<Changes> }
+  | {
+      readonly kind: 'override'
+      readonly user: string /** `null` takes it away. */
+      readonly to: Packed<UserOverride> | null
+    }
   | {
       readonly kind: 'organisation_override'
       readonly organisation: string
-      /** `null` takes it away. */ readonly to: OrganisationOverride | null
+      /** `null` takes it away. */ readonly to: Packed<OrganisationOverride> | null
     }
   /** Empties the user's windows. */
   | { readonly kind: 'reset'; readonly user: string }
@@ -187,7 +199,7 @@ export interface ControlStore {
    * Everything, read in steps that hold the store for a moment each, under the version that it had at first: what is
    * changed meanwhile may be in it or not, and is after that version for `changesSince`. @throws StoreError
    */
-  readControl(): Promise<ControlState>
+  readControl(): Promise<StoredControl>
   /**
    * The changes after this one, oldest first. `null` if they are more than 100, one of them is forgotten or of a kind that
    * this build does not know, or the store does not remember this one: it is too old, or was lost and its number is
@@ -210,7 +222,7 @@ export interface ControlStore {
    */
   stageOverrides(
     staged: string,
-    overrides: readonly (readonly [user: string, override: Versioned<UserOverride>])[],
+    overrides: readonly (readonly [user: string, override: Versioned<Packed<UserOverride>>])[],
   ): Promise<void>
   /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>

@@ -15,14 +15,15 @@ export interface GuardCounts {
   readonly refused: number
 }
 
-/** Keeps what processes have counted, for one guard at a time. Every implementation passes test/control/guard-store.suite.ts. */
+/** Keeps what processes have counted for guards. Every implementation passes test/control/guard-store.suite.ts. */
 export interface GuardStore {
   /**
    * Puts what a process has counted in all in the place of what it has said before.
+   * @param running all guards that run: what was counted for others may be forgotten. Default this one
    * @returns the sum over all processes
    * @throws StoreError
    */
-  countForGuard(guard: string, instance: string, counts: GuardCounts): Promise<GuardCounts>
+  countForGuard(guard: string, instance: string, counts: GuardCounts, running?: readonly string[]): Promise<GuardCounts>
   /** The sum over all processes. @throws StoreError */
   readGuard(guard: string): Promise<GuardCounts>
 }

@@ -1,70 +1,121 @@
-import { isObject } from '../lib/json.ts'
-import { type ControlState, type OrganisationOverride, UNCHANGED, type UserOverride, type Versioned } from './state.ts'
+import { type Form, OVERRIDES, SETTINGS } from './forms.ts'
+import { leavesInForce, stackOf } from './layers.ts'
+import {
+  type Changes,
+  type ControlState,
+  type OrganisationOverride,
+  type Packed,
+  type StoredControl,
+  UNCHANGED,
+  type UserOverride,
+  type Versioned,
+} from './state.ts'
 
 /** What is in force of a stored state. */
 export interface InForce {
   readonly state: ControlState
-  readonly from: ControlState
-  readonly users: Lasting<UserOverride>
-  readonly organisations: Lasting<OrganisationOverride>
+  readonly from: StoredControl
+  readonly settings: Standing<Changes>
+  readonly users: Living<UserOverride>
+  readonly organisations: Living<OrganisationOverride>
 }
 
-/** What lasts of overrides. */
-interface Lasting<T extends Ending> {
-  readonly overrides: Stored<T>
-  /** All of them, as they are stored. */
-  readonly from: Stored<T>
-  /** The store's time at which the last of those left out expired: a clock that is set back before it brings them back. */
+/** How long something holds: a clock that is set back before `since` brings another one back. */
+interface Span {
+  /** The store's time at which the last layer began or ended, and at which the next one does. */
   readonly since: number
-  /** The store's time at which the next override expires. */
   readonly until: number
 }
 
-type Stored<T> = ReadonlyMap<string, Versioned<T>>
-type Ending = Pick<UserOverride, 'limits' | 'expiresAt'>
+interface Standing<T> extends Span {
+  readonly value: Versioned<T>
+  readonly from: Versioned<Packed<T>>
+}
 
-const NEVER = Number.NEGATIVE_INFINITY
+/** What is in force of overrides. */
+interface Living<T> extends Span {
+  readonly overrides: ReadonlyMap<string, Versioned<T>>
+  readonly from: Stored<T>
+}
+
+type Stored<T> = ReadonlyMap<string, Versioned<Packed<T>>>
+
+const ALWAYS: Span = { since: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
 
 export const NOTHING_CHANGED: InForce = {
   state: UNCHANGED,
   from: UNCHANGED,
-  users: untilAnyEnd(UNCHANGED.overrides),
-  organisations: untilAnyEnd(UNCHANGED.organisationOverrides),
+  settings: { ...ALWAYS, value: UNCHANGED.settings, from: UNCHANGED.settings },
+  users: { ...ALWAYS, overrides: UNCHANGED.overrides, from: UNCHANGED.overrides },
+  organisations: {
+    ...ALWAYS,
+    overrides: UNCHANGED.organisationOverrides,
+    from: UNCHANGED.organisationOverrides,
+  },
 }
 
-function untilAnyEnd<T extends Ending>(overrides: Stored<T>): Lasting<T> {
-  return { overrides, from: overrides, since: NEVER, until: Number.POSITIVE_INFINITY }
-}
-
-/** The state without what has expired; if nothing is new, what there was before. */
-export function inForce(stored: ControlState, last: InForce, at: number): InForce {
-  const users = lasting(stored.overrides, last.users, at)
-  const organisations = lasting(stored.organisationOverrides, last.organisations, at)
-  if (stored === last.from && users === last.users && organisations === last.organisations) return last
-  const isWhole = users.overrides === users.from && organisations.overrides === organisations.from
-  const state = { ...stored, overrides: users.overrides, organisationOverrides: organisations.overrides }
-  return { state: isWhole ? stored : state, from: stored, users, organisations }
-}
-
-function lasting<T extends Ending>(stored: Stored<T>, last: Lasting<T>, at: number): Lasting<T> {
-  if (stored === last.from && at >= last.since && at < last.until) return last
-  const known = [...stored].filter(([, { value }]) => isOverride(value))
-  const isOver = ({ expiresAt }: Ending): boolean => expiresAt !== null && expiresAt <= at
-  const rest = known.filter(([, { value }]) => !isOver(value))
-  return {
-    overrides: rest.length === stored.size ? stored : new Map(rest),
-    from: stored,
-    since: known.reduce(
-      (last, [, { value }]) => (isOver(value) ? Math.max(last, value.expiresAt ?? last) : last),
-      NEVER,
-    ),
-    until: rest.reduce((first, [, { value }]) => Math.min(first, value.expiresAt ?? first), Number.POSITIVE_INFINITY),
+/** What is in force at a moment; if nothing is new, what there was before. */
+export function inForce(stored: StoredControl, last: InForce, at: number): InForce {
+  const settings = standing(stored.settings, last.settings, at)
+  const users = living(stored.overrides, last.users, at)
+  const organisations = living(stored.organisationOverrides, last.organisations, at)
+  const isOld = settings === last.settings && users === last.users && organisations === last.organisations
+  if (stored === last.from && isOld) return last
+  const parts = {
+    settings: settings.value,
+    overrides: users.overrides,
+    organisationOverrides: organisations.overrides,
   }
+  const isWhole =
+    parts.settings === stored.settings &&
+    parts.overrides === stored.overrides &&
+    parts.organisationOverrides === stored.organisationOverrides
+  const state: ControlState = isWhole ? (stored as ControlState) : { ...stored, ...parts, stored }
+  return { state, from: stored, settings, users, organisations }
 }
 
-/** One value that others wrote to the store must not keep every replica from following all the rest. */
-function isOverride(value: unknown): value is Ending {
-  if (!isObject(value)) return false
-  const { limits, expiresAt } = value
-  return isObject(limits) && Object.values(limits).every(isObject) && (expiresAt === null || Number.isFinite(expiresAt))
+function standing(stored: Versioned<Packed<Changes>>, last: Standing<Changes>, at: number): Standing<Changes> {
+  if (stored === last.from && holds(last, at)) return last
+  const read = readAt<Changes>(SETTINGS, stored.value, at)
+  const isWhole = read.value === stored.value
+  const value = isWhole ? (stored as Versioned<Changes>) : { version: stored.version, value: read.value ?? {} }
+  return { since: read.since, until: read.until, value, from: stored }
+}
+
+function holds({ since, until }: Span, at: number): boolean {
+  return at >= since && at < until
+}
+
+function living<T>(stored: Stored<T>, last: Living<T>, at: number): Living<T> {
+  if (stored === last.from && holds(last, at)) return last
+  let { since, until } = ALWAYS
+  let isWhole = true
+  const overrides = new Map<string, Versioned<T>>()
+  for (const [id, record] of stored) {
+    const read = readAt<T>(OVERRIDES, record.value, at)
+    since = Math.max(since, read.since)
+    until = Math.min(until, read.until)
+    const isSame = read.value === record.value
+    isWhole &&= isSame
+    if (read.value !== null) {
+      overrides.set(id, isSame ? (record as Versioned<T>) : { version: record.version, value: read.value })
+    }
+  }
+  return { since, until, overrides: isWhole ? (stored as ReadonlyMap<string, Versioned<T>>) : overrides, from: stored }
+}
+
+/** The very value that is stored, if that is in force as a whole. `null` for none, also for what somebody else wrote. */
+function readAt<T>(form: Form, packed: Packed<T>, at: number): Span & { readonly value: T | null } {
+  if (!form.isForm(packed)) return { ...ALWAYS, value: null }
+  const { layers, expiresAt = null } = packed as { readonly layers?: unknown; readonly expiresAt?: number | null }
+  if (layers === undefined && expiresAt === null) return { ...ALWAYS, value: packed as T }
+  const stack = stackOf(form, packed)
+  const times = stack.layers.flatMap(({ from, until }) => (until === null ? [from] : [from, until]))
+  const leaves = leavesInForce(stack, at)
+  const isAlone = layers === undefined && leaves.length > 0
+  return {
+    since: Math.max(ALWAYS.since, ...times.filter((time) => time <= at)),
+    until: Math.min(ALWAYS.until, ...times.filter((time) => time > at)),
+    value: isAlone ? (packed as T) : leaves.length === 0 ? null : (form.valueOf(leaves) as T),
+  }
 }

@@ -4,11 +4,24 @@ import type { Observation, Observer } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import type { ChangeFollower } from './change-follower.ts'
 import { type AuditEntry, type Author, type Change, type ControlStore, GUARD, SCHEDULE } from './control-store.ts'
+import { SETTINGS } from './forms.ts'
 import { createGuardTally, type GuardCounts, type GuardStore, type GuardTally, trips } from './guard-tally.ts'
-import { begun, cancelled, ended, inOrder, isEnd, takenBack, unguarded } from './pending.ts'
+import {
+  begun,
+  isLive,
+  isOver,
+  kept,
+  packedOf,
+  removed,
+  type Stack,
+  type StackLayer,
+  stackOf,
+  takenBack,
+} from './layers.ts'
+import { treeOf } from './leaves.ts'
 import type { Problem } from './problems.ts'
 import type { QuotaPatchLike } from './settings.ts'
-import type { Changes, ControlState, End, Guard, Start } from './state.ts'
+import { type Changes, type ControlState, type Guard, type Packed, storedOf } from './state.ts'
 
 export interface KeeperOptions {
   readonly store: Pick<ControlStore, 'change'> & GuardStore
@@ -16,7 +29,7 @@ export interface KeeperOptions {
   /** What is wrong with a patch under the configuration in force. */
   readonly problemsOf: (patch: QuotaPatchLike, changes: Changes) => readonly Problem[]
   /** Is notified of each change that this process has made. */
-  readonly onChange: (entry: AuditEntry, forgotten: number) => void
+  readonly onChange: (entry: AuditEntry, forgotten: number, outcome: Outcome) => void
   /** Is notified of a change that the store may have made, or not. */
   readonly onUnknown: (change: Change, author: Author) => void
   /** Is notified of what should never happen. */
@@ -38,16 +51,26 @@ export interface Keeper {
   close(): void
 }
 
+/** What became of a change that was scheduled or guarded. */
+export type Outcome =
+  /** It began, or ended, when it was to. */
+  | 'begun'
+  | 'ended'
+  /** It began, but the configuration has no place for it: its values rest. Or its end had passed before it could begin. */
+  | 'not_made'
+  /** Its guard let it stay, or took it back. */
+  | 'kept'
+  | 'taken_back'
+
 /** A change that is due. */
 interface Due {
-  readonly to: Changes
+  readonly to: Stack
   readonly author: Author
+  readonly outcome: Outcome
 }
 
-/** What all processes have counted for a guard. */
-interface Verdict extends GuardCounts {
-  readonly id: string
-}
+/** What all processes have counted, by the guards that they have counted for. */
+type Verdicts = ReadonlyMap<string, GuardCounts>
 
 /** What was counted before the end of a guard may come a little later. */
 const LAST_COUNTS_MS = 3000
@@ -60,7 +83,8 @@ const MAX_WHY = 500
 export function createKeeper(options: KeeperOptions): Keeper {
   const { store, control, onError, everyMs = 1000 } = options
   const instance = randomBytes(9).toString('base64url')
-  let counting: { readonly id: string; readonly tally: GuardTally } | null = null
+  /** By guard. */
+  let counting: ReadonlyMap<string, GuardTally> = new Map()
   /** Requests are decided without the store, by other limits than those that are guarded. */
   let isOut = false
   let looking: Promise<void> | null = null
@@ -79,32 +103,38 @@ export function createKeeper(options: KeeperOptions): Keeper {
   }
 
   async function lookNow(): Promise<void> {
-    const guard = control.state().settings.value.pending?.guard
-    const verdict = guard === undefined ? null : await verdictOf(guard)
-    if (guard === undefined) {
-      counting = null
-      isOut = false
-    }
-    if (dueOf(options, control.state(), verdict, control.storeTime()) !== null) await makeAll(options, verdict)
+    const at = control.storeTime()
+    const guards = stackIn(control.state()).layers.flatMap((layer) =>
+      layer.guard !== undefined && isLive(layer, at) ? [layer.guard] : [],
+    )
+    if (guards.length === 0) isOut = false
+    counting = new Map(guards.map(({ id }) => [id, counting.get(id) ?? createGuardTally()]))
+    const verdicts = await verdictsOf(guards)
+    if (dueOf(options, control.state(), verdicts, control.storeTime()) !== null) await makeAll(options, verdicts)
   }
 
   /** @throws StoreError */
-  async function verdictOf({ id, refused }: Guard): Promise<Verdict> {
-    if (counting?.id !== id) counting = { id, tally: createGuardTally() }
-    return { id, ...(await store.countForGuard(id, instance, counting.tally.weighed(refused))) }
+  async function verdictsOf(guards: readonly Guard[]): Promise<Verdicts> {
+    const verdicts = new Map<string, GuardCounts>()
+    for (const { id, refused } of guards) {
+      const counts = counting.get(id)?.weighed(refused) ?? { requests: 0, refused: 0 }
+      const others = guards.map((guard) => guard.id)
+      verdicts.set(id, await store.countForGuard(id, instance, counts, others))
+    }
+    return verdicts
   }
 
   function observer(seen: Observation): void {
-    if (counting === null) return
+    if (counting.size === 0) return
     if (seen.type === 'store_out') isOut = true
-    else if (seen.type === 'store_recovered') recovered(counting.id)
+    else if (seen.type === 'store_recovered') recovered()
     if (isOut || seen.type !== 'settled' || (seen.kind !== 'charged' && seen.kind !== 'refused')) return
-    counting.tally.count(seen.caller.user, seen.kind === 'refused')
+    for (const tally of counting.values()) tally.count(seen.caller.user, seen.kind === 'refused')
   }
 
   /** An outage that was there before the first request was counted has made all counts its own. */
-  function recovered(id: string): void {
-    if (!isOut) counting = { id, tally: createGuardTally() }
+  function recovered(): void {
+    if (!isOut) counting = new Map([...counting.keys()].map((id) => [id, createGuardTally()]))
     isOut = false
   }
 
@@ -119,26 +149,30 @@ export function createKeeper(options: KeeperOptions): Keeper {
 }
 
 /** One after the other, each on what is stored by then. @throws StoreError */
-async function makeAll(options: KeeperOptions, verdict: Verdict | null): Promise<void> {
+async function makeAll(options: KeeperOptions, verdicts: Verdicts): Promise<void> {
   const { control } = options
   for (let made = 0; made < MOST_AT_ONCE; made++) {
     const state = await control.fresh()
-    const due = dueOf(options, state, verdict, control.storeTime())
+    const due = dueOf(options, state, verdicts, control.storeTime())
     if (due === null) return
     await make(options, due, state.settings.version)
   }
 }
 
+function stackIn(state: ControlState): Stack {
+  return stackOf(SETTINGS, storedOf(state).settings.value)
+}
+
 /** Whoever was faster has made it: that is no failure. */
 async function make(
   { store, onChange, onUnknown }: KeeperOptions,
-  { to, author }: Due,
+  { to, author, outcome }: Due,
   expected: number,
 ): Promise<void> {
-  const change: Change = { kind: 'settings', to }
+  const change: Change = { kind: 'settings', to: (packedOf(SETTINGS, to) ?? {}) as Packed<Changes> }
   try {
     const changed = await store.change(change, author, expected)
-    if (changed.done) onChange(changed.entry, changed.forgotten)
+    if (changed.done) onChange(changed.entry, changed.forgotten, outcome)
   } catch (error) {
     if (error instanceof StoreError && error.applied !== 'no') onUnknown(change, author)
     throw error
@@ -148,49 +182,81 @@ async function make(
 /** What is to be done first at a moment of the store's clock; `null` for nothing. */
 function dueOf(
   { problemsOf }: Pick<KeeperOptions, 'problemsOf'>,
-  { settings: { value } }: ControlState,
-  verdict: Verdict | null,
+  state: ControlState,
+  verdicts: Verdicts,
   at: number,
 ): Due | null {
-  const { pending } = value
-  if (pending === undefined) return null
-  const judged = pending.guard === undefined ? null : judgement(pending.guard, value, verdict, at)
-  if (judged !== null) return judged
-  for (const one of inOrder(pending)) {
-    if (one.at > at) return null
-    if (isEnd(one)) return { to: ended(value, one), author: scheduleAuthor('ends as scheduled', one) }
-    const due = beginning(one, value, at, problemsOf)
+  const stack = stackIn(state)
+  // Of two guards the newer change has most likely refused what both have seen.
+  for (const layer of stack.layers.toReversed()) {
+    const judged = judgement(layer, stack, verdicts, at)
+    if (judged !== null) return judged
+  }
+  for (const { layer, what } of eventsIn(stack, at)) {
+    const due = what === 'end' ? ending(layer, stack) : beginning(layer, stack, state.settings.value, at, problemsOf)
     if (due !== null) return due
   }
   return null
 }
 
+interface Event {
+  readonly at: number
+  readonly layer: StackLayer
+  readonly what: 'begin' | 'end'
+}
+
+/** What has come and stands in no audit yet, the oldest first. */
+function eventsIn({ layers }: Stack, now: number): Event[] {
+  const events = layers.flatMap((layer): Event[] => {
+    if (layer.begun !== true) return layer.from <= now ? [{ at: layer.from, layer, what: 'begin' }] : []
+    return layer.until !== null && isOver(layer, now) ? [{ at: layer.until, layer, what: 'end' }] : []
+  })
+  return events.sort((a, b) => a.at - b.at)
+}
+
 /** What becomes of a guarded change; `null` as long as that is open. */
-function judgement(guard: Guard, value: Changes, verdict: Verdict | null, at: number): Due | null {
-  if (verdict?.id !== guard.id) return null
-  const { requests, refused } = verdict
+function judgement(layer: StackLayer, stack: Stack, verdicts: Verdicts, at: number): Due | null {
+  const { guard, id, begun } = layer
+  const counts = guard === undefined ? undefined : verdicts.get(guard.id)
+  if (guard === undefined || counts === undefined || begun !== true) return null
+  const { requests, refused } = counts
   const share = requests === 0 ? 0 : (100 * refused) / requests
   const counted = `${share.toFixed(1)} % of ${Math.round(requests)} weighed requests were refused`
-  if (trips(verdict, guard)) {
-    const why = `takes back the change of ${guard.who}: ${counted}, and ${100 * guard.refused} % may be`
-    return { to: takenBack(value, guard), author: { who: GUARD, why } }
+  if (trips(counts, guard)) {
+    const why = `takes back the change of ${layer.who}: ${counted}, and ${100 * guard.refused} % may be`
+    return { to: takenBack(stack, id), author: { who: GUARD, why }, outcome: 'taken_back' }
   }
   if (at < guard.until + LAST_COUNTS_MS) return null
-  return { to: unguarded(value), author: { who: GUARD, why: `keeps the change of ${guard.who}: ${counted}` } }
+  const why = `keeps the change of ${layer.who}: ${counted}`
+  return { to: kept(stack, id, 'guard', at), author: { who: GUARD, why }, outcome: 'kept' }
 }
 
-/** `null` if another process may take what this one refuses. */
-function beginning(one: Start, value: Changes, at: number, problemsOf: KeeperOptions['problemsOf']): Due | null {
-  const isOver = one.until !== null && one.until <= at
-  const problems = isOver ? [] : problemsOf(one.patch as QuotaPatchLike, value)
-  if (!isOver && problems.length === 0)
-    return { to: begun(value, one, at), author: scheduleAuthor('begins as scheduled', one) }
-  if (!isOver && at < one.at + GRACE_MS) return null
-  const why = isOver ? 'its end had come before any gateway could make it' : problems.map(sentence).join('; ')
-  return { to: cancelled(value, one.id), author: scheduleAuthor('is not made as scheduled', one, why) }
+function ending(layer: StackLayer, stack: Stack): Due {
+  return { to: removed(stack, layer.id), author: scheduleAuthor('ends as scheduled', layer), outcome: 'ended' }
 }
 
-function scheduleAuthor(what: string, { who, why }: Start | End, problem: string | null = null): Author {
+/** `null` if another process may have a place for what this one has not. */
+function beginning(
+  layer: StackLayer,
+  stack: Stack,
+  value: Changes,
+  at: number,
+  problemsOf: KeeperOptions['problemsOf'],
+): Due | null {
+  if (isOver(layer, at)) {
+    const why = 'its end had come before any gateway could make it'
+    const author = scheduleAuthor('is not made as scheduled', layer, why)
+    return { to: removed(stack, layer.id), author, outcome: 'not_made' }
+  }
+  const problems = problemsOf(treeOf(layer.leaves) as QuotaPatchLike, value)
+  if (problems.length > 0 && at < layer.from + GRACE_MS) return null
+  const to = begun(stack, layer.id, at)
+  if (problems.length === 0) return { to, author: scheduleAuthor('begins as scheduled', layer), outcome: 'begun' }
+  const author = scheduleAuthor('is not made as scheduled', layer, problems.map(sentence).join('; '))
+  return { to, author, outcome: 'not_made' }
+}
+
+function scheduleAuthor(what: string, { who, why }: StackLayer, problem: string | null = null): Author {
   const parts = [`${what} by ${who}`, why, problem].filter((part) => part !== null)
   return { who: SCHEDULE, why: [...parts.join(': ')].slice(0, 2 * MAX_WHY).join('') }
 }

@@ -1,39 +1,60 @@
-import { isObject, sameJson } from '../lib/json.ts'
+import { isObject } from '../lib/json.ts'
 import type { Json } from './problems.ts'
 import type { QuotaPatchLike } from './settings.ts'
-import type { Changes, Leaf } from './state.ts'
+import type { Changes } from './state.ts'
 
-/** The settings alone, without what is pending. */
-export function settingsOf({ pending: _, ...settings }: Changes): Changes {
-  return settings
+/**
+ * One value and its place: the names of its members, from the outermost on. `null` gives the value back to what lies under all
+ * that was set, and everything below its place with it.
+ */
+export type Leaf = readonly [path: readonly string[], value: unknown]
+
+/** Whether a value at `place` decides on the one at `path` as well. */
+export function covers(place: readonly string[], path: readonly string[]): boolean {
+  return place.length <= path.length && place.every((name, i) => name === path[i])
 }
 
-/** The values in which two settings differ, in the order of their members. */
-export function leavesBetween(from: Changes, to: Changes): Leaf[] {
-  return differing(settingsOf(from) as Json, settingsOf(to) as Json, [])
+/** Whether one of two places lies within the other. */
+export function touch(a: readonly string[], b: readonly string[]): boolean {
+  return covers(a, b) || covers(b, a)
 }
 
-/** The values of those leaves which are still as the change left them. */
-export function standing(now: Changes, leaves: readonly Leaf[]): Leaf[] {
-  return leaves.filter((leaf) => sameJson(valueAt(now, leaf.path), leaf.to))
+/** What is there when `top` was set over it. */
+export function over(under: readonly Leaf[], top: readonly Leaf[]): Leaf[] {
+  const rest = under.filter(([path]) => !top.some(([place]) => covers(place, path)))
+  return [...rest, ...top.filter(([, value]) => value !== null)]
 }
 
-/** The merge patch that puts back what these leaves were before. */
-export function patchBack(leaves: readonly Leaf[]): QuotaPatchLike {
-  return patchOf(leaves.map(({ path, from }) => [path, from]))
+/**
+ * What these leaves still say beside others that were set over them.
+ * @param known all values that there are: what is left of a `null` for many of them is said for each
+ */
+export function stripped(leaves: readonly Leaf[], top: readonly Leaf[], known: readonly Leaf[]): Leaf[] {
+  const isSet = (path: readonly string[]): boolean => top.some(([place]) => covers(place, path))
+  return leaves.flatMap((leaf): readonly Leaf[] => {
+    const [path] = leaf
+    if (isSet(path)) return []
+    if (!top.some(([place]) => covers(path, place))) return [leaf]
+    const below = known.filter(([place]) => covers(path, place) && !isSet(place) && place.length > path.length)
+    return [...new Map(below.map(([place]): [string, Leaf] => [JSON.stringify(place), [place, null]])).values()]
+  })
 }
 
-/** The places that a merge patch names. One that it gives back to the file as a whole is named as a whole. */
-export function placesIn(patch: QuotaPatchLike): (readonly string[])[] {
-  const { reason: _, from: __, until: ___, guard: ____, ...settings } = patch
-  return namedIn(settings, [])
+/** The values that a tree of settings, or a merge patch of them, has. */
+export function leavesOf(tree: Json): Leaf[] {
+  return below(tree, [])
 }
 
-/** The merge patch that sets values at their places. */
-export function patchOf(values: readonly (readonly [path: readonly string[], value: unknown])[]): QuotaPatchLike {
-  const patch: Tree = new Map()
-  for (const [path, value] of values) setAt(patch, path, value)
-  return plain(patch) as QuotaPatchLike
+/** The tree, or the merge patch, of these values. */
+export function treeOf(leaves: readonly Leaf[]): Json {
+  const tree: Tree = new Map()
+  for (const [path, value] of leaves) setAt(tree, path, value)
+  return plain(tree)
+}
+
+/** The values that a patch names, without what says when and why. */
+export function leavesOfPatch({ reason: _, from: __, until: ___, guard: ____, ...patch }: QuotaPatchLike): Leaf[] {
+  return leavesOf(patch)
 }
 
 /** `null` for one that follows the file. Own members only: a category may be called `constructor`. */
@@ -43,21 +64,10 @@ export function valueAt(changes: Changes, path: readonly string[]): unknown {
   return value ?? null
 }
 
-function namedIn(patch: Json, path: readonly string[]): (readonly string[])[] {
-  return Object.entries(patch).flatMap(([name, value]) =>
-    isObject(value) ? namedIn(value, [...path, name]) : [[...path, name]],
-  )
-}
-
-function differing(from: Json, to: Json, path: readonly string[]): Leaf[] {
-  const names = new Set([...Object.keys(from), ...Object.keys(to)])
-  return [...names].flatMap((name) => {
-    const below = [...path, name]
-    const [before, after] = [valueAt(from as Changes, [name]), valueAt(to as Changes, [name])]
-    if (isObject(before) || isObject(after)) {
-      return differing(isObject(before) ? before : {}, isObject(after) ? after : {}, below)
-    }
-    return sameJson(before, after) ? [] : [{ path: below, from: before, to: after }]
+function below(tree: Json, path: readonly string[]): Leaf[] {
+  return Object.entries(tree).flatMap(([name, value]): Leaf[] => {
+    const place = [...path, name]
+    return isObject(value) ? below(value, place) : [[place, value]]
   })
 }
 

@@ -16,31 +16,27 @@ import {
 import { MODES } from '../quota/policy.ts'
 import type { AccessKeyRecord } from './access-key-store.ts'
 import type { AuditEntry } from './control-store.ts'
-import type { Changes, OrganisationOverride, UserOverride } from './state.ts'
+import type { Changes, OrganisationOverride, Packed, UserOverride } from './state.ts'
 
 /** The forms of what administrators change, as it is stored: whatever has another one was not written by us. */
 
 const isTable = mapOf(mapOf(isNumber))
 const isScopedTable = shapeOf({ personal: optional(isTable), global: optional(isTable) })
-const isLeaf = shapeOf({ path: listOf(isText) })
-const author = { who: isText, why: orNull(isText) }
 
-const isPending = shapeOf({
-  guard: optional(shapeOf({ id: isText, until: isTime, refused: isNumber, leaves: listOf(isLeaf), ...author })),
-  starts: optional(
-    listOf(
-      shapeOf({
-        id: isText,
-        at: isTime,
-        patch: mapOf(() => true),
-        until: orNull(isTime),
-        guard: optional(shapeOf({ forMs: isNumber, refused: isNumber })),
-        ...author,
-      }),
-    ),
-  ),
-  ends: optional(listOf(shapeOf({ id: isText, at: isTime, leaves: listOf(isLeaf), ...author }))),
-})
+/** @param isValue the form of what the layers set */
+function layersOf(isValue: Shape): Shape {
+  return listOf(
+    shapeOf({
+      id: isText,
+      from: isTime,
+      until: orNull(isTime),
+      value: isValue,
+      guard: optional(shapeOf({ id: isText, until: isTime, refused: isNumber })),
+      who: orNull(isText),
+      why: orNull(isText),
+    }),
+  )
+}
 
 const isSettings = shapeOf({
   mode: optional(oneOf(MODES)),
@@ -48,7 +44,7 @@ const isSettings = shapeOf({
   baselines: optional(isScopedTable),
   custom: optional(isScopedTable),
   shadow: optional(isFlag),
-  pending: optional(isPending),
+  layers: optional(layersOf(mapOf(() => true))),
 })
 
 const isOverrideOfUser = shapeOf({
@@ -61,6 +57,19 @@ const isOverrideOfUser = shapeOf({
 })
 
 const isOverrideOfOrganisation = shapeOf({ limits: isTable, reason: isText, expiresAt: orNull(isTime) })
+
+/** An override, with layers above it, or layers alone. */
+function packed(isOverride: Shape): Shape {
+  const areLayers = layersOf(isOverride)
+  return (value) => {
+    if (!isObject(value) || value.layers === undefined) return isOverride(value)
+    const { layers, ...rest } = value
+    return areLayers(layers) && (Object.keys(rest).length === 0 || isOverride(rest))
+  }
+}
+
+const isPackedOfUser = packed(isOverrideOfUser)
+const isPackedOfOrganisation = packed(isOverrideOfOrganisation)
 
 const isAccessKey = shapeOf({
   id: isText,
@@ -86,28 +95,29 @@ const isAuditEntry = shapeOf({
 /** Any value. What of it is shown as a time, also in a sample of values, is one. */
 function isDated(value: unknown): boolean {
   if (!isObject(value)) return true
-  const { expiresAt, overrides, pending } = value
-  if (pending !== undefined || (typeof expiresAt === 'number' && !isTime(expiresAt))) return false
+  const { expiresAt, overrides, layers } = value
+  if (layers !== undefined && !layersOf(isDated)(layers)) return false
+  if (typeof expiresAt === 'number' && !isTime(expiresAt)) return false
   return !isObject(overrides) || Object.values(overrides).every(isDated)
 }
 
 /** What the values before and after a change of some kinds are; `null` for none. */
 const VALUES: Readonly<Partial<Record<string, Shape>>> = {
   settings: isSettings,
-  override: isOverrideOfUser,
-  organisation_override: isOverrideOfOrganisation,
+  override: isPackedOfUser,
+  organisation_override: isPackedOfOrganisation,
 }
 
-export function changesOf(value: unknown): Changes | null {
-  return isSettings(value) ? (value as Changes) : null
+export function changesOf(value: unknown): Packed<Changes> | null {
+  return isSettings(value) ? (value as Packed<Changes>) : null
 }
 
-export function userOverrideOf(value: unknown): UserOverride | null {
-  return isOverrideOfUser(value) ? (value as UserOverride) : null
+export function userOverrideOf(value: unknown): Packed<UserOverride> | null {
+  return isPackedOfUser(value) ? (value as Packed<UserOverride>) : null
 }
 
-export function organisationOverrideOf(value: unknown): OrganisationOverride | null {
-  return isOverrideOfOrganisation(value) ? (value as OrganisationOverride) : null
+export function organisationOverrideOf(value: unknown): Packed<OrganisationOverride> | null {
+  return isPackedOfOrganisation(value) ? (value as Packed<OrganisationOverride>) : null
 }
 
 /** @param hash under which it is kept: by no other one may it let anybody in */

@@ -23,60 +23,43 @@ export interface Changes {
   readonly custom?: ScopedTable
   /** Whether refusals are only counted and reported, for every route and user. */
   readonly shadow?: boolean
-  /** What gateways are to change by themselves. Without anything it is missing. */
-  readonly pending?: Pending
 }
 
-/** What gateways are to change by themselves; times are in milliseconds since the epoch, on the store's clock. */
-export interface Pending {
+/** One value that was set over time. It lies above what is permanent, and takes nothing of that away. */
+export interface Layer<V = unknown> {
+  readonly id: string
+  /** When it begins and ends, in milliseconds since the epoch on the store's clock; `null` for never. */
+  readonly from: number
+  readonly until: number | null
+  /** Of settings a merge patch, as the body of `PATCH /api/quota` has it; else the override as a whole. */
+  readonly value: V
+  /** Taken away if too many requests are refused. It is kept as a layer as long as that is open. */
   readonly guard?: Guard
-  readonly starts?: readonly Start[]
-  readonly ends?: readonly End[]
+  /** Its beginning stands in the audit. */
+  readonly begun?: true
+  /** The administrator, and the reason given; `null` where only the audit knows. */
+  readonly who: string | null
+  readonly why: string | null
 }
 
-/** A change that was made, and is taken back if too many requests are refused after it. Any other change of the settings ends it. */
 export interface Guard {
+  /** Under which requests are counted. */
   readonly id: string
   readonly until: number
   /** The share of the charged requests that may be refused, above 0 and below 1. */
   readonly refused: number
-  readonly leaves: readonly Leaf[]
-  readonly who: string
-  readonly why: string | null
 }
 
-/** A change that is to be made later. */
-export interface Start {
-  readonly id: string
-  readonly at: number
-  /** As the body of `PATCH /api/quota` has it. */
-  readonly patch: Readonly<Record<string, unknown>>
-  /** When it ends by itself; `null` for never. */
-  readonly until: number | null
-  /** How it is guarded once it is made. */
-  readonly guard?: { readonly forMs: number; readonly refused: number }
-  /** The administrator, and the reason given. */
-  readonly who: string
-  readonly why: string | null
+/** By their beginnings, the oldest first. */
+export interface Layers {
+  readonly layers?: readonly Layer[]
 }
 
-/** A change that was made, and is to be taken back later. What others set meanwhile is none of it any more. */
-export interface End {
-  readonly id: string
-  readonly at: number
-  readonly leaves: readonly Leaf[]
-  readonly who: string
-  readonly why: string | null
-}
-
-/** One value of the settings that a change replaced. */
-export interface Leaf {
-  /** The names of its members, from the outermost on. */
-  readonly path: readonly string[]
-  /** Before and after; `null` follows the file. */
-  readonly from: unknown
-  readonly to: unknown
-}
+/**
+ * A value as it is stored: the permanent one with the layers above it, or layers alone. Without layers, and for an override with
+ * an end that lies above nothing, it is the value itself.
+ */
+export type Packed<T> = (T & Layers) | Required<Layers>
 
 /** What was set for one user. */
 export interface UserOverride {
@@ -121,13 +104,28 @@ export interface LastChange {
   readonly changedAt: number
 }
 
-/** Everything that was changed, as it is now. */
+/** Everything that was changed, as it is stored. */
+export interface StoredControl extends LastChange {
+  readonly settings: Versioned<Packed<Changes>>
+  /** By user. */
+  readonly overrides: ReadonlyMap<string, Versioned<Packed<UserOverride>>>
+  /** By organisation. */
+  readonly organisationOverrides: ReadonlyMap<string, Versioned<Packed<OrganisationOverride>>>
+}
+
+/** Everything that was changed, as far as it is in force now. */
 export interface ControlState extends LastChange {
   readonly settings: Versioned<Changes>
-  /** By user; also those that have expired and were not taken away yet. */
+  /** By user. */
   readonly overrides: ReadonlyMap<string, Versioned<UserOverride>>
-  /** The same by organisation. */
+  /** By organisation. */
   readonly organisationOverrides: ReadonlyMap<string, Versioned<OrganisationOverride>>
+  /** What is stored, with all layers; missing if that is the same. */
+  readonly stored?: StoredControl
+}
+
+export function storedOf(state: ControlState): StoredControl {
+  return state.stored ?? state
 }
 
 export const UNCHANGED: ControlState = Object.freeze({

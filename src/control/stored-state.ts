@@ -2,19 +2,20 @@ import { StoreError } from '../quota/quota-store.ts'
 import type { AuditEntry, ControlStore } from './control-store.ts'
 import {
   type Changes,
-  type ControlState,
   type LastChange,
   type OrganisationOverride,
+  type Packed,
+  type StoredControl,
   UNCHANGED,
   type UserOverride,
   type Versioned,
 } from './state.ts'
 
-/** The follower's copy of what is stored, with overrides that have expired. */
+/** The follower's copy of what is stored, with all layers. */
 export class StoredState {
   readonly #store: ControlStore
   readonly #onChange: (entry: AuditEntry) => void
-  #state = UNCHANGED
+  #state: StoredControl = UNCHANGED
   #hasFallen = false
 
   /** @param onChange called for each change that is read one by one, before it is applied */
@@ -23,7 +24,7 @@ export class StoredState {
     this.#onChange = onChange
   }
 
-  get state(): ControlState {
+  get state(): StoredControl {
     return this.#state
   }
 
@@ -77,7 +78,7 @@ export class StoredState {
     throw replacedAllTheTime()
   }
 
-  #apply(from: ControlState, entries: readonly AuditEntry[]): void {
+  #apply(from: StoredControl, entries: readonly AuditEntry[]): void {
     for (const entry of entries) this.#onChange(entry)
     this.#state = applied(from, entries)
   }
@@ -95,13 +96,13 @@ function replacedAllTheTime(): StoreError {
 }
 
 /** However many changes there are, each map of overrides is copied once. */
-function applied(state: ControlState, entries: readonly AuditEntry[]): ControlState {
+function applied(state: StoredControl, entries: readonly AuditEntry[]): StoredControl {
   let { version, changedAt, settings } = state
-  const users = changing<UserOverride>(state.overrides)
-  const organisations = changing<OrganisationOverride>(state.organisationOverrides)
+  const users = changing<Packed<UserOverride>>(state.overrides)
+  const organisations = changing<Packed<OrganisationOverride>>(state.organisationOverrides)
   for (const entry of entries) {
     ;({ version, at: changedAt } = entry)
-    if (entry.what === 'settings') settings = { version, value: entry.to as Changes }
+    if (entry.what === 'settings') settings = { version, value: entry.to as Packed<Changes> }
     if (entry.what === 'override') users.apply(entry)
     if (entry.what === 'organisation_override') organisations.apply(entry)
   }

@@ -1,9 +1,10 @@
 import { sameJson } from '../lib/json.ts'
-import type { AuditEntry, Change } from './control-store.ts'
+import { type AuditEntry, type Change, GUARD, SCHEDULE } from './control-store.ts'
 import { isAlias } from './forgetting.ts'
-import { leavesBetween, patchBack, standing, valueAt } from './leaves.ts'
-import { patched } from './pending.ts'
-import type { Changes, ControlState, OrganisationOverride, UserOverride, Versioned } from './state.ts'
+import { type Form, OVERRIDES, SETTINGS } from './forms.ts'
+import { leavesInForce, packedOf, type Stack, type StackLayer, settled, stackOf, withoutOver } from './layers.ts'
+import { covers, type Leaf, touch } from './leaves.ts'
+import type { Changes, OrganisationOverride, Packed, StoredControl, UserOverride } from './state.ts'
 
 /** What becomes of the wish to undo a change. */
 export type Undo =
@@ -24,21 +25,28 @@ export interface ChangedValue {
 }
 
 /**
- * What puts back what a change replaced: of settings the values that it set, of an override the whole of it. What is already
- * as it was before needs nothing.
- * @param state without overrides that have expired
+ * What puts back what a change replaced, in the permanent value and in each layer: the values that it set, and the ends that it
+ * added, dropped or moved. Other layers stay as they are. What is already as it was before needs nothing.
  * @param at the store's time, in milliseconds since the epoch
  */
-export function undoOf(entry: AuditEntry, state: ControlState, at: number): Undo {
-  if (entry.what === 'settings') return undoOfSettings(entry, state.settings.value)
+export function undoOf(entry: AuditEntry, state: StoredControl, at: number): Undo {
   const id = entry.subject ?? ''
   if (entry.what === 'override' && isAlias(id)) return { kind: 'impossible', why: REASONS.user_forgotten }
+  if (entry.what === 'settings') {
+    const toChange = (to: unknown): Change => ({ kind: 'settings', to: (to ?? {}) as Packed<Changes> })
+    return undoIn(SETTINGS, entry, state.settings.value, at, toChange)
+  }
   if (entry.what === 'override') {
-    return undoOfOverride(entry, state.overrides.get(id), at, (to) => ({ kind: 'override', user: id, to }))
+    const toChange = (to: unknown): Change => ({ kind: 'override', user: id, to: to as Packed<UserOverride> | null })
+    return undoIn(OVERRIDES, entry, state.overrides.get(id)?.value ?? null, at, toChange)
   }
   if (entry.what === 'organisation_override') {
-    const changeTo = (to: OrganisationOverride | null) => ({ kind: entry.what, organisation: id, to }) as Change
-    return undoOfOverride(entry, state.organisationOverrides.get(id), at, changeTo)
+    const toChange = (to: unknown): Change => ({
+      kind: 'organisation_override',
+      organisation: id,
+      to: to as Packed<OrganisationOverride> | null,
+    })
+    return undoIn(OVERRIDES, entry, state.organisationOverrides.get(id)?.value ?? null, at, toChange)
   }
   return { kind: 'impossible', why: REASONS[entry.what as keyof typeof REASONS] ?? UNKNOWN }
 }
@@ -54,44 +62,148 @@ const REASONS = {
 
 const UNKNOWN = 'this version of Tollgate does not know such a change: ask a gateway of the version that made it'
 
-const ONLY_PENDING =
-  'it set no value, but what is scheduled or guarded: DELETE /api/quota/scheduled/{id} cancels what GET /api/quota lists'
+const HAS_BEGUN = 'it only scheduled a change, which has begun since: undo the entry that `schedule` made when it began'
+const A_STEP = 'it only says what became of an earlier change: undo that one, or set the value again'
 
-function undoOfSettings({ from, to }: AuditEntry, now: Changes): Undo {
-  const [before, after] = [(from ?? {}) as Changes, (to ?? {}) as Changes]
-  const leaves = leavesBetween(before, after)
-  if (leaves.length === 0 && !sameJson(before, after)) return { kind: 'impossible', why: ONLY_PENDING }
-  const open = leaves.filter(({ path, from }) => !sameJson(valueAt(now, path), from))
-  const still = standing(now, open)
-  if (still.length < open.length) {
-    const values = open
-      .filter((leaf) => !still.includes(leaf))
-      .map(({ path, to }) => ({ path: path.join('.'), set: to, now: valueAt(now, path) }))
-    return { kind: 'changed_since', values }
-  }
-  return {
-    kind: 'possible',
-    change: open.length === 0 ? null : { kind: 'settings', to: patched(now, patchBack(open)) },
-  }
-}
-
-/** One that has ended by itself counts as none. */
-function undoOfOverride<T extends Ending>(
-  { from, to }: AuditEntry,
-  now: Versioned<T> | undefined,
+function undoIn(
+  form: Form,
+  entry: AuditEntry,
+  stored: Packed<unknown> | null,
   at: number,
-  changeTo: (override: T | null) => Change,
+  toChange: (to: unknown) => Change,
 ): Undo {
-  const [before, set] = [lasting<T>(from, at), lasting<T>(to, at)]
-  const value = now?.value ?? null
-  if (sameJson(value, before)) return { kind: 'possible', change: null }
-  if (!sameJson(value, set)) return { kind: 'changed_since', values: [{ path: '', set, now: value }] }
-  return { kind: 'possible', change: changeTo(before) }
+  const now = stackOf(form, stored)
+  const after = stackOf(form, asPacked(entry.to))
+  const from = stackOf(form, asPacked(entry.from))
+  const [before, set, there] = [entry.who === SCHEDULE ? notBegunBy(from, after) : from, after, now].map((stack) =>
+    partsOf(asNow(stack, now, at)),
+  ) as [Parts, Parts, Parts]
+  const differing = [...new Set([...before.keys(), ...set.keys()])].filter((key) => !same(before, set, key))
+  if (differing.length === 0 && (entry.who === SCHEDULE || entry.who === GUARD)) {
+    return { kind: 'impossible', why: A_STEP }
+  }
+  const open = differing.filter((key) => !same(there, before, key))
+  const back = differing.filter((key) => same(there, before, key))
+  const isAsSet = (key: string): boolean =>
+    same(there, set, key) &&
+    !wouldHide(before.get(key), there, set) &&
+    !isOfAnother(before.get(key), there, set) &&
+    !back.some((other) => touch(pathOf(key), pathOf(other)))
+  const changed = open.filter((key) => !isAsSet(key))
+  if (changed.length > 0) return { kind: 'changed_since', values: changedValues(changed, set, before, now, at) }
+  if (open.length === 0) {
+    const isMade = after.layers.some((layer) => hasBecome(layer, now))
+    return isMade ? { kind: 'impossible', why: HAS_BEGUN } : { kind: 'possible', change: null }
+  }
+  const undone = new Map(there)
+  for (const key of open) {
+    const part = before.get(key)
+    if (part === undefined) undone.delete(key)
+    else undone.set(key, part)
+  }
+  return { kind: 'possible', change: toChange(packedOf(form, stackFrom(undone))) }
 }
 
-type Ending = UserOverride | OrganisationOverride
+function asPacked(value: unknown): Packed<unknown> | null {
+  return value as Packed<unknown> | null
+}
 
-function lasting<T extends Ending>(value: unknown, at: number): T | null {
-  const override = value as T | null
-  return override === null || (override.expiresAt !== null && override.expiresAt <= at) ? null : override
+/** The beginning of a scheduled change is the change itself: undone, it is not scheduled again. */
+function notBegunBy({ permanent, layers }: Stack, after: Stack): Stack {
+  const begun = ({ id }: StackLayer) => after.layers.every((layer) => layer.id !== id || layer.begun === true)
+  return { permanent, layers: layers.filter((layer) => layer.begun === true || !begun(layer)) }
+}
+
+/** Whether what was scheduled is a part of the permanent value by now. */
+function hasBecome({ id, begun, leaves }: StackLayer, now: Stack): boolean {
+  if (begun === true || now.layers.some((layer) => layer.id === id)) return false
+  return leaves.some((leaf) => now.permanent.some((other) => sameJson(other, leaf)))
+}
+
+/**
+ * Of a state that was what there would be of it by now: without ends that have come, and without guards that were decided on
+ * since, whose values are there for good, or gone.
+ */
+function asNow({ permanent, layers }: Stack, now: Stack, at: number): Stack {
+  const known = new Map(now.layers.map((layer) => [layer.id, layer]))
+  const guarded = layers.map(({ guard: _, ...layer }) => {
+    const guard = known.get(layer.id)?.guard
+    return guard === undefined ? layer : { ...layer, guard }
+  })
+  return settled(
+    withoutOver({ permanent, layers: guarded }, at),
+    at,
+    ({ id, begun }) => begun === true && !known.has(id),
+  )
+}
+
+/** One value of the permanent ones, or of a layer. */
+interface Part {
+  readonly leaf: Leaf
+  readonly layer: StackLayer | null
+}
+
+type Parts = ReadonlyMap<string, Part>
+
+function partsOf({ permanent, layers }: Stack): Parts {
+  const parts = permanent.map((leaf): Part => ({ leaf, layer: null }))
+  const ofLayers = layers.flatMap((layer) => layer.leaves.map((leaf): Part => ({ leaf, layer })))
+  return new Map([...parts, ...ofLayers].map((part) => [JSON.stringify([part.layer?.id ?? null, part.leaf[0]]), part]))
+}
+
+function stackFrom(parts: Parts): Stack {
+  const permanent: Leaf[] = []
+  const layers = new Map<string, StackLayer>()
+  for (const { leaf, layer } of parts.values()) {
+    if (layer === null) permanent.push(leaf)
+    else {
+      const known = layers.get(layer.id) ?? { ...layer, leaves: [] }
+      layers.set(layer.id, { ...known, leaves: [...known.leaves, leaf] })
+    }
+  }
+  return { permanent, layers: [...layers.values()].sort((a, b) => a.from - b.from) }
+}
+
+/** Also in its times, if it is of a layer. */
+function same(a: Parts, b: Parts, key: string): boolean {
+  const [one, other] = [a.get(key), b.get(key)]
+  if (one === undefined || other === undefined) return one === other
+  return sameJson(one.leaf[1], other.leaf[1]) && one.layer?.until === other.layer?.until
+}
+
+function pathOf(key: string): readonly string[] {
+  return (JSON.parse(key) as [string | null, readonly string[]])[1]
+}
+
+/** A part of a layer is put back into that layer only: somebody has taken it away since, or its end. */
+function isOfAnother(part: Part | undefined, now: Parts, set: Parts): boolean {
+  const id = part?.layer?.id
+  if (id === undefined) return false
+  const endIn = (parts: Parts) => [...parts.values()].find(({ layer }) => layer?.id === id)?.layer?.until
+  return endIn(set) !== undefined && endIn(set) !== endIn(now)
+}
+
+/** A layer that is put back would lie above what was set for ever since. */
+function wouldHide(part: Part | undefined, now: Parts, set: Parts): boolean {
+  if (part === undefined || part.layer === null) return false
+  const [path] = part.leaf
+  const permanent = (parts: Parts) => [...parts].filter(([, { leaf, layer }]) => layer === null && touch(path, leaf[0]))
+  const [there, then] = [permanent(now), permanent(set)]
+  return there.length !== then.length || there.some(([key]) => !same(now, set, key))
+}
+
+function changedValues(
+  keys: readonly string[],
+  set: Parts,
+  before: Parts,
+  now: Stack,
+  at: number,
+): readonly ChangedValue[] {
+  const inForce = leavesInForce(now, at)
+  const values = keys.map((key): ChangedValue => {
+    const [path, value] = (set.get(key) ?? (before.get(key) as Part)).leaf
+    const there = inForce.find(([place]) => covers(place, path))
+    return { path: path.join('.'), set: set.has(key) ? value : null, now: there?.[1] ?? null }
+  })
+  return [...new Map(values.map((value) => [value.path, value])).values()]
 }

@@ -1,9 +1,10 @@
 import { type AuditEntry, type Change, KINDS } from '../control/control-store.ts'
 import type {
   Changes,
-  ControlState,
   LastChange,
   OrganisationOverride,
+  Packed,
+  StoredControl,
   UserOverride,
   Versioned,
 } from '../control/state.ts'
@@ -34,7 +35,7 @@ function isRemembered({ version, changedAt }: LastChange, first: AuditEntry | un
 }
 
 export interface Head extends LastChange {
-  readonly settings: Versioned<Changes>
+  readonly settings: Versioned<Packed<Changes>>
 }
 
 export interface OverridesStep<T> {
@@ -49,9 +50,9 @@ type ReadOverrides<T> = (from: string | null) => Promise<OverridesStep<T>>
 /** Overrides in steps. It counts under the version that it began with: whoever follows applies what came meanwhile once more. */
 export async function readInSteps(
   readHead: () => Promise<Head>,
-  ofUsers: ReadOverrides<UserOverride>,
-  ofOrganisations: ReadOverrides<OrganisationOverride>,
-): Promise<ControlState> {
+  ofUsers: ReadOverrides<Packed<UserOverride>>,
+  ofOrganisations: ReadOverrides<Packed<OrganisationOverride>>,
+): Promise<StoredControl> {
   const head = await readHead()
   return { ...head, overrides: await readAll(ofUsers), organisationOverrides: await readAll(ofOrganisations) }
 }

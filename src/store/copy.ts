@@ -1,6 +1,6 @@
 import type { AccessKeyRecord } from '../control/access-key-store.ts'
 import type { AuditEntry } from '../control/control-store.ts'
-import type { Changes, OrganisationOverride, UserOverride, Versioned } from '../control/state.ts'
+import type { Changes, OrganisationOverride, Packed, UserOverride, Versioned } from '../control/state.ts'
 import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charge.ts'
@@ -61,11 +61,14 @@ export type Portion =
   | { readonly kind: 'counters'; readonly owners: readonly Owner[] }
   | { readonly kind: 'known'; readonly users: readonly RememberedUser[] }
   | { readonly kind: 'tokens'; readonly records: readonly AccessKeyRecord[] }
-  | { readonly kind: 'settings'; readonly settings: Versioned<Changes> }
-  | { readonly kind: 'overrides'; readonly overrides: readonly (readonly [user: string, Versioned<UserOverride>])[] }
+  | { readonly kind: 'settings'; readonly settings: Versioned<Packed<Changes>> }
+  | {
+      readonly kind: 'overrides'
+      readonly overrides: readonly (readonly [user: string, Versioned<Packed<UserOverride>>])[]
+    }
   | {
       readonly kind: 'organisation_overrides'
-      readonly overrides: readonly (readonly [organisation: string, Versioned<OrganisationOverride>])[]
+      readonly overrides: readonly (readonly [organisation: string, Versioned<Packed<OrganisationOverride>>])[]
     }
   | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }
   | { readonly kind: 'failures'; readonly buckets: readonly Bucket[] }

@@ -120,7 +120,7 @@ test('a limit is tightened with a guard in five actions, and the page says what 
   expect(actions).toBeLessThanOrEqual(6)
   expect(await quota()).toMatchObject({
     baselines: { personal: { read: { '1h': 8 } } },
-    guard: { who: 'admin', refused: 0.05, patch: { baselines: { personal: { read: { '1h': null } } } } },
+    layers: [{ who: 'admin', guard: { refused: 0.05 }, value: { baselines: { personal: { read: { '1h': 8 } } } } }],
   })
   const guard = open.page.getByText(/^The change of admin is guarded until .*more than 5% of the requests is refused/)
   await guard.waitFor()
@@ -128,7 +128,7 @@ test('a limit is tightened with a guard in five actions, and the page says what 
   await click(dialog().getByRole('button', { name: 'End the guard' }))
   await expect.poll(() => guard.count(), SOON).toBe(0)
   const after = await quota()
-  expect([after.guard, after.baselines.personal.read]).toEqual([undefined, { '1h': 8 }])
+  expect([after.layers, after.baselines.personal.read]).toEqual([undefined, { '1h': 8 }])
   expect(open.errors).toEqual([])
 })
 
@@ -196,7 +196,7 @@ test('a change is scheduled for a while, is listed with who asked for it, and is
   await button('Cancel the scheduled change').click()
   await dialog().getByRole('button', { name: 'Cancel the scheduled change' }).click()
   await expect.poll(() => told.count(), SOON).toBe(0)
-  expect((await quota()).scheduled).toBeUndefined()
+  expect((await quota()).layers).toBeUndefined()
   expect(open.errors).toEqual([])
 })
 

@@ -345,7 +345,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       const state = await under.other.readControl()
       await writing
       const later = await under.other.changesSince(state)
-      expect(applied(state, later ?? [])).toEqual(await under.other.readControl())
+      expect(applied(state as ControlState, later ?? [])).toEqual(await under.other.readControl())
     })
   })
 

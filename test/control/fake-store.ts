@@ -1,9 +1,10 @@
 import { type AuditEntry, type Change, type ControlStore, subjectOf } from '../../src/control/control-store.ts'
 import {
   type Changes,
-  type ControlState,
   type LastChange,
   type OrganisationOverride,
+  type Packed,
+  type StoredControl,
   UNCHANGED,
   type UserOverride,
   type Versioned,
@@ -34,9 +35,9 @@ export interface FakeStore extends ControlStore {
 export function createFakeStore(): FakeStore {
   const entries: AuditEntry[] = []
   const listeners = new Set<() => void>()
-  const staged = new Map<string, Map<string, Versioned<UserOverride>>>()
+  const staged = new Map<string, Map<string, Versioned<Packed<UserOverride>>>>()
   /** By the version that put them in force. */
-  const whole = new Map<number, ReadonlyMap<string, Versioned<UserOverride>>>()
+  const whole = new Map<number, ReadonlyMap<string, Versioned<Packed<UserOverride>>>>()
   let underWay = 0
   let most = 0
 
@@ -52,8 +53,8 @@ export function createFakeStore(): FakeStore {
     }
   }
 
-  function stateOf(): ControlState {
-    let overrides = new Map(UNCHANGED.overrides)
+  function stateOf(): StoredControl {
+    let overrides: Map<string, Versioned<Packed<UserOverride>>> = new Map(UNCHANGED.overrides)
     const organisationOverrides = new Map(UNCHANGED.organisationOverrides)
     let settings = UNCHANGED.settings
     for (const { version, what, subject, to } of entries) {

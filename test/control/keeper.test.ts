@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import type { Author, Change } from '../../src/control/control-store.ts'
-import { createKeeper, type Keeper } from '../../src/control/keeper.ts'
-import { patched, scheduled } from '../../src/control/pending.ts'
+import { createKeeper, type Keeper, type Outcome } from '../../src/control/keeper.ts'
 import { problemsOf } from '../../src/control/settings.ts'
-import type { Changes, Start } from '../../src/control/state.ts'
+import type { Changes, Layer, Packed } from '../../src/control/state.ts'
 import { timingProblems } from '../../src/control/timing.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -15,15 +14,16 @@ import { FILE } from './settings-of-a-file.ts'
 const T = Date.UTC(2026, 10, 27, 9)
 const MINUTE = 60_000
 
-const start = (at: number, more: Partial<Start> = {}): Start => ({
-  id: `s${at}`,
-  at,
-  patch: { mode: 'loose' },
+const start = (from: number, more: Partial<Layer> = {}): Layer => ({
+  id: `s${from}`,
+  from,
   until: null,
+  value: { mode: 'loose' },
   who: 'ann',
   why: 'a busy evening',
   ...more,
 })
+const scheduled = (permanent: Changes, ...layers: Layer[]): Packed<Changes> => ({ ...permanent, layers })
 
 interface Replica {
   readonly keeper: Keeper
@@ -36,6 +36,7 @@ interface Replica {
 /** @param brokenFrom the first of the replicas whose calls `broken` takes the place of */
 function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, brokenFrom = 0 } = {}) {
   let at = T
+  const outcomes: Outcome[] = []
   const store = openSqliteStore({ file: ':memory:', clock: () => at })
   const replicas = Array.from({ length: count }, (_, i): Replica => {
     const theirs = { ...store, ...(i >= brokenFrom && broken) }
@@ -46,7 +47,10 @@ function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, broken
       store: theirs,
       control,
       problemsOf: (patch, changes) => problemsOf(patch, file[i] ?? FILE, changes),
-      onChange: (entry) => void made.push(`${entry.who}: ${entry.why}`),
+      onChange(entry, _, outcome) {
+        made.push(`${entry.who}: ${entry.why}`)
+        outcomes.push(outcome)
+      },
       onUnknown: (change, author) => void unknown.push([change, author]),
       onError(error) {
         throw error
@@ -57,6 +61,7 @@ function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, broken
   return {
     store,
     replicas,
+    outcomes,
     /** Moves the clock, and has every replica follow and look. */
     async pass(to: number): Promise<void> {
       at = to
@@ -69,21 +74,24 @@ function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, broken
         ),
       )
     },
-    set: (to: Changes) => store.change({ kind: 'settings', to }, { who: 'ann', why: null }, null),
+    set: (to: Packed<Changes>) => store.change({ kind: 'settings', to }, { who: 'ann', why: null }, null),
     settings: async () => (await store.readControl()).settings.value,
+    inForce: (replica = 0) => replicas[replica]?.control.state().settings.value,
     audit: async () => (await store.readAudit(null, 100)).map(({ who, why }) => `${who}: ${why}`),
   }
 }
 
 describe('a change that is to begin later', () => {
   test('is made when its time has come, once over all replicas, and ends by itself', async () => {
-    const { pass, replicas, set, settings, audit, store } = world(5)
+    const { pass, replicas, set, settings, inForce, audit, store } = world(5)
     await set(scheduled({ shadow: true }, start(T + MINUTE, { until: T + 3 * MINUTE })))
     await pass(T + MINUTE - 1)
-    expect(await settings()).toMatchObject({ shadow: true, pending: { starts: [{}] } })
+    expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true }))
     await pass(T + MINUTE)
-    expect(await settings()).toMatchObject({ shadow: true, mode: 'loose', pending: { ends: [{}] } })
+    expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true, mode: 'loose' }))
+    expect(await settings()).toMatchObject({ shadow: true, layers: [{ begun: true }] })
     await pass(T + 3 * MINUTE)
+    expect(replicas.map((_, i) => inForce(i))).toEqual(Array(5).fill({ shadow: true }))
     expect(await settings()).toEqual({ shadow: true })
     expect(replicas.flatMap(({ made }) => made).sort()).toEqual([
       'schedule: begins as scheduled by ann: a busy evening',
@@ -102,21 +110,25 @@ describe('a change that is to begin later', () => {
     await store.close()
   })
 
-  test('is not made under a configuration that refuses it by then, and the audit says why', async () => {
-    const { pass, set, settings, audit, store } = world()
-    await set(scheduled({}, start(T + MINUTE, { patch: { baselines: { personal: { gone: { '1h': 5 } } } } })))
+  test('rests under a configuration that has no place for it, and the audit says why', async () => {
+    const { pass, set, settings, audit, store, outcomes } = world()
+    const value = { baselines: { personal: { gone: { '1h': 5 } } } }
+    await set(scheduled({}, start(T + MINUTE, { value })))
     await pass(T + MINUTE)
-    expect(await settings()).toMatchObject({ pending: {} })
+    expect(await settings()).toMatchObject({ layers: [{}] })
     await pass(T + MINUTE + 5000)
-    expect(await settings()).toEqual({})
-    expect((await audit())[0]).toContain('baselines.personal.gone: unknown category "gone"')
+    expect(await settings()).toEqual(value)
+    expect((await audit())[0]).toMatch(
+      /^schedule: is not made as scheduled by ann: a busy evening: baselines.personal.gone.1h: rests, since the file has no such category/,
+    )
+    expect(outcomes).toEqual(['not_made'])
     await store.close()
   })
 
   test('is made by a replica whose configuration takes it, if others refuse it', async () => {
     const windows = FILE.windows.filter(({ name }) => name !== '1d')
     const { pass, set, settings, replicas, store } = world(2, { file: [{ ...FILE, windows }, FILE] })
-    await set(scheduled({}, start(T + MINUTE, { patch: { baselines: { personal: { read: { '1d': 5 } } } } })))
+    await set(scheduled({}, start(T + MINUTE, { value: { baselines: { personal: { read: { '1d': 5 } } } } })))
     await pass(T + MINUTE)
     expect(await settings()).toEqual({ baselines: { personal: { read: { '1d': 5 } } } })
     expect(replicas.map(({ made }) => made.length)).toEqual([0, 1])
@@ -124,12 +136,12 @@ describe('a change that is to begin later', () => {
   })
 
   test('is one of several, which are made in the order of their times', async () => {
-    const { pass, set, settings, audit, store } = world()
+    const { pass, set, settings, inForce, audit, store } = world()
     const first = start(T + MINUTE, { until: T + 2 * MINUTE })
-    const second = start(T + 2 * MINUTE, { patch: { mode: 'conservative' }, why: null })
-    await set(scheduled(scheduled({}, second), first))
+    const second = start(T + 2 * MINUTE, { value: { mode: 'conservative' }, why: null })
+    await set(scheduled({}, first, second))
     await pass(T + 90_000)
-    expect(await settings()).toMatchObject({ mode: 'loose' })
+    expect(inForce()).toMatchObject({ mode: 'loose' })
     await pass(T + 5 * MINUTE)
     expect(await settings()).toEqual({ mode: 'conservative' })
     expect((await audit()).slice(0, 3)).toEqual([
@@ -141,39 +153,13 @@ describe('a change that is to begin later', () => {
   })
 })
 
-describe('the end of a change', () => {
-  const end = { id: 'e', at: T + MINUTE, who: 'ann', why: null }
-
-  test('takes back nothing that was set since, though it was set to the same', async () => {
-    const { pass, set, settings, store } = world()
-    const now = patched({ mode: 'conservative' }, { mode: 'loose', shadow: true }, end)
-    await set(patched(now, { mode: 'loose' }))
-    await pass(T + MINUTE)
-    expect(await settings()).toEqual({ mode: 'loose' })
-    await store.close()
-  })
-
-  test('goes as a whole if all that it would take back was set since', () => {
-    const now = patched({}, { baselines: { personal: { read: { '1h': 5, '1d': 50 } } } }, end)
-    expect(patched(now, { baselines: null })).toEqual({})
-    expect(patched(now, { baselines: { personal: { read: { '1h': 6 } } } })).toMatchObject({
-      pending: { ends: [{ leaves: [{ path: ['baselines', 'personal', 'read', '1d'], from: null, to: 50 }] }] },
-    })
-  })
-
-  test('leaves what an older build has set, which knows of no ends', async () => {
-    const { pass, set, settings, store } = world()
-    const now = patched({}, { mode: 'loose', shadow: true }, end)
-    await set({ ...now, mode: 'conservative' })
-    await pass(T + MINUTE)
-    expect(await settings()).toEqual({ mode: 'conservative' })
-    await store.close()
-  })
-})
-
 describe('a guarded change', () => {
-  const guard = { id: 'g', until: T + 10 * MINUTE, refused: 0.05, who: 'ann', why: 'less for all' }
-  const guarded = () => patched({ shadow: false }, { mode: 'conservative', shadow: null }, undefined, guard)
+  const guard = { id: 'g', until: T + 10 * MINUTE, refused: 0.05 }
+  const layer = (more: Partial<Layer> = {}): Layer => ({
+    ...start(T, { id: 'less', value: { mode: 'conservative', shadow: null }, guard, begun: true, why: 'less for all' }),
+    ...more,
+  })
+  const guarded = () => scheduled({ shadow: false }, layer())
 
   function decide({ keeper }: Replica | Record<'keeper', undefined>, callers: number, refusedOf10: number): void {
     for (let i = 0; i < 10 * callers; i++) {
@@ -204,7 +190,7 @@ describe('a guarded change', () => {
     await pass(T)
     decide(replicas[0] ?? { keeper: undefined }, 20, 0)
     await pass(T + 10 * MINUTE)
-    expect(await settings()).toMatchObject({ mode: 'conservative', pending: { guard: { id: 'g' } } })
+    expect(await settings()).toMatchObject({ layers: [{ guard: { id: 'g' } }] })
     await pass(T + 10 * MINUTE + 3000)
     expect(await settings()).toEqual({ mode: 'conservative' })
     // In one run of forty, two of the callers share a slot and are weighed as one: 18 requests for 20. So may two pairs.
@@ -223,7 +209,7 @@ describe('a guarded change', () => {
     replica?.keeper.observer(settled({ kind: 'corrected', tokens: 1, source: 'response' }))
     replica?.keeper.observer(settled({ kind: 'shadowed', refusedBy: 'store' }))
     await pass(T + MINUTE)
-    expect(await settings()).toMatchObject({ mode: 'conservative', pending: {} })
+    expect(await settings()).toMatchObject({ layers: [{ guard }] })
     expect(await store.readGuard('g')).toEqual({ requests: 0, refused: 0 })
     await store.close()
   })
@@ -246,9 +232,9 @@ describe('a guarded change', () => {
     await pass(T)
     decide(replica ?? { keeper: undefined }, 20, 10)
     // The replica has not followed this one yet.
-    await set(patched(guarded(), { mode: 'loose' }, undefined, { ...guard, id: 'h' }))
+    await set(scheduled({}, layer({ id: 'more', guard: { ...guard, id: 'h' } })))
     await replica?.keeper.look()
-    expect(await settings()).toMatchObject({ mode: 'loose', pending: { guard: { id: 'h' } } })
+    expect(await settings()).toMatchObject({ layers: [{ guard: { id: 'h' } }] })
     await store.close()
   })
 
@@ -268,24 +254,68 @@ describe('a guarded change', () => {
     decide(replica ?? { keeper: undefined }, 20, 10)
     replica?.keeper.observer({ type: 'store_recovered', downMs: 1000 })
     await pass(T + 2 * MINUTE)
-    expect(await settings()).toMatchObject({ mode: 'conservative', pending: {} })
+    expect(await settings()).toMatchObject({ layers: [{ guard }] })
     await store.close()
   })
 
-  test('is guarded no more once somebody changes the settings, also to the same value', () => {
-    expect(patched(guarded(), { global: { multiplier: 2 } }).pending).toBeUndefined()
-    expect(patched(guarded(), { mode: 'conservative' }).pending).toBeUndefined()
-    // What changes nothing, and names another value, ends nothing.
-    expect(patched(guarded(), { global: { enabled: null } }).pending?.guard).toMatchObject(guard)
-    const next = { ...guard, id: 'h' }
-    expect(patched(guarded(), { mode: 'loose' }, undefined, next).pending?.guard).toMatchObject(next)
+  test('is one of two that are guarded: the newer one is taken back first, and then the older one is counted anew', async () => {
+    const { pass, set, replicas, settings, audit, store } = world(2)
+    const newer = layer({ id: 'newer', from: T + 1, value: { shadow: true }, guard: { ...guard, id: 'h' }, who: 'bob' })
+    await set(scheduled({}, layer({ value: { mode: 'conservative' } }), newer))
+    await pass(T + 1)
+    for (const replica of replicas) decide(replica, 20, 1)
+    await pass(T + MINUTE)
+    expect(await settings()).toEqual(
+      scheduled({}, layer({ value: { mode: 'conservative' }, guard: { ...guard, id: 'g+' } })),
+    )
+    expect((await audit())[0]).toMatch(/^guard: takes back the change of bob/)
+    await pass(T + 2 * MINUTE)
+    expect(await settings()).toMatchObject({ layers: [{ id: 'less' }] })
+    for (const replica of replicas) decide(replica, 20, 1)
+    await pass(T + 3 * MINUTE)
+    expect(await settings()).toEqual({})
+    await store.close()
+  })
+
+  test('goes on through starts and ends of other values', async () => {
+    const { pass, set, replicas, settings, audit, store } = world()
+    const others = [
+      start(T + 1, { id: 'a', value: { shadow: true }, until: T + MINUTE, begun: true }),
+      start(T + 2 * MINUTE, { id: 'b', value: { global: { multiplier: 2 } } }),
+    ]
+    await set(scheduled({}, layer({ value: { mode: 'conservative' } }), ...others))
+    await pass(T + 2)
+    await pass(T + MINUTE)
+    await pass(T + 2 * MINUTE)
+    expect(await settings()).toMatchObject({ global: { multiplier: 2 }, layers: [{ guard }] })
+    decide(replicas[0] ?? { keeper: undefined }, 20, 1)
+    await pass(T + 3 * MINUTE)
+    expect(await settings()).toEqual({ global: { multiplier: 2 } })
+    expect((await audit()).map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
+      'guard: takes',
+      'schedule: begins',
+      'schedule: ends',
+      'ann: null',
+    ])
+    await store.close()
+  })
+
+  test('is guarded no more once something begins that sets all of its values', async () => {
+    const { pass, set, settings, store } = world()
+    const begins = start(T + MINUTE, { until: T + 2 * MINUTE })
+    await set(scheduled({}, layer({ value: { mode: 'conservative' } }), begins))
+    await pass(T + MINUTE)
+    expect(await settings()).toEqual(scheduled({ mode: 'conservative' }, { ...begins, begun: true }))
+    await store.close()
   })
 
   test('may be scheduled: it is guarded from when it is made', async () => {
-    const { pass, set, settings, store } = world()
-    await set(scheduled({}, start(T + MINUTE, { guard: { forMs: 2 * MINUTE, refused: 0.1 } })))
+    const { pass, set, replicas, settings, store } = world()
+    await set(scheduled({}, start(T + MINUTE, { guard: { id: 'g', until: T + 3 * MINUTE, refused: 0.1 } })))
     await pass(T + MINUTE)
-    expect(await settings()).toMatchObject({ pending: { guard: { until: T + 3 * MINUTE, refused: 0.1, who: 'ann' } } })
+    decide(replicas[0] ?? { keeper: undefined }, 20, 2)
+    await pass(T + 2 * MINUTE)
+    expect(await settings()).toEqual({})
     await store.close()
   })
 })

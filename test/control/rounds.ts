@@ -86,8 +86,8 @@ export const STEPS: readonly Step[] = [
   {
     what: 'schedule',
     changeOf: (round) => {
-      const start = { id: `s-${round}`, at: 4e12, patch: { mode: 'loose' }, until: null, who: 'ann', why: null }
-      return { kind: 'settings', to: { pending: { starts: [start] } } }
+      const layer = { id: `s-${round}`, from: 4e12, value: { mode: 'loose' }, until: null, who: 'ann', why: null }
+      return { kind: 'settings', to: { layers: [layer] } }
     },
   },
 ]
@@ -138,12 +138,13 @@ export async function expectOfOnePiece(store: Store, charged: 'yes' | 'no' | 'pe
   const { settings, overrides, organisationOverrides } = await store.readControl()
   const { value } = settings
   if (times('mode') === 0) expect(value).toEqual({})
-  else if (isLast('schedule', 'mode', version))
-    expect(value.pending?.starts?.[0]?.id).toBe(`s-${times('schedule') - 1}`)
+  else if (isLast('schedule', 'mode', version)) expect(value.layers?.[0]?.id).toBe(`s-${times('schedule') - 1}`)
   else expect(value).toEqual({ mode: times('mode') % 2 === 1 ? 'loose' : 'conservative' })
-  expect(organisationOverrides.get('acme')?.value.limits.read?.['1h'] ?? -1).toBe(times('organisation') - 1)
+  expect(
+    (organisationOverrides.get('acme')?.value as OrganisationOverride | undefined)?.limits.read?.['1h'] ?? -1,
+  ).toBe(times('organisation') - 1)
   const isSet = isLast('all overrides', 'override', version) && times('override') > 0
-  expect(overrides.get('alice')?.value.limits.read?.['1h'] ?? -1).toBe(
+  expect((overrides.get('alice')?.value as UserOverride | undefined)?.limits.read?.['1h'] ?? -1).toBe(
     isSet ? 999 + times('all overrides') : times('override') - 1,
   )
   const there = times('override of jane') > times('jane forgotten') ? [jane(times('jane forgotten'))] : []

@@ -44,7 +44,8 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
   }
 
   const overrides = async () => (await under.other.readControl()).overrides
-  const limitOf = async (user: string) => (await overrides()).get(user)?.value.limits.read?.['1h']
+  const limitOf = async (user: string) =>
+    ((await overrides()).get(user)?.value as UserOverride | undefined)?.limits.read?.['1h']
 
   describe('overrides that are staged', () => {
     it('are not in force before they are put there', async () => {

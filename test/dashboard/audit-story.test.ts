@@ -45,34 +45,66 @@ describe('the story of a change of the settings', () => {
     expect(comesBack(entryOf({ to: limit(200) }), FILE)).toMatchObject([{ from: 200, to: undefined }])
   })
 
-  test('says until when it is so, and how it is guarded', () => {
-    const end = { id: 'e', at: '2026-11-21T00:00:00Z', what: 'end', patch: {}, who: 'carol', why: null }
-    const guard = { until: '2026-11-20T10:10:00Z', refused: 0.05, who: 'carol' }
-    expect(story({ to: { ...limit(200), pending: { guard, scheduled: [end] } } }).notes).toEqual([
-      { kind: 'until', at: end.at },
-      { kind: 'guarded', at: guard.until, share: 0.05 },
+  const layer = (more: object = {}) => ({
+    ...{ id: 'e', from: '2026-11-20T10:00:00Z', until: null, value: limit(200), who: 'bob', why: null },
+    ...more,
+  })
+
+  test('says until when it is so, how it is guarded, and which ends and guards it drops', () => {
+    const guard = { until: '2026-11-20T10:10:00Z', refused: 0.05 }
+    const made = layer({ until: '2026-11-21T00:00:00Z', guard })
+    expect(story({ to: { layers: [made] } })).toMatchObject({
+      sentence: 'one.raised',
+      change: { path: 'baselines.personal.read.1h', to: 200, file: 120 },
+      notes: [
+        { kind: 'until', at: made.until },
+        { kind: 'guarded', at: guard.until, share: 0.05 },
+      ],
+    })
+    expect(story({ from: { layers: [made] }, to: limit(150) }).notes).toEqual([
+      { kind: 'dropped', at: made.until },
+      { kind: 'guardEnded' },
     ])
   })
 
-  test('is about what is to come, and about its being cancelled', () => {
-    const start = {
-      id: 's',
-      at: '2026-11-21T00:00:00Z',
-      what: 'start',
-      patch: { mode: 'loose' },
-      who: 'bob',
-      why: null,
+  test('that only moves an end says so', () => {
+    const [before, after] = [
+      layer({ until: '2026-11-21T00:00:00Z' }),
+      layer({ id: 'f', until: '2026-11-22T00:00:00Z' }),
+    ]
+    expect(story({ from: { layers: [before] }, to: { layers: [after] } })).toMatchObject({
+      sentence: 'ends',
+      at: after.until,
+    })
+  })
+
+  test('is about what is to come, about its being cancelled, and about its beginning and end', () => {
+    const start = layer({ from: '2026-11-21T00:00:00Z', until: '2026-11-22T00:00:00Z', value: { mode: 'loose' } })
+    const [there, none] = [{ layers: [start] }, {}]
+    expect(story({ to: there })).toMatchObject({ sentence: 'scheduled', at: start.from, changes: [{ path: 'mode' }] })
+    expect(story({ from: there })).toMatchObject({ sentence: 'cancelled', at: start.from, by: 'bob' })
+    expect(isUndoable(entryOf({ to: there }))).toBe(true)
+    const at = '2026-11-21T00:00:01Z'
+    const begun = { at, who: 'schedule', from: there, to: there, why: 'begins as scheduled by bob' }
+    expect(story(begun)).toMatchObject({
+      sentence: 'schedule.begin',
+      by: 'bob',
+      changes: [{ path: 'mode', to: 'loose' }],
+    })
+    expect(isUndoable(entryOf(begun))).toBe(true)
+    const ended = {
+      at: '2026-11-22T00:00:01Z',
+      who: 'schedule',
+      from: there,
+      to: none,
+      why: 'ends as scheduled by bob',
     }
-    const pending = { pending: { scheduled: [start] } }
-    expect(story({ to: pending })).toMatchObject({ sentence: 'scheduled', at: start.at, changes: [{ path: 'mode' }] })
-    expect(story({ from: pending })).toMatchObject({ sentence: 'cancelled', at: start.at, by: 'bob' })
-    expect(isUndoable(entryOf({ to: pending }))).toBe(false)
-    const begun = { who: 'schedule', from: pending, to: { mode: 'loose' }, why: 'begins as scheduled by bob' }
-    expect(story(begun)).toMatchObject({ sentence: 'schedule.begin', by: 'bob', changes: [{ to: 'loose' }] })
+    expect(story(ended)).toMatchObject({ sentence: 'schedule.end', changes: [{ path: 'mode', from: 'loose' }] })
+    expect(isUndoable(entryOf(ended))).toBe(false)
   })
 
   test('says how many requests made the guard take a change back', () => {
-    const from = { ...limit(200), pending: { guard: { until: '', refused: 0.05, who: 'bob' } } }
+    const from = { layers: [layer({ guard: { until: '', refused: 0.05 } })] }
     const why = 'takes back the change of bob: 7.0 % of 200 weighed requests were refused, and 5 % may be'
     expect(story({ who: 'guard', from, to: {}, why })).toMatchObject({
       ...{ sentence: 'guard.counted', by: 'bob', share: 0.07, counts: { requests: 200 }, why: null },

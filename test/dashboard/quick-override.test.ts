@@ -37,6 +37,15 @@ test('a raise multiplies own limits, rounds up, and keeps plan and switches', ()
   expect(quickBody(BOB, 'double', END).read).toEqual({ '1h': 30 })
 })
 
+test('a raise over another one sends no layers, which are not for an administrator to set', () => {
+  const layers = [{ id: 'a', from: null, until: null, state: 'in_force' as const, value: {}, who: null, why: null }]
+  const layered: Overridable = {
+    ...BOB,
+    override: { ...BOB.override, layers } as Overridable['override'],
+  } as Overridable
+  expect(quickBody(layered, 'half', END)).not.toHaveProperty('layers')
+})
+
 test('a block sets every own limit to 0 and ends shadow mode, in which nothing would be refused', () => {
   const blocked = quickBody(BOB, 'block', END)
   expect(blocked).toMatchObject({ read: { '1h': 0 }, write: { '1h': 0 }, plan: 'pro', shadow: false })

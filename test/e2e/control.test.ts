@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fetch, type Response } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { patched, scheduled } from '../../src/control/pending.ts'
-import type { Changes, UserOverride } from '../../src/control/state.ts'
+import type { Changes, Layer, Packed, UserOverride } from '../../src/control/state.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -85,7 +84,7 @@ async function gateway(kind: Kind, { url = kind.url, limits = LIMITS, more = '' 
   return app
 }
 
-const set = (to: Changes) => store.change({ kind: 'settings', to }, AUTHOR, null)
+const set = (to: Packed<Changes>) => store.change({ kind: 'settings', to }, AUTHOR, null)
 const override = (user: string, to: Partial<UserOverride> | null) =>
   store.change({ kind: 'override', user, to: to === null ? null : { ...OVERRIDE, ...to } }, AUTHOR, null)
 
@@ -145,10 +144,11 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     // SQLite has one gateway.
     const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
     const { at } = await store.controlVersion()
-    const about = { at: at + 500, who: 'ann', why: null }
-    await set(scheduled({}, { ...about, id: 'begins', patch: { mode: 'loose' }, until: null }))
+    const about = { who: 'ann', why: null }
+    await set(layered({ ...about, id: 'begins', from: at + 500, until: null, value: { mode: 'loose' } }))
     for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 15', 'Global 150'])
-    await set(patched({}, { mode: 'conservative' }, { ...about, id: 'ends' }))
+    const begun = { from: at, begun: true } as const
+    await set(layered({ ...about, ...begun, id: 'ends', until: at + 500, value: { mode: 'conservative' } }))
     await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
     for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 10', 'Global 100'])
     const made = (await store.readAudit(null, 10)).filter(({ who }) => who === 'schedule')
@@ -163,8 +163,10 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
     const [app] = running as [RunningApp]
     const { at } = await store.controlVersion()
-    const guard = { id: 'guard', until: at + 3_600_000, refused: 0.05, who: 'ann', why: null }
-    await set(patched({ shadow: false }, { baselines: { personal: { read: { '1h': 3 } } } }, undefined, guard))
+    const guard = { id: 'guard', until: at + 3_600_000, refused: 0.05 }
+    const value = { baselines: { personal: { read: { '1h': 3 } } } }
+    const layer: Layer = { id: 'a', from: at, until: null, value, guard, begun: true, who: 'ann', why: null }
+    await set({ shadow: false, ...layered(layer) })
     const users = Array.from({ length: 12 }, (_, i) => `user-${i}`)
     const settings = async () => {
       await Promise.all(users.map((user) => statusOf(app, user)))
@@ -326,6 +328,8 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(await replicas()).toEqual([])
   })
 })
+
+const layered = (layer: Layer) => ({ layers: [layer] })
 
 describe('a gateway whose connection to Redis is cut', () => {
   it('follows what was changed meanwhile when it is mended, and what is changed after that', async () => {

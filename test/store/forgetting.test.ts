@@ -309,12 +309,12 @@ async function administer(store: Store, user: string, at: number): Promise<void>
     expiresAt: null,
   }
   const likeIt = { ...override, reason: `as ${user} has it` }
-  const start = { id: 's', at: at + 3_600_000, patch: { mode: 'loose' }, until: null, who: 'ann', why: `for ${user}` }
+  const layer = { id: 's', from: at + 3_600_000, value: { mode: 'loose' }, until: null, who: 'ann', why: `for ${user}` }
   const changes: Change[] = [
     { kind: 'override', user, to: override },
     { kind: 'override', user: 'carol', to: likeIt },
     { kind: 'organisation_override', organisation: 'acme', to: { limits: {}, reason: `by ${user}`, expiresAt: null } },
-    { kind: 'settings', to: { pending: { starts: [start] } } },
+    { kind: 'settings', to: { layers: [layer] } },
     { kind: 'reset', user: 'carol' },
   ]
   const author = { who: 'ann', why: `since ${user} asked` }

@@ -78,6 +78,7 @@ export const organisations: Examples = {
       reason: 'a big event',
       expiresAt: '2026-11-21T10:15:00.000Z',
       warnings: [],
+      ends: { added: [], dropped: [], guards: [] },
     },
   },
   'DELETE /api/organisations/{id}/override': { parameters: { id: 'acme' }, body: { reason: 'the event is over' } },

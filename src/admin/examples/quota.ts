@@ -57,22 +57,16 @@ export const quota: Examples = {
     response: {
       ...inForce,
       version: 1,
-      guard: {
-        until: '2026-11-20T10:25:00.000Z',
-        refused: 0.05,
-        patch: { baselines: { personal: { read: { '1h': null } } } },
-        who: 'admin',
-        why: 'more room for exports',
-        counted: { requests: 0, refused: 0 },
-      },
-      scheduled: [
+      layers: [
         {
           id: '7d1be9d64f81',
-          at: '2026-11-27T10:00:00.000Z',
+          from: '2026-11-20T10:15:00.000Z',
+          until: '2026-11-27T10:00:00.000Z',
+          state: 'in_force',
+          value: { baselines: { personal: { read: { '1h': 150 } } } },
+          guard: { until: '2026-11-20T10:25:00.000Z', refused: 0.05, counted: { requests: 0, refused: 0 } },
           who: 'admin',
           why: 'more room for exports',
-          what: 'end',
-          patch: { baselines: { personal: { read: { '1h': null } } } },
         },
       ],
       baselines: { personal: { read: { '1h': 150 } }, global: { read: { '1h': 1200 } } },
@@ -80,6 +74,17 @@ export const quota: Examples = {
       changed: ['baselines.personal.read.1h'],
       adaptive,
       windows,
+      ends: {
+        added: [
+          {
+            id: '7d1be9d64f81',
+            until: '2026-11-27T10:00:00.000Z',
+            value: { baselines: { personal: { read: { '1h': 150 } } } },
+          },
+        ],
+        dropped: [],
+        guards: [],
+      },
     },
   },
   'DELETE /api/quota/scheduled/{id}': { parameters: { id: '7d1be9d64f81' }, body: { reason: 'it shall stay' } },

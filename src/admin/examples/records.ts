@@ -91,6 +91,22 @@ export const records: Examples = {
         to: null,
         why: 'undo of 4: wrong user',
       },
+      ends: {
+        added: [],
+        dropped: [
+          {
+            id: 'end-1795256100000',
+            until: '2026-11-21T10:15:00.000Z',
+            value: {
+              limits: { read: { '1h': 500 } },
+              bypassGlobal: false,
+              shadow: false,
+              reason: 'import of a season',
+            },
+          },
+        ],
+        guards: [],
+      },
     },
   },
 }

@@ -113,7 +113,7 @@ export const users: Examples = {
   'PUT /api/users/{id}/override': {
     parameters: { id: 'alice', 'If-Match': '"0"' },
     body: { read: { '1h': 500 }, reason: 'import of a season', expiresAt: '2026-11-21T10:15:00.000Z' },
-    response: { ...override, warnings: [] },
+    response: { ...override, warnings: [], ends: { added: [], dropped: [], guards: [] } },
   },
   'DELETE /api/users/{id}/override': { parameters: { id: 'alice' }, body: { reason: 'the import is done' } },
   'POST /api/users/{id}/reset': { parameters: { id: 'alice' }, body: { reason: 'a loop in our own client' } },

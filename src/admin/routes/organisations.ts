@@ -151,7 +151,7 @@ function lineOf(view: View, { id, counters }: Used, member: Payer, at: number): 
     organisation: id,
     ...planShown(policy, member),
     windows,
-    override: organisationOverrideOf(state, id),
+    override: organisationOverrideOf(state, id, at),
     blocked: Object.entries(windows).some(isFull),
   }
 }

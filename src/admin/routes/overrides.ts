@@ -1,10 +1,21 @@
-import { isDeepStrictEqual } from 'node:util'
+import { randomBytes } from 'node:crypto'
 import type { z } from 'zod'
-import type { Change } from '../../control/control-store.ts'
+import type { AuditEntry, Change } from '../../control/control-store.ts'
+import { OVERRIDES } from '../../control/forms.ts'
+import { current, leavesInForce, MOST_LAYERS, packedOf, set as setOver, stackOf } from '../../control/layers.ts'
 import { organisationOverrideFrom, overrideFrom } from '../../control/overrides.ts'
 import type { FileSettings } from '../../control/settings.ts'
-import type { ControlState, OrganisationOverride, UserOverride, Versioned } from '../../control/state.ts'
+import {
+  type ControlState,
+  type OrganisationOverride,
+  type Packed,
+  type StoredControl,
+  storedOf,
+  type UserOverride,
+  type Versioned,
+} from '../../control/state.ts'
 import { tooDearFor, tooDearForOrganisation } from '../../control/too-dear.ts'
+import { sameJson } from '../../lib/json.ts'
 import type { OrganisationOverrideResponse, OverrideResponse, WarningResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -18,13 +29,17 @@ import {
   type Route,
   refusal,
 } from '../http.ts'
+import { endsOf } from '../layers-shown.ts'
 import { organisationOverrideOf, overrideOf } from '../override.ts'
 import * as schemas from '../schemas.ts'
 import type { View } from '../state.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 
 /** What has overrides of its own: users, or organisations. `Stored` is one as it is kept, `Shown` as the API shows it. */
-interface Overridden<Stored, Shown extends { readonly version: number }> {
+interface Overridden<
+  Stored extends Pick<UserOverride, 'reason' | 'expiresAt'>,
+  Shown extends { readonly version: number },
+> {
   readonly path: string
   /** For sentences: `a user`. */
   readonly one: string
@@ -35,9 +50,9 @@ interface Overridden<Stored, Shown extends { readonly version: number }> {
     file: FileSettings,
     now: number,
   ) => { readonly override: Stored } | { readonly problems: readonly FieldProblem[] }
-  readonly storedIn: (state: ControlState) => ReadonlyMap<string, Versioned<Stored>>
-  readonly shownIn: (state: ControlState, id: string) => Shown | null
-  readonly changeTo: (id: string, to: Stored | null) => Change
+  readonly storedIn: (state: StoredControl) => ReadonlyMap<string, Versioned<Packed<Stored>>>
+  readonly shownIn: (state: ControlState, id: string, at: number) => Shown | null
+  readonly changeTo: (id: string, to: Packed<Stored> | null) => Change
   readonly warningsOf: (view: View, id: string, override: Shown) => readonly WarningResponse[]
 }
 
@@ -75,7 +90,10 @@ export const overrideRoutes = (desk: Desk): Route[] => routesOf(desk, USERS)
 /** The routes of what is set for one organisation. */
 export const organisationOverrideRoutes = (desk: Desk): Route[] => routesOf(desk, ORGANISATIONS)
 
-function routesOf<S, R extends { readonly version: number }>(desk: Desk, of: Overridden<S, R>): Route[] {
+function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
+  desk: Desk,
+  of: Overridden<S, R>,
+): Route[] {
   const { path, one, withId } = of
   return [
     {
@@ -114,12 +132,12 @@ function routesOf<S, R extends { readonly version: number }>(desk: Desk, of: Ove
   ]
 }
 
-async function show<S, R extends { readonly version: number }>(
+async function show<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
   { control }: Desk,
   of: Overridden<S, R>,
   id: string,
 ): Promise<AdminResponse> {
-  const override = of.shownIn(await control.fresh(), id)
+  const override = of.shownIn(await control.fresh(), id, control.storeTime())
   return override === null ? noOverride(of) : ok(override, etag(override.version))
 }
 
@@ -127,7 +145,7 @@ function noOverride({ one }: Pick<Overridden<never, never>, 'one'>): AdminRespon
   return refusal('not_found', `Nothing was set for ${one.replace(/^an? /, 'this ')}.`)
 }
 
-async function set<S, R extends { readonly version: number }>(
+async function set<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
   desk: Desk,
   of: Overridden<S, R>,
   call: Call,
@@ -138,29 +156,79 @@ async function set<S, R extends { readonly version: number }>(
   if ('problems' in read) return badFields(read.problems)
   const net = readFields(of.schemas.body, call.body)
   if ('problems' in net) return badFields(net.problems)
+  const who = call.identity?.name ?? 'nobody'
+  if (tooMany(of, await desk.control.fresh(), id, read.override, at)) return badFields([TOO_MANY])
   return desk.change(call, {
-    versionOf: (state) => of.storedIn(state).get(id)?.version ?? null,
+    versionOf: (state) => versionIn(of, state, id),
     changeOf(state) {
-      const isSet = isDeepStrictEqual(of.storedIn(state).get(id)?.value, read.override)
-      return isSet ? null : of.changeTo(id, read.override)
+      const before = of.storedIn(storedOf(state)).get(id)?.value ?? null
+      const to = withOverride(before, read.override, who, at)
+      return sameJson(before, to) ? null : of.changeTo(id, to)
     },
-    response: () => showSet(desk, of, id),
+    response: (entry) => showSet(desk, of, id, entry),
   })
 }
 
+/** One without an end takes the place of all that was set before; one with an end lies above it. */
+function withOverride<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
+  before: Packed<S> | null,
+  override: S,
+  who: string,
+  at: number,
+): Packed<S> {
+  const { expiresAt: until, reason: why } = override
+  const stack = current(stackOf(OVERRIDES, before), at)
+  const [inForce] = leavesInForce(stack, at)
+  if (before !== null && until !== null && sameJson(inForce?.[1], override)) return before
+  const isAlone = until !== null && stack.permanent.length === 0 && stack.layers.length === 0
+  if (isAlone) return override
+  const id = randomBytes(6).toString('hex')
+  const leaves = OVERRIDES.leavesOf(override)
+  return packedOf(OVERRIDES, setOver(stack, { id, from: null, until, leaves, who, why }, at)) as Packed<S>
+}
+
+function tooMany<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
+  of: Pick<Overridden<S, never>, 'storedIn'>,
+  state: ControlState,
+  id: string,
+  override: S,
+  at: number,
+): boolean {
+  const { layers = [] } = withOverride(of.storedIn(storedOf(state)).get(id)?.value ?? null, override, '', at) as {
+    layers?: readonly unknown[]
+  }
+  return layers.length > MOST_LAYERS
+}
+
+const TOO_MANY: FieldProblem = {
+  path: 'expiresAt',
+  msg: `${MOST_LAYERS} overrides with an end lie above each other already: DELETE them, or leave the end out`,
+}
+
+/** Of what is in force: what is over counts as nothing. */
+function versionIn<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
+  of: Pick<Overridden<S, never>, 'storedIn'>,
+  state: ControlState,
+  id: string,
+): number | null {
+  return of.storedIn(state).get(id)?.version ?? null
+}
+
 /** The override, with the warnings of it. */
-async function showSet<S, R extends { readonly version: number }>(
+async function showSet<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
   desk: Desk,
   of: Overridden<S, R>,
   id: string,
+  entry: AuditEntry | undefined,
 ): Promise<AdminResponse> {
   const view = await desk.view()
-  const override = of.shownIn(view.state, id)
+  const override = of.shownIn(view.state, id, view.at)
   if (override === null) return noOverride(of)
-  return ok({ ...override, warnings: of.warningsOf(view, id, override) }, etag(override.version))
+  const ends = endsOf(entry)
+  return ok({ ...override, warnings: of.warningsOf(view, id, override), ends }, etag(override.version))
 }
 
-async function takeAway<S, R extends { readonly version: number }>(
+async function takeAway<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(
   desk: Desk,
   of: Overridden<S, R>,
   call: Call,
@@ -170,7 +238,7 @@ async function takeAway<S, R extends { readonly version: number }>(
   if ('problems' in fields) return badFields(fields.problems)
   let found = true
   return desk.change(call, {
-    versionOf: (state) => of.storedIn(state).get(id)?.version ?? null,
+    versionOf: (state) => versionIn(of, state, id),
     changeOf(state) {
       found = of.storedIn(state).has(id)
       return found ? of.changeTo(id, null) : null

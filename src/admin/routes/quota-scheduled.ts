@@ -1,4 +1,6 @@
-import { cancelled, inOrder } from '../../control/pending.ts'
+import { SETTINGS } from '../../control/forms.ts'
+import { isOver, kept, packedOf, removed, type Stack, stackOf } from '../../control/layers.ts'
+import { type Changes, type Packed, storedOf } from '../../control/state.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, type Route, refusal } from '../http.ts'
@@ -11,7 +13,7 @@ export function quotaScheduledRoute(desk: Desk): Route {
     path: '/api/quota/scheduled/:id',
     guard: 'change',
     doc: {
-      summary: 'Cancels a change that is scheduled, or the end of one, which then stays',
+      summary: 'Cancels a change that is to come, or the end or the guard of one that is in force, which then stays',
       body: schemas.optionalReason,
       ifMatch: true,
       responses: { 204: null },
@@ -25,18 +27,28 @@ async function cancel(desk: Desk, call: Call): Promise<AdminResponse> {
   const fields = readFields(schemas.optionalReason, call.body)
   if ('problems' in fields) return badFields(fields.problems)
   const id = call.params.id ?? ''
+  const { at } = await desk.store.controlVersion()
   let found = true
   return desk.change(call, {
     versionOf: ({ settings }) => settings.version,
-    changeOf({ settings: { value } }) {
-      found = inOrder(value.pending).some((one) => one.id === id)
-      return found ? { kind: 'settings', to: cancelled(value, id) } : null
+    changeOf(state) {
+      const after = cancelled(stackOf(SETTINGS, storedOf(state).settings.value), id, at)
+      found = after !== null
+      return after === null ? null : { kind: 'settings', to: (packedOf(SETTINGS, after) ?? {}) as Packed<Changes> }
     },
     response: () => (found ? NO_CONTENT : NOT_SCHEDULED),
   })
 }
 
+/** `null` if there is no such layer. */
+function cancelled(stack: Stack, id: string, at: number): Stack | null {
+  const layer = stack.layers.find((one) => one.id === id && !isOver(one, at))
+  if (layer === undefined) return null
+  if (layer.from > at) return removed(stack, id)
+  return kept(stack, id, layer.until === null ? 'guard' : 'until', at)
+}
+
 const NOT_SCHEDULED = refusal(
   'not_found',
-  'Nothing of this id is scheduled: GET /api/quota lists under `scheduled` what is.',
+  'Nothing of this id is scheduled: GET /api/quota lists under `layers` what is.',
 )

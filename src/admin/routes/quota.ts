@@ -1,14 +1,19 @@
+import type { AuditEntry } from '../../control/control-store.ts'
+import { SETTINGS } from '../../control/forms.ts'
+import { stackOf } from '../../control/layers.ts'
 import { asOverrides } from '../../control/overrides.ts'
 import { ANYBODY, preview } from '../../control/preview.ts'
 import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../../control/settings.ts'
-import type { ControlState } from '../../control/state.ts'
+import { type ControlState, storedOf } from '../../control/state.ts'
 import { tooDear } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
 import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
 import type {
+  LayerResponse,
   PreviewResponse,
+  QuotaChangedResponse,
   QuotaResponse,
   ScopedTable,
   SettingsInForceResponse,
@@ -18,7 +23,7 @@ import type {
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
-import { pendingShown } from '../pending.ts'
+import { endsOf, layersShown } from '../layers-shown.ts'
 import * as schemas from '../schemas.ts'
 import { settingsWish, wishedSettings, wishProblems } from '../settings-wish.ts'
 import type { InForce, View } from '../state.ts'
@@ -48,7 +53,7 @@ export function quotaRoutes(desk: Desk): Route[] {
         summary: 'Changes settings on every replica, within 2 seconds',
         body: schemas.quotaPatch,
         ifMatch: true,
-        responses: { 200: schemas.quota },
+        responses: { 200: schemas.quotaChanged },
         errors: ['version_conflict', 'conflict'],
       },
       handle: (call) => change(desk, call),
@@ -78,12 +83,37 @@ function previewRoute(desk: Desk): Route {
 }
 
 async function show(desk: Desk): Promise<AdminResponse> {
+  const response = await quotaNow(desk)
+  return ok(response, etag(response.version))
+}
+
+async function quotaNow(desk: Desk): Promise<QuotaResponse> {
   const view = await desk.view()
   const response = quotaResponse(view, await globalWindows(desk, view))
-  const { guard } = view.state.settings.value.pending ?? {}
-  if (guard === undefined || response.guard === undefined) return ok(response, etag(response.version))
-  const counted = await desk.store.readGuard(guard.id)
-  return ok({ ...response, guard: { ...response.guard, counted } } satisfies QuotaResponse, etag(response.version))
+  return response.layers === undefined
+    ? response
+    : { ...response, layers: await withCounts(desk, view, response.layers) }
+}
+
+/** Layers, with what was counted for their guards. */
+async function withCounts(
+  { store }: Desk,
+  { state }: View,
+  layers: readonly LayerResponse[],
+): Promise<readonly LayerResponse[]> {
+  const stored = new Map(stackOf(SETTINGS, storedOf(state).settings.value).layers.map(({ id, guard }) => [id, guard]))
+  return Promise.all(
+    layers.map(async (layer) => {
+      const id = stored.get(layer.id)?.id
+      if (layer.guard === undefined || id === undefined) return layer
+      return { ...layer, guard: { ...layer.guard, counted: await store.readGuard(id) } }
+    }),
+  )
+}
+
+async function showChanged(desk: Desk, entry: AuditEntry | undefined): Promise<AdminResponse> {
+  const response: QuotaChangedResponse = { ...(await quotaNow(desk)), ends: endsOf(entry) }
+  return ok(response, etag(response.version))
 }
 
 async function change(desk: Desk, call: Call): Promise<AdminResponse> {
@@ -93,15 +123,16 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   if ('problems' in read) return badFields(read.problems)
   const wish = settingsWish(read.patch)
   const { at } = await desk.store.controlVersion()
-  const problems = wishProblems(wish, state.settings.value, at)
+  const problems = wishProblems(wish, storedOf(state).settings.value, at)
   if (problems.length > 0) return badFields(problems)
   return desk.change(call, {
     versionOf: ({ settings }) => settings.version,
-    changeOf({ settings }) {
-      const to = wishedSettings(wish, settings.value, call.identity?.name ?? 'nobody', at)
-      return sameJson(to, settings.value) ? null : { kind: 'settings', to }
+    changeOf(state) {
+      const { value } = storedOf(state).settings
+      const to = wishedSettings(wish, value, call.identity?.name ?? 'nobody', at)
+      return sameJson(to, value) ? null : { kind: 'settings', to }
     },
-    response: () => show(desk),
+    response: (entry) => showChanged(desk, entry),
   })
 }
 
@@ -142,15 +173,16 @@ export async function globalWindows(
 }
 
 function quotaResponse(view: View, windows: WindowStatuses): QuotaResponse {
-  return { ...settingsInForce(view, view.adaptive.factor), adaptive: view.adaptive, windows }
+  return { ...settingsInForce(view, view.adaptive.factor, view.at), adaptive: view.adaptive, windows }
 }
 
-/** @param factor of mode `adaptive` */
-export function settingsInForce(inForce: InForce, factor: number): SettingsInForceResponse {
+/** @param factor of mode `adaptive` @param at the store's time, in milliseconds since the epoch */
+export function settingsInForce(inForce: InForce, factor: number, at: number): SettingsInForceResponse {
   const { settings, shadow, changed, policy, setup, state } = inForce
+  const layers = layersShown(SETTINGS, storedOf(state).settings.value, at)
   return {
     version: state.settings.version,
-    ...pendingShown(state.settings.value),
+    ...(layers.length > 0 && { layers }),
     ...settingsResponse({ ...settings, shadow }),
     factor: modeFactor(settings.mode, factor),
     adaptive: { factor },

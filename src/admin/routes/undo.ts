@@ -1,11 +1,12 @@
 import type { AuditEntry } from '../../control/control-store.ts'
-import type { ControlState } from '../../control/state.ts'
+import { type ControlState, storedOf } from '../../control/state.ts'
 import { type Undo, undoOf } from '../../control/undo.ts'
 import type { UndoneResponse } from '../api.ts'
 import { entryResponse, shown } from '../audit-entry.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import { endsOf } from '../layers-shown.ts'
 import * as schemas from '../schemas.ts'
 
 /** The route that puts back what a change replaced. */
@@ -34,7 +35,7 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
   return desk.change(call, {
     versionOf: (state) => versionOf(entry, state),
     changeOf(state) {
-      found = undoOf(entry, state, at)
+      found = undoOf(entry, storedOf(state), at)
       return found.kind === 'possible' ? found.change : null
     },
     response: (made) => responseTo(found, entry, made),
@@ -44,13 +45,15 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
 
 function versionOf({ what, subject }: AuditEntry, state: ControlState): number | null {
   if (what === 'settings') return state.settings.version
-  const overrides = what === 'override' ? state.overrides : state.organisationOverrides
+  const { overrides: ofUsers, organisationOverrides } = storedOf(state)
+  const overrides = what === 'override' ? ofUsers : organisationOverrides
   return overrides.get(subject ?? '')?.version ?? null
 }
 
 function responseTo(found: Undo, { version }: AuditEntry, made: AuditEntry | undefined): AdminResponse {
   if (found.kind === 'possible') {
-    return ok({ entry: made === undefined ? null : entryResponse(made) } satisfies UndoneResponse)
+    const response: UndoneResponse = { entry: made === undefined ? null : entryResponse(made), ends: endsOf(made) }
+    return ok(response)
   }
   if (found.kind === 'impossible') {
     return refusal('not_undoable', `Change ${version} cannot be undone: ${found.why}.`)

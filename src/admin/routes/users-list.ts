@@ -97,7 +97,7 @@ function userLine(
     user,
     ...membershipShown(policy, payer),
     windows,
-    override: overrideOf(state, user),
+    override: overrideOf(state, user, at),
     blocked: isFull && !setup.exempt.has(user),
   }
 }

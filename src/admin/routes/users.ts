@@ -64,7 +64,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
       ],
     ]
   })
-  const override = overrideOf(now.state, user)
+  const override = overrideOf(now.state, user, now.at)
   const response: UserResponse = {
     user,
     ...membershipShown(now.policy, payer),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { KINDS } from '../../control/control-store.ts'
+import { ends } from './layers.ts'
 import { byName, count, name, time } from './values.ts'
 
 /** Lists: access keys, routes, the audit. */
@@ -69,7 +70,7 @@ export const auditEntry = z.strictObject({
 })
 
 export const undone = name(
-  z.strictObject({ entry: auditEntry.nullable() }),
+  z.strictObject({ entry: auditEntry.nullable(), ends }),
   'Undone',
   'The change that puts back what another one replaced; null if all was as before already, and nothing was changed.',
 )

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { CALENDAR_UNITS } from '../../quota/calendar.ts'
+import { ends, layer } from './layers.ts'
 import { windows } from './limits.ts'
-import { byName, count, mode, multiplier, name, planLimits, scope, scopedTable, share, time } from './values.ts'
+import { byName, count, mode, multiplier, name, planLimits, scope, scopedTable, share } from './values.ts'
 
 /** The settings of the quota that hold for everybody. */
 
@@ -36,40 +37,11 @@ export const warning = name(
 
 export const warnings = z.array(warning)
 
-export const guard = name(
-  z.strictObject({
-    until: time,
-    refused: share,
-    patch: z.record(z.string(), z.unknown()),
-    who: z.string(),
-    why: z.string().nullable(),
-    counted: z.strictObject({ requests: z.number().min(0), refused: z.number().min(0) }).optional(),
-  }),
-  'Guard',
-  'A change that is taken back, by what `patch` sets, if more than the share `refused` of the requests is refused before `until`. `counted` is what all gateways have counted, weighed by caller; GET /api/quota has it.',
-)
-
-export const scheduled = name(
-  z.strictObject({
-    id: z.string(),
-    at: time,
-    what: z.enum(['start', 'end']),
-    patch: z.record(z.string(), z.unknown()),
-    until: time.optional(),
-    guard: z.strictObject({ seconds: z.number().min(0), refused: share }).optional(),
-    who: z.string(),
-    why: z.string().nullable(),
-  }),
-  'Scheduled',
-  'A change that is to be made by itself: that of an administrator (`start`, with `until` if it is to be taken back, and `guard` if it is to be guarded), or what takes one back (`end`). `patch` is what it will set.',
-)
 /** The settings of one layer, and the limits that they make with the others. */
 export const settingsInForce = z.strictObject({
   version: count,
-  /** What guards the last change. Only as long as it does. */
-  guard: guard.optional(),
-  /** What is to be changed by itself, in that order. Only if there is anything. */
-  scheduled: z.array(scheduled).optional(),
+  /** What was set over time, the newest first. Only if there is anything temporary, guarded or to come. */
+  layers: z.array(layer).optional(),
   ...settings.shape,
   /** Of the mode, in force. */
   factor: z.number(),
@@ -120,6 +92,12 @@ export const quota = name(
   }),
   'Quota',
   'The settings in force and what became of them. `file` is what the file says, `changed` which values were changed at run time, `cheapest` the least that a request of a category costs which the quota may refuse, `warnings` limits that some request can never fit into.',
+)
+
+export const quotaChanged = name(
+  quota.extend({ ends }),
+  'QuotaChanged',
+  'The settings after a change, and the ends that it has added or dropped.',
 )
 
 export const inForce = name(

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ends, layer } from './layers.ts'
 import { layers, limit, planInForce, recentRange, recentUse, window, windows } from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, name, reason, table, tablePatch, time } from './values.ts'
@@ -34,13 +35,15 @@ export const override = name(
     shadow: z.boolean(),
     reason: z.string(),
     expiresAt: time.nullable(),
+    /** The newest first, with the one in force. Only if there is more than that. */
+    layers: z.array(layer).optional(),
   }),
   'Override',
-  'What was set for one user. `plan` is there if it was set.',
+  'What was set for one user, as it is in force. `plan` is there if it was set; `layers` if something comes back, or goes, at an end.',
 )
 
 export const overrideSet = name(
-  override.extend({ warnings }),
+  override.extend({ warnings, ends }),
   'OverrideSet',
   'What was set for one user; `warnings` has those of its limits that some request can never fit into.',
 )
@@ -60,7 +63,7 @@ export const organisationOverride = name(
 )
 
 export const organisationOverrideSet = name(
-  organisationOverride.extend({ warnings }),
+  organisationOverride.extend({ warnings, ends }),
   'OrganisationOverrideSet',
   'What was set for one organisation; `warnings` has those of its limits that some request can never fit into.',
 )

@@ -1,6 +1,7 @@
-import type { AuditResponse, ScheduledResponse, SettingsResponse } from '../../admin/api.ts'
+import type { AuditResponse, SettingsResponse } from '../../admin/api.ts'
 import { UNDO } from './audit-undone.ts'
 import { type Difference, differences } from './diff.ts'
+import { type Layer, layersIn, overrideAt, settingsAt } from './layers.ts'
 import { valueAt } from './settings.ts'
 
 export type Entry = AuditResponse['entries'][number]
@@ -48,6 +49,7 @@ export type Sentence =
   | 'scheduled'
   | 'cancelled'
   | 'unguarded'
+  | 'ends'
   | 'schedule.begin'
   | 'schedule.end'
   | 'schedule.not'
@@ -78,11 +80,8 @@ export type Note =
   | { readonly kind: 'until'; readonly at: string }
   | { readonly kind: 'guarded'; readonly at: string; readonly share: number }
   | { readonly kind: 'guardEnded' }
-
-interface Pending {
-  readonly guard?: { readonly until: string; readonly refused: number; readonly who: string }
-  readonly scheduled?: readonly ScheduledResponse[]
-}
+  /** The end of an earlier change, whose value is set for good. */
+  | { readonly kind: 'dropped'; readonly at: string }
 
 /** @param file what the file says now; `null` if it is not known */
 export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
@@ -109,16 +108,17 @@ const FORGOTTEN = /^forgotten-[0-9a-f]{12}$/
 
 /** Whether POST /api/audit/ID/undo can put back what the entry replaced. */
 export function isUndoable(entry: Entry): boolean {
-  if (entry.what === 'settings') return leaves(withoutPending(entry.from), withoutPending(entry.to), null).length > 0
   if (entry.what === 'override') return !FORGOTTEN.test(entry.subject ?? '')
-  return entry.what === 'organisation_override'
+  if (entry.what !== 'settings') return entry.what === 'organisation_override'
+  if (entry.who === 'schedule') return storyOfSchedule(entry).sentence === 'schedule.begin'
+  return !(entry.why ?? '').startsWith('keeps') || entry.who !== 'guard'
 }
 
 /** What an undo puts back: each value as it is after the change, and as it was before. */
 export function comesBack(entry: Entry, file: SettingsResponse | null): readonly Change[] {
   return entry.what === 'settings'
-    ? leaves(withoutPending(entry.to), withoutPending(entry.from), file)
-    : overrideChanges(entry.to, entry.from)
+    ? changesOf(entry, file).map(({ from, to, ...change }) => ({ ...change, from: to, to: from }))
+    : overrideChanges(entry, true)
 }
 
 /** The category, and the organisation, whose windows a `quota_reset` has emptied. */
@@ -132,19 +132,23 @@ function plain(sentence: Sentence, why: string | null): Story {
 }
 
 function storyOfSettings(entry: Entry, file: SettingsResponse | null): Story {
-  const changes = leaves(withoutPending(entry.from), withoutPending(entry.to), file)
-  const [before, after] = [pendingIn(entry.from), pendingIn(entry.to)]
-  if (entry.who === 'schedule') return storyOfSchedule(entry, before, after, changes)
-  if (entry.who === 'guard') return storyOfGuard(entry, before, changes)
-  const notes = changes.length === 0 ? [] : notesOf(before, after)
+  if (entry.who === 'schedule') return storyOfSchedule(entry, file)
+  const changes = changesOf(entry, file)
+  if (entry.who === 'guard') return storyOfGuard(entry, changes)
+  const notes = notesOf(entry)
   const undone = UNDO.exec(entry.why ?? '')
   if (undone) return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes, notes }
   const [first] = changes
-  if (first === undefined) return storyOfPending(entry, before, after)
+  if (first === undefined) return storyOfLayers(entry)
   if (changes.length > 1) {
     return { ...plain('settings.many', entry.why), counts: { count: changes.length }, changes, notes }
   }
   return { ...plain(`one.${kindOf(first)}`, entry.why), change: first, notes }
+}
+
+/** The values in force that a change has changed, in the moment in which it was made. */
+function changesOf(entry: Entry, file: SettingsResponse | null, before = Date.parse(entry.at)): readonly Change[] {
+  return leaves(settingsAt(entry.from, before), settingsAt(entry.to, Date.parse(entry.at)), file)
 }
 
 function kindOf({ from, to, file }: Change): OneChange {
@@ -156,31 +160,48 @@ function kindOf({ from, to, file }: Change): OneChange {
   return before === undefined ? 'set' : 'changed'
 }
 
-/** Of a change that sets no value, but what is to be changed later. */
-function storyOfPending(entry: Entry, before: Pending, after: Pending): Story {
-  const [come] = missingIn(before, after)
+/** Of a change that sets no value now, but what is to come or to end. */
+function storyOfLayers(entry: Entry): Story {
+  const at = Date.parse(entry.at)
+  const isToCome = ({ from }: Layer): boolean => from !== null && Date.parse(from) > at
+  const come = missingIn(entry.from, entry.to).find(isToCome)
   if (come !== undefined) {
-    const changes = leaves(undefined, come.patch, null)
-    const notes: Note[] = come.until === undefined ? [] : [{ kind: 'until', at: come.until }]
-    return { ...plain('scheduled', entry.why), at: come.at, changes, notes }
+    const notes: Note[] = come.until === null ? [] : [{ kind: 'until', at: come.until }]
+    const changes = leaves(undefined, come.value, null)
+    return { ...plain('scheduled', entry.why), at: come.from ?? '', changes, notes }
   }
-  const [gone] = missingIn(after, before)
-  if (gone !== undefined) return { ...plain('cancelled', entry.why), at: gone.at, by: gone.who }
-  if (before.guard !== undefined && after.guard === undefined) return plain('unguarded', entry.why)
-  return plain('settings.none', entry.why)
+  const gone = missingIn(entry.to, entry.from).find(isToCome)
+  if (gone !== undefined) return { ...plain('cancelled', entry.why), at: gone.from ?? '', by: gone.who ?? '' }
+  const [added] = endsIn(entry.from, entry.to)
+  if (added !== undefined) return { ...plain('ends', entry.why), at: added.until ?? '', notes: notesOf(entry) }
+  const [stays] = endsIn(entry.to, entry.from)
+  if (stays !== undefined) return { ...plain('cancelled', entry.why), at: stays.until ?? '', by: stays.who ?? '' }
+  return guardsEnded(entry).length > 0 ? plain('unguarded', entry.why) : plain('settings.none', entry.why)
 }
 
-function storyOfSchedule(entry: Entry, before: Pending, after: Pending, changes: readonly Change[]): Story {
-  const [done] = missingIn(after, before)
+function storyOfSchedule(entry: Entry, file: SettingsResponse | null = null): Story {
+  const at = Date.parse(entry.at)
+  const isEnd = entry.why?.startsWith('ends')
+  const moment = (layer: Layer): number => Date.parse((isEnd ? layer.until : layer.from) ?? '')
+  const after = new Map(layersIn(entry.to).map((layer) => [layer.id, layer]))
+  const isIt = (layer: Layer): boolean =>
+    moment(layer) <= at && (!isEnd || !after.has(layer.id)) && entry.why?.includes(` by ${layer.who}`) === true
+  const done = layersIn(entry.from).find(isIt)
   const by = { by: done?.who ?? '' }
   if (entry.why?.startsWith('is not made')) return { ...plain('schedule.not', entry.why), ...by }
-  if (done?.what === 'end') return { ...plain('schedule.end', done.why), ...by, changes }
-  return { ...plain('schedule.begin', done?.why ?? entry.why), ...by, changes, notes: notesOf(before, after) }
+  const changes = changesOf(entry, file, done === undefined ? at : moment(done) - 1)
+  if (isEnd) return { ...plain('schedule.end', done?.why ?? entry.why), ...by, changes }
+  const notes: Note[] = [
+    ...(done !== undefined && done.until !== null ? [{ kind: 'until', at: done.until } as const] : []),
+    ...(done?.guard === undefined ? [] : [guardNote(done.guard)]),
+    ...guardsEnded(entry),
+  ]
+  return { ...plain('schedule.begin', done?.why ?? entry.why), ...by, changes, notes }
 }
 
-function storyOfGuard(entry: Entry, before: Pending, changes: readonly Change[]): Story {
-  const by = { by: before.guard?.who ?? '' }
+function storyOfGuard(entry: Entry, changes: readonly Change[]): Story {
   const why = entry.why ?? ''
+  const by = { by: /^\w+(?: back)? the change of (.*?)(?:: |$)/.exec(why)?.[1] ?? '' }
   // The figures stand nowhere else.
   const [, share, requests] = /: ([\d.]+) % of (\d+) weighed requests/.exec(why) ?? []
   const counted = share === undefined ? {} : { share: Number(share) / 100, counts: { requests: Number(requests) } }
@@ -189,38 +210,56 @@ function storyOfGuard(entry: Entry, before: Pending, changes: readonly Change[])
   return { ...plain('guard.counted', null), ...by, ...counted, changes }
 }
 
-function notesOf(before: Pending, after: Pending): Note[] {
-  const { guard } = after
-  const ends = missingIn(before, after).filter(({ what }) => what === 'end')
-  const isGuarded = guard !== undefined && guard.until !== before.guard?.until
-  const isEnded = guard === undefined && before.guard !== undefined
+/** Ends that the change adds and drops, how it is guarded, and guards that it has ended. */
+function notesOf(entry: Entry): Note[] {
+  const { from, to } = entry
+  const added = missingIn(from, to)
   return [
-    ...ends.map(({ at }): Note => ({ kind: 'until', at })),
-    ...(isGuarded ? [{ kind: 'guarded', at: guard.until, share: guard.refused } as const] : []),
-    ...(isEnded ? [{ kind: 'guardEnded' } as const] : []),
+    ...endsIn(from, to).map(({ until }): Note => ({ kind: 'until', at: until ?? '' })),
+    ...added.flatMap(({ guard }): Note[] => (guard === undefined ? [] : [guardNote(guard)])),
+    ...endsIn(to, from).map(({ until }): Note => ({ kind: 'dropped', at: until ?? '' })),
+    ...guardsEnded(entry),
   ]
 }
 
-/** What is scheduled under `there` and not under `here`. */
-function missingIn(here: Pending, there: Pending): readonly ScheduledResponse[] {
-  const known = new Set((here.scheduled ?? []).map(({ id }) => id))
-  return (there.scheduled ?? []).filter(({ id }) => !known.has(id))
+function guardNote({ until, refused }: NonNullable<Layer['guard']>): Note {
+  return { kind: 'guarded', at: until, share: refused }
+}
+
+/** Those that ran, of layers that the change has not taken away as a whole by their undo. */
+function guardsEnded({ from, to }: Entry): Note[] {
+  const still = new Set(layersIn(to).flatMap(({ id, guard }) => (guard === undefined ? [] : [id])))
+  return layersIn(from).flatMap(({ id, guard }): Note[] =>
+    guard === undefined || still.has(id) ? [] : [{ kind: 'guardEnded' }],
+  )
+}
+
+/** Layers of `there` that `here` has not. */
+function missingIn(here: unknown, there: unknown): readonly Layer[] {
+  const known = new Set(layersIn(here).map(({ id }) => id))
+  return layersIn(there).filter(({ id }) => !known.has(id))
+}
+
+/** Layers with an end that `here` has not, or without that end. */
+function endsIn(here: unknown, there: unknown): readonly Layer[] {
+  const known = new Set(layersIn(here).map(({ id, until }) => `${id} ${until}`))
+  return layersIn(there).filter(({ id, until }) => until !== null && !known.has(`${id} ${until}`))
 }
 
 function storyOfOverride(entry: Entry): Story {
+  const changes = overrideChanges(entry)
+  const notes = endsIn(entry.to, entry.from).map(({ until }): Note => ({ kind: 'dropped', at: until ?? '' }))
   const undone = UNDO.exec(entry.why ?? '')
-  if (undone) {
-    const changes = overrideChanges(entry.from, entry.to)
-    return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes }
-  }
-  if (entry.to === null) return { ...plain('override.removed', entry.why), changes: overrideChanges(entry.from, null) }
+  if (undone) return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes, notes }
+  if (entry.to === null) return { ...plain('override.removed', entry.why), changes, notes }
   const sentence = entry.from === null ? 'override.set' : 'override.changed'
-  return { ...plain(sentence, entry.why), changes: overrideChanges(entry.from, entry.to) }
+  return { ...plain(sentence, entry.why), changes, notes }
 }
 
 /** Without the reason, which is that of the entry, and without what is off before and after. */
-function overrideChanges(from: unknown, to: unknown): readonly Change[] {
-  return leaves(from, to, null).filter(
+function overrideChanges({ at, from: before, to: after }: Entry, isBack = false): readonly Change[] {
+  const [from, to] = [overrideAt(before, Date.parse(at)), overrideAt(after, Date.parse(at))]
+  return leaves(isBack ? to : from, isBack ? from : to, null).filter(
     ({ path, from, to }) => path !== 'reason' && (from ?? false) !== (to ?? false) && (from ?? null) !== (to ?? null),
   )
 }
@@ -230,16 +269,6 @@ function leaves(from: unknown, to: unknown, file: SettingsResponse | null): read
     const value = file === null ? null : valueAt(file, each.path)
     return { ...each, file: value === null ? undefined : value }
   })
-}
-
-function withoutPending(settings: unknown): unknown {
-  if (typeof settings !== 'object' || settings === null) return settings
-  return Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'pending'))
-}
-
-function pendingIn(settings: unknown): Pending {
-  const { pending = {} } = (settings ?? {}) as { readonly pending?: Pending }
-  return pending
 }
 
 const COUNTS = ['total', 'added', 'changed', 'removed'] as const

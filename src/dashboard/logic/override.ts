@@ -207,7 +207,7 @@ export function forOrganisation({
 /** In the form of the body, without what no administrator sets. */
 export function flatOf(override: OverrideResponse | OrganisationOverrideResponse | null): unknown {
   if (override === null) return null
-  const { limits, version: _, ...others } = override
+  const { limits, version: _, layers: __, ...others } = override
   return { ...limits, ...others }
 }
 

@@ -1,13 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { STAGED_MS } from '../../control/control-store.ts'
-import type { UserOverride, Versioned } from '../../control/state.ts'
+import type { Packed, UserOverride, Versioned } from '../../control/state.ts'
 
 /** The edition of the overrides that is in force, for a statement. There is always one. */
 export const IN_FORCE = '(SELECT edition FROM editions WHERE ends IS NULL)'
 
 /** Overrides that are put in force together. Both functions belong into a transaction. */
 export interface Editions {
-  stage(staged: string, overrides: readonly (readonly [user: string, override: Versioned<UserOverride>])[]): void
+  stage(
+    staged: string,
+    overrides: readonly (readonly [user: string, override: Versioned<Packed<UserOverride>>])[],
+  ): void
   /**
    * Uses up what was staged, and puts it in force if it is whole.
    * @param count how many must be there @param isWanted whether it is to be put in force @returns whether it was

@@ -17,42 +17,39 @@ test('a change that is to begin later changes nothing yet, and is listed', async
   const body = { mode: 'loose', from: iso(HOUR), until: iso(2 * HOUR), reason: 'the final' }
   const { status, json } = await patch(body)
   expect(status).toBe(200)
-  const listed = {
-    at: iso(HOUR),
-    what: 'start',
-    patch: { mode: 'loose' },
-    until: iso(2 * HOUR),
-    who: 'admin',
-    why: 'the final',
-  }
-  expect(json).toMatchObject({ version: 1, mode: 'normal', changed: [], scheduled: [listed] })
-  expect(await audit()).toMatchObject([{ who: 'admin', to: { pending: { scheduled: [listed] } }, why: 'the final' }])
+  const value = { mode: 'loose' }
+  const listed = { from: iso(HOUR), until: iso(2 * HOUR), value, who: 'admin', why: 'the final' }
+  const layers = [{ ...listed, state: 'to_come' }]
+  const ends = { added: [{ until: iso(2 * HOUR), value }], dropped: [], guards: [] }
+  expect(json).toMatchObject({ version: 1, mode: 'normal', changed: [], layers, ends })
+  expect(await audit()).toMatchObject([{ who: 'admin', to: { layers: [listed] }, why: 'the final' }])
 })
 
 test('a change with an end is in force at once, and its end is listed', async () => {
   const { json } = await patch({ mode: 'loose', shadow: true, until: iso(HOUR) })
   expect(json).toMatchObject({ mode: 'loose', shadow: true, changed: ['mode', 'shadow'] })
-  expect(json.scheduled).toMatchObject([{ at: iso(HOUR), what: 'end', patch: { mode: null, shadow: null } }])
+  expect(json.layers).toMatchObject([{ until: iso(HOUR), state: 'in_force', value: { mode: 'loose', shadow: true } }])
   const again = await patch({ mode: 'loose' })
   expect(again.json).toMatchObject({ version: 2, mode: 'loose' })
-  expect(again.json.scheduled).toMatchObject([{ patch: { shadow: null } }])
-  expect((await patch({ shadow: null })).json.scheduled).toBeUndefined()
+  expect(again.json.ends).toMatchObject({ added: [], dropped: [{ until: iso(HOUR), value: { mode: 'loose' } }] })
+  expect(again.json.layers).toMatchObject([{ value: { shadow: true } }, { id: 'permanent', value: { mode: 'loose' } }])
+  expect((await patch({ shadow: null })).json.layers).toBeUndefined()
 })
 
 test('what is scheduled can be cancelled, once', async () => {
   const { json } = await patch({ mode: 'loose', from: iso(HOUR) })
-  const id = json.scheduled[0].id
+  const id = json.layers[0].id
   expect((await cancel(id, { headers: { authorization: `Bearer ${VIEWER}` } })).status).toBe(403)
   expect((await cancel(id, { headers: { 'if-match': '"7"' } })).status).toBe(412)
   expect((await cancel(id, { body: { reason: 'rain' } })).status).toBe(204)
   expect((await cancel(id)).status).toBe(404)
-  expect((await running.call('GET', '/api/quota')).json.scheduled).toBeUndefined()
+  expect((await running.call('GET', '/api/quota')).json.layers).toBeUndefined()
   expect(await audit()).toMatchObject([{ what: 'settings', to: {}, why: 'rain' }, {}])
 })
 
 test('an end that is cancelled leaves the change for good', async () => {
   const { json } = await patch({ mode: 'loose', until: iso(HOUR) })
-  expect((await cancel(json.scheduled[0].id)).status).toBe(204)
+  expect((await cancel(json.layers[0].id)).status).toBe(204)
   expect((await running.call('GET', '/api/quota')).json).toMatchObject({ mode: 'loose', changed: ['mode'] })
 })
 
@@ -61,34 +58,50 @@ test('the undo of a change takes its end along', async () => {
   expect((await running.call('POST', '/api/audit/1/undo')).json.entry).toMatchObject({ to: {} })
 })
 
-test('what was only scheduled is cancelled and not undone', async () => {
-  const { json } = await patch({ mode: 'loose', from: iso(HOUR) })
+test('what was only scheduled is undone as long as it has not begun', async () => {
+  await patch({ mode: 'loose', from: iso(HOUR), until: iso(2 * HOUR) })
   const undone = await running.call('POST', '/api/audit/1/undo')
-  expect(undone).toMatchObject({ status: 422, json: { error: 'not_undoable' } })
-  expect(undone.json.msg).toContain('DELETE /api/quota/scheduled/{id}')
-  expect((await running.call('GET', '/api/quota')).json.scheduled).toEqual(json.scheduled)
+  expect(undone).toMatchObject({ status: 200, json: { ends: { dropped: [{ until: iso(2 * HOUR) }] } } })
+  expect((await running.call('GET', '/api/quota')).json.layers).toBeUndefined()
+})
+
+test('the same value with another end moves the end, also to an earlier moment', async () => {
+  await patch({ mode: 'conservative', until: iso(HOUR) })
+  const { status, json } = await patch({ mode: 'conservative', until: iso(3 * HOUR) })
+  expect(status).toBe(200)
+  expect(json.layers).toMatchObject([{ until: iso(3 * HOUR) }])
+  expect(json.ends).toMatchObject({ added: [{ until: iso(3 * HOUR) }], dropped: [{ until: iso(HOUR) }] })
+  expect((await patch({ mode: 'conservative', until: iso(2 * HOUR) })).json.layers).toMatchObject([
+    { until: iso(2 * HOUR) },
+  ])
 })
 
 test('of two administrators at once each schedules a change', async () => {
   await Promise.all([patch({ mode: 'loose', from: iso(HOUR) }), patch({ shadow: true, from: iso(2 * HOUR) })])
-  const { scheduled } = (await running.call('GET', '/api/quota')).json
-  expect(scheduled.map(({ at }: { at: string }) => at)).toEqual([iso(HOUR), iso(2 * HOUR)])
+  const { layers } = (await running.call('GET', '/api/quota')).json
+  expect(layers.map(({ from }: { from: string }) => from)).toEqual([iso(2 * HOUR), iso(HOUR)])
 })
 
-test('a guard is shown with what was counted, and ends with the next change or by null', async () => {
+test('a guard is shown with what was counted, and ends by null, or once its own values are set again', async () => {
   const guard = { for: '10m', refused: '5%' }
   const { status, json } = await patch({ mode: 'conservative', guard, reason: 'less' })
   expect(status).toBe(200)
-  const shown = { until: iso(600_000), refused: 0.05, patch: { mode: null }, who: 'admin', why: 'less' }
-  expect(json.guard).toEqual({ ...shown, counted: { requests: 0, refused: 0 } })
-  expect((await audit())[0]).toMatchObject({ to: { mode: 'conservative', pending: { guard: shown } } })
-  expect((await running.call('GET', '/api/in-force')).json.guard).toEqual(shown)
-  expect((await patch({ guard: null })).json).not.toHaveProperty('guard')
+  const shown = { until: iso(600_000), refused: 0.05 }
+  expect(json.layers).toMatchObject([{ value: { mode: 'conservative' }, who: 'admin', why: 'less' }])
+  expect(json.layers[0].guard).toEqual({ ...shown, counted: { requests: 0, refused: 0 } })
+  expect((await audit())[0]).toMatchObject({ to: { layers: [{ guard: shown }] } })
+  expect((await running.call('GET', '/api/in-force')).json.layers[0].guard).toEqual(shown)
+  expect((await patch({ guard: null })).json).not.toHaveProperty('layers')
   expect((await running.call('GET', '/api/quota')).json.mode).toBe('conservative')
-  expect((await patch({ mode: 'loose', guard })).json.guard).toMatchObject({ patch: { mode: 'conservative' } })
-  expect((await patch({ shadow: true })).json).not.toHaveProperty('guard')
-  const later = await patch({ mode: 'normal', from: iso(HOUR), guard })
-  expect(later.json.scheduled).toMatchObject([{ what: 'start', guard: { seconds: 600, refused: 0.05 } }])
+  await patch({ mode: 'loose', guard })
+  const other = await patch({ shadow: true, guard })
+  expect(other.json.ends.guards).toEqual([])
+  expect(other.json.layers).toMatchObject([{ guard: {} }, { guard: {} }, { id: 'permanent' }])
+  const again = await patch({ mode: 'normal' })
+  expect(again.json.ends.guards).toMatchObject([{ value: { mode: 'loose' } }])
+  expect(again.json.layers).toMatchObject([{ value: { shadow: true }, guard: {} }, { id: 'permanent' }])
+  const later = await patch({ mode: 'loose', from: iso(HOUR), guard })
+  expect(later.json.layers[0]).toMatchObject({ state: 'to_come', guard: { until: iso(HOUR + 600_000), refused: 0.05 } })
 })
 
 test('a wish that cannot be kept is refused with the place and the cure', async () => {

@@ -106,7 +106,9 @@ describe('a user', () => {
 describe('an override', () => {
   test('is put, shown, put again in its place, and taken away', async () => {
     const made = await put('alice', { ...override, expiresAt: '2026-11-21T00:00:00+08:00' })
-    expect(made.json).toEqual({
+    const { ends, ...set } = made.json
+    expect(ends).toMatchObject({ added: [{ until: '2026-11-20T16:00:00.000Z' }], dropped: [], guards: [] })
+    expect(set).toEqual({
       warnings: [],
       version: 1,
       limits: { read: { '1h': 500 } },
@@ -166,11 +168,56 @@ describe('an override', () => {
     )
   })
 
+  test('with an end lies above the one without, comes with its layers, and gives way to it at its end', async () => {
+    await put('etl', { read: { '1h': 3000 }, reason: 'OPS-1423' })
+    const until = new Date(clock + HOUR).toISOString()
+    const raised = await put('etl', { read: { '1h': 4500 }, reason: 'half as much again', expiresAt: until })
+    expect(raised.json).toMatchObject({
+      limits: { read: { '1h': 4500 } },
+      expiresAt: until,
+      layers: [
+        {
+          until,
+          state: 'in_force',
+          value: { limits: { read: { '1h': 4500 } } },
+          who: 'admin',
+          why: 'half as much again',
+        },
+        { id: 'permanent', until: null, state: 'covered', value: { reason: 'OPS-1423' } },
+      ],
+      ends: { added: [{ until }], dropped: [] },
+    })
+    const blocked = await put('etl', {
+      read: { '1h': 0 },
+      reason: 'a loop',
+      expiresAt: new Date(clock + 60_000).toISOString(),
+    })
+    expect(blocked.json.layers).toHaveLength(3)
+    const limit = async () => (await get('/api/users/etl/override')).json.limits.read['1h']
+    expect(await limit()).toBe(0)
+    clock += 60_000
+    expect(await limit()).toBe(4500)
+    clock += HOUR
+    expect((await get('/api/users/etl/override')).json).toMatchObject({ reason: 'OPS-1423', expiresAt: null })
+    expect((await get('/api/users/etl/override')).json).not.toHaveProperty('layers')
+  })
+
+  test('without an end takes the place of all that were set before, and says whose ends it drops', async () => {
+    const until = new Date(clock + HOUR).toISOString()
+    await put('etl', { read: { '1h': 4500 }, reason: 'for an hour', expiresAt: until })
+    const { json } = await put('etl', { read: { '1h': 3000 }, reason: 'OPS-1423' })
+    expect(json.ends).toMatchObject({ added: [], dropped: [{ until, value: { reason: 'for an hour' } }] })
+    const undone = await running.call('POST', '/api/audit/2/undo')
+    expect(undone.json.ends).toMatchObject({ added: [{ until }], dropped: [] })
+    expect((await get('/api/users/etl/override')).json).toMatchObject({ reason: 'for an hour', expiresAt: until })
+  })
+
   test('that is set already is no change', async () => {
     const expiresAt = new Date(clock + HOUR).toISOString()
     const first = await put('alice', { ...override, expiresAt })
     const again = await put('alice', { expiresAt, bypassGlobal: false, ...override, write: null })
-    expect([again.status, again.json, again.headers.etag]).toEqual([200, first.json, '"1"'])
+    const unchanged = { ...first.json, ends: { added: [], dropped: [], guards: [] } }
+    expect([again.status, again.json, again.headers.etag]).toEqual([200, unchanged, '"1"'])
     expect((await get('/api/audit')).json.entries).toHaveLength(1)
     expect((await put('alice', { ...override, expiresAt, reason: 'another one' })).json.version).toBe(2)
   })

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { mintToken } from '../../../src/control/access-key-record.ts'
-import { UNCHANGED } from '../../../src/control/state.ts'
+import { UNCHANGED, type UserOverride } from '../../../src/control/state.ts'
 import { NOTHING } from '../../../src/failures/histogram.ts'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
 import { usageOf } from '../../../src/quota/counter.ts'
@@ -385,6 +385,8 @@ describe('processes on one file', () => {
     )
     const { version, overrides } = await store.readControl()
     expect(version).toBe(100)
-    expect(users.map((user) => overrides.get(user)?.value.reason)).toEqual(users.map(() => 'change 25'))
+    expect(users.map((user) => (overrides.get(user)?.value as UserOverride | undefined)?.reason)).toEqual(
+      users.map(() => 'change 25'),
+    )
   })
 })

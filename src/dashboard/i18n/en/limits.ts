@@ -86,19 +86,18 @@ export const limits = {
   'problem.untilFrom': 'Choose a time after the start.',
   'quotas.scheduled': 'Scheduled: it is made at {time}. Its entry in the audit is version {version}.',
 
-  'pending.title': 'Scheduled and guarded',
+  'pending.title': 'For a while, guarded, or to come',
+  'pending.covered': 'A newer change lies above it.',
   'pending.guard':
     'The change of {who} is guarded until {at}. It is taken back if more than {share} of the requests is refused.',
   'pending.guard.counted': 'So far {refused} of {requests} were refused, weighed by caller.',
-  'pending.guard.back': 'What it would put back:',
   'pending.guard.cancel': 'End the guard',
   'pending.guard.cancelText': 'The change stays, whatever is refused.',
   'pending.start': '{who} has scheduled this for {at}.',
   'pending.until': 'It is taken back at {at}.',
-  'pending.guarded': 'It is guarded for {time}: taken back if more than {share} is refused.',
   'pending.start.cancel': 'Cancel the scheduled change',
   'pending.start.cancelText': 'It will not be made.',
-  'pending.end': 'The change of {who} is taken back at {at}.',
+  'pending.end': 'The change of {who} ends at {at}. What lies under it is in force again then.',
   'pending.end.cancel': 'Cancel the end of the change',
   'pending.end.cancelText': 'The change stays then.',
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import type { GuardResponse, ScheduledResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { LayerResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { call } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
@@ -14,76 +14,93 @@ import { Name } from '../../ui/small.tsx'
 import { nameOf, shownValue } from './names.ts'
 
 interface PendingProps {
-  readonly quota: Pick<SettingsInForceResponse, 'guard' | 'scheduled'>
+  readonly quota: Pick<SettingsInForceResponse, 'layers'>
   /** After something was cancelled. */
   readonly reload: () => void
 }
 
-/** What gateways are to change by themselves, with who asked for it and a way to cancel it; nothing if there is nothing. */
-export function PendingChanges({ quota: { guard, scheduled = [] }, reload }: PendingProps) {
+/**
+ * What was set for a while, is guarded, or is to come: the newest first, as it lies above the others. Each says who asked for it, and
+ * how to cancel what is to become of it. Nothing if all is permanent.
+ */
+export function PendingChanges({ quota: { layers = [] }, reload }: PendingProps) {
   const { t } = useTexts()
-  if (guard === undefined && scheduled.length === 0) return null
+  const temporary = layers.filter(({ id }) => id !== 'permanent')
+  if (temporary.length === 0) return null
   return (
     <Panel title={t('pending.title')}>
       <ul className="plain pending">
-        {guard !== undefined && <GuardItem guard={guard} reload={reload} />}
-        {scheduled.map((one) => (
-          <ScheduledItem key={one.id} of={one} reload={reload} />
+        {temporary.map((layer) => (
+          <LayerItem key={layer.id} layer={layer} reload={reload} />
         ))}
       </ul>
     </Panel>
   )
 }
 
-function GuardItem({ guard, reload }: { readonly guard: GuardResponse } & Pick<PendingProps, 'reload'>) {
-  const { t, share, number } = useTexts()
-  const { who, until, refused, counted, patch, why } = guard
-  const cancel = async (reason: string) => {
-    await call('PATCH', '/api/quota', { body: { guard: null, ...(reason !== '' && { reason }) } })
-    reload()
-  }
-  return (
-    <Item
-      why={why}
-      cancel={{ title: t('pending.guard.cancel'), text: t('pending.guard.cancelText'), onConfirm: cancel }}
-    >
-      <p>
-        <Filled
-          text={t('pending.guard', { share: share(refused) })}
-          parts={{ who: <Name of={who} />, at: <Moment at={until} /> }}
-        />{' '}
-        {counted !== undefined && (
-          <span className="muted">
-            {t('pending.guard.counted', {
-              refused: number(Math.round(counted.refused)),
-              requests: number(Math.round(counted.requests)),
-            })}
-          </span>
-        )}
-      </p>
-      <PatchLines patch={patch} text={t('pending.guard.back')} />
-    </Item>
-  )
+/** What can be cancelled of a layer. */
+function whatOf({ state, until }: LayerResponse): 'start' | 'end' | 'guard' {
+  if (state === 'to_come') return 'start'
+  return until === null ? 'guard' : 'end'
 }
 
-function ScheduledItem({ of, reload }: { readonly of: ScheduledResponse } & Pick<PendingProps, 'reload'>) {
-  const { t, share, duration } = useTexts()
-  const { id, what, who, at, until, guard, patch, why } = of
+function LayerItem({ layer, reload }: { readonly layer: LayerResponse } & Pick<PendingProps, 'reload'>) {
+  const { t } = useTexts()
+  const { id, from, until, state, value, guard, why } = layer
   const cancel = async (reason: string) => {
     await call('DELETE', `/api/quota/scheduled/${encodeURIComponent(id)}`, { body: reason === '' ? {} : { reason } })
     reload()
   }
-  const words = { title: t(`pending.${what}.cancel`), text: t(`pending.${what}.cancelText`) }
+  const what = whatOf(layer)
+  const who = <Name of={layer.who ?? ''} />
+  const at = (time: string | null) => <Moment at={time ?? ''} />
   return (
-    <Item why={why} cancel={{ ...words, onConfirm: cancel }}>
-      <p>
-        <Filled text={t(`pending.${what}`)} parts={{ who: <Name of={who} />, at: <Moment at={at} /> }} />{' '}
-        {until !== undefined && <Filled text={t('pending.until')} parts={{ at: <Moment at={until} /> }} />}{' '}
-        {guard !== undefined &&
-          t('pending.guarded', { share: share(guard.refused), time: duration(guard.seconds * 1000) })}
-      </p>
-      <PatchLines patch={patch} />
+    <Item
+      why={why}
+      cancel={{ title: t(`pending.${what}.cancel`), text: t(`pending.${what}.cancelText`), onConfirm: cancel }}
+    >
+      {what === 'start' && (
+        <p>
+          <Filled text={t('pending.start')} parts={{ who, at: at(from) }} />{' '}
+          {until !== null && <Filled text={t('pending.until')} parts={{ at: at(until) }} />}
+        </p>
+      )}
+      {what === 'end' && (
+        <p>
+          <Filled text={t('pending.end')} parts={{ who, at: at(until) }} />
+        </p>
+      )}
+      {guard !== undefined && (
+        <p>
+          <GuardText guard={guard} who={who} />
+        </p>
+      )}
+      {state === 'covered' && <p className="muted">{t('pending.covered')}</p>}
+      <PatchLines patch={value} />
     </Item>
+  )
+}
+
+function GuardText({
+  guard: { until, refused, counted },
+  who,
+}: {
+  readonly guard: NonNullable<LayerResponse['guard']>
+  readonly who: ReactNode
+}) {
+  const { t, share, number } = useTexts()
+  return (
+    <>
+      <Filled text={t('pending.guard', { share: share(refused) })} parts={{ who, at: <Moment at={until} /> }} />{' '}
+      {counted !== undefined && (
+        <span className="muted">
+          {t('pending.guard.counted', {
+            refused: number(Math.round(counted.refused)),
+            requests: number(Math.round(counted.requests)),
+          })}
+        </span>
+      )}
+    </>
   )
 }
 
@@ -130,19 +147,16 @@ function Item({ why, cancel, children }: ItemProps) {
   )
 }
 
-function PatchLines({ patch, text }: { readonly patch: Readonly<Record<string, unknown>>; readonly text?: string }) {
+function PatchLines({ patch }: { readonly patch: Readonly<Record<string, unknown>> }) {
   const texts = useTexts()
   const { t } = texts
   return (
-    <>
-      {text !== undefined && <p className="muted">{text}</p>}
-      <ul className="differences">
-        {leavesOf(patch).map(([path, value]) => (
-          <li key={path}>
-            {nameOf(path, texts)}: <ins>{value === null ? t('word.file') : shownValue(value as Value, texts)}</ins>
-          </li>
-        ))}
-      </ul>
-    </>
+    <ul className="differences">
+      {leavesOf(patch).map(([path, value]) => (
+        <li key={path}>
+          {nameOf(path, texts)}: <ins>{value === null ? t('word.file') : shownValue(value as Value, texts)}</ins>
+        </li>
+      ))}
+    </ul>
   )
 }

@@ -1,0 +1,102 @@
+import type { AuditEntry } from '../control/control-store.ts'
+import { type Form, OVERRIDES, SETTINGS } from '../control/forms.ts'
+import { changesBetween, isLive, isOver, type Stack, type StackLayer, stackOf } from '../control/layers.ts'
+import { covers, type Leaf } from '../control/leaves.ts'
+import type { Packed } from '../control/state.ts'
+import type { EndResponse, EndsResponse, LayerResponse } from './api.ts'
+import { iso } from './http.ts'
+
+/** The id of what lies under all layers. */
+const PERMANENT = 'permanent'
+
+/**
+ * What was set over time, the newest first, with the permanent value at the end; nothing if all of it is permanent.
+ * @param at the store's time, in milliseconds since the epoch
+ */
+export function layersShown(form: Form, packed: Packed<unknown> | null, at: number): readonly LayerResponse[] {
+  const stack = stackOf(form, packed)
+  const layers = stack.layers.filter((layer) => !isOver(layer, at))
+  if (layers.length === 0) return []
+  const shown = layers.map((layer, i): LayerResponse => {
+    const { id, from, until, guard, who, why, leaves } = layer
+    return {
+      id,
+      from: from === 0 ? null : iso(from),
+      until: until === null ? null : iso(until),
+      state: stateOf(layer, layers.slice(i + 1), at),
+      value: shownValue(form, leaves),
+      ...(guard !== undefined && { guard: { until: iso(guard.until), refused: guard.refused } }),
+      who,
+      why,
+    }
+  })
+  return [...shown.reverse(), ...permanentShown(form, stack.permanent, layers, at)]
+}
+
+function permanentShown(
+  form: Form,
+  leaves: readonly Leaf[],
+  layers: readonly StackLayer[],
+  at: number,
+): LayerResponse[] {
+  if (leaves.length === 0) return []
+  const state = isCovered(leaves, layers, at) ? 'covered' : 'in_force'
+  return [{ id: PERMANENT, from: null, until: null, state, value: shownValue(form, leaves), who: null, why: null }]
+}
+
+function stateOf(layer: StackLayer, above: readonly StackLayer[], at: number): LayerResponse['state'] {
+  if (!isLive(layer, at)) return 'to_come'
+  return isCovered(layer.leaves, above, at) ? 'covered' : 'in_force'
+}
+
+/** Whether newer layers that live set all of it. */
+function isCovered(leaves: readonly Leaf[], above: readonly StackLayer[], at: number): boolean {
+  const places = above.filter((layer) => isLive(layer, at)).flatMap(({ leaves }) => leaves.map(([place]) => place))
+  return leaves.every(([path]) => places.some((place) => covers(place, path)))
+}
+
+function shownValue(form: Form, leaves: readonly Leaf[]): Record<string, unknown> {
+  const value = form.valueOf(leaves) as Readonly<Record<string, unknown>>
+  return form === OVERRIDES ? withoutEnd(value) : { ...value }
+}
+
+/** The end of an override is that of its layer. */
+function withoutEnd({ expiresAt: _, ...value }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return value
+}
+
+/** What a change did to ends and guards, its own and others. Nothing for no change. */
+export function endsOf(entry: AuditEntry | undefined): EndsResponse {
+  if (entry === undefined) return { added: [], dropped: [], guards: [] }
+  const form = entry.what === 'settings' ? SETTINGS : OVERRIDES
+  const stack = (value: unknown): Stack => stackOf(form, value as Packed<unknown> | null)
+  const { endsAdded, endsDropped, guardsEnded } = changesBetween(stack(entry.from), stack(entry.to), entry.at)
+  const shown = (layers: readonly StackLayer[]) =>
+    layers.map(
+      ({ id, until, leaves }): EndResponse => ({
+        id,
+        until: until === null ? null : iso(until),
+        value: shownValue(form, leaves),
+      }),
+    )
+  return { added: shown(endsAdded), dropped: shown(endsDropped), guards: shown(guardsEnded) }
+}
+
+/** A value in the audit, with its layers. */
+export function withLayersShown(value: object): object {
+  if (!('layers' in value) || !Array.isArray(value.layers)) return value
+  const { layers, ...rest } = value
+  return { ...rest, layers: layers.map(layerShown) }
+}
+
+function layerShown({ from, until, guard, begun: _, value, ...about }: Record<string, unknown>) {
+  const { expiresAt: __, ...rest } = value as Record<string, unknown>
+  const { until: ends, refused } = (guard ?? {}) as { until?: number; refused?: number }
+  return {
+    ...about,
+    from: from === 0 ? null : iso(from as number),
+    until: typeof until === 'number' ? iso(until) : null,
+    value: rest,
+    ...(ends !== undefined && { guard: { until: iso(ends), refused } }),
+  }
+}

@@ -1,0 +1,52 @@
+import type { LayerResponse } from '../../admin/api.ts'
+
+/** Layers over time, as the audit has them: the oldest first. */
+
+/** Without the state, which is that of a moment. */
+export type Layer = Omit<LayerResponse, 'state'>
+
+export function layersIn(value: unknown): readonly Layer[] {
+  const { layers = [] } = (value ?? {}) as { readonly layers?: readonly Layer[] }
+  return layers
+}
+
+/** What lies under all layers; `null` for nothing. */
+export function permanentIn(value: unknown): Readonly<Record<string, unknown>> | null {
+  if (typeof value !== 'object' || value === null) return null
+  const entries = Object.entries(value).filter(([name]) => name !== 'layers')
+  return entries.length === 0 ? null : Object.fromEntries(entries)
+}
+
+/** @param at milliseconds since the epoch */
+export function isLive({ from, until }: Pick<Layer, 'from' | 'until'>, at: number): boolean {
+  return (from === null || Date.parse(from) <= at) && (until === null || Date.parse(until) > at)
+}
+
+/** The settings in force at a moment: each layer is a merge patch. */
+export function settingsAt(value: unknown, at: number): Readonly<Record<string, unknown>> {
+  const patches = layersIn(value).filter((layer) => isLive(layer, at))
+  return patches.reduce((under, layer) => merged(under, layer.value), permanentIn(value) ?? {})
+}
+
+/** The override in force at a moment, with its end; `null` for none. Each layer is one as a whole. */
+export function overrideAt(value: unknown, at: number): Readonly<Record<string, unknown>> | null {
+  const top = layersIn(value).findLast((layer) => isLive(layer, at))
+  return top === undefined ? permanentIn(value) : { ...top.value, expiresAt: top.until }
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+function merged(under: Json, patch: Json): Json {
+  const result = new Map(Object.entries(under))
+  for (const [key, value] of Object.entries(patch)) {
+    const old = result.get(key)
+    const next = isMap(value) ? merged(isMap(old) ? old : {}, value) : value
+    if (next === null || (isMap(next) && Object.keys(next).length === 0)) result.delete(key)
+    else result.set(key, next)
+  }
+  return Object.fromEntries(result)
+}
+
+function isMap(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
