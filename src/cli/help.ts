@@ -127,7 +127,8 @@ Exit code: 0 done; 1 not done, with the reason; 2 wrongly called.`,
   [
     'overrides',
     `Usage: tollgate overrides export [--format ndjson|csv] [-c FILE]
-       tollgate overrides apply -f FILE [--format ndjson|csv] [--merge] [--dry-run] [--reason TEXT] [-c FILE]
+       tollgate overrides apply -f FILE [--format ndjson|csv] [--merge] [--dry-run] [--allow-empty]
+                               [--max-removed N] [--reason TEXT] [-c FILE]
 
 Overrides of users as a file, a line for each: { "user": "bob", "read": { "1h": 50 }, "plan": "pro", "reason": "why" }, or CSV
 with a head. apply puts those of the file in force together, these and no others, within 2 seconds on every gateway of the store.
@@ -135,6 +136,8 @@ with a head. apply puts those of the file in force together, these and no others
   --format     default csv for a file that is called so, else ndjson
   --merge      overrides of users whom the file does not name stay
   --dry-run    changes nothing, and prints what would change
+  --allow-empty    lets a file that sets nothing remove all overrides
+  --max-removed N  how many overrides may be removed. Default a tenth of all
   --reason     why, for the audit
 Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called wrongly.`,
   ],

@@ -6,7 +6,15 @@ import { setupOf } from '../app/admin-plane.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import { createChangeFollower } from '../control/change-follower.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
-import { changesNothing, type OverrideChanges, overrideChanges, stageChanges } from '../control/override-changes.ts'
+import { inForce, NOTHING_CHANGED } from '../control/in-force.ts'
+import {
+  changesNothing,
+  type Largeness,
+  type OverrideChanges,
+  overrideChanges,
+  stageChanges,
+  tooLarge,
+} from '../control/override-changes.ts'
 import {
   MOST_BYTES,
   OVERRIDE_FORMATS,
@@ -16,7 +24,7 @@ import {
   writeOverrides,
 } from '../control/override-file.ts'
 import { reason as checkReason } from '../control/problems.ts'
-import type { ControlState } from '../control/state.ts'
+import { type ControlState, storedOf } from '../control/state.ts'
 import { tooDearLines } from '../control/too-dear.ts'
 import { messageOf } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
@@ -31,6 +39,8 @@ const OPTIONS = {
   format: { type: 'string' },
   merge: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
+  'allow-empty': { type: 'boolean' },
+  'max-removed': { type: 'string' },
   reason: { type: 'string' },
 } as const
 
@@ -59,6 +69,8 @@ interface Options {
   readonly format?: string | undefined
   readonly merge?: boolean | undefined
   readonly 'dry-run'?: boolean | undefined
+  readonly 'allow-empty'?: boolean | undefined
+  readonly 'max-removed'?: string | undefined
   readonly reason?: string | undefined
 }
 
@@ -71,6 +83,8 @@ function workOf([action, ...rest]: readonly string[], options: Options): Work {
     if (options.file === undefined) throw new UsageError('overrides apply needs -f FILE')
     const [problem] = options.reason === undefined ? [] : checkReason(options.reason, '')
     if (problem !== undefined) throw new UsageError(`--reason ${problem.msg}`)
+    const { 'max-removed': most } = options
+    if (most !== undefined && !/^\d{1,9}$/.test(most)) throw new UsageError('--max-removed takes a number')
     return apply
   }
   if (action !== 'export') throw new UsageError('overrides takes apply or export')
@@ -88,8 +102,9 @@ function formatOf({ format, file = '' }: Options): OverrideFormat {
 }
 
 async function exportAll(store: Store, { config }: Loaded, options: Options): Promise<number> {
-  const { overrides } = await follower(store).fresh()
-  for await (const text of writeOverrides(overrides, formatOf(options), config.quota)) {
+  const { at } = await store.controlVersion()
+  const { overrides } = storedOf(await follower(store).fresh())
+  for await (const text of writeOverrides(overrides, formatOf(options), config.quota, at)) {
     if (!process.stdout.write(text)) await new Promise((resolve) => process.stdout.once('drain', resolve))
   }
   return 0
@@ -103,7 +118,7 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
   const { config } = loaded
   const bytes = readFile(options.file ?? '')
   const control = follower(store)
-  const { overrides } = await control.fresh()
+  const { overrides } = storedOf(await control.fresh())
   const { at: now } = await store.controlVersion()
   const read = await readOverrides(bytes, { format: formatOf(options), file: config.quota, now, overrides })
   if ('problems' in read) {
@@ -111,7 +126,17 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
     return 1
   }
   const sha256 = createHash('sha256').update(bytes).digest('hex')
-  const changes = await putInForce(store, () => control.fresh(), read.wanted, options, sha256)
+  for (const { line, user, expiresAt } of read.ended.slice(0, 100)) {
+    console.error(
+      `${options.file}: line ${line}: warning: the override of ${user} ended ${expiresAt}, so the line counts as none`,
+    )
+  }
+  const changes = await putInForce(store, () => control.fresh(), read.wanted, options, { sha256, at: now })
+  if (changes !== null && 'word' in changes) {
+    const option = changes.word === 'allow_empty' ? '--allow-empty' : '--max-removed with the number'
+    console.error(`${options.file}: ${changes.msg}: nothing was changed. Add ${option} if that is meant.`)
+    return 1
+  }
   if (changes === null) {
     console.error('tollgate: others change something all the time: nothing was changed, try again')
     return 1
@@ -138,12 +163,16 @@ async function putInForce(
   store: Store,
   fresh: () => Promise<ControlState>,
   wanted: WantedOverrides,
-  { merge = false, reason = '', 'dry-run': isDry = false }: Options,
-  sha256: string,
-): Promise<OverrideChanges | null> {
+  options: Options,
+  { sha256, at }: { readonly sha256: string; readonly at: number },
+): Promise<OverrideChanges | Largeness | null> {
+  const { merge = false, reason = '', 'dry-run': isDry = false, 'max-removed': most } = options
+  const allowed = { empty: options['allow-empty'] === true, removed: most === undefined ? null : Number(most) }
   const author = { who: COMMAND_LINE, why: reason === '' ? null : reason }
   for (let tries = 0; tries < TRIES; tries++) {
-    const changes = await overrideChanges(await fresh(), wanted, merge)
+    const changes = await overrideChanges(storedOf(await fresh()), wanted, merge, COMMAND_LINE, at)
+    const large = isDry ? null : tooLarge(changes, wanted, merge, allowed)
+    if (large !== null) return large
     if (isDry || changesNothing(changes)) return changes
     const change = await stageChanges(store, changes, { merge, sha256 })
     if ((await store.change(change, author, null)).done) return changes
@@ -159,7 +188,8 @@ async function warn(
   file: string,
 ): Promise<void> {
   const setup = setupOf(config)
-  const { policy } = inForceOf(setup, { ...state, overrides: next }, 1)
+  const stored = { ...storedOf(state), overrides: next }
+  const { policy } = inForceOf(setup, inForce(stored, NOTHING_CHANGED, Date.now()).state, 1)
   const { lines, count } = await tooDearLines(policy, wanted, setup.priced)
   for (const { line, msg } of lines) console.error(`${file}: line ${line}: warning: ${msg}`)
   if (count > lines.length) console.error(`${file}: ${counted(count, 'line has', 'lines have')} such a warning`)

@@ -3,7 +3,8 @@ import { sameJson } from '../lib/json.ts'
 import { inSlices } from '../lib/slices.ts'
 import type { ControlStore, OverridesChange } from './control-store.ts'
 import type { WantedOverrides } from './override-file.ts'
-import type { ControlState, UserOverride, Versioned } from './state.ts'
+import { withOverrides } from './override-layers.ts'
+import type { Packed, StoredControl, UserOverride, Versioned } from './state.ts'
 
 /** What a file of overrides would change. */
 export interface OverrideChanges {
@@ -11,7 +12,7 @@ export interface OverrideChanges {
   /** The first that are added, changed or removed. The audit keeps them. */
   readonly sample: readonly OverrideDifference[]
   /** All overrides as they would be, those that are new under the version of the change. */
-  readonly next: ReadonlyMap<string, Versioned<UserOverride>>
+  readonly next: ReadonlyMap<string, Versioned<Packed<UserOverride>>>
   /** Number of the last change before. */
   readonly base: number
 }
@@ -26,38 +27,45 @@ export interface OverrideCounts {
 
 export interface OverrideDifference {
   readonly user: string
-  readonly from: UserOverride | null
-  readonly to: UserOverride | null
+  readonly from: Packed<UserOverride> | null
+  readonly to: Packed<UserOverride> | null
 }
 
 /** Of the sample: so many, and so many characters of JSON. The audit and the log stay small. */
 const MOST_SHOWN = 20
 const MOST_CHARACTERS = 8192
 
-/** @param merge whether overrides of users whom the file does not name stay */
+/**
+ * @param merge whether overrides of users whom the file does not name stay
+ * @param who makes the change @param at the store's time
+ */
 export async function overrideChanges(
-  { version: base, overrides }: Pick<ControlState, 'version' | 'overrides'>,
+  { version: base, overrides }: Pick<StoredControl, 'version' | 'overrides'>,
   wanted: WantedOverrides,
   merge: boolean,
+  who: string,
+  at: number,
 ): Promise<OverrideChanges> {
   const slices = inSlices()
-  const next = new Map<string, Versioned<UserOverride>>()
+  const next = new Map<string, Versioned<Packed<UserOverride>>>()
   const sample = sampling()
   const counts = { added: 0, changed: 0, removed: 0, unchanged: 0 }
   for (const [user, before] of overrides) {
     if (slices.isOver()) await slices.next()
-    const to = wanted.get(user)?.override ?? (merge ? before.value : null)
+    const lines = wanted.get(user)?.all
+    const to = lines === undefined ? (merge ? before.value : null) : withOverrides(before.value, lines, who, at)
     const isSame = to === before.value || (to !== null && sameJson(to, before.value))
     counts[isSame ? 'unchanged' : to === null ? 'removed' : 'changed']++
     if (!isSame) sample.add({ user, from: before.value, to })
     if (to !== null) next.set(user, isSame ? before : { version: base + 1, value: to })
   }
-  for (const [user, { override }] of wanted) {
+  for (const [user, { all }] of wanted) {
     if (slices.isOver()) await slices.next()
     if (overrides.has(user)) continue
     counts.added++
-    sample.add({ user, from: null, to: override })
-    next.set(user, { version: base + 1, value: override })
+    const value = withOverrides<UserOverride>(undefined, all, who, at)
+    sample.add({ user, from: null, to: value })
+    next.set(user, { version: base + 1, value })
   }
   return { counts, sample: sample.taken, next, base }
 }
@@ -74,6 +82,35 @@ function sampling(): { add(difference: OverrideDifference): void; readonly taken
       if (characters <= MOST_CHARACTERS) taken.push(difference)
     },
   }
+}
+
+/** Why a file is not put in force unless the word for it is given, which `word` names; `null` if it may be. */
+export interface Largeness {
+  readonly word: 'allow_empty' | 'max_removed'
+  readonly msg: string
+}
+
+/** What was given with a file. */
+export interface Allowed {
+  readonly empty: boolean
+  /** `null` for a tenth of all. */
+  readonly removed: number | null
+}
+
+/** A file that was cut, or is empty, would take away what nobody meant to. */
+export function tooLarge(
+  { counts: { changed, removed, unchanged } }: OverrideChanges,
+  wanted: WantedOverrides,
+  merge: boolean,
+  { empty, removed: most }: Allowed,
+): Largeness | null {
+  const total = changed + removed + unchanged
+  if (wanted.size === 0 && !merge && !empty && total > 0) {
+    return { word: 'allow_empty', msg: `the file sets nothing, and would remove all ${total} overrides` }
+  }
+  if (removed <= (most ?? (wanted.size === 0 ? total : Math.floor(total / 10)))) return null
+  const bound = most === null ? 'a tenth' : String(most)
+  return { word: 'max_removed', msg: `${removed} of ${total} overrides would be removed, which is more than ${bound}` }
 }
 
 export function changesNothing({ counts: { added, changed, removed } }: OverrideChanges): boolean {
@@ -94,7 +131,7 @@ export async function stageChanges(
   signal?: AbortSignal,
 ): Promise<OverridesChange> {
   const staged = randomUUID()
-  let some: [string, Versioned<UserOverride>][] = []
+  let some: [string, Versioned<Packed<UserOverride>>][] = []
   const flush = async (): Promise<void> => {
     signal?.throwIfAborted()
     await store.stageOverrides(staged, some)

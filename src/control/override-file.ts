@@ -2,13 +2,17 @@ import { csvRow, rowOf } from '../lib/csv.ts'
 import { isObject, sameJson } from '../lib/json.ts'
 import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
 import { inSlices, sortedInSlices } from '../lib/slices.ts'
+import { overridesIn } from './override-layers.ts'
 import { overrideFrom } from './overrides.ts'
 import type { Json, Problem } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
-import type { ControlState, UserOverride } from './state.ts'
+import type { StoredControl, UserOverride } from './state.ts'
 import { isUserId, USER_ID } from './user-id.ts'
 
-/** Overrides as a file: a line for each user, as JSON or as a row of CSV with a head. */
+/**
+ * Overrides as a file, as JSON lines or as CSV with a head: a line for what was set for a user for good, and one for each override with
+ * an end that lies above it, the oldest first.
+ */
 
 export const OVERRIDE_FORMATS = ['ndjson', 'csv'] as const
 export type OverrideFormat = (typeof OVERRIDE_FORMATS)[number]
@@ -20,8 +24,29 @@ const MOST_OF_LINE = 16 * 1024
 /** Problems after which no more lines are looked at. */
 const MOST_PROBLEMS = 50
 
-/** What a file sets, by user, with the number of the line. */
-export type WantedOverrides = ReadonlyMap<string, { readonly line: number; readonly override: UserOverride }>
+/** What a file sets, by user. */
+export type WantedOverrides = ReadonlyMap<string, WantedOverride>
+
+export interface WantedOverride {
+  /** The number of the first line. */
+  readonly line: number
+  /** In the order of the lines: one without an end at most. */
+  readonly all: readonly UserOverride[]
+}
+
+/** A line whose end has passed. It counts as none. */
+export interface EndedLine {
+  readonly line: number
+  readonly user: string
+  /** ISO 8601. */
+  readonly expiresAt: string
+}
+
+/** A file without problems. */
+export interface OverrideFile {
+  readonly wanted: WantedOverrides
+  readonly ended: readonly EndedLine[]
+}
 
 export interface OverrideFileOptions {
   readonly format: OverrideFormat
@@ -29,16 +54,17 @@ export interface OverrideFileOptions {
   /** The store's time, in milliseconds since the epoch. */
   readonly now: number
   /** In force now. A line that is as one of these is always good: what `writeOverrides` writes can be read again. */
-  readonly overrides: ControlState['overrides']
+  readonly overrides: StoredControl['overrides']
 }
 
 /** Reads a file, with the event loop free in between. Any problem is one of the whole file. */
 export async function readOverrides(
   bytes: Buffer,
   options: OverrideFileOptions,
-): Promise<{ readonly wanted: WantedOverrides } | { readonly problems: readonly Problem[] }> {
+): Promise<OverrideFile | { readonly problems: readonly Problem[] }> {
   const reading = options.format === 'csv' ? csvLines(options) : jsonLines
-  const wanted = new Map<string, { line: number; override: UserOverride }>()
+  const wanted = new Map<string, { readonly line: number; readonly all: UserOverride[] }>()
+  const ended: EndedLine[] = []
   const problems: Problem[] = []
   const slices = inSlices()
   for (const [line, text] of linesOf(bytes)) {
@@ -51,16 +77,22 @@ export async function readOverrides(
     if (read === null) continue
     if (Array.isArray(read)) problems.push(...read.map(problemAt))
     else {
-      const before = wanted.get(read.user)
-      if (before === undefined) wanted.set(read.user, { line, override: read.override })
-      else problems.push(problemAt({ path: 'user', msg: `stands on line ${before.line} already: keep one` }))
+      const { user, override } = read
+      const before = wanted.get(user)
+      if (override.expiresAt !== null && override.expiresAt <= options.now) {
+        ended.push({ line, user, expiresAt: new Date(override.expiresAt).toISOString() })
+      } else if (before === undefined) wanted.set(user, { line, all: [override] })
+      else if (before.all.some(({ expiresAt }) => expiresAt === override.expiresAt)) {
+        const msg = `stands on line ${before.line} already: keep one, or give it another end by expiresAt`
+        problems.push(problemAt({ path: 'user', msg }))
+      } else before.all.push(override)
     }
     if (problems.length < MOST_PROBLEMS) continue
     return {
       problems: [...problems.slice(0, MOST_PROBLEMS), { path: '', msg: 'the lines after these were not looked at' }],
     }
   }
-  return problems.length > 0 ? { problems } : { wanted }
+  return problems.length > 0 ? { problems } : { wanted, ended }
 }
 
 /** Number and text of each line that is not empty; a problem for one that is no text. */
@@ -106,9 +138,10 @@ function overrideOf(
   if (read === null || Array.isArray(read)) return read
   const { user, fields } = read
   if (!isUserId(user)) return [{ path: 'user', msg: `must be a user id: ${USER_ID}` }]
-  const known = options.overrides.get(user)?.value
-  if (known !== undefined && sameJson(fields, fieldsOf(known))) return { user, override: known }
-  const made = overrideFrom(fields, options.file, options.now)
+  const known = overridesIn(options.overrides.get(user)?.value).find((one) => sameJson(fields, fieldsOf(one)))
+  if (known !== undefined) return { user, override: known }
+  // A line that has ended counts as none, which is for its reader to say.
+  const made = overrideFrom(fields, options.file, Number.NEGATIVE_INFINITY)
   return 'problems' in made ? [...made.problems] : { user, override: made.override }
 }
 
@@ -139,17 +172,13 @@ function csvLines({ file, overrides }: OverrideFileOptions): (text: string) => R
 /** Category and window by the name of the column: all of the file, and those that an override in force has. */
 function limitColumns(
   file: FileSettings,
-  overrides: ControlState['overrides'],
+  overrides: StoredControl['overrides'],
 ): Map<string, readonly [string, string]> {
   const columns = new Map<string, readonly [string, string]>()
   for (const category of categoriesOf(file)) {
     for (const { name } of file.windows) columns.set(`${category}.${name}`, [category, name])
   }
-  for (const { value } of overrides.values()) {
-    for (const [category, row] of Object.entries(value.limits)) {
-      for (const window of Object.keys(row)) columns.set(`${category}.${window}`, [category, window])
-    }
-  }
+  for (const [category, window] of placesIn(overrides)) columns.set(`${category}.${window}`, [category, window])
   return columns
 }
 
@@ -210,20 +239,25 @@ export function fieldsOf({ limits, plan, bypassGlobal, shadow, reason, expiresAt
   }
 }
 
-/** The file, some lines at a time, in the order of the users, with the event loop free in between. */
+/**
+ * The file, some lines at a time, in the order of the users, with the event loop free in between. What has ended is left out.
+ * @param now the store's time
+ */
 export async function* writeOverrides(
-  overrides: ControlState['overrides'],
+  overrides: StoredControl['overrides'],
   format: OverrideFormat,
   file: FileSettings,
+  now: number,
 ): AsyncGenerator<string, void> {
   const slices = inSlices()
   const users = await sortedInSlices([...overrides.keys()], slices)
   const columns = format === 'csv' ? usedColumns(limitColumns(file, overrides), overrides) : new Map()
   let some = format === 'csv' ? [csvRow([...FIXED, ...columns.keys()])] : []
   for (const user of users) {
-    const value = overrides.get(user)?.value
-    if (value === undefined) continue
-    some.push(format === 'csv' ? csvLine(user, value, columns) : JSON.stringify({ user, ...fieldsOf(value) }))
+    for (const one of overridesIn(overrides.get(user)?.value)) {
+      if (one.expiresAt !== null && one.expiresAt <= now) continue
+      some.push(format === 'csv' ? csvLine(user, one, columns) : JSON.stringify({ user, ...fieldsOf(one) }))
+    }
     if (some.length < AT_ONCE) continue
     yield textOfLines(some)
     some = []
@@ -238,15 +272,21 @@ function textOfLines(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-type Columns = ReadonlyMap<string, readonly [string, string]>
-
-function usedColumns(columns: Columns, overrides: ControlState['overrides']): Columns {
-  const used = new Set<string>()
+function* placesIn(overrides: StoredControl['overrides']): Generator<[category: string, window: string]> {
   for (const { value } of overrides.values()) {
-    for (const [category, row] of Object.entries(value.limits)) {
-      for (const window of Object.keys(row)) used.add(`${category}.${window}`)
+    for (const { limits } of overridesIn(value)) {
+      for (const [category, row] of Object.entries(limits)) {
+        for (const window of Object.keys(row)) yield [category, window]
+      }
     }
   }
+}
+
+type Columns = ReadonlyMap<string, readonly [string, string]>
+
+function usedColumns(columns: Columns, overrides: StoredControl['overrides']): Columns {
+  const used = new Set<string>()
+  for (const [category, window] of placesIn(overrides)) used.add(`${category}.${window}`)
   return new Map([...columns].filter(([name]) => used.has(name)))
 }
 

@@ -117,7 +117,7 @@ const MOST_LINES = 100
  */
 export async function tooDearLines(
   policy: Policy,
-  wanted: ReadonlyMap<string, { readonly line: number; readonly override: UserOverride }>,
+  wanted: ReadonlyMap<string, { readonly line: number; readonly all: readonly UserOverride[] }>,
   routes: readonly Priced[],
 ): Promise<TooDearLines> {
   const most = new Map<string, number>()
@@ -131,9 +131,11 @@ export async function tooDearLines(
   const lines: (TooDear & { line: number; user: string })[] = []
   const slices = inSlices()
   let count = 0
-  for (const [user, { line, override }] of wanted) {
+  for (const [user, { line, all }] of wanted) {
     if (slices.isOver()) await slices.next()
-    if (!isSmall(override)) continue
+    // The last one is that which is in force, and by whose limits the policy goes.
+    const override = all.at(-1)
+    if (override === undefined || !isSmall(override)) continue
     count++
     if (lines.length >= MOST_LINES) continue
     lines.push(...tooDearFor(policy, user, override, routes).map((each) => ({ line, user, ...each })))

@@ -49,6 +49,18 @@ test('overrides of a file are put in force on the command line, and written to a
     { version: 1, what: 'overrides', who: 'command line', why: 'a week of music' },
   ])
   await store.close()
+  for (const [text, said] of [
+    ['', /the file sets nothing, and would remove all 2 overrides: nothing was changed\. Add --allow-empty/],
+    [
+      'user,reason,read.1h\nbob,busy,50\n',
+      /1 of 2 overrides would be removed, .*: nothing was changed\. Add --max-removed/,
+    ],
+  ] as const) {
+    writeFileSync(file, text)
+    const stderr = expect.stringMatching(said)
+    await expect(overrides('apply', '-f', file)).rejects.toMatchObject({ code: 1, stdout: '', stderr })
+  }
+  expect((await overrides('export', '--format', 'csv')).stdout).toBe(csv)
   writeFileSync(file, 'user,reason,read.1h\nbob,busy,fifty\n')
   const stderr = expect.stringMatching(/overrides\.csv: line 2, read\.1h: must be a whole number/)
   await expect(overrides('apply', '-f', file)).rejects.toMatchObject({ code: 1, stdout: '', stderr })
@@ -62,6 +74,7 @@ test.each([
   [['apply', 'x'], 'overrides apply does not take "x"'],
   [['export', '--merge'], 'overrides export does not take --merge'],
   [['export', '--format', 'xml'], '--format takes ndjson or csv'],
+  [['apply', '-f', 'x', '--max-removed', 'half'], '--max-removed takes a number'],
 ])('overrides %j is a wrong call', async (args, message) => {
   expect(await wrongCall(command(args))).toBe(message)
 })

@@ -147,6 +147,8 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     const about = { who: 'ann', why: null }
     await set(layered({ ...about, id: 'begins', from: at + 500, until: null, value: { mode: 'loose' } }))
     for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 15', 'Global 150'])
+    const begins = async () => (await store.readAudit(null, 1))[0]?.why
+    await expect.poll(begins, SOON).toBe('begins as scheduled by ann')
     const begun = { from: at, begun: true } as const
     await set(layered({ ...about, ...begun, id: 'ends', until: at + 500, value: { mode: 'conservative' } }))
     await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
@@ -155,6 +157,37 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(made.map(({ why }) => why)).toEqual(['ends as scheduled by ann', 'begins as scheduled by ann'])
     const lines = running.flatMap(({ observations }) => observations.filter((one) => one.type === 'changed'))
     expect(lines).toHaveLength(2)
+  })
+
+  it.each([
+    ['one within the other', 2000, 1000],
+    ['one that ends after the other', 1000, 2000],
+  ])('that is temporary lies over another: %s, and all is as before when both have ended', async (_, one, other) => {
+    const where = await openKind(kind)
+    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const { at } = await store.controlVersion()
+    const layer = (id: string, until: number, personal: number, from: number): Layer => ({
+      ...{ id, from, until: at + until, begun: true, who: 'ann', why: null },
+      value: { baselines: { personal: { read: { '1h': personal } } } },
+    })
+    await set({ layers: [layer('a', one, 5, at), layer('b', other, 3, at + 1)] })
+    const personal = async (app: RunningApp) => (await limits(app))[0]
+    const seen: string[][] = await Promise.all(
+      running.map(async (app) => {
+        const values: string[] = []
+        const last = async () => {
+          const value = (await personal(app)) ?? ''
+          if (values.at(-1) !== value) values.push(value)
+          return value
+        }
+        await expect.poll(last, SOON).toBe('Personal 3')
+        await expect.poll(last, SOON).toBe('Personal 10')
+        return values.slice(values.indexOf('Personal 3'))
+      }),
+    )
+    const expected = one > other ? ['Personal 3', 'Personal 5', 'Personal 10'] : ['Personal 3', 'Personal 10']
+    expect(seen).toEqual(running.map(() => expected))
+    await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
   })
 
   it('that is guarded is taken back if several users are refused, once over all gateways', async () => {

@@ -136,6 +136,8 @@ export const users: Examples = {
       changes: [{ user: 'carol', from: null, to: { read: { '1h': 50 }, reason: 'a busy week' } }],
       warnings: [],
       warningCount: 0,
+      ended: [],
+      endedCount: 0,
     },
   },
   'GET /api/in-force/users': {

@@ -1,22 +1,31 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { changesNothing, type OverrideChanges, overrideChanges, stageChanges } from '../../control/override-changes.ts'
+import { inForce, NOTHING_CHANGED } from '../../control/in-force.ts'
+import {
+  changesNothing,
+  type Largeness,
+  type OverrideChanges,
+  overrideChanges,
+  stageChanges,
+  tooLarge,
+} from '../../control/override-changes.ts'
 import {
   fieldsOf,
   MOST_BYTES,
   OVERRIDE_FORMATS,
+  type OverrideFile,
   readOverrides,
-  type WantedOverrides,
   writeOverrides,
 } from '../../control/override-file.ts'
-import type { UserOverride } from '../../control/state.ts'
+import { overridesIn } from '../../control/override-layers.ts'
+import { type Packed, storedOf, type UserOverride } from '../../control/state.ts'
 import { tooDearLines } from '../../control/too-dear.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { OverridesSetResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
 import { formatOf, LINE_TYPES, NOT_LINES } from '../line-body.ts'
 import * as schemas from '../schemas.ts'
 import { inForceOf } from '../state.ts'
@@ -33,6 +42,12 @@ const flag = z.enum(['0', '1'], { error: 'must be 1, or 0' }).optional()
 const Way = z.strictObject({
   dry_run: flag.meta({ description: '1: changes nothing, and says what would change' }),
   merge: flag.meta({ description: '1: overrides of users whom the file does not name stay' }),
+  allow_empty: flag.meta({ description: '1: a file that sets nothing removes all overrides' }),
+  max_removed: z
+    .string()
+    .regex(/^\d{1,9}$/, { error: 'must be how many overrides may be removed: for example 250' })
+    .optional()
+    .meta({ description: 'How many overrides may be removed. Default a tenth of all' }),
   reason: schemas.reason.optional(),
 })
 
@@ -77,9 +92,9 @@ async function show({ control, setup }: Desk, { query }: Call): Promise<AdminRes
   const fields = readFields(Format, query)
   if ('problems' in fields) return badFields(fields.problems)
   const { format } = fields.data
-  const { version, overrides } = await control.fresh()
+  const { version, overrides } = storedOf(await control.fresh())
   const headers = { ...etag(version), 'content-disposition': `attachment; filename="overrides.${format}"` }
-  const body = Readable.from(writeOverrides(overrides, format, setup().quota))
+  const body = Readable.from(writeOverrides(overrides, format, setup().quota, control.storeTime()))
   return { status: 200, body, contentType: LINE_TYPES[format], headers }
 }
 
@@ -91,22 +106,28 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
   if (format === null) return NOT_LINES
   const bytes = call.body instanceof Buffer ? call.body : Buffer.alloc(0)
   const { at } = await desk.store.controlVersion()
-  const { overrides } = await desk.control.fresh()
+  const before = storedOf(await desk.control.fresh())
+  const { overrides } = before
   const read = await readOverrides(bytes, { format, file: desk.setup().quota, now: at, overrides })
   if ('problems' in read) return badFields(read.problems)
   const isDry = way.data.dry_run === '1'
   const merge = way.data.merge === '1'
+  const who = call.identity?.name ?? 'nobody'
+  const { max_removed: most, allow_empty: empty } = way.data
+  const allowed = { empty: empty === '1', removed: most === undefined ? null : Number(most) }
+  const large = tooLarge(await overrideChanges(before, read.wanted, merge, who, at), read.wanted, merge, allowed)
+  if (large !== null && !isDry) return badFields([confirmed(large)])
   const about = { merge, sha256: createHash('sha256').update(bytes).digest('hex') }
   let changes: OverrideChanges | null = null
   return desk.change(call, {
     versionOf: ({ version }) => version,
     async changeOf(state) {
-      changes = await overrideChanges(state, read.wanted, merge)
+      changes = await overrideChanges(storedOf(state), read.wanted, merge, who, at)
       return isDry || changesNothing(changes) ? null : stageChanges(desk.store, changes, about, call.signal)
     },
     response: (entry) => {
       if (changes === null) throw new Error('a response without what was changed')
-      return responseTo(desk, changes, read.wanted, { dryRun: isDry, merge, version: entry?.version ?? changes.base })
+      return responseTo(desk, changes, read, { dryRun: isDry, merge, version: entry?.version ?? changes.base })
     },
     ...(way.data.reason !== undefined && { why: way.data.reason }),
   })
@@ -115,10 +136,12 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
 async function responseTo(
   { setup, control, adaptive }: Desk,
   { counts, sample, next }: OverrideChanges,
-  wanted: WantedOverrides,
+  { wanted, ended }: OverrideFile,
   about: Pick<OverridesSetResponse, 'dryRun' | 'merge' | 'version'>,
 ): Promise<AdminResponse> {
-  const { policy } = inForceOf(setup(), { ...control.state(), overrides: next }, adaptive().factor)
+  const stored = { ...storedOf(control.state()), overrides: next }
+  const { state } = inForce(stored, NOTHING_CHANGED, control.storeTime())
+  const { policy } = inForceOf(setup(), state, adaptive().factor)
   const { lines: warnings, count: warningCount } = await tooDearLines(policy, wanted, setup().priced)
   const changes = sample.map(({ user, from, to }) => ({ user, from: line(from), to: line(to) }))
   const response: OverridesSetResponse = {
@@ -128,10 +151,21 @@ async function responseTo(
     changes,
     warnings: [...warnings],
     warningCount,
+    ended: ended.slice(0, MOST_ENDED),
+    endedCount: ended.length,
   }
   return ok(response, etag(about.version))
 }
 
-function line(override: UserOverride | null) {
-  return override === null ? null : fieldsOf(override)
+/** The one that lies above all others. */
+function line(packed: Packed<UserOverride> | null) {
+  const override = overridesIn(packed ?? undefined).at(-1)
+  return override === undefined ? null : fieldsOf(override)
+}
+
+const MOST_ENDED = 100
+
+function confirmed({ word, msg }: Largeness): FieldProblem {
+  const sent = word === 'allow_empty' ? 'allow_empty=1' : 'max_removed with the number'
+  return { path: word, msg: `${msg}: send ${sent} if that is meant; dry_run=1 shows what would change` }
 }

@@ -145,7 +145,10 @@ export const overridesSet = name(
     changes: z.array(z.strictObject({ user: z.string(), from: fieldsOfLine, to: fieldsOfLine })),
     warnings: z.array(z.strictObject({ line: count, user: z.string(), ...warnings.element.shape })),
     warningCount: count,
+    /** The first 100 lines whose end has passed. They count as none. */
+    ended: z.array(z.strictObject({ line: count, user: z.string(), expiresAt: time })),
+    endedCount: count,
   }),
   'OverridesSet',
-  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one.',
+  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one; `ended` the lines whose end has passed, which count as none.',
 )

@@ -22,7 +22,8 @@ const get = (query = '') => running.call('GET', `/api/overrides${query}`)
 describe('a file of overrides', () => {
   it('is put in force with one version and one entry of the audit, these and no others, and is read as it was', async () => {
     await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
-    const set = await put(`${line('bob', 50)}\n${line('alice', 60, { expiresAt: '2027-01-01T00:00:00Z' })}\n`)
+    const file = `${line('bob', 50)}\n${line('alice', 60, { expiresAt: '2027-01-01T00:00:00Z' })}\n`
+    const set = await put(file, '?max_removed=1')
     expect(set.json).toMatchObject({
       dryRun: false,
       version: 2,
@@ -111,9 +112,9 @@ describe('a file of overrides', () => {
   it('that is not of the version that was read changes nothing', async () => {
     await put(line('bob', 50))
     await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
-    const late = await put(line('alice', 60), '', { ...NDJSON, 'if-match': '"1"' })
+    const late = await put(line('alice', 60), '?max_removed=2', { ...NDJSON, 'if-match': '"1"' })
     expect([late.status, late.json.error, late.json.version]).toEqual([412, 'version_conflict', 2])
-    expect((await put(line('alice', 60), '', { ...NDJSON, 'if-match': '"2"' })).status).toBe(200)
+    expect((await put(line('alice', 60), '?max_removed=2', { ...NDJSON, 'if-match': '"2"' })).status).toBe(200)
   })
 
   it('with a problem changes nothing, and has its line named', async () => {
@@ -124,6 +125,56 @@ describe('a file of overrides', () => {
       [{ path: 'line 2, read.1h', msg: expect.stringContaining('whole number') }],
     ])
     expect((await get()).text).toBe(`${line('bob', 50)}\n`)
+  })
+
+  it('has what lies under an override with an end, and is read again once it has ended', async () => {
+    const set = (body: object) => running.call('PUT', '/api/users/etl/override', { body })
+    await set({ read: { '1h': 30 }, reason: 'OPS-1423' })
+    await set({ read: { '1h': 45 }, reason: 'for an hour', expiresAt: new Date(NOW + 3_600_000).toISOString() })
+    const { text } = await get()
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .map((each) => JSON.parse(each).reason),
+    ).toEqual(['OPS-1423', 'for an hour'])
+    const csv = (await get('?format=csv')).text
+    for (const reply of [await put(text), await put(csv, '', CSV)])
+      expect(reply.json).toMatchObject({ unchanged: 1, version: 2 })
+    const ended = await put(`${text}${line('bob', 5, { expiresAt: '2020-01-31T00:00:00Z' })}`)
+    expect(ended.json).toMatchObject({
+      ...{ unchanged: 1, added: 0, endedCount: 1 },
+      ended: [{ line: 3, user: 'bob', expiresAt: '2020-01-31T00:00:00.000Z' }],
+    })
+    await put(text.replace('"1h":30', '"1h":31'))
+    expect((await running.call('GET', '/api/users/etl/override')).json).toMatchObject({
+      limits: { read: { '1h': 45 } },
+      layers: [{ value: { reason: 'for an hour' } }, { id: 'permanent', value: { limits: { read: { '1h': 31 } } } }],
+    })
+  })
+
+  it('that is empty, or removes more than a tenth, is refused unless it is confirmed', async () => {
+    const users = (count: number): string => Array.from({ length: count }, (_, i) => line(`user-${i}`, i)).join('\n')
+    await put(users(40))
+    for (const [body, headers] of [
+      ['', NDJSON],
+      ['\n\n', NDJSON],
+      ['user,reason\n', CSV],
+    ] as const) {
+      const empty = await put(body, '?max_removed=40', headers)
+      expect(empty).toMatchObject({ status: 400, json: { problems: [{ path: 'allow_empty' }] } })
+    }
+    const half = await put(users(20))
+    expect(half).toMatchObject({ status: 400, json: { problems: [{ path: 'max_removed' }] } })
+    expect(half.json.msg).toContain('20 of 40 overrides would be removed')
+    expect((await put(users(20), '?max_removed=19')).status).toBe(400)
+    expect((await put(users(20), '?dry_run=1')).json).toMatchObject({ removed: 20, total: 20 })
+    expect((await put(users(80))).json).toMatchObject({ added: 40, total: 80 })
+    expect((await put(users(72))).json).toMatchObject({ removed: 8, total: 72 })
+    expect((await put(users(36), '?max_removed=36')).json).toMatchObject({ removed: 36, total: 36 })
+    expect((await put('', '?allow_empty=1')).json).toMatchObject({ removed: 36, total: 0 })
+    expect((await put('')).json).toMatchObject({ removed: 0, total: 0 })
+    expect((await put(users(1), '?max_removed=-1')).status).toBe(400)
   })
 
   it('has lines named that some request can never fit into', async () => {
@@ -155,7 +206,7 @@ describe('a file of overrides', () => {
 
   it('of two administrators at once is whole, whoever comes last', async () => {
     const files = ['a', 'b', 'c'].map((who) => Array.from({ length: 700 }, (_, i) => line(`${who}-${i}`, i)).join('\n'))
-    const replies = await Promise.all(files.map((file) => put(file)))
+    const replies = await Promise.all(files.map((file) => put(file, '?max_removed=700')))
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
     const users = (await get()).text.trimEnd().split('\n')
     expect(users).toHaveLength(700)
@@ -179,7 +230,7 @@ it('a gateway that dies or is cut off while it stages a file leaves the override
     const headers = NDJSON
     expect((await cut.call('PUT', '/api/overrides', { headers, body: line('bob', 50) })).status).toBe(200)
     const many = Array.from({ length: 1000 }, (_, i) => line(`user-${i}`, i)).join('\n')
-    expect((await cut.call('PUT', '/api/overrides', { headers, body: many })).status).toBe(503)
+    expect((await cut.call('PUT', '/api/overrides?max_removed=1', { headers, body: many })).status).toBe(503)
     expect([...(await other.fresh()).overrides.keys()]).toEqual(['bob'])
   } finally {
     other.close()
