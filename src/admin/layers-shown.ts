@@ -67,7 +67,7 @@ function withoutEnd({ expiresAt: _, ...value }: Readonly<Record<string, unknown>
 
 /** What a change did to ends and guards, its own and others. Nothing for no change. */
 export function endsOf(entry: AuditEntry | undefined): EndsResponse {
-  if (entry === undefined) return { added: [], dropped: [], guards: [] }
+  if (entry === undefined || entry.what === 'overrides') return { added: [], dropped: [], guards: [] }
   const form = entry.what === 'settings' ? SETTINGS : OVERRIDES
   const stack = (value: unknown): Stack => stackOf(form, value as Packed<unknown> | null)
   const { endsAdded, endsDropped, guardsEnded } = changesBetween(stack(entry.from), stack(entry.to), entry.at)

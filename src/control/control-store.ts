@@ -80,6 +80,9 @@ export interface OverridesChange {
 /** Overrides that one call of `stageOverrides` takes, at most. */
 export const STAGED_AT_ONCE = 500
 
+/** How long the overrides that a file has replaced are kept, in milliseconds, unless another file comes before. */
+export const REPLACED_MS = 30 * 86_400_000
+
 /** How long staged overrides are kept after the last call, in milliseconds. */
 export const STAGED_MS = 60_000
 
@@ -224,6 +227,11 @@ export interface ControlStore {
     staged: string,
     overrides: readonly (readonly [user: string, override: Versioned<Packed<UserOverride>>])[],
   ): Promise<void>
+  /**
+   * The overrides of users that a change of kind `overrides` has replaced, by its number; `null` if they are not kept any more.
+   * @throws StoreError
+   */
+  readReplaced(version: number): Promise<ReadonlyMap<string, Versioned<Packed<UserOverride>>> | null>
   /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
   /** How many entries the audit has forgotten, ever. @throws StoreError */

@@ -70,6 +70,31 @@ export async function overrideChanges(
   return { counts, sample: sample.taken, next, base }
 }
 
+/**
+ * What puts back the overrides that a file has replaced. What was set for a user since stays.
+ * @param before those that it has replaced @param version the number of its change
+ */
+export async function changesBack(
+  { version: base, overrides }: Pick<StoredControl, 'version' | 'overrides'>,
+  before: StoredControl['overrides'],
+  version: number,
+): Promise<OverrideChanges> {
+  const slices = inSlices()
+  const next = new Map<string, Versioned<Packed<UserOverride>>>()
+  const sample = sampling()
+  const counts = { added: 0, changed: 0, removed: 0, unchanged: 0 }
+  for (const user of new Set([...overrides.keys(), ...before.keys()])) {
+    if (slices.isOver()) await slices.next()
+    const now = overrides.get(user)
+    const back = now !== undefined && now.version > version ? now : before.get(user)
+    const isSame = now !== undefined && back !== undefined && sameJson(back.value, now.value)
+    counts[isSame ? 'unchanged' : now === undefined ? 'added' : back === undefined ? 'removed' : 'changed']++
+    if (!isSame) sample.add({ user, from: now?.value ?? null, to: back?.value ?? null })
+    if (back !== undefined) next.set(user, isSame ? now : { version: base + 1, value: back.value })
+  }
+  return { counts, sample: sample.taken, next, base }
+}
+
 function sampling(): { add(difference: OverrideDifference): void; readonly taken: OverrideDifference[] } {
   const taken: OverrideDifference[] = []
   let characters = 0

@@ -52,7 +52,8 @@ export function undoOf(entry: AuditEntry, state: StoredControl, at: number): Und
 }
 
 const REASONS = {
-  overrides: 'the audit keeps a sample of them: put the file of before in force again by PUT /api/overrides',
+  overrides:
+    'the overrides that it replaced are not kept any more: put the file of before in force again by PUT /api/overrides',
   reset: 'what a user had used is not kept: set an override for that user instead',
   quota_reset: 'charges have been added to the windows since: raise their limits, or reset them again',
   token_created: 'a gateway token is given out once: revoke it by DELETE /api/tokens/{id}',

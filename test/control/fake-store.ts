@@ -107,6 +107,7 @@ export function createFakeStore(): FakeStore {
     async stageOverrides(name, overrides) {
       staged.set(name, new Map([...(staged.get(name) ?? []), ...overrides]))
     },
+    readReplaced: async () => null,
     readAudit: (before, limit) =>
       response('audit', () =>
         entries

@@ -53,6 +53,18 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect(await under.other.readControl()).toMatchObject({ version: 0, overrides: new Map() })
     })
 
+    it('keep those that they replace, under the number of the change, until others are put in force', async () => {
+      await use(await stage(staged(many(700), 1)), 700, 0)
+      expect(await under.other.readReplaced(1)).toEqual(new Map())
+      await use(await stage([]), 0, 1)
+      expect(await under.other.readReplaced(1)).toBeNull()
+      expect(await under.other.readReplaced(2)).toEqual(new Map(staged(many(700), 1)))
+      expect((await overrides()).size).toBe(0)
+      await use(await stage(staged(['bob'], 3)), 1, 2)
+      expect(await under.other.readReplaced(2)).toBeNull()
+      expect(await under.other.readReplaced(3)).toEqual(new Map())
+    })
+
     it('take the place of all others together, with one entry of the audit and the versions that were given', async () => {
       await under.store.change({ kind: 'override', user: 'bob', to: limited(7) }, ANN, null)
       await under.store.change({ kind: 'override', user: 'eve', to: limited(8) }, ANN, null)

@@ -1,4 +1,5 @@
 import type { AuditEntry } from '../../control/control-store.ts'
+import { changesBack, changesNothing, stageChanges } from '../../control/override-changes.ts'
 import { type ControlState, storedOf } from '../../control/state.ts'
 import { type Undo, undoOf } from '../../control/undo.ts'
 import type { UndoneResponse } from '../api.ts'
@@ -30,6 +31,7 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
   if ('problems' in fields) return badFields(fields.problems)
   const entry = await entryOf(desk, call.params.id ?? '')
   if (entry === null) return NOT_KEPT
+  if (entry.what === 'overrides') return undoFile(desk, call, entry)
   const { at } = await desk.store.controlVersion()
   let found: Undo = { kind: 'possible', change: null }
   return desk.change(call, {
@@ -39,6 +41,22 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
       return found.kind === 'possible' ? found.change : null
     },
     response: (made) => responseTo(found, entry, made),
+    why: `undo of ${entry.version}`,
+  })
+}
+
+/** Puts back all overrides that a file has replaced, but for users for whom something was set since. */
+async function undoFile(desk: Desk, call: Call, entry: AuditEntry): Promise<AdminResponse> {
+  const before = await desk.store.readReplaced(entry.version)
+  if (before === null) return responseTo(undoOf(entry, storedOf(desk.control.state()), 0), entry, undefined)
+  return desk.change(call, {
+    versionOf: ({ version }) => version,
+    async changeOf(state) {
+      const changes = await changesBack(storedOf(state), before, entry.version)
+      const about = { undone: entry.version }
+      return changesNothing(changes) ? null : stageChanges(desk.store, changes, about, call.signal)
+    },
+    response: (made) => responseTo({ kind: 'possible', change: null }, entry, made),
     why: `undo of ${entry.version}`,
   })
 }

@@ -8,7 +8,8 @@
   KEYS[3]  how many entries are forgotten
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
   behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
-           counter of everybody in one category. For 'overrides' the overrides of users, and the staged ones (hash). For a token the records
+           counter of everybody in one category. For 'overrides' the overrides of users, the staged ones (hash), and the key under which those that
+           are replaced are kept, with the number of the change under the empty name. For a token the records
            (hash, by SHA-256) and the SHA-256s (hash, by id). For 'user_forgotten' the user's counters, and the keys of what is edited
   ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created', 'token_revoked' or 'user_forgotten'
   ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings and 'overrides'
@@ -28,6 +29,7 @@
            calendar window the period around the moment at which this was made. For
            'overrides': how many are staged, a blank, and `from` of the audit as JSON. For a token: its SHA-256, a blank, and its record as JSON.
            For 'user_forgotten' what `forget` is asked for, as JSON, and `again` where the entry is there already
+  ARGV[13] for 'overrides': for how many milliseconds those that are replaced are kept
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
            expected one, or where the staged ones are gone, or with `again`
 
@@ -262,19 +264,29 @@ end
 forgotten = forgotten or 0
 
 -- What is changed comes before the entry, each by one command that may still be refused: then nothing is changed. So the audit never has
--- a token as revoked that is good. RENAME to a key that is there would free what it held at once: 30 ms for 100,000 overrides.
+-- a token as revoked that is good. RENAME to a key that is there would free what it held at once: 30 ms for 100,000 overrides. The
+-- overrides that are replaced stay for an undo, with the number of this change under a name that no user has.
 if what == 'overrides' then
-  local staged = KEYS[place + 1]
+  local staged, replaced = KEYS[place + 1], KEYS[place + 2]
   local has_some = redis.call('EXISTS', staged) == 1
   if has_some then
     redis.call('RENAME', staged, staged)
     redis.call('PERSIST', staged)
   end
-  local freed = redis.pcall('UNLINK', KEYS[place])
-  if type(freed) == 'table' then
-    redis.call('PEXPIRE', staged, 1000)
-    return freed
+  local done = redis.pcall('UNLINK', replaced)
+  if type(done) ~= 'table' then done = redis.pcall('HSET', KEYS[place], '', version) end
+  -- What is no hash is no list of overrides.
+  if type(done) == 'table' and string.find(done.err, '^WRONGTYPE') then
+    redis.call('UNLINK', KEYS[place])
+    done = redis.pcall('HSET', KEYS[place], '', version)
   end
+  if type(done) == 'table' then
+    redis.call('PEXPIRE', staged, 1000)
+    return done
+  end
+  redis.call('RENAME', KEYS[place], replaced)
+  -- Without the right to it they stay until the next file.
+  redis.pcall('PEXPIRE', replaced, ARGV[13])
   if has_some then redis.call('RENAME', staged, KEYS[place]) end
 elseif is_token then
   local hash, record = string.match(ARGV[12], '^(%S+) (.+)$')

@@ -8,12 +8,13 @@ import {
   type Forgetting,
   KINDS,
   type QuotaReset,
+  REPLACED_MS,
   STAGED_MS,
   subjectOf,
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
 import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
-import type { LastChange, Versioned } from '../../control/state.ts'
+import type { LastChange, Packed, UserOverride, Versioned } from '../../control/state.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
@@ -39,7 +40,7 @@ export function redisControl(
 ): Omit<ControlStore, 'onChange'> {
   const older = KINDS.map(keys.olderAudit)
 
-  const { settings, ofUsers, ofOrganisations, audit } = listsOf(redis, keys, records)
+  const { settings, ofUsers, ofOrganisations, replacedOfUsers, audit } = listsOf(redis, keys, records)
 
   async function readHead(): Promise<Head> {
     const [newest, text] = await reading<[string[], string | null]>(
@@ -61,6 +62,8 @@ export function redisControl(
       () => ['0', ['', UNREADABLE]],
     )
     const overrides = pairsOf(flat).flatMap(([id, text]) => {
+      // The number of the change that has replaced them.
+      if (id === '' && NUMBER.test(text)) return []
       const override = list.read(id, text)
       return override === null ? [] : [[id, override] as const]
     })
@@ -162,6 +165,23 @@ export function redisControl(
       if (pairs.length > 0) await transaction(redis, (multi) => multi.hset(key, ...pairs).pexpire(key, STAGED_MS))
     },
 
+    async readReplaced(version) {
+      const isOf = async () => (await lookedUp(() => redis.hget(keys.replacedOverrides, ''))) === String(version)
+      if (!(await isOf())) return null
+      const replaced = new Map<string, Versioned<Packed<UserOverride>>>()
+      let from: string | null = null
+      do {
+        const step: OverridesStep<Packed<UserOverride>> = await readOverrides(
+          keys.replacedOverrides,
+          replacedOfUsers,
+          from,
+        )
+        for (const [user, override] of step.overrides) replaced.set(user, override)
+        from = step.next
+      } while (from !== null)
+      return (await isOf()) ? replaced : null
+    },
+
     async readAudit(before, limit) {
       const newest = await newestOf(keys.audit, before, limit)
       // An entry that has become older since then is read twice.
@@ -229,6 +249,7 @@ export function encodeChange(
       String(bounds.olderOfKind),
       KINDS.map((kind) => `${kind} `).join(''),
       words.details,
+      String(REPLACED_MS),
     ],
   }
 }
@@ -246,7 +267,7 @@ function detailsOf(change: Change, keys: Keys, retention: Retention, now: number
 
 function placeOf(change: Change, keys: Keys): string[] {
   if (change.kind === 'settings') return [keys.settings]
-  if (change.kind === 'overrides') return [keys.overrides, keys.stagedOverrides(change.staged)]
+  if (change.kind === 'overrides') return [keys.overrides, keys.stagedOverrides(change.staged), keys.replacedOverrides]
   if (change.kind === 'override') return [keys.overrides]
   if (change.kind === 'organisation_override') return [keys.organisationOverrides]
   if (change.kind === 'reset' || change.kind === 'user_forgotten') return [keys.user(change.user)]
@@ -306,6 +327,12 @@ function listsOf(redis: RedisClient, keys: Keys, records: Records) {
       list: keys.overrides,
       parse: versionedBy(userOverrideOf),
       look: (user) => lookedUp(() => redis.hget(keys.overrides, user)),
+    }),
+    replacedOfUsers: records.list({
+      kind: 'override',
+      list: keys.replacedOverrides,
+      parse: versionedBy(userOverrideOf),
+      look: (user) => lookedUp(() => redis.hget(keys.replacedOverrides, user)),
     }),
     ofOrganisations: records.list({
       kind: 'organisation_override',

@@ -71,9 +71,9 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
     if (record?.user !== user) return
     found.push([keys.tokens, 'hash', hash, text, false], [keys.tokenIds, 'hash', String(record.id), hash, false])
   })
-  for (const key of [keys.overrides, keys.organisationOverrides]) {
+  for (const key of [keys.overrides, keys.replacedOverrides, keys.organisationOverrides]) {
     await eachField(key, (id, text) => {
-      const isOwn = key === keys.overrides && id === user
+      const isOwn = key !== keys.organisationOverrides && id === user
       const next = isOwn ? null : withoutName(text)
       if (isOwn || next !== null) found.push([key, 'hash', id, text, next ?? false])
     })

@@ -54,6 +54,8 @@ export interface Keys {
   readonly overrides: string
   /** The same, to be put in its place. */
   stagedOverrides(name: string): string
+  /** The overrides before the last file was put in force. */
+  readonly replacedOverrides: string
   /** Organisation -> override. */
   readonly organisationOverrides: string
   readonly audit: string
@@ -113,6 +115,7 @@ export function createKeys(prefix: string): Keys {
     settings: `${tag}:settings`,
     overrides: `${tag}:overrides`,
     stagedOverrides: (name) => `${tag}:overrides:staged:${name}`,
+    replacedOverrides: `${tag}:overrides:replaced`,
     organisationOverrides: `${tag}:organisation-overrides`,
     audit: `${tag}:audit`,
     olderAudit: (kind) => `${tag}:audit:of:${kind}`,

@@ -13,7 +13,7 @@ import {
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
 import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
-import type { LastChange, Versioned } from '../../control/state.ts'
+import type { LastChange, Packed, UserOverride, Versioned } from '../../control/state.ts'
 import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { HistoryScope } from '../../quota/history-store.ts'
@@ -175,7 +175,7 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
     const before = last().version
     if (change.kind === 'overrides') {
       const { staged, count, base } = change
-      if (!editions.use(staged, count, base === before)) return { done: false, version: before }
+      if (!editions.use(staged, count, base === before ? before + 1 : null)) return { done: false, version: before }
     }
     return makeNow(change, change.kind === 'user_forgotten' ? authorWithout(author, change) : author, before + 1, known)
   }
@@ -210,6 +210,19 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
 
     stageOverrides: (staged, overrides) => attempt(() => writing(() => editions.stage(staged, overrides))),
 
+    async readReplaced(version) {
+      const edition = await attempt(() => editions.replacedBy(version))
+      if (edition === null) return null
+      const replaced = new Map<string, Versioned<Packed<UserOverride>>>()
+      for (let from: string | null = ''; from !== null; ) {
+        const rows: Row[] = await attempt(() => sql.ofEdition.all(edition, from as string))
+        for (const [user, override] of overridesIn(records.ofUsers, rows)) replaced.set(user, override)
+        const last: Row[string] | null | undefined = rows.length === STEP ? rows.at(-1)?.id : null
+        from = typeof last === 'string' ? last : null
+      }
+      return replaced
+    },
+
     readAudit: (before, limit) => attempt(() => newestOf(before, limit)),
 
     forgottenChanges: () => attempt(() => (sql.forgotten.get() as { changes: number }).changes),
@@ -235,6 +248,10 @@ function prepare(database: DatabaseSync) {
     settings: rowsOf(database, SETTINGS),
     setSettings: database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)'),
     ofUsers: overridesTable(database, 'overrides', 'user', IN_FORCE),
+    ofEdition: rowsOf(
+      database,
+      `SELECT user AS id, version, value FROM overrides WHERE edition = ? AND user > ? ORDER BY user LIMIT ${STEP}`,
+    ),
     ofOrganisations: overridesTable(database, 'organisation_overrides', 'organisation'),
     windowsOf: database.prepare('SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'),
     shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),

@@ -1,11 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { STAGED_MS } from '../../control/control-store.ts'
+import { REPLACED_MS, STAGED_MS } from '../../control/control-store.ts'
 import type { Packed, UserOverride, Versioned } from '../../control/state.ts'
 
 /** The edition of the overrides that is in force, for a statement. There is always one. */
 export const IN_FORCE = '(SELECT edition FROM editions WHERE ends IS NULL)'
 
-/** Overrides that are put in force together. Both functions belong into a transaction. */
+/** In the place of the name under which it was staged, before the number of the change that has replaced an edition. */
+const REPLACED = 'replaced:'
+
+/** Overrides that are put in force together. Its functions belong into a transaction. */
 export interface Editions {
   stage(
     staged: string,
@@ -13,9 +16,13 @@ export interface Editions {
   ): void
   /**
    * Uses up what was staged, and puts it in force if it is whole.
-   * @param count how many must be there @param isWanted whether it is to be put in force @returns whether it was
+   * @param count how many must be there
+   * @param version of the change that puts it in force; `null` if it is not to be
+   * @returns whether it was
    */
-  use(staged: string, count: number, isWanted: boolean): boolean
+  use(staged: string, count: number, version: number | null): boolean
+  /** The edition that a change has replaced; `null` if it is not kept any more. */
+  replacedBy(version: number): number | null
 }
 
 /** Rows that an edition leaves behind are deleted by the sweeper, some at a time. */
@@ -28,7 +35,9 @@ export function sqliteEditions(database: DatabaseSync, clock: () => number): Edi
     add: database.prepare('INSERT INTO overrides (edition, user, version, value) VALUES (?, ?, ?, ?)'),
     find: database.prepare('SELECT edition FROM editions WHERE staged = ? AND size = ? AND ends > ?'),
     giveUp: database.prepare('UPDATE editions SET staged = NULL, ends = 0 WHERE staged = ?'),
-    retire: database.prepare('UPDATE editions SET ends = 0 WHERE ends IS NULL'),
+    forget: database.prepare(`UPDATE editions SET staged = NULL, ends = 0 WHERE staged GLOB '${REPLACED}*'`),
+    retire: database.prepare('UPDATE editions SET staged = ?, ends = ? WHERE ends IS NULL'),
+    replaced: database.prepare('SELECT edition FROM editions WHERE staged = ? AND ends > ?'),
     putInForce: database.prepare('UPDATE editions SET staged = NULL, ends = NULL WHERE edition = ?'),
   }
 
@@ -37,17 +46,24 @@ export function sqliteEditions(database: DatabaseSync, clock: () => number): Edi
     for (const [user, { version, value }] of overrides) sql.add.run(edition, user, version, JSON.stringify(value))
   }
 
-  function use(staged: string, count: number, isWanted: boolean): boolean {
+  function use(staged: string, count: number, version: number | null): boolean {
     if (count === 0) stage(staged, [])
     const found = sql.find.get(staged, count, clock()) as { edition: number } | undefined
-    if (!isWanted || found === undefined) {
+    if (version === null || found === undefined) {
       sql.giveUp.run(staged)
       return false
     }
-    sql.retire.run()
+    // There is one for an undo.
+    sql.forget.run()
+    sql.retire.run(`${REPLACED}${version}`, clock() + REPLACED_MS)
     sql.putInForce.run(found.edition)
     return true
   }
 
-  return { stage, use }
+  function replacedBy(version: number): number | null {
+    const found = sql.replaced.get(`${REPLACED}${version}`, clock()) as { edition: number } | undefined
+    return found?.edition ?? null
+  }
+
+  return { stage, use, replacedBy }
 }

@@ -63,7 +63,6 @@ describe('a file of overrides', () => {
         overrides: { eve: null, alice: { expiresAt: '2027-01-01T00:00:00.000Z' } },
       },
     })
-    expect((await running.call('POST', '/api/audit/2/undo', { body: {} })).json.error).toBe('not_undoable')
   })
 
   it('as CSV goes out and comes in again without a change, which is no entry of the audit', async () => {
@@ -175,6 +174,25 @@ describe('a file of overrides', () => {
     expect((await put('', '?allow_empty=1')).json).toMatchObject({ removed: 36, total: 0 })
     expect((await put('')).json).toMatchObject({ removed: 0, total: 0 })
     expect((await put(users(1), '?max_removed=-1')).status).toBe(400)
+  })
+
+  it('is undone by its number, however large it was, but for users for whom something was set since', async () => {
+    const users = (count: number, limit: number): string =>
+      Array.from({ length: count }, (_, i) => line(`user-${i}`, limit + i)).join('\n')
+    await put(users(900, 1))
+    const before = (await get()).text
+    await put('', '?allow_empty=1')
+    await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
+    const undone = await running.call('POST', '/api/audit/2/undo', { body: { reason: 'a dead pipe' } })
+    expect(undone.json.entry).toMatchObject({
+      ...{ version: 4, what: 'overrides', why: 'undo of 2: a dead pipe' },
+      to: { total: 901, added: 900, undone: 2 },
+    })
+    const eve = `${JSON.stringify({ user: 'eve', shadow: true, reason: 'r' })}\n`
+    expect((await get()).text).toBe(`${eve}${before}`)
+    expect((await running.call('POST', '/api/audit/2/undo')).json.error).toBe('not_undoable')
+    await running.call('POST', '/api/audit/4/undo')
+    expect((await get()).text).toBe(eve)
   })
 
   it('has lines named that some request can never fit into', async () => {

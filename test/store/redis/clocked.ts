@@ -11,7 +11,7 @@ import { StoreClock, withinPeriods } from '../../../src/store/redis/store-clock.
 
 /** The scripts as they are shipped, but for their clock, which the test must hold to reach a boundary to the millisecond. */
 export const CHARGE_CLOCKED = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[6], ARGV[7] }')
-const CONTROL_CLOCKED = CONTROL_LUA.replace("redis.call('TIME')", '{ ARGV[13], ARGV[14] }')
+const CONTROL_CLOCKED = CONTROL_LUA.replace("redis.call('TIME')", '{ ARGV[14], ARGV[15] }')
 if ([CHARGE_LUA, CONTROL_LUA].includes(CHARGE_CLOCKED) || CONTROL_CLOCKED === CONTROL_LUA) {
   throw new Error('the scripts ask for the time in other words')
 }

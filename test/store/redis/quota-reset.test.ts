@@ -67,7 +67,7 @@ async function settle(cost: number, now: number, mayBeShort = true): Promise<Dec
 
 async function reset(change: QuotaReset, now: number): Promise<unknown> {
   const { names, args } = encodeChange(change, { who: 'ann', why: null }, null, keys)
-  const lua = CONTROL_LUA.replace("redis.call('TIME')", '{ ARGV[13], ARGV[14] }')
+  const lua = CONTROL_LUA.replace("redis.call('TIME')", '{ ARGV[14], ARGV[15] }')
   const reply = (await redis.eval(lua, names.length, ...names, ...args, ...timeOf(now))) as [string, number]
   return JSON.parse(reply[0]).from
 }
