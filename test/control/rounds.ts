@@ -45,6 +45,9 @@ export interface Step {
   changeOf(round: number, base: number): Change
 }
 
+/** Of the set that is to be put in force next: a process that was killed before has left one of the same round behind. */
+let staged = ''
+
 /** Of one round; `start` is made with a charge of 5 tokens for alice in acme. */
 export const STEPS: readonly Step[] = [
   {
@@ -79,9 +82,11 @@ export const STEPS: readonly Step[] = [
   },
   {
     what: 'all overrides',
-    before: (store, round, base) =>
-      store.stageOverrides(`set-${base}`, [['alice', { version: base + 1, value: ofUser(1000 + round) }]]),
-    changeOf: (_, base) => ({ kind: 'overrides', base, staged: `set-${base}`, count: 1, from: null, to: null }),
+    before: (store, round, base) => {
+      staged = crypto.randomUUID()
+      return store.stageOverrides(staged, [['alice', { version: base + 1, value: ofUser(1000 + round) }]])
+    },
+    changeOf: (_, base) => ({ kind: 'overrides', base, staged, count: 1, from: null, to: null }),
   },
   {
     what: 'schedule',
