@@ -33,7 +33,7 @@ export interface Sent {
 /** Connects under way: more would be lost by the queue of the kernel, and come again a second later. */
 const OPENING = 200
 /** So that no attack runs away. */
-const MOST_OPENED = 30_000
+const MOST_OPENED = 200_000
 /** How long a connection that was closed at once waits before it is opened anew. */
 const REOPEN_MS = 100
 const BEGUN_WITHIN_MS = 6000

@@ -84,6 +84,11 @@ export function attackRows(forged: string): readonly AttackRow[] {
   return [
     { name: 'nobody', attack: null, nginx: true },
     dear('short requests, 990 connections', get('/none')),
+    {
+      name: 'short requests, 4,000 connections from 4,000',
+      attack: { connections: 4000, addresses: 4000, text: get('/none'), repeatAfter: 1, reopens: true },
+      nginx: true,
+    },
     dear('8 KiB of path, 990 connections', get(ODD_PATH)),
     dear(
       '8 KiB of query, 990 connections',

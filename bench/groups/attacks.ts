@@ -151,7 +151,7 @@ interface Attack {
 /** @returns once each of its connections is open or refused */
 async function beginAttack({ attack, at }: AttackRow, { port, admin }: Ports): Promise<Attack> {
   const { addresses: count, ...plan } = attack as NonNullable<AttackRow['attack']>
-  const addresses = Array.from({ length: count }, (_, i) => `127.0.2.${i + 1}`)
+  const addresses = Array.from({ length: count }, (_, i) => `127.0.${2 + Math.floor(i / 250)}.${(i % 250) + 1}`)
   const child = startProgram(ATTACKER, LOADING_CORE)
   child.send({ ...plan, addresses, port: at === 'admin' ? (admin ?? 0) : port } satisfies Plan)
   await messageOf(child)

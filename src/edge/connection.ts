@@ -22,7 +22,7 @@ import type { OpenConnection } from './open-connections.ts'
 import { isBroken, methodIn, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
-import { takeTurnToRead } from './turns.ts'
+import { acceptedFrom, takeTurnToRead } from './turns.ts'
 import { isReadAtOnce } from './unseen.ts'
 
 /** What is known of a client by its connection. */
@@ -33,8 +33,8 @@ export interface ClientPeer {
   readonly peer: string
   /** Whether a credential was accepted on the connection before: what comes on it is likely to be of a user. */
   readonly isAccepted: boolean
-  /** A credential was accepted that came on the connection. */
-  accepted(): void
+  /** A credential was accepted that came on the connection. @param address whose request it was; `null` where its proxy names nobody */
+  accepted(address: string | null): void
 }
 
 interface Incoming {
@@ -176,7 +176,9 @@ export class ClientConnection implements ClientPeer {
     return !this.#isLast && this.#requests.length === 0
   }
 
-  accepted(): void {
+  accepted(address: string | null): void {
+    // Of a client of its own its connection says it from then on. One of a proxy brings others, too.
+    if (address !== null && (!this.isAccepted || address !== this.peer)) acceptedFrom(address)
     if (this.isAccepted) return
     this.isAccepted = true
     this.#onAccepted()

@@ -50,6 +50,8 @@ export interface Listener {
   stop(timeoutMs: number): Promise<void>
 }
 
+/** Connections that wait to be accepted: the most that Linux allows by default. One is accepted in each turn of the event loop. */
+const BACKLOG = 4096
 const DRAIN_POLL_MS = 10
 /** Silence on a connection, in milliseconds, after which TCP asks whether the client is there. */
 const KEEP_ALIVE_PROBE_MS = 60_000
@@ -90,7 +92,7 @@ class NodeListener implements Listener {
     const { host, port } = this.#options.listen
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen({ host, port, backlog: 1024 }, () => {
+      this.#server.listen({ host, port, backlog: BACKLOG }, () => {
         this.#server.off('error', reject)
         resolve()
       })

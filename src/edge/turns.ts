@@ -1,4 +1,5 @@
 import { widerNetworkOf } from '../lib/peers.ts'
+import { RecentAddresses } from './recent-addresses.ts'
 
 /** Requests that begin in one turn of the event loop: of refusals that are cheap, 3 ms. */
 const MAX_REQUESTS = 64
@@ -6,6 +7,12 @@ const MAX_REQUESTS = 64
 const MAX_BYTES = 64 * 1024
 /** Of the requests of strangers that wait. By four the last of fifty users who connect behind 990 such connections waited for 1.04 s, by two for 0.82 s. */
 const MAX_LATE_OF_STRANGERS = 2
+/** Of those of strangers that go first. If 5,000 addresses, as many as strangers have connections, come at once, the last one waits for 157 turns. */
+const MAX_FIRST_OF_STRANGERS = 32
+/** How long an address at least counts as one that has begun something lately, and one that has brought an accepted credential, in milliseconds. */
+const [BEGUN_LATELY_MS, ACCEPTED_LATELY_MS] = [5000, 300_000]
+/** Twice as many addresses are remembered of each kind at most. */
+const MOST_REMEMBERED = 10_000
 
 /** What has begun in this turn. */
 class Begun {
@@ -43,8 +50,14 @@ interface Waiting {
  * | others wait | waits behind them | the same |
  */
 class AddressTurn extends Begun {
+  readonly address: string
   first: Waiting | null = null
   #last: Waiting | null = null
+
+  constructor(address: string) {
+    super()
+    this.address = address
+  }
 
   wait(bytes: number): Promise<void> {
     return new Promise((begin) => {
@@ -56,86 +69,156 @@ class AddressTurn extends Begun {
   }
 }
 
-/**
- * Addresses whose requests take turns. Those of strangers have a turn together, too: as many as one address may begin at once, and few of
- * those that wait, one address after the other. So turns stay short, however many strangers there are.
- */
-class Turns {
-  /** Of those that begin something in this turn, or wait. Whose request began last is the last one. */
-  readonly #addresses = new Map<string, AddressTurn>()
-  /** `null` where each address counts by itself. */
-  readonly #together: Begun | null
-  readonly #maxLate: number
+/** Addresses that wait, in their order: whose request began last is the last one. */
+class Queue {
+  readonly addresses = new Set<AddressTurn>()
+  /** Requests that begin of it in one turn. */
+  readonly most: number
 
-  constructor(together: Begun | null, maxLate: number) {
-    this.#together = together
-    this.#maxLate = maxLate
+  constructor(most: number) {
+    this.most = most
+  }
+}
+
+/** Addresses whose requests take turns, each for itself. */
+class Turns {
+  /** Of those that begin something in this turn, or wait. */
+  readonly #addresses = new Map<string, AddressTurn>()
+  /** The first one goes first. */
+  readonly #queues: readonly Queue[]
+
+  constructor(queues: readonly Queue[]) {
+    this.#queues = queues
   }
 
   take(address: string, bytes: number): Promise<void> | null {
     const turn = this.#of(address)
-    if (turn.first !== null || !this.#hasRoom(turn)) return turn.wait(bytes)
-    this.#add(turn, bytes)
+    if (turn.first !== null || !this.hasRoom(turn)) return this.#wait(turn, bytes)
+    this.add(turn, bytes)
     return null
   }
 
   takeLater(address: string, bytes: number): Promise<void> {
-    return this.#of(address).wait(bytes)
+    return this.#wait(this.#of(address), bytes)
   }
 
   takeBehindOthers(address: string): Promise<void> | null {
     const turn = this.#addresses.get(address)
-    return turn === undefined || turn.first === null ? null : turn.wait(0)
+    return turn === undefined || turn.first === null ? null : this.#wait(turn, 0)
   }
+
+  /** Puts an address that waits where it belongs now. */
+  protected queueAgain(address: string): void {
+    const turn = this.#addresses.get(address)
+    if (turn === undefined || turn.first === null) return
+    for (const { addresses } of this.#queues) addresses.delete(turn)
+    this.#queue(turn)
+  }
+
+  /** Which queue an address waits in. */
+  protected queueOf(_address: string): number {
+    return 0
+  }
+
+  protected hasRoom(turn: AddressTurn): boolean {
+    return turn.hasRoom()
+  }
+
+  protected add(turn: AddressTurn, bytes: number): void {
+    turn.add(bytes)
+  }
+
+  protected turnEnded(): void {}
 
   #of(address: string): AddressTurn {
     const known = this.#addresses.get(address)
     if (known !== undefined) return known
-    const turn = new AddressTurn()
+    const turn = new AddressTurn(address)
     if (this.#addresses.size === 0) setImmediate(this.#end)
     this.#addresses.set(address, turn)
     return turn
   }
 
-  #hasRoom(turn: AddressTurn): boolean {
-    return turn.hasRoom() && (this.#together === null || this.#together.hasRoom())
+  #wait(turn: AddressTurn, bytes: number): Promise<void> {
+    if (turn.first === null) this.#queue(turn)
+    return turn.wait(bytes)
   }
 
-  #add(turn: AddressTurn, bytes: number): void {
-    turn.add(bytes)
-    this.#together?.add(bytes)
+  #queue(turn: AddressTurn): void {
+    this.#queues[this.queueOf(turn.address)]?.addresses.add(turn)
   }
 
   readonly #end = (): void => {
-    this.#together?.forget()
+    this.turnEnded()
     for (const [address, turn] of this.#addresses) {
       if (turn.first === null) this.#addresses.delete(address)
       else turn.forget()
     }
-    this.#beginWaiting()
+    for (const queue of this.#queues) this.#beginWaiting(queue)
     if (this.#addresses.size > 0) setImmediate(this.#end)
   }
 
   /** One of each address, and again for as long as there is room. */
-  #beginWaiting(): void {
-    let left = this.#maxLate
-    for (const [address, turn] of this.#addresses) {
-      if (left === 0) break
+  #beginWaiting({ addresses, most }: Queue): void {
+    let left = most
+    for (const turn of addresses) {
       const { first } = turn
-      if (first === null || !this.#hasRoom(turn)) continue
+      if (left === 0) break
+      if (first === null || !this.hasRoom(turn)) continue
       turn.first = first.next
-      this.#add(turn, first.bytes)
+      this.add(turn, first.bytes)
       first.begin()
       left--
-      // At the end of the map the loop comes to it once more.
-      this.#addresses.delete(address)
-      this.#addresses.set(address, turn)
+      // Where it waits again in the same queue, the loop comes to it once more.
+      addresses.delete(turn)
+      if (turn.first !== null) this.#queue(turn)
     }
   }
 }
 
-const ofStrangers = new Turns(new Begun(), MAX_LATE_OF_STRANGERS)
-const ofOthers = new Turns(null, Number.POSITIVE_INFINITY)
+/**
+ * Those of strangers have a turn together, too: as many as one address may begin at once, and few of those that wait. So turns stay short,
+ * however many strangers there are.
+ *
+ * An address that has begun nothing lately goes before those that have, and so does one from which an accepted credential came. For
+ * example, 4,000 addresses that ask again as soon as they have their response wait for each other, and none of their requests is in
+ * front of a user who connects.
+ */
+class TurnsOfStrangers extends Turns {
+  readonly #together = new Begun()
+  readonly #begunLately = new RecentAddresses(BEGUN_LATELY_MS, MOST_REMEMBERED)
+  readonly #acceptedLately = new RecentAddresses(ACCEPTED_LATELY_MS, MOST_REMEMBERED)
+
+  constructor() {
+    super([new Queue(MAX_FIRST_OF_STRANGERS), new Queue(MAX_LATE_OF_STRANGERS)])
+  }
+
+  accepted(address: string): void {
+    this.#acceptedLately.add(address)
+    this.queueAgain(address)
+  }
+
+  protected override queueOf(address: string): number {
+    return this.#begunLately.has(address) && !this.#acceptedLately.has(address) ? 1 : 0
+  }
+
+  protected override hasRoom(turn: AddressTurn): boolean {
+    return turn.hasRoom() && this.#together.hasRoom()
+  }
+
+  protected override add(turn: AddressTurn, bytes: number): void {
+    turn.add(bytes)
+    this.#together.add(bytes)
+    this.#begunLately.add(turn.address)
+  }
+
+  protected override turnEnded(): void {
+    this.#together.forget()
+  }
+}
+
+const ofStrangers = new TurnsOfStrangers()
+const ofOthers = new Turns([new Queue(Number.POSITIVE_INFINITY)])
 
 /** A household has 65,536 addresses of IPv6: if each had turns of its own, a new user would wait for all that wait of them. */
 function strangerAt(address: string): string {
@@ -172,4 +255,9 @@ export function takeLaterTurn(address: string, isAccepted: boolean, bytes: numbe
  */
 export function takeTurnToRead(address: string): Promise<void> | null {
   return ofStrangers.takeBehindOthers(strangerAt(address))
+}
+
+/** A credential was accepted that came from the address: its new connections go before those of strangers who keep coming. */
+export function acceptedFrom(address: string): void {
+  ofStrangers.accepted(strangerAt(address))
 }

@@ -178,7 +178,7 @@ async function callerOf(context: Context, exchange: Exchange, anonymous: boolean
   const caller = found instanceof Stop ? found : noteCaller(exchange, found, anonymous)
   if (caller instanceof Stop) return caller
   const isAccepted = isVerified(caller)
-  if (isAccepted) client.accepted()
+  if (isAccepted) client.accepted(holder.address)
   const full = holder.identify(caller.user, isAccepted, rules.shares) ?? holder.take(kindOf(res), rules.shares)
   return stopIf(full, req) ?? caller
 }

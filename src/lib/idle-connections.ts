@@ -5,10 +5,10 @@ export interface MayIdle {
 }
 
 /** An address that has connections. */
-interface Crowd {
+interface Crowd<C> {
   /** `null` where the peer stands for many clients. */
   readonly address: string | null
-  count: number
+  readonly connections: Set<C>
 }
 
 /**
@@ -18,11 +18,12 @@ interface Crowd {
  * the one of 203.0.113.7 goes first, because 3 are more than 2.
  *
  * A connection says by a plain field whether it is idle, so a request costs nothing here. Instead each look for the next
- * one goes over all connections, which takes 0.05 ms for 10,000.
+ * one goes over the connections of the addresses that have most of them.
  */
 export class IdleConnections<C extends MayIdle> {
-  readonly #crowdOf = new Map<C, Crowd>()
-  readonly #crowds = new Map<string, Crowd>()
+  readonly #crowdOf = new Map<C, Crowd<C>>()
+  readonly #crowds = new Set<Crowd<C>>()
+  readonly #byAddress = new Map<string, Crowd<C>>()
 
   /** All connections, idle or not. */
   get size(): number {
@@ -31,7 +32,7 @@ export class IdleConnections<C extends MayIdle> {
 
   /** The connections of one address, idle or not. */
   of(address: string): number {
-    return this.#crowds.get(address)?.count ?? 0
+    return this.#byAddress.get(address)?.connections.size ?? 0
   }
 
   /**
@@ -39,9 +40,8 @@ export class IdleConnections<C extends MayIdle> {
    * @param address `null` where the peer stands for many clients: each such connection counts as one of its own address
    */
   add(connection: C, address: string | null): void {
-    const crowd = (address === null ? undefined : this.#crowds.get(address)) ?? { address, count: 0 }
-    crowd.count++
-    if (address !== null) this.#crowds.set(address, crowd)
+    const crowd = this.#crowdAt(address)
+    crowd.connections.add(connection)
     this.#crowdOf.set(connection, crowd)
   }
 
@@ -50,7 +50,10 @@ export class IdleConnections<C extends MayIdle> {
     const crowd = this.#crowdOf.get(connection)
     if (crowd === undefined) return
     this.#crowdOf.delete(connection)
-    if (--crowd.count === 0 && crowd.address !== null) this.#crowds.delete(crowd.address)
+    crowd.connections.delete(connection)
+    if (crowd.connections.size > 0) return
+    this.#crowds.delete(crowd)
+    if (crowd.address !== null) this.#byAddress.delete(crowd.address)
   }
 
   /**
@@ -59,17 +62,37 @@ export class IdleConnections<C extends MayIdle> {
    * @returns `null` if none is idle
    */
   next(only?: string): C | null {
+    if (only !== undefined) return longestIdle(this.#byAddress.get(only)?.connections ?? [])
     let best: C | null = null
     let most = 0
-    let earliest = 0
-    for (const [connection, { address, count }] of this.#crowdOf) {
-      const since = connection.idleSince
-      if (since === null || count < most || (only !== undefined && address !== only)) continue
-      if (count === most && since >= earliest) continue
-      best = connection
-      most = count
-      earliest = since
+    for (const { connections } of this.#crowds) {
+      if (connections.size < most) continue
+      const idle = longestIdle(connections)
+      if (idle === null || (connections.size === most && !isIdleLonger(idle, best))) continue
+      best = idle
+      most = connections.size
     }
     return best
   }
+
+  #crowdAt(address: string | null): Crowd<C> {
+    const known = address === null ? undefined : this.#byAddress.get(address)
+    if (known !== undefined) return known
+    const crowd = { address, connections: new Set<C>() }
+    this.#crowds.add(crowd)
+    if (address !== null) this.#byAddress.set(address, crowd)
+    return crowd
+  }
+}
+
+function longestIdle<C extends MayIdle>(connections: Iterable<C>): C | null {
+  let best: C | null = null
+  for (const connection of connections) {
+    if (connection.idleSince !== null && isIdleLonger(connection, best)) best = connection
+  }
+  return best
+}
+
+function isIdleLonger({ idleSince }: MayIdle, other: MayIdle | null): boolean {
+  return (idleSince ?? Number.POSITIVE_INFINITY) < (other?.idleSince ?? Number.POSITIVE_INFINITY)
 }

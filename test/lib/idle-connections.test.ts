@@ -105,3 +105,19 @@ it('whoever is chosen of any crowd is idle, of no smaller crowd than others who 
     }),
   )
 })
+
+it('a look for the next one reads only the connections of the addresses that have most of them', () => {
+  let reads = 0
+  const counted = {
+    name: '',
+    get idleSince() {
+      reads++
+      return 1
+    },
+  }
+  const connections = new IdleConnections<Connection>()
+  for (let i = 0; i < 1000; i++) connections.add({ ...counted, name: `large ${i}` }, 'large')
+  for (let i = 0; i < 4000; i++) connections.add(Object.create(counted), `small ${i}`)
+  connections.next()
+  expect(reads).toBeLessThan(4000)
+})

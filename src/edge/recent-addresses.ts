@@ -1,0 +1,49 @@
+/**
+ * Addresses of which something was seen lately. Each is remembered for as long as one period at least, and for two at most, unless more
+ * than `most` come within one period: then the ones that came first are forgotten earlier.
+ */
+export class RecentAddresses {
+  readonly #periodMs: number
+  readonly #most: number
+  readonly #now: () => number
+  /** Of this period, which began at `#since`, and of the one before. */
+  #current = new Set<string>()
+  #before = new Set<string>()
+  #since = Number.NEGATIVE_INFINITY
+
+  /**
+   * @param most that come in one period: twice as many are remembered, in some 100 bytes each
+   * @param now monotonic milliseconds
+   */
+  constructor(periodMs: number, most: number, now: () => number = () => performance.now()) {
+    this.#periodMs = periodMs
+    this.#most = most
+    this.#now = now
+  }
+
+  has(address: string): boolean {
+    this.#forget()
+    return this.#current.has(address) || this.#before.has(address)
+  }
+
+  add(address: string): void {
+    this.#forget()
+    if (this.#current.size >= this.#most && !this.#current.has(address)) this.#beginPeriod(this.#current)
+    this.#current.add(address)
+  }
+
+  get size(): number {
+    return this.#current.size + this.#before.size
+  }
+
+  #forget(): void {
+    const elapsed = this.#now() - this.#since
+    if (elapsed >= this.#periodMs) this.#beginPeriod(elapsed < 2 * this.#periodMs ? this.#current : new Set())
+  }
+
+  #beginPeriod(before: Set<string>): void {
+    this.#before = before
+    this.#current = new Set()
+    this.#since = this.#now()
+  }
+}
