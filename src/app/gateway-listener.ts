@@ -45,11 +45,12 @@ export function openGatewayListener({ config, current, ...parts }: GatewayListen
   })
 }
 
-/** Longer than the upstream may keep a client waiting: for a connection, its opening, the response, the next piece of it. */
+/** Longer than the upstream may keep a client waiting: for a connection, its opening again and again, the response, the next piece of it. */
 export function idleTimeoutOf(config: Config): number {
-  const { connectTimeoutMs } = config.upstream
+  const { connectTimeoutMs, connectRetryMs } = config.upstream
+  const openingMs = connectTimeoutMs + connectRetryMs
   const longest = patiencesOf(config).reduce(
-    (ms, { responseTimeoutMs, idleTimeoutMs }) => Math.max(ms, connectTimeoutMs + 2 * responseTimeoutMs, idleTimeoutMs),
+    (ms, { responseTimeoutMs, idleTimeoutMs }) => Math.max(ms, openingMs + 2 * responseTimeoutMs, idleTimeoutMs),
     0,
   )
   return longest + 10_000

@@ -132,6 +132,11 @@ export interface ForwardOptions extends Patience {
   readonly socket?: string | null
   /** Milliseconds to a usable connection, TLS handshake included; whole, 1 to 600,000, by default 2000. */
   readonly connectTimeoutMs: number
+  /**
+   * Milliseconds from the first connection that failed until no other is tried for a request: it waits as long as the upstream takes
+   * none, since nothing of it was sent. Whole, 0 to 600,000, by default 0, which is not to wait.
+   */
+  readonly connectRetryMs: number
   /** The shortest time of any `patience`, in milliseconds. Default: no exchange has one that is shorter than these. */
   readonly shortestMs?: number
   /**

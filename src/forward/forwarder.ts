@@ -35,7 +35,7 @@ export function createForwarder(options: ForwardOptions): Forwarder {
     reuseAfterBody: options.reuseAfterBody,
     buffer: { perResponse, total, held },
   }
-  const tunnels = new Tunnels({ ...options, origin, base, destination, names, rules })
+  const tunnels = new Tunnels({ ...options, client, origin, base, destination, names, rules })
   return {
     forward: (exchange) => new Promise((resolve) => new UpstreamExchange(exchange, upstream, resolve).begin()),
     upgrade: (exchange) => tunnels.open(exchange),

@@ -3,8 +3,8 @@ import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STA
 import type { Socket } from 'node:net'
 import { restBehindShortPieces } from '../node/rest.ts'
 import { reset } from '../respond/raw.ts'
-import { type Destination, MAX_INTERIM } from './client/contract.ts'
-import { BadResponseError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
+import { type Connection, type Destination, MAX_INTERIM, type UpstreamClient, type Waiter } from './client/contract.ts'
+import { BadResponseError, ConnectTimeoutError, GivenUpError, mayPass, UpstreamTimeoutError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
 import type { ForwardResult, Patience, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
@@ -31,6 +31,10 @@ export interface TunnelOptions extends Patience {
   readonly names: UpstreamNames
   readonly destination: Destination
   readonly connectTimeoutMs: number
+  /** How long after its first connection failed a handshake is tried again. 0: it is not. */
+  readonly connectRetryMs: number
+  /** Knows when the upstream takes connections again. */
+  readonly client: UpstreamClient
   readonly maxHeaderSize: number
   readonly rules: HeaderRules
 }
@@ -49,7 +53,7 @@ export interface Handshake {
 }
 
 /** One upgrade, from the handshake to the end of the tunnel. */
-export class Tunnel {
+export class Tunnel implements Waiter {
   readonly #exchange: UpgradeExchange
   readonly #options: TunnelOptions
   readonly #client: Socket
@@ -58,6 +62,10 @@ export class Tunnel {
   readonly #onClientClose = (): void => this.#clientGone(CLIENT_LEFT)
   readonly #onAbort = (): void => this.#end(new GivenUpError(String(this.#exchange.signal?.reason)))
   #head: OutgoingHead | null = null
+  /** Until the result is settled. */
+  #join: Join | null = null
+  /** By the monotonic clock; `null` until a connection has failed. */
+  #retryUntil: number | null = null
   #outgoing: ClientRequest | null = null
   /** Until there is a response. */
   #early: EarlyBytes | null = null
@@ -81,6 +89,7 @@ export class Tunnel {
     if (client.destroyed || client.readableEnded) this.#clientGone(CLIENT_LEFT)
     else {
       client.on('close', this.#onClientClose).on('end', this.#onClientClose)
+      this.#join = join
       this.#handshake(join)
     }
     return this.#result.promise
@@ -98,11 +107,11 @@ export class Tunnel {
   prepare(outgoing: ClientRequest): void {
     this.#outgoing = outgoing
     outgoing.path = this.#options.base + this.#exchange.target
-    this.#within(this.#options.connectTimeoutMs, 'no connection in time')
+    this.#within(this.#options.connectTimeoutMs, new ConnectTimeoutError('no connection in time'))
     outgoing.once('socket', (socket) => {
       socket.once(this.#options.destination.tls === null ? 'connect' : 'secureConnect', () => {
         this.#reached = true
-        this.#within(this.#patience.responseTimeoutMs, 'no answer in time')
+        this.#within(this.#patience.responseTimeoutMs, new UpstreamTimeoutError('no answer in time'))
       })
     })
     outgoing.on('information', (head) => this.#passInterim(head))
@@ -117,10 +126,10 @@ export class Tunnel {
     // A new object each time: http-proxy-3 writes into it.
     const ssl = { maxHeaderSize, lookup, ...secure }
     try {
-      join(this.#request(), this.#client, this.#exchange.head, { ssl })
+      // http-proxy-3 puts what came with the head back, to be read behind it: once.
+      join(this.#request(), this.#client, this.#early === null ? this.#exchange.head : NO_BYTES, { ssl })
       this.#takeOver()
-      // Behind what came with the head, which http-proxy-3 has put back.
-      this.#early = new EarlyBytes(this.#client, () => this.#clientGone(CLIENT_TOO_EARLY))
+      this.#early ??= new EarlyBytes(this.#client, () => this.#clientGone(CLIENT_TOO_EARLY))
     } catch (error) {
       this.#fail(error as Error)
     }
@@ -130,7 +139,7 @@ export class Tunnel {
   #takeOver(): void {
     this.#outgoing
       ?.removeAllListeners('error')
-      .on('error', (error) => this.#fail(error))
+      .on('error', (error) => this.#broken(error))
       .removeAllListeners('response')
       .on('response', (response) => this.#refused(response))
     const join = this.#outgoing?.listeners('upgrade') ?? []
@@ -141,6 +150,29 @@ export class Tunnel {
         this.#fail(new BadResponseError('a 101 that accepts no WebSocket'))
       }
     })
+  }
+
+  /** Without a connection nothing was sent, so the handshake is made again as soon as the upstream takes one. */
+  #broken(error: Error): void {
+    if (this.#join === null) return
+    const now = performance.now()
+    this.#retryUntil ??= now + this.#options.connectRetryMs
+    if (this.#reached || this.#retryUntil <= now || !mayPass(error)) {
+      this.#fail(error)
+      return
+    }
+    clearTimeout(this.#timer)
+    this.#options.client.acquireNew(this)
+  }
+
+  /** The connection only shows that there are some again: http-proxy-3 opens its own. */
+  start(connection: Connection): void {
+    connection.abandon()
+    if (this.#join !== null) this.#handshake(this.#join)
+  }
+
+  expire(error: Error): void {
+    this.#fail(error)
   }
 
   #request(): IncomingMessage {
@@ -272,14 +304,16 @@ export class Tunnel {
       this.#client.write(interimHead(fieldsOf(statusCode, rawHeaders)), 'latin1')
   }
 
-  #within(ms: number, problem: string): void {
+  #within(ms: number, error: Error): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#outgoing?.destroy(new UpstreamTimeoutError(problem)), ms)
+    this.#timer = setTimeout(() => this.#outgoing?.destroy(error), ms)
   }
 
   /** The first call counts. */
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
     clearTimeout(this.#timer)
+    this.#join = null
+    if (this.#retryUntil !== null) this.#options.client.leave(this)
     if (this.#status === 0) this.#early?.discard()
     this.#client.off('close', this.#onClientClose)
     this.#exchange.signal?.removeEventListener('abort', this.#onAbort)
@@ -313,6 +347,7 @@ function isHandshakeOf({ headers }: IncomingMessage, { headers: asked }: Incomin
   return headers.upgrade?.toLowerCase() === 'websocket' && headers['sec-websocket-accept'] === accept
 }
 
+const NO_BYTES = Buffer.alloc(0)
 const CLIENT_LEFT = new GivenUpError('the client left')
 const CLIENT_TOO_EARLY = new GivenUpError('the client sent too much before the upstream agreed')
 const CLIENT_STALLED = new GivenUpError('the client stopped reading')

@@ -49,6 +49,7 @@ export function assertNoSurprises(): void {
 
 const DEFAULTS: Omit<ForwardOptions, 'url'> = {
   connectTimeoutMs: 2_000,
+  connectRetryMs: 0,
   responseTimeoutMs: 60_000,
   idleTimeoutMs: 60_000,
   keepAliveMs: 4_000,

@@ -192,6 +192,7 @@ describe('an https backend', () => {
   it('cannot be configured with a certificate that is none', () => {
     const options = {
       connectTimeoutMs: 1,
+      connectRetryMs: 0,
       responseTimeoutMs: 1,
       idleTimeoutMs: 1,
       keepAliveMs: 1,

@@ -120,6 +120,10 @@ export const upstream = domain(
           'The Host that the backend gets: preserve (the client’s), upstream (that of url), or a name. Not preserve: Location, Content-Location, Refresh and the Domain of cookies that name the backend are rewritten to what the client asked. Default preserve',
       }).prefault('preserve'),
       connect_timeout: duration('1ms', '10m', { description: '1ms to 10m. Default 2s' }).prefault('2s'),
+      connect_retry: duration('0s', '10m', {
+        description:
+          'How long a request waits while the backend takes no connections, as while it restarts: nothing was sent, so any method may. 0s to 10m. Default 0s, which is not to wait',
+      }).prefault('0s'),
       response_timeout: duration('1ms', '24h', {
         description: 'Until the response head, 1ms to 24h. Default 30s',
       }).prefault('30s'),
@@ -173,6 +177,7 @@ export const upstream = domain(
   ),
   {
     connect_timeout: 'connectTimeoutMs',
+    connect_retry: 'connectRetryMs',
     response_timeout: 'responseTimeoutMs',
     idle_timeout: 'idleTimeoutMs',
     keep_alive: 'keepAliveMs',

@@ -234,7 +234,9 @@ export class UpstreamConnection implements Connection {
 
   #ended(): void {
     if (this.#receiver === null) {
-      this.#close(null)
+      this.#close(
+        this.#state === 'opening' ? new ConnectionLostError('the connection was closed before it was open') : null,
+      )
       return
     }
     try {

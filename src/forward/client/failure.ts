@@ -38,6 +38,28 @@ export function isConnectionLost(error: Error): boolean {
   return LOST.has(codeOf(error))
 }
 
+/** How a connection fails while its upstream restarts, or is moved to another machine or container, whose name is unknown meanwhile. */
+const PASSING = new Set([
+  ...LOST,
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  // Of a Unix socket: its file is not there yet, or as many wait at it as may.
+  'ENOENT',
+  'EAGAIN',
+])
+
+/** Whether a connection that was never ready may be taken a moment later. */
+export function mayPass(error: Error): boolean {
+  return PASSING.has(codeOf(error))
+}
+
 export function codeOf(error: Error): string {
   const code = (error as NodeJS.ErrnoException).code
   return typeof code === 'string' ? code : ''

@@ -1,6 +1,6 @@
 import { type ConnectionOwner, UpstreamConnection } from './connection.ts'
 import type { Destination, UpstreamClient, Waiter } from './contract.ts'
-import { ConnectTimeoutError, NoConnectionError } from './failure.ts'
+import { ConnectTimeoutError, mayPass, NoConnectionError } from './failure.ts'
 
 /** Times in milliseconds; the ranges and defaults are those of the configuration. */
 export interface PoolOptions {
@@ -9,6 +9,8 @@ export interface PoolOptions {
   readonly shortestMs: number
   readonly keepAliveMs: number
   readonly connectionMaxAgeMs: number
+  /** How long after its first connection failed a waiter is given another one. 0: it is not. */
+  readonly connectRetryMs: number
   readonly maxConnections: number
   readonly queueTimeoutMs: number
 }
@@ -20,6 +22,16 @@ interface Opening {
   isDedicated: boolean
 }
 
+/** While the upstream takes no connections: after each pause one is tried, for whoever has waited longest. */
+interface Outage {
+  /** The next pause, in milliseconds. */
+  pauseMs: number
+  timer: NodeJS.Timeout
+}
+
+/** The pauses of an outage, in milliseconds: each is twice as long as the one before, up to the last. */
+const FIRST_PAUSE_MS = 25
+const LAST_PAUSE_MS = 250
 /** A connection is given up so much earlier than the upstream says that it closes it. */
 const MARGIN_MS = 1_000
 /** How long the pool counts as full after a request has waited in vain. */
@@ -42,6 +54,9 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
   /** In the order of arrival; a timer for those for whom none is being opened. */
   readonly #waiting = new Map<Waiter, NodeJS.Timeout | null>()
   readonly #opening = new Map<UpstreamConnection, Opening>()
+  /** Until when those whose connection failed are given another one, by the monotonic clock. */
+  readonly #retryUntil = new WeakMap<Waiter, number>()
+  #outage: Outage | null = null
   readonly #tickMs: number
   #clock = 0
   #ticker: NodeJS.Timeout | null = null
@@ -98,7 +113,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
   /** If every connection is still being opened, it is the upstream that does not take them. */
   #giveUp(waiter: Waiter): void {
     if (this.#opening.size === this.#all.size) {
-      this.#expire(waiter, new ConnectTimeoutError('no connection was opened in time'))
+      this.#retryOrExpire(waiter, new ConnectTimeoutError('no connection was opened in time'))
       return
     }
     this.#fullUntil = performance.now() + FULL_MS
@@ -114,7 +129,47 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
 
   /** Whether whoever a connection was opened for still waits for it. */
   #isWanted({ waiter, isDedicated }: Opening): boolean {
-    return isDedicated || this.#remove(waiter)
+    return isDedicated || this.#waiting.has(waiter)
+  }
+
+  /**
+   * The upstream has taken no connection, so nothing was sent: it may restart just now. Whoever waits keeps the place, and is served by
+   * any connection that becomes free meanwhile.
+   */
+  #retryOrExpire(waiter: Waiter, error: Error): void {
+    const { connectRetryMs } = this.#options
+    const now = performance.now()
+    const until = this.#retryUntil.get(waiter) ?? now + connectRetryMs
+    if (until <= now || this.#destroyed !== null || !mayPass(error)) {
+      this.#remove(waiter)
+      waiter.expire(error)
+      return
+    }
+    this.#retryUntil.set(waiter, until)
+    clearTimeout(this.#waiting.get(waiter) ?? undefined)
+    this.#waiting.set(
+      waiter,
+      setTimeout(() => this.#expire(waiter, error), until - now),
+    )
+    this.#outage ??= { pauseMs: FIRST_PAUSE_MS, timer: setTimeout(() => this.#tryAgain(), FIRST_PAUSE_MS) }
+  }
+
+  #tryAgain(): void {
+    const outage = this.#outage
+    if (outage === null) return
+    if (this.#waiting.size === 0) {
+      this.#outage = null
+      return
+    }
+    this.#openForWaiting(1)
+    outage.pauseMs = Math.min(2 * outage.pauseMs, LAST_PAUSE_MS)
+    outage.timer = setTimeout(() => this.#tryAgain(), outage.pauseMs)
+  }
+
+  #endOutage(): void {
+    clearTimeout(this.#outage?.timer)
+    this.#outage = null
+    this.#refill()
   }
 
   /** The clock stands still for a tick: nothing is given up too early. */
@@ -125,8 +180,11 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
   onReady(connection: UpstreamConnection): void {
     const opening = this.#opening.get(connection)
     this.#opening.delete(connection)
-    if (opening !== undefined && this.#isWanted(opening)) opening.waiter.start(connection)
-    else this.onFree(connection)
+    if (this.#outage !== null) this.#endOutage()
+    if (opening !== undefined && this.#isWanted(opening)) {
+      this.#remove(opening.waiter)
+      opening.waiter.start(connection)
+    } else this.onFree(connection)
   }
 
   /**
@@ -164,7 +222,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     }
     const opening = this.#opening.get(connection)
     this.#opening.delete(connection)
-    if (opening !== undefined && error !== null && this.#isWanted(opening)) opening.waiter.expire(error)
+    if (opening !== undefined && error !== null && this.#isWanted(opening)) this.#retryOrExpire(opening.waiter, error)
     // Not at once: whoever has just lost this connection may need its place.
     if (this.#waiting.size > 0) queueMicrotask(() => this.#refill())
     this.#rest()
@@ -178,6 +236,7 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
 
   destroy(reason: Error): void {
     this.#destroyed = reason
+    clearTimeout(this.#outage?.timer)
     for (const waiter of [...this.#waiting.keys()]) this.#expire(waiter, reason)
     for (const connection of [...this.#all]) connection.destroy(reason)
     this.#closing?.resolve()
@@ -204,12 +263,18 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
 
   /** Gives places that have become free to those who wait and for whom none is being opened. */
   #refill(): void {
+    if (this.#outage === null) this.#openForWaiting(this.#waiting.size)
+  }
+
+  #openForWaiting(count: number): void {
+    let left = count
     for (const [waiter, timer] of this.#waiting) {
-      if (this.#destroyed !== null || this.#all.size >= this.#options.maxConnections) return
+      if (left === 0 || this.#destroyed !== null || this.#all.size >= this.#options.maxConnections) return
       if (timer === null) continue
       clearTimeout(timer)
       this.#waiting.set(waiter, null)
       this.#open({ waiter, isDedicated: false })
+      left--
     }
   }
 

@@ -265,6 +265,7 @@ it('a place that becomes free while one is being opened for who waits opens no s
 describe('the URL of a backend', () => {
   const limits = {
     connectTimeoutMs: 1,
+    connectRetryMs: 0,
     responseTimeoutMs: 1,
     idleTimeoutMs: 1,
     keepAliveMs: 1,
