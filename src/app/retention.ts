@@ -19,10 +19,16 @@ export function usageRulesOf(config: Pick<Config, 'quota' | 'usage' | 'auth' | '
   return { windows: quota.windows, books, zone: usage.zone, kept: retentionOf(config) }
 }
 
-/** How the store names the windows that gateways of a configuration count in. */
+/** How the store names the windows that gateways of a configuration count in: those of each category, and those that all have. */
 export function countedBy(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'routes'>): string[] {
   const { windows, books } = usageRulesOf(config)
-  return [...windows, ...(books === null ? [] : [books])].map(countedName)
+  const { personal } = config.quota.baselines
+  const names = windows.flatMap((window) => {
+    const having = [...personal.keys()].filter((category) => personal.get(category)?.has(window.name))
+    const ofAll = having.length === personal.size ? [countedName(window)] : []
+    return [...ofAll, ...having.map((category) => countedName(window, category))]
+  })
+  return [...names, ...(books === null ? [] : [countedName(books)])]
 }
 
 /** How long runs of windows are kept, by one configuration. */

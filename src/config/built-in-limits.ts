@@ -28,10 +28,9 @@ export function withBuiltInLimits(data: unknown): unknown {
   return { ...data, quota: { ...quota, baselines: filled } }
 }
 
-/** Names of the windows of the first category, which those of the others are. */
+/** Names of the windows of all categories. */
 function windowsIn(personal: Data): string[] {
-  const [first] = Object.values(personal)
-  return isObject(first) ? Object.keys(first) : []
+  return [...new Set(Object.values(personal).flatMap((row) => (isObject(row) ? Object.keys(row) : [])))]
 }
 
 function isNamed({ routes, unmatched }: Data, category: string): boolean {

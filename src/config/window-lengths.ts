@@ -1,5 +1,5 @@
 import { type Calendar, LONGEST_SECONDS } from '../quota/calendar.ts'
-import type { LimitTable } from '../quota/policy.ts'
+import type { ScopedLimits } from '../quota/policy.ts'
 import type { Window } from '../quota/window.ts'
 import { parseDuration } from './units.ts'
 
@@ -14,14 +14,14 @@ export interface Candidate {
 interface Named {
   /** Lengths in milliseconds, or calendars. */
   readonly windows?: ReadonlyMap<string, number | Calendar> | undefined
-  readonly baselines?: { readonly personal: LimitTable } | undefined
+  readonly baselines?: ScopedLimits | undefined
 }
 
-/** Those of `quota.windows`, or the names that the first of the baselines uses. */
+/** Those of `quota.windows`, or the names that the baselines use. */
 export function windowsOf({ windows, baselines }: Named): Candidate[] {
   if (windows !== undefined) return [...windows].map(([name, length]) => ({ name, ...lengthOf(length) }))
-  const [first] = baselines?.personal.values() ?? []
-  return [...(first?.keys() ?? [])].map((name) => {
+  const rows = [...(baselines?.personal.values() ?? []), ...(baselines?.global.values() ?? [])]
+  return [...new Set(rows.flatMap((row) => [...row.keys()]))].map((name) => {
     const reading = parseDuration(name)
     return { name, ms: 'value' in reading ? reading.value : null }
   })

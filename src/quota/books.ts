@@ -26,9 +26,13 @@ export function isBook({ seconds }: Pick<Window, 'seconds'>): boolean {
   return seconds === BOOK_SECONDS
 }
 
-/** How stores name a window of which they know since when it is counted: by its identity, and the zone of its days. */
-export function countedName({ seconds, calendar }: Window): string {
-  return calendar === undefined ? String(seconds) : `${seconds} ${calendar.zone}`
+/**
+ * How stores name a window of which they know since when it is counted: by its identity, and the zone of its days.
+ * @param category in which it is counted. Default each
+ */
+export function countedName({ seconds, calendar }: Window, category: string | null = null): string {
+  const name = calendar === undefined ? String(seconds) : `${seconds} ${calendar.zone}`
+  return category === null ? name : `${name} ${category}`
 }
 
 /** More than a counter holds. */

@@ -22,6 +22,7 @@ export const MAX_LIMIT = 1e12
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 export interface ScopedLimits {
+  /** Names all categories, each with the windows that it has. */
   readonly personal: LimitTable
   /** A category or window that is left out has no limit of all users together. */
   readonly global: LimitTable
@@ -81,7 +82,7 @@ export interface Layers {
 
 /** Those of a plan, or of none (`null`). */
 export interface PlanLayers {
-  /** The limits of one scope, shortest window first. @throws Error for a baseline that is missing */
+  /** The limits of one scope, shortest window first, without the windows that nobody wrote a limit for. */
   limits(scope: LimitScope, category: string): Limit[]
   explain(scope: LimitScope, category: string, window: Window, origin: Origin): Layers
 }
@@ -108,9 +109,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   function limits(scope: LimitScope, category: string): Limit[] {
     return windows.flatMap((window) => {
       const found = written(scope, category, window)
-      if (found !== null) return { window, limit: effective(found.value, factor, multiplierOf(scope)) }
-      if (scope !== 'personal') return []
-      throw new Error(`no limit for ${category} in window ${window.name}`)
+      return found === null ? [] : [{ window, limit: effective(found.value, factor, multiplierOf(scope)) }]
     })
   }
 

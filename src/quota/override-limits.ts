@@ -4,7 +4,7 @@ import type { Limit, Window } from './window.ts'
 
 /** What administrators set for one user or one organisation, and the limits that it makes: pure. */
 
-/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode. */
+/** What an administrator has set for one user; its limits replace the personal ones as they stand, whatever the mode, and limit windows that the category does not have. */
 export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
@@ -31,33 +31,31 @@ export interface Overrides extends Lookup<Override> {
   readonly organisations?: Lookup<OrganisationOverride>
 }
 
-/** @returns the same object if nothing is set for the user here: a batch sends each set once */
-export function ofUser(limits: Limits, own: ReadonlyMap<string, number> | undefined, bypassGlobal: boolean): Limits {
-  const { personal, global } = limits
-  const isOwn = personal.some(({ window }) => own?.has(window.name))
-  if (!isOwn && (global === null || !bypassGlobal)) return limits
-  return {
-    ...limits,
-    personal: isOwn
-      ? personal.map(({ window, limit }) => ({ window, limit: own?.get(window.name) ?? limit }))
-      : personal,
-    global: bypassGlobal ? null : global,
-  }
+type Own = ReadonlyMap<string, number> | undefined
+
+/** @param windows of the configuration, shortest first @returns the same object if nothing is set for the user here: a batch sends each set once */
+export function ofUser(limits: Limits, own: Own, bypassGlobal: boolean, windows: readonly Window[]): Limits {
+  const personal = withOwn(limits.personal, own, windows)
+  const global = bypassGlobal ? null : limits.global
+  return personal === limits.personal && global === limits.global ? limits : { ...limits, personal, global }
 }
 
 /** @param windows of the configuration, shortest first @returns the same object if nothing is set for the organisation here */
-export function ofOrganisation(
-  limits: Limits,
-  own: ReadonlyMap<string, number> | undefined,
-  windows: readonly Window[],
-): Limits {
+export function ofOrganisation(limits: Limits, own: Own, windows: readonly Window[]): Limits {
+  const ofPlan = limits.organisation ?? NONE
+  const organisation = withOwn(ofPlan, own, windows)
+  return organisation === ofPlan ? limits : { ...limits, organisation }
+}
+
+const NONE: readonly Limit[] = []
+
+/** Limits with those of an override instead, and beside them where the category has no such window. */
+function withOwn(limits: readonly Limit[], own: Own, windows: readonly Window[]): readonly Limit[] {
   if (own === undefined || !windows.some(({ name }) => own.has(name))) return limits
-  const ofPlan = limits.organisation ?? []
-  const organisation = windows.flatMap((window): Limit[] => {
-    const limit = own.get(window.name) ?? ofPlan.find((each) => each.window.name === window.name)?.limit
+  return windows.flatMap((window): Limit[] => {
+    const limit = own.get(window.name) ?? limits.find((each) => each.window.name === window.name)?.limit
     return limit === undefined ? [] : [{ window, limit }]
   })
-  return { ...limits, organisation }
 }
 
 /** The reason of an override, behind a value. */

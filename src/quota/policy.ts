@@ -140,7 +140,9 @@ export function createPolicy(
     const isNewcomer = override === undefined && reserve !== undefined && !isKnown(user)
     const limits = organisationLimits(category, organisation, isNewcomer ? standing.newcomer : standing.known)
     if (override === undefined) return limits
-    return own.users(limits, user, () => ofUser(limits, override.limits.get(category), override.bypassGlobal))
+    return own.users(limits, user, () =>
+      ofUser(limits, override.limits.get(category), override.bypassGlobal, settings.windows),
+    )
   }
 
   /** Somebody of whom no days are kept. */

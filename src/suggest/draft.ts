@@ -7,7 +7,7 @@ export interface Draft {
   readonly callers: Callers
   readonly credentials: Credentials
   readonly routes: readonly SuggestedRoute[]
-  /** For each category both scopes with each window, in this order. */
+  /** For each category both scopes with each of its windows, in this order. */
   readonly limits: readonly SuggestedLimit[]
 }
 

@@ -39,8 +39,9 @@ export async function suggestFromHistory(
   const { categories, baselines } = file.config.quota
   const basis = { peaks, rows, margin, from, began, to, config: file.config }
   const all = categories.flatMap((category) => limitsOf(category, basis))
-  const scopes = baselines.global.size === 0 ? (['personal'] as const) : (['personal', 'global'] as const)
-  const limits = scopes.flatMap((scope) => all.filter((limit) => limit.scope === scope))
+  const limits = (['personal', 'global'] as const).flatMap((scope) =>
+    all.filter((limit) => limit.scope === scope && baselines[scope].get(limit.category)?.has(limit.window)),
+  )
   const text = withBaselines(file.text, limits, [
     `Baselines suggested from what users did, ${moment(began)} to ${moment(to)}.`,
     `A limit is what ${margin.percentile} % of users stayed within, each in the busiest run of the window, times ${margin.headroom}, rounded up to two digits.`,
@@ -98,7 +99,9 @@ function limitsOf(category: string, basis: Basis): SuggestedLimit[] {
   const { config, peaks, margin } = basis
   const dearest = dearestOf(category, config)
   let shorter = { personal: dearest, global: dearest }
-  return config.quota.windows.flatMap((window): SuggestedLimit[] => {
+  const { windows, baselines } = config.quota
+  const limited = windows.filter(({ name }) => baselines.personal.get(category)?.has(name))
+  return limited.flatMap((window): SuggestedLimit[] => {
     const users = peaks.get(keyOf(category, window.seconds)) ?? []
     const before = limitsBefore(category, window, config)
     const length = window.seconds * 1000

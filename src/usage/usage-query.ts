@@ -108,7 +108,7 @@ export function readUsageQuery(
   if (by === 'organisation' && fields.user !== undefined) wrong('user', 'is for by=user: leave it out')
   if (ofRuns && fields.route !== undefined) wrong('route', 'is for by=route: leave it out')
   const endsNow = fields.to === undefined || range.to > context.at
-  const asked = { by, step, user: fields.user ?? null, endsNow, ...range }
+  const asked = { by, step, user: fields.user ?? null, category: fields.category ?? null, endsNow, ...range }
   const window = ofRuns ? windowOf(fields.window, asked, context, wrong) : null
   if (problems.length > 0) return { problems }
   const { user = null, organisation = null, category = null, route = null } = fields
@@ -254,9 +254,18 @@ interface Asked {
   readonly by: UsageKind
   readonly step: UsageStep
   readonly user: string | null
+  /** `null` for all of them. */
+  readonly category: string | null
   readonly from: number
   readonly to: number
   readonly endsNow: boolean
+}
+
+/** Since when a window is counted in the category that is asked for, or in each; `undefined` if nobody knows, or it is not. */
+function countedSince(window: Window, { category }: Asked, { since }: UsageContext): number | undefined {
+  const ofAll = since.get(countedName(window))
+  const own = category === null || isBook(window) ? undefined : since.get(countedName(window, category))
+  return ofAll === undefined || own === undefined ? (ofAll ?? own) : Math.min(ofAll, own)
 }
 
 /**
@@ -270,7 +279,7 @@ function windowOf(name: string | undefined, asked: Asked, context: UsageContext,
     const known = byLength.map((window) => ({
       window,
       gaps: gapsOf(window, asked, context).length,
-      since: context.since.get(countedName(window)) ?? Number.POSITIVE_INFINITY,
+      since: countedSince(window, asked, context) ?? Number.POSITIVE_INFINITY,
       until: Math.min(context.at, keptUntil(window, asked, context)),
     }))
     const [best] = known.toSorted((a, b) =>
@@ -309,11 +318,11 @@ function gapsOfRuns(window: Window | null, asked: Asked, context: UsageContext, 
 /** What is not kept, or was not counted, of the runs of a window. */
 function gapsOf(window: Window, asked: Asked, context: UsageContext): string[] {
   const { from } = asked
-  const { at, since } = context
-  const counted = since.get(countedName(window))
+  const { at } = context
+  const counted = countedSince(window, asked, context)
   const of = isBook(window) ? 'days of this zone' : `window ${window.name}`
   const gaps: string[] = []
-  if (counted === undefined) gaps.push(`${of}: it is not known since when they are counted`)
+  if (counted === undefined) gaps.push(`${of}: ${notCounted(window, asked, context)}`)
   else if (from < counted) gaps.push(`${of}: what was used before ${new Date(counted).toISOString()} is not known`)
   if (keptUntil(window, asked, context) < at) {
     gaps.push(`${of}: the beginning is not kept any more (usage.keep, usage.shorter)`)
@@ -323,6 +332,14 @@ function gapsOf(window: Window, asked: Asked, context: UsageContext): string[] {
     gaps.push(`${of}: of its runs the last ${MOST_RUNS} are kept`)
   }
   return gaps
+}
+
+/** Why it is not known since when a window is counted. */
+function notCounted(window: Window, { category }: Asked, { since }: UsageContext): string {
+  if (isBook(window)) return 'it is not known since when they are counted'
+  if (category !== null) return `it is not known since when category ${category} is counted in it`
+  const isOfSome = [...since.keys()].some((name) => name.startsWith(`${countedName(window)} `))
+  return isOfSome ? 'it counts some categories only: ask for one of them' : 'it is not known since when it is counted'
 }
 
 /** Until when the run of a window is kept that the range begins in. */

@@ -136,11 +136,37 @@ describe('the limits in force', () => {
       expect(() => policy.limitsOf(category)).toThrow(category)
   })
 
-  it('need a baseline for each category and window', () => {
-    const personal = table({ read: { '1h': 1 } })
-    expect(() => createPolicy(settings({ baselines: { ...BASELINES, personal } }))).toThrow(
-      'no limit for read in window 1d',
+  it('of a category are in the windows that it names, in each scope by itself', () => {
+    const baselines = {
+      personal: table({ read: { '1d': 100 }, login: { '1h': 5 } }),
+      global: table({ login: { '1d': 900 } }),
+    }
+    const policy = createPolicy(
+      settings({ baselines, custom: { personal: table({ login: { '1d': 7 } }), global: table({}) } }),
     )
+    const named = (category: string) => {
+      const { personal, global } = policy.limitsOf(category)
+      return [personal, global ?? []].map((limits) => limits.map(({ window, limit }) => `${window.name} ${limit}`))
+    }
+    expect([named('read'), named('login')]).toEqual([
+      [['1d 100'], []],
+      [['1h 5'], ['1d 900']],
+    ])
+  })
+
+  it('of an override are in windows that the category does not name as well', () => {
+    const baselines = { personal: table({ login: { '1d': 100 } }), global: table({}) }
+    const override = { limits: table({ login: { '1h': 5 } }), bypassGlobal: false, shadow: false }
+    const policy = createPolicy(settings({ baselines }), 1, new Map([['alice', override]]))
+    const { personal } = policy.limitsFor('login', payerOf('alice'))
+    expect(personal.map(({ window, limit }) => [window.name, limit])).toEqual([
+      ['1h', 5],
+      ['1d', 100],
+    ])
+    expect(policy.trace('login', payerOf('alice')).personal.map(({ source }) => source)).toEqual([
+      'override',
+      'baseline',
+    ])
   })
 })
 

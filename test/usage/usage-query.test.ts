@@ -99,6 +99,19 @@ describe('a question about usage', () => {
     expect(queryOf({}, unknown).gaps).toEqual(['days of this zone: it is not known since when they are counted'])
   })
 
+  test('takes a window that each category has, or one of the category that it names', () => {
+    const since = new Map([...CONTEXT.since, ['3600 read', 0]])
+    since.delete('3600')
+    expect(queryOf({ from: '6h' }, { since })).toMatchObject({ window: { name: '5h' }, gaps: [] })
+    expect(queryOf({ from: '6h', category: 'read' }, { since })).toMatchObject({ window: { name: '1h' }, gaps: [] })
+    expect(queryOf({ from: '6h', window: '1h' }, { since }).gaps).toEqual([
+      'window 1h: it counts some categories only: ask for one of them',
+    ])
+    expect(queryOf({ from: '6h', window: '1h', category: 'login' }, { since }).gaps).toEqual([
+      'window 1h: it is not known since when category login is counted in it',
+    ])
+  })
+
   test('takes a window that is counted for longer, before a shorter one that is new', () => {
     const since = new Map([...CONTEXT.since, ['3600', AT - HOUR]])
     expect(queryOf({ from: '24h' }, { since })).toMatchObject({ window: { name: '5h' }, gaps: [] })

@@ -1,3 +1,4 @@
+import type { LimitTable } from '../../quota/limit-layers.ts'
 import { isLoopback } from '../addresses.ts'
 import type { ParsedAlert, Salvage } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
@@ -61,11 +62,36 @@ function checkScope({ scope, category, window }: ParsedAlert, quota: Salvage['qu
     const message = 'is never reached, since all users together have no limit: add quota.baselines.global, or remove it'
     return [{ path: [...path, 'scope'], severity: 'warning', message }]
   }
-  if (scope !== 'organisation' || !('plans' in quota) || category === undefined || window === undefined) return []
-  const plans = [...(quota.plans?.values() ?? [])]
-  if (plans.some(({ organisation }) => organisation.get(category)?.has(window))) return []
-  const message = `is never reached, since no plan limits window ${window} of category ${category} of organisations: add it to quota.plans, or remove the alert`
+  if (category === undefined || window === undefined || scope === undefined || scope === 'failures') return []
+  const tables = tablesOf(scope, quota)
+  if (
+    tables === null ||
+    quota.baselines?.personal.has(category) === false ||
+    tables.some((table) => table.get(category)?.has(window))
+  )
+    return []
+  const message = `is never reached, since ${NOTHING_LIMITS[scope](window, category)}, or remove the alert`
   return [{ path: [...path, 'scope'], severity: 'warning', message }]
+}
+
+type Limited = 'personal' | 'organisation' | 'global'
+
+const NOTHING_LIMITS: Readonly<Record<Limited, (window: string, category: string) => string>> = {
+  personal: (window, category) =>
+    `category ${category} has no limit in window ${window}: add it to quota.baselines.personal`,
+  organisation: (window, category) =>
+    `no plan limits window ${window} of category ${category} of organisations: add it to quota.plans`,
+  global: (window, category) =>
+    `category ${category} has no limit of all users together in window ${window}: add it to quota.baselines.global`,
+}
+
+/** Where limits of a scope are written; `null` if that cannot be read. */
+function tablesOf(scope: Limited, quota: Salvage['quota']): readonly LimitTable[] | null {
+  const { baselines, plans } = quota
+  if (scope === 'global') return baselines === undefined ? null : [baselines.global]
+  const ofPlans = [...(plans?.values() ?? [])].map((plan) => plan[scope])
+  if (scope === 'organisation') return 'plans' in quota ? ofPlans : null
+  return baselines === undefined ? null : [baselines.personal, ...ofPlans]
 }
 
 /** What is sent names users. Its signature keeps others from making it up, not from reading it. */

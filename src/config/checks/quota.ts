@@ -18,16 +18,12 @@ export function checkQuota(
 ): Finding[] {
   const { baselines, custom, mode, store_outage } = quota
   if (quota.windows !== undefined && lineOf(['quota', 'baselines']) === null) {
-    const message = 'windows of your own need limits: add quota.baselines, with a limit for each window'
+    const message = 'windows of your own need limits: add quota.baselines, with limits for them'
     return [{ path: ['quota'], key: 'windows', message }]
   }
   // Names are held against windows that can be read only: one with a problem of its own is not unknown.
   const windows = 'windows' in quota ? windowsOf(quota) : null
-  const place = placeOfWindows(quota)
-  const findings = [
-    ...(place === null || windows === null ? [] : checkWindows(windows, place)),
-    ...checkAdaptive(quota.adaptive),
-  ]
+  const findings = [...(windows === null ? [] : checkWindows(windows, quota)), ...checkAdaptive(quota.adaptive)]
   if (mode === 'custom' && 'custom' in quota && custom === undefined) {
     findings.push({
       path: ['quota', 'mode'],
@@ -38,11 +34,7 @@ export function checkQuota(
   if (baselines === undefined) return findings
   const categories = [...baselines.personal.keys()]
   const names = windows?.map(({ name }) => name) ?? null
-  for (const category of categories.filter((name) => OVERRIDE_FIELDS.has(name))) {
-    const message = `category ${quote(category)} has the name of a field of overrides: choose another`
-    findings.push({ path: ['quota', 'baselines', 'personal'], key: category, message })
-  }
-  findings.push(...checkLimits(baselines, ['quota', 'baselines'], categories, names))
+  findings.push(...checkCategories(baselines), ...checkLimits(baselines, ['quota', 'baselines'], categories, names))
   if (custom !== undefined) findings.push(...checkLimits(custom, ['quota', 'custom'], categories, names))
   for (const [category, share] of store_outage ?? []) {
     if (share > 0) findings.push(...checkShare(category, share, baselines))
@@ -78,16 +70,21 @@ function checkShare(category: string, share: number, baselines: ScopedLimits): F
   return []
 }
 
-/** `null` if there is nothing that could name one. */
-function placeOfWindows({ windows, baselines }: Salvage['quota']): Path | null {
-  if (windows !== undefined) return ['quota', 'windows']
-  const [category] = baselines?.personal.keys() ?? []
-  return category === undefined ? null : ['quota', 'baselines', 'personal', category]
+/** Where a window is named: with its length, or by the first of the baselines that have it. */
+export function placeOf({ windows, baselines }: Salvage['quota'], name: string): Path {
+  if (windows !== undefined || baselines === undefined) return ['quota', 'windows']
+  for (const scope of ['personal', 'global'] as const) {
+    const named = [...baselines[scope]].find(([, row]) => row.has(name))
+    if (named !== undefined) return ['quota', 'baselines', scope, named[0]]
+  }
+  return ['quota', 'baselines']
 }
 
-function checkWindows(windows: readonly Candidate[], path: Path): Finding[] {
+function checkWindows(windows: readonly Candidate[], quota: Salvage['quota']): Finding[] {
   const findings: Finding[] = []
-  if (windows.length === 0) findings.push({ path, message: 'names no window: add one, like 1h' })
+  const path = placeOf(quota, windows[0]?.name ?? '')
+  if (windows.length === 0 && quota.windows !== undefined)
+    findings.push({ path, message: 'names no window: add one, like 1h' })
   if (windows.length > MOST_LIMITED) {
     findings.push({ path, message: `has ${windows.length} windows: keep at most ${MOST_LIMITED}` })
   }
@@ -95,7 +92,7 @@ function checkWindows(windows: readonly Candidate[], path: Path): Finding[] {
   for (const window of windows) {
     const first = window.ms === null ? undefined : seen.get(window.ms)
     const message = lengthProblem(window) ?? (first === undefined ? null : sameLength(first, window))
-    if (message !== null) findings.push({ path, message })
+    if (message !== null) findings.push({ path: placeOf(quota, window.name), message })
     else if (window.ms !== null) seen.set(window.ms, window)
   }
   return findings
@@ -134,30 +131,32 @@ function checkLimits(
   categories: readonly string[],
   windows: readonly string[] | null,
 ): Finding[] {
-  const findings: Finding[] = []
-  if (limits.personal.size === 0)
-    findings.push({ path: [...path, 'personal'], message: 'names no category: add one, like read' })
-  for (const scope of ['personal', 'global'] as const) {
-    // Without any, all users together have no limit.
-    const isLeftOut = scope === 'global' && limits.global.size === 0
-    const missing = isLeftOut ? [] : categories.filter((category) => !limits[scope].has(category))
-    for (const category of missing) {
-      findings.push({
-        path: [...path, scope],
-        message: `has no category ${quote(category)}: add it, with a limit for each window`,
-      })
-    }
-    for (const [category, byWindow] of limits[scope]) {
-      const place = [...path, scope, category]
-      findings.push(...unknownName(category, categories, [...path, scope], 'category'))
-      if (windows === null) continue
-      for (const window of byWindow.keys()) findings.push(...unknownName(window, windows, place, 'window'))
-      for (const window of windows.filter((name) => !byWindow.has(name))) {
-        findings.push({ path: place, message: `has no limit for window ${quote(window)}: add it` })
-      }
-    }
-  }
-  return findings
+  return (['personal', 'global'] as const).flatMap((scope) =>
+    [...limits[scope]].flatMap(([category, byWindow]) => [
+      ...unknownName(category, categories, [...path, scope], 'category'),
+      ...[...byWindow.keys()].flatMap((window) =>
+        windows === null ? [] : unknownName(window, windows, [...path, scope, category], 'window'),
+      ),
+    ]),
+  )
+}
+
+/** Whoever uses a category is limited somewhere: a category has the windows that it names. */
+function checkCategories({ personal }: ScopedLimits): Finding[] {
+  const path = ['quota', 'baselines', 'personal']
+  if (personal.size === 0) return [{ path, message: 'names no category: add one, like read' }]
+  return [...personal].flatMap(([category, { size }]) => [
+    ...(OVERRIDE_FIELDS.has(category)
+      ? [
+          {
+            path,
+            key: category,
+            message: `category ${quote(category)} has the name of a field of overrides: choose another`,
+          },
+        ]
+      : []),
+    ...(size === 0 ? [{ path: [...path, category], message: 'names no window: add one, like 1h' }] : []),
+  ])
 }
 
 /** A name that is used and not known. */

@@ -1,6 +1,7 @@
 import type { Salvage } from '../partial.ts'
-import type { Finding, Path } from '../problems.ts'
+import type { Finding } from '../problems.ts'
 import { windowsOf } from '../window-lengths.ts'
+import { placeOf } from './quota.ts'
 
 /** What a timer of 31 bits holds, in milliseconds: Node, browsers and others fire a longer one at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -11,13 +12,7 @@ export function checkRetryAfter({ quota }: Pick<Salvage, 'quota'>): Finding[] {
   if (retry_after_max !== undefined && retry_after_max <= LONGEST_TIMER_MS) return []
   const long = windowsOf(quota).find(({ ms }) => ms !== null && ms > LONGEST_TIMER_MS)
   if (long === undefined) return []
-  const path = retry_after_max === undefined ? placeOf(quota, long.name) : ['quota', 'retry_after_max']
+  const path = retry_after_max === undefined ? [...placeOf(quota, long.name), long.name] : ['quota', 'retry_after_max']
   const message = `window ${long.name} may make Retry-After more than ${Math.floor(LONGEST_TIMER_MS / 1000)} s, which a timer of Node or a browser takes for 1 ms, so that clients that obey it retry at once, over and over: write retry_after_max: 1d, or at most 24d`
   return [{ path, severity: 'warning', message }]
-}
-
-function placeOf({ windows, baselines }: Salvage['quota'], window: string): Path {
-  if (windows !== undefined) return ['quota', 'windows', window]
-  const [category = ''] = baselines?.personal.keys() ?? []
-  return ['quota', 'baselines', 'personal', category, window]
 }

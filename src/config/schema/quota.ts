@@ -182,7 +182,7 @@ export const quota = section(
   {
     windows: byName(windowLength, 'lengths by name, like { hour: 1h }', {
       description:
-        'Names of the windows, one to eight, with their lengths or calendars. Default: the names used under baselines, which are lengths (1h)',
+        'Names of the windows, one to seven, with their lengths or calendars. Default: the names used under baselines, which are lengths (1h)',
     }).optional(),
     mode: choice(MODES, {
       description:
@@ -196,7 +196,9 @@ export const quota = section(
       'The limits of all users together',
     ).prefault({}),
     reserve: reserve.optional(),
-    baselines: scopes('Limits by scope, category and window: each category names each window').prefault(BASELINES),
+    baselines: scopes('Limits by scope, category and window: a category has the windows that it names').prefault(
+      BASELINES,
+    ),
     custom: scopes('The limits of mode custom, of the same shape as baselines').optional(),
     plans: byName(
       plan,
@@ -248,7 +250,7 @@ export const quota = section(
     const categories = [...baselines.personal.keys()]
     return {
       mode,
-      /** Shortest first, one to eight, all of different lengths. */
+      /** Shortest first, one to seven, all of different lengths. */
       windows: toWindows(windowsOf({ windows, baselines })),
       /** In the order of `baselines.personal`. */
       categories,

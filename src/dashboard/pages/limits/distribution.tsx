@@ -20,8 +20,8 @@ export function Distribution() {
   const { t, windowName } = useTexts()
   const { quota } = useEditing()
   const [fields, change] = useFields()
-  const windows = windowNames(quota)
   const category = quota.categories.find((each) => each === fields.category) ?? quota.categories[0] ?? ''
+  const windows = windowNames(quota).filter((name) => quota.effective.personal[category]?.[name] !== undefined)
   const window = windows.find((each) => each === fields.window) ?? windows[0] ?? ''
   const path = `/api/quota/distribution?${new URLSearchParams({ category, window })}`
   const poll = usePoll<DistributionResponse>(category === '' ? null : path, EVERY_MS)
