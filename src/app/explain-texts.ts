@@ -47,6 +47,7 @@ export const REASONS = {
       fields: fields.join(', '),
       values,
     }),
+  noPrice: reason('no_price', 'The gateway cannot tell the cost, for which the response would be 400.'),
   dependsOnBody: reason(
     'depends_on_body',
     'The cost depends on the body: the cheapest one fits now. Name its cost or the value of its field to know for certain.',

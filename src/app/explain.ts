@@ -39,9 +39,12 @@ export async function explain(
   const tunnelCharge = access.tunnelChargeMs === null ? {} : { tunnelCharge: formatDuration(access.tunnelChargeMs) }
   const perhaps = { ...settle, ...idempotency, ...tunnelCharge }
   const charged = { ...about, route, category: access.category, costs: costsOf(access.cost), ...perhaps }
-  const priced = access.refusal === null ? priceOf(access.cost, question) : { problem: REASONS.denied(access.refusal) }
+  const priced = access.refusal === null ? priceOf(access.cost, question) : refusedByHead(access.refusal)
   if ('problem' in priced) {
-    return { ...charged, cost: null, decision: 'bad_request', ...because(priced.problem), limits: [] }
+    const shadow = priced.mayPass ? await shadowNow(inForce, access) : null
+    const unpriced = { ...charged, cost: null, limits: [] }
+    if (shadow === null) return { ...unpriced, decision: 'bad_request', ...because(priced.problem) }
+    return { ...unpriced, decision: 'shadow', ...because(REASONS.noPrice, shadow) }
   }
   const problem = wrongIn(question, access.cost, priced.cost)
   if (problem !== null) return { problem }
@@ -169,16 +172,26 @@ function repetitionOf({ header, forMs, replays }: Repetition): NonNullable<Expla
 }
 
 /** The cost, `null` if nobody knows it, and the least that it can be. */
-type Priced = { readonly cost: number | null; readonly least: number } | { readonly problem: Reason }
+type Priced = { readonly cost: number | null; readonly least: number } | Unpriced
+
+/** A request of which nobody can tell the cost, and whether shadow lets it through. */
+interface Unpriced {
+  readonly problem: Reason
+  readonly mayPass: boolean
+}
+
+function refusedByHead(refusal: PlanRefusal): Unpriced {
+  return { problem: REASONS.denied(refusal), mayPass: true }
+}
 
 function priceOf(cost: Price, { cost: given, value, bytes = 0 }: Question): Priced {
   if (cost.kind === 'fixed') return { cost: cost.cost, least: cost.cost }
-  if (bytes > cost.maxBody) return { problem: REASONS.denied(bodyTooLarge(cost.maxBody)) }
+  if (bytes > cost.maxBody) return { problem: REASONS.denied(bodyTooLarge(cost.maxBody)), mayPass: false }
   if (value !== undefined) {
     const key = keyOfWritten(value)
     const known = key === null ? undefined : cost.values.get(key)
     if (known !== undefined) return { cost: known, least: known }
-    return { problem: REASONS.unknownValue(cost.fields, [...cost.values.keys()].join(', ')) }
+    return { problem: REASONS.unknownValue(cost.fields, [...cost.values.keys()].join(', ')), mayPass: true }
   }
   if (given !== undefined) return { cost: given, least: given }
   return { cost: null, least: Math.min(...cost.values.values()) }
@@ -301,6 +314,11 @@ function room({ policy }: View, payer: Payer, { category }: Charged, cost: numbe
   if (noGlobal === null) return REASONS.room(cost)
   if (noGlobal === 'no limit') return REASONS.roomNoGlobal(cost)
   return noGlobal === 'switched off' ? REASONS.roomGlobalOff(cost) : REASONS.roomBypass(cost, noGlobal.bypass)
+}
+
+async function shadowNow(inForce: () => Promise<InForce>, access: Charged): Promise<Reason | null> {
+  const { view, payer } = await inForce()
+  return shadowOf(view, payer, access)
 }
 
 function shadowOf({ shadow, policy }: View, { user }: Payer, access: Charged): Reason | null {

@@ -181,7 +181,7 @@ async function look(context: Context, exchange: Exchange): Promise<Pass | Stop> 
   if (route === exchange.rules.unmatched) exchange.unmatched = target.matched
   const caller = await identify(context, exchange, route)
   if (caller instanceof Stop) return caller
-  const priced = await price(exchange, route, target)
+  const priced = await price(context, exchange, route, target)
   if (priced instanceof Stop) return priced
   exchange.cost = priced.cost
   const noPlace = await takeUpstreamPlace(exchange)

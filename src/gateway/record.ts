@@ -50,6 +50,7 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
   const done: RequestDone = {
     ...ending,
     type: 'request',
+    reason: ending.reason ?? settlement?.reason ?? null,
     requestId,
     user: caller?.user ?? null,
     kind: caller === null ? null : kindOf(caller),

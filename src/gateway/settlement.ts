@@ -26,6 +26,7 @@ import type { Route, Rules } from './snapshot.ts'
  * | `settle`   | nobody decides, or the key is that of another request     | nothing, it is denied; in shadow `shadowed`  |
  * | `correct`  | the response told the cost, and the store has settled it  | `corrected`                                  |
  * | `giveBack` | the request reached nobody, and the store has settled it  | `given_back`                                 |
+ * | `unpriced` | nobody can tell the cost, and shadow lets it through      | `shadowed`                                   |
  * | `exempted` | nothing is charged to the caller                          | `exempt`                                     |
  *
  * A correction that never reaches the store is reported by the ledger, as lost. A charge of an open tunnel that nobody decides is none: it
@@ -150,6 +151,12 @@ function decidedOn<K extends Settled['kind']>(
     refusedBy,
   }
   return tunnel === undefined ? outcome : { ...outcome, tunnel }
+}
+
+/** Reports that shadow lets a request through that has no price. Nothing is charged. @param reason for the log */
+export function unpriced({ observe }: Pick<Charging, 'observe'>, order: Order, reason: string): Settlement {
+  const charge = chargeOf({ ...order, cost: 0 }, order.rules.policy())
+  return settled(observe, { ...decidedOn(order, 'shadowed', charge, null, 'price'), reason })
 }
 
 /** Reports that nothing is charged to the caller. */

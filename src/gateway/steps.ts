@@ -24,7 +24,7 @@ import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import { type Plan, queryRefusal, type RequestLine } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
-import { exempted, settle } from './settlement.ts'
+import { exempted, isShadowed, settle, unpriced } from './settlement.ts'
 import type { Route } from './snapshot.ts'
 
 /** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
@@ -237,22 +237,54 @@ export interface Priced {
 }
 
 /** What the request costs: nothing on a public route. */
-export async function price(exchange: Exchange, route: Route, target: Target): Promise<Priced | Stop> {
+export async function price(
+  context: Context,
+  exchange: Exchange,
+  route: Route,
+  target: Target,
+): Promise<Priced | Stop> {
   const { tariff } = route
   if (tariff?.price.kind === 'body') {
     const refusal = queryRefusal(route, target)
-    return refusal === null ? priceByBody(exchange, tariff.price) : denied(refusal.denial)
+    if (refusal === null) return priceByBody(context, exchange, route, tariff.price)
+    if (!letThrough(context, exchange, route, refusal.denial)) return denied(refusal.denial)
+    const body = await earlyBody(exchange, route)
+    return body instanceof Stop ? body : { cost: 0, body }
   }
   const body = await earlyBody(exchange, route)
   return body instanceof Stop ? body : { cost: tariff?.price.cost ?? 0, body }
 }
 
-async function priceByBody(exchange: Exchange, price: BodyPrice): Promise<Priced | Stop> {
+async function priceByBody(
+  context: Context,
+  exchange: Exchange,
+  route: Route,
+  price: BodyPrice,
+): Promise<Priced | Stop> {
   const { req, res } = exchange
   const body = await awaited(exchange, () => readBody(req, res, price.maxBody))
   if (body instanceof Stop) return body
-  const priced = resultOf(priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding']))
-  return priced instanceof Stop ? priced : { cost: priced.cost, body }
+  const priced = priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding'])
+  if (!isDenial(priced)) return { cost: priced.cost, body }
+  return letThrough(context, exchange, route, priced) ? { cost: 0, body } : denied(priced)
+}
+
+/** Shadow refuses nobody, not for a request without a price either. A body above the bound is no matter of its price. @returns whether the request goes on */
+function letThrough(context: Context, exchange: Exchange, route: Route, { code, reason = '' }: Denial): boolean {
+  const { rules, caller } = exchange
+  const policy = rules.policy()
+  if (
+    code !== 'bad_request' ||
+    caller === null ||
+    route.tariff === null ||
+    !isShadowed(rules, route, caller.user, policy)
+  )
+    return false
+  const { category } = route.tariff
+  const plan = policy.planOf(caller)
+  const order = { rules, route, caller, plan, category, cost: 0, once: null, accept: undefined }
+  exchange.settlement = unpriced(context, order, reason)
+  return true
 }
 
 /** The body, if it is to be read before the charge. One in chunks that is not may be malformed all the same. */

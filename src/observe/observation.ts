@@ -295,9 +295,11 @@ export interface Settled {
   /** The rule, as written in the configuration. */
   readonly route: string
   /** Of `refused` and `shadowed`. */
-  readonly refusedBy: RefusingLimit | 'store' | 'key' | null
+  readonly refusedBy: RefusingLimit | 'store' | 'key' | 'price' | null
   /** Of `corrected`: how the cost came to be known. */
   readonly source?: CostSource
+  /** Of what its body gives no price, for the log: why. */
+  readonly reason?: string
   /** Of `exempt`: by what the caller is. */
   readonly exempt?: 'user' | 'address'
   /** Of a charge that an open tunnel costs after its handshake. */

@@ -176,9 +176,9 @@ function priceOfMembers(price: BodyPrice, members: readonly Member[]): { readonl
   if (candidates.length > 1) return refuse(`The body must have ${fieldNames(price)} only once, in one spelling.`)
   const value = member !== undefined && price.fields.includes(member.key) ? keyOfJson(member.value) : null
   const cost = value === null ? undefined : price.values.get(value)
-  return cost === undefined
-    ? refuse(`The body must have ${fieldNames(price)} with one of these values: ${valueNames(price)}.`)
-    : { cost }
+  if (cost !== undefined) return { cost }
+  const msg = `The body must have ${fieldNames(price)} with one of these values: ${valueNames(price)}.`
+  return value === null ? refuse(msg) : refuse(msg, `body_price: ${value.slice(0, MOST_SHOWN)}`)
 }
 
 /**
@@ -227,8 +227,12 @@ function withoutUnseen(text: string): string {
   return text.replace(/[\p{M}\p{C}\s_-]/gu, '')
 }
 
-function refuse(msg: string): Denial {
-  return denial('bad_request', msg, { reason: 'body_price' })
+/** Characters of an unknown value in the log. */
+const MOST_SHOWN = 64
+
+/** @param reason for the log */
+function refuse(msg: string, reason = 'body_price'): Denial {
+  return denial('bad_request', msg, { reason })
 }
 
 /** For a sentence. */

@@ -131,8 +131,9 @@ test('a request that charges nothing is explained also while the store is out, a
     ['GET', '/v1/%2e%2e/x', 'bad_request'],
   ] as const
   for (const [method, path, decision] of decisions) expect(await explain(method, path)).toMatchObject({ decision })
-  expect(await explain('POST', '/v1/charge', { value: '4' })).toMatchObject({ decision: 'bad_request', limits: [] })
-  expect(await ask('POST', '/v1/user/music')).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
+  // Shadow, which an administrator may have set for the user, lets a value without a price through.
+  for (const asked of [ask('POST', '/v1/charge', { value: '4' }), ask('POST', '/v1/user/music')])
+    expect(await asked).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
 })
 
 test('a refusal is explained with the sentence of the 429 and the window that refuses', async () => {
@@ -503,6 +504,17 @@ describe('the sentence of an explanation', () => {
     ]
     expect(await reasons('GET', '/v1/trial')).toEqual(shadow('route', 1))
     await put({ shadow: true })
+    const unpriced: [path: string, query: Record<string, string>][] = [
+      ['/v1/charge', { value: '4' }],
+      ['/v1/charge?chargeId=2', {}],
+    ]
+    for (const [path, query] of unpriced) {
+      expect(await reasons('POST', path, query)).toEqual([
+        'The gateway cannot tell the cost, for which the response would be 400. Shadow mode is on for the user, so it is let through and told.',
+        ['no_price', {}],
+        ['shadow_user', {}],
+      ])
+    }
     expect(await reasons('POST', '/v1/user/x')).toEqual(shadow('user', 2))
     await running.call('PATCH', '/api/quota', { body: { shadow: true } })
     expect(await reasons('POST', '/v1/user/x')).toEqual(shadow('gateway', 2))

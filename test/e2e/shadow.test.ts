@@ -76,6 +76,23 @@ async function used(user = 'alice'): Promise<number | undefined> {
   const body = (await (await get(user, '/me/quota')).json()) as { windows: { read: { used: number }[] } }
   return body.windows.read[0]?.used
 }
+it.each([
+  ['A value without a price', '/p', '{"k":"zzz"}', 'body_price: zzz'],
+  ['A body that is no JSON', '/p', 'nothing', 'body_price'],
+  ['A query with the priced field', '/p?k=b', '{"k":"b"}', 'body_price'],
+])('%s is forwarded in shadow, uncharged, and named', async (_what, path, body, reason) => {
+  const priced = 'routes: [{ match: POST /p, category: read, cost: { body: k, values: { b: 1 } }, shadow: true }]'
+  app = await startApp(yaml(upstream.url, priced))
+  const headers = { ...bearer('alice'), 'content-type': 'application/json' }
+  const response = await fetch(app.url + path, { method: 'POST', headers, body })
+  expect([response.status, response.headers.get('x-tollgate-shadow')]).toEqual([200, 'would-refuse'])
+  expect(upstream.seen.at(-1)?.body).toBe(body)
+  expect(app.requests()).toMatchObject([{ cost: 0, charged: null, shadowed: true, reason, refusedBy: null }])
+  const outcomes = app.observations.filter(({ type }) => type === 'settled')
+  expect(outcomes).toMatchObject([{ kind: 'shadowed', tokens: 0, refusedBy: 'price' }])
+  expect(await metric('category="read",scope="price"')).toBe(1)
+})
+
 const charged = (): number => tokensIn(app.observations)
 const seenOf = (user: string): number =>
   upstream.seen.filter(({ headers }) => headers['x-tollgate-user'] === user).length

@@ -36,6 +36,7 @@ export const reasonCode = z.enum([
   'costs_nothing',
   // By the quota.
   'value_unknown', // fields: of the body, values: those that it may have
+  'no_price', // as `value_unknown` or `priced_in_query`, in shadow mode
   'depends_on_body',
   'exempt',
   'room', // cost: tokens

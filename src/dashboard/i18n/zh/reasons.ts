@@ -30,6 +30,7 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   costs_nothing: '需要凭据，价格为零。',
   exempt: '该用户免于计费：需要凭据，不收取配额（quota.exempt）。',
   value_unknown: '400：请求体的字段 {fields} 必须取以下值之一：{values}。',
+  no_price: '网关无法得知此请求的价格，否则回答 400。',
   depends_on_body: '价格取决于请求体：现在容得下最便宜的。要确切知道，请给出价格或该字段的值。',
   room: '所有窗口都还容得下 {cost}。',
   room_no_global: '所有窗口都还容得下 {cost}；所有用户合计没有上限。',
