@@ -61,6 +61,7 @@ function connectionLimits({ config: { edge }, rules, isProxy }: Runtime): Connec
     shares: rules.shares,
     maxUrl: edge.maxUrl,
     isProxy,
+    readsProxyProtocol: edge.proxyProtocol,
     uploads: { minRate: edge.minUploadRate, graceMs: edge.uploadGraceMs },
     answersHalfClosed: edge.halfClose === 'answer',
     names: rules.names,

@@ -73,6 +73,8 @@ export interface ConnectionLimits {
   readonly shares: ShareRules
   /** Peers that stand for many clients, so that no share of an address applies to them. */
   readonly isProxy: (address: string) => boolean
+  /** Whether those peers begin each connection with PROXY protocol, by which the address of the connection is the client's. */
+  readonly readsProxyProtocol: boolean
   readonly uploads: UploadRule
   /** Longest request target in bytes. */
   readonly maxUrl: number

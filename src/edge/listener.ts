@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Certificate } from '../lib/tls.ts'
+import { beforeConnection } from '../node/before-connection.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
 import { readBehindUpgrade } from '../node/ignored-upgrade.ts'
@@ -12,6 +13,7 @@ import { lookForLateRequestsTogether } from '../node/late-requests.ts'
 import { rawSocketOf } from '../node/raw-socket.ts'
 import { boundRecords } from '../node/short-records.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
+import { AnnouncedClients, nameAlike } from './announced-clients.ts'
 import { createUploadWatch, type UploadWatch } from './body/slow-upload.ts'
 import { ClientConnection, type ConnectionContext, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { isWebSocketHandshake } from './head-rules.ts'
@@ -72,6 +74,7 @@ class NodeListener implements Listener {
   readonly #sockets = new Set<Socket>()
   readonly #open: OpenConnections
   readonly #uploads: UploadWatch
+  readonly #announced: AnnouncedClients
   readonly #context: ConnectionContext
   #isDraining = false
 
@@ -85,6 +88,15 @@ class NodeListener implements Listener {
     this.#server = createServer(options, (socket) => this.#connections.get(socket)?.takesUpgrade === true)
     this.#watchConnections()
     this.#routeRequests()
+    this.#announced = new AnnouncedClients({
+      isOn: () => limits().readsProxyProtocol,
+      announces: (address) => limits().isProxy(address),
+      timeoutMs: options.headersTimeoutMs,
+      isEncrypted: options.certificate !== null,
+      presentation: () => limits().presentation,
+      observe,
+    })
+    beforeConnection(this.#server, (socket, go) => this.#announced.take(socket, go))
   }
 
   async start(): Promise<string> {
@@ -122,6 +134,7 @@ class NodeListener implements Listener {
     }).then(() => {
       open = false
     })
+    this.#announced.close()
     const deadline = performance.now() + timeoutMs
     while (open && performance.now() < deadline) {
       // Responses that were begun before the drain keep their connection alive; it goes once its last byte is out.
@@ -168,8 +181,10 @@ class NodeListener implements Listener {
   }
 
   #connect(socket: Socket): void {
-    const open = this.#open.of(rawSocketOf(socket))
+    const raw = rawSocketOf(socket)
+    const open = this.#open.of(raw)
     if (open === undefined) return
+    if (raw !== socket) nameAlike(socket, raw)
     const onAccepted = () => this.#open.accepted(open)
     this.#connections.set(socket, new ClientConnection(socket, this.#context, open, onAccepted))
   }

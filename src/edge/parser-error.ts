@@ -41,8 +41,8 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl,
     return denial('bad_request', 'This request is HTTP/2, and HTTP/1.1 is spoken here.', { reason: 'HTTP/2' })
   }
   if (isProxyPreface(rawPacket)) {
-    const msg = 'This connection begins with PROXY protocol, which is not spoken here.'
-    return denial('bad_request', msg, { reason: 'PROXY protocol' })
+    const msg = 'This connection begins with PROXY protocol, which is not taken from this address.'
+    return denial('bad_request', msg, { reason: 'it begins with PROXY protocol (edge.proxy_protocol)' })
   }
   // The parser has these words of its own: nothing that the client sent is among them.
   return denial('bad_request', 'This request is not valid HTTP/1.1.', { reason: reason ?? code ?? 'not HTTP' })

@@ -43,7 +43,7 @@ describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) 
   ])('is named in response and log if it is PROXY protocol, version %s', async (_version, bytes) => {
     await start(way)
     expect(await rawExchange(app.url, Buffer.from(bytes, 'latin1'))).toContain('PROXY protocol')
-    expect(refusals()).toEqual(['PROXY protocol'])
+    expect(refusals()).toEqual(['it begins with PROXY protocol (edge.proxy_protocol)'])
   })
 
   it('gets nothing if it has sent nothing: the connection is closed in silence', async () => {

@@ -10,6 +10,7 @@ import { delimiter, join } from 'node:path'
 const NEEDED = {
   'redis-server': ['redis-server'],
   nginx: ['nginx'],
+  haproxy: ['haproxy'],
   chromium: ['chromium'],
   curl: ['curl'],
   openssl: ['openssl'],

@@ -17,6 +17,7 @@ export function checkNetwork(parsed: Salvage): Finding[] {
     ...checkHost(parsed.upstream),
     ...checkLenient(parsed.upstream),
     ...checkProxies(parsed),
+    ...checkProxyProtocol(parsed.edge),
   ]
 }
 
@@ -168,4 +169,11 @@ function checkProxies({ auth: { trusted }, edge: { trusted_proxies = [] } }: Sal
   return trusted_proxies.flatMap(({ prefix }, i): Finding[] => {
     return prefix === 0 ? [{ path: ['edge', 'trusted_proxies', i], severity: 'warning', message }] : []
   })
+}
+
+/** Without a peer that must send one, a preface would be refused from everybody, as with the key left out. */
+function checkProxyProtocol({ proxy_protocol = false, trusted_proxies }: Salvage['edge']): Finding[] {
+  if (!proxy_protocol || trusted_proxies?.length !== 0) return []
+  const message = 'is for peers of edge.trusted_proxies only, and there is none: name the load balancer there'
+  return [{ path: ['edge', 'proxy_protocol'], message }]
 }

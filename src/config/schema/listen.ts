@@ -5,7 +5,7 @@ import { ADMIN_NAME } from '../admin-name.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
 import { shares } from './shares.ts'
-import { choice, duration, integer, list, read, section, size, text, wanted } from './values.ts'
+import { choice, duration, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** What the gateway itself listens on, and what it lets in. */
 
@@ -212,6 +212,10 @@ export const edge = domain(
             'Peers whose facts of the client are kept (X-Forwarded-*, Forwarded, X-Request-Id and the like): addresses or networks. Default none',
         },
       ).default([]),
+      proxy_protocol: flag({
+        description:
+          'Whether peers of trusted_proxies, and they alone, begin each connection with PROXY protocol, version 1 or 2, which says the address of the client: for load balancers that pass connections on, like an AWS NLB or HAProxy in mode tcp. Default false',
+      }).default(false),
     },
     'Limits on what clients may send',
   ),
