@@ -65,7 +65,7 @@ export function createServer(
   lookForLateRequestsTogether(server, SERVER_TIMEOUTS.connectionsCheckingInterval)
   server.prependListener('request', closeBehindUpgrade)
   if (server instanceof tls.Server) {
-    certificate?.onChange((next) => server.setSecureContext(next))
+    certificate?.onChange(() => server.setSecureContext(certificate.current()))
     boundRecords(server, { onFlood: () => observe({ type: 'bad_connection', code: 'short_records', status: 0 }) })
   }
   // Fastify knows a dozen methods; for the others a known path would be "not found".

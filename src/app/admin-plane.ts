@@ -42,7 +42,7 @@ export interface AdminPlane {
 /** The administrators' listener, which is the same whoever serves the requests. */
 export function openAdminPlane({ current, store, ...parts }: AdminPlaneOptions): AdminPlane {
   const { listen, tls, hosts } = current().admin
-  const certificate = tls === null ? null : openCertificate(tls, 'admin', parts.observe)
+  const certificate = tls === null ? null : openCertificate([tls], 'admin', parts.observe)
   const setup = remembered(current)
   const stopReporting = reportCommandLine(parts)
   const credentials = () => current().admin.tokens

@@ -35,20 +35,63 @@ interface Pair {
   readonly cert: string
   readonly key: string
   readonly options: SecureContextOptions
+  /** Of hosts, in lower case. */
+  readonly names: readonly string[]
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
 }
 
 /**
+ * The certificates of a listener. Of several the client chooses by the name that it asks for: the first that has the name, and the first
+ * of all where none has it.
+ * @param listener in whose name they are reported
+ * @throws Error with the cure, if the files of one are no pair now
+ */
+export function openCertificate(
+  files: readonly ListenerTls[],
+  listener: 'gateway' | 'admin',
+  observe: Observer,
+): Certificate {
+  const listeners: (() => void)[] = []
+  const changed = (): void => {
+    for (const each of listeners) each()
+  }
+  // All are read before one is watched: nobody would close the first where the second is none.
+  const read = files.map((tls) => [tls, readPair(tls)] as const)
+  const pairs = read.map(([tls, pair]) => openPair(tls, pair, { listener, observe, changed }))
+  const current = (): SecureContextOptions => (pairs[0] as OpenPair).current().options
+  return {
+    current,
+    byName: () => (pairs.length === 1 ? new Map() : byName(pairs.map((each) => each.current()))),
+    onChange: (each) => void listeners.push(each),
+    close() {
+      for (const each of pairs) each.close()
+    },
+  }
+}
+
+function byName(pairs: readonly Pair[]): Map<string, SecureContextOptions> {
+  return new Map(pairs.toReversed().flatMap(({ names, options }) => names.map((name) => [name, options] as const)))
+}
+
+interface OpenPair {
+  current(): Pair
+  close(): void
+}
+
+interface PairOptions {
+  readonly listener: 'gateway' | 'admin'
+  readonly observe: Observer
+  readonly changed: () => void
+}
+
+/**
  * Puts a new pair of files in force for the connections that come from then on. The pair may also be reached by a link
  * that is swapped, as in a mounted Secret. Files that are no pair are reported, and the old pair stays.
- * @param listener in whose name it is reported
- * @throws Error with the cure, if the files are no pair now
  */
-export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin', observe: Observer): Certificate {
-  let pair = readPair(tls)
+function openPair(tls: ListenerTls, first: Pair, { listener, observe, changed }: PairOptions): OpenPair {
+  let pair = first
   let isRefused = false
-  const listeners: ((next: SecureContextOptions) => void)[] = []
   report()
   // Each looks at its own file and reads both: whichever changes last brings the whole pair.
   const watches = [
@@ -71,18 +114,23 @@ export function openCertificate(tls: ListenerTls, listener: 'gateway' | 'admin',
       // The same certificate has the same key, so nothing has changed: or the files are again what they were.
       if (next.cert === pair.cert && !isRefused) return
       isRefused = false
-      for (const listener of listeners) listener(next.options)
       pair = next
+      changed()
       report()
     } catch (error) {
       isRefused = true
-      observe({ type: 'certificate_refused', listener, files: 'pair', problem: messageOf(error) })
+      observe({
+        type: 'certificate_refused',
+        listener,
+        files: 'pair',
+        file: tls.certFile,
+        problem: messageOf(error),
+      })
     }
   }
 
   return {
-    current: () => pair.options,
-    onChange: (listener) => void listeners.push(listener),
+    current: () => pair,
     close() {
       for (const watch of watches) watch.close()
       clearInterval(daily)
@@ -106,26 +154,48 @@ function isOpenToAll(file: string): boolean {
 
 /** What is to be said of a pair, and where the configuration names it. */
 export interface PairProblem {
-  readonly path: readonly string[]
+  readonly path: readonly (string | number)[]
   readonly message: string
 }
 
 /**
  * Reads the pairs that a configuration names, and the authorities of clients.
- * @returns those that can be used and have ended: clients refuse to connect
+ * @returns of those that can be used: which have ended, so that clients refuse to connect, and which nobody gets
  * @throws SetupError with the cure, for the first that is no pair
  */
 export function checkPairs({ tls, admin, auth }: Pick<Config, 'tls' | 'admin' | 'auth'>): PairProblem[] {
   if (auth.clientCertificate !== null) readClientAuthorities(auth.clientCertificate)
-  return [...checkPair(tls, ['tls']), ...checkPair(admin.tls, ['admin', 'tls'])]
+  const own = (tls ?? []).map((files, i, all) => readAt(files, all.length === 1 ? ['tls'] : ['tls', i]))
+  const ofAdmin = admin.tls === null ? [] : [readAt(admin.tls, ['admin', 'tls'])]
+  return [...[...own, ...ofAdmin].flatMap(endedProblem), ...nameProblems(own)]
 }
 
-function checkPair(tls: ListenerTls | null, path: readonly string[]): PairProblem[] {
-  if (tls === null) return []
-  const { expiresAt } = named(path, () => readPair(tls))
+interface PairAt extends Pair {
+  readonly path: readonly (string | number)[]
+  readonly certFile: string
+}
+
+function readAt(files: ListenerTls, path: readonly (string | number)[]): PairAt {
+  return { ...named(path, () => readPair(files)), path, certFile: files.certFile }
+}
+
+function endedProblem({ path, certFile, expiresAt }: PairAt): PairProblem[] {
   if (expiresAt > Date.now()) return []
   const ended = new Date(expiresAt).toISOString()
-  return [{ path, message: `the certificate in ${tls.certFile} has ended (${ended}): replace it and its key` }]
+  return [{ path, message: `the certificate in ${certFile} has ended (${ended}): replace it and its key` }]
+}
+
+/** The first needs no name: it is for all that no other has. */
+function nameProblems(pairs: readonly PairAt[]): PairProblem[] {
+  const first = new Map<string, string>()
+  return pairs.flatMap(({ path, certFile, names }, i): PairProblem[] => {
+    const twice = names.filter((name) => first.has(name))
+    for (const name of names) if (!first.has(name)) first.set(name, certFile)
+    const problems = twice.map((name) => `${name} stands in ${first.get(name)} too, which its clients get: remove one`)
+    if (i > 0 && names.length === 0)
+      problems.push(`the certificate in ${certFile} has no name of a host: nobody gets it`)
+    return problems.map((message) => ({ path, message }))
+  })
 }
 
 /**
@@ -145,7 +215,7 @@ export function readClientTls(
   }
 }
 
-function named<T>(path: readonly string[], read: () => T): T {
+function named<T>(path: readonly (string | number)[], read: () => T): T {
   try {
     return read()
   } catch (error) {
@@ -175,7 +245,13 @@ function readPair({ certFile, keyFile }: ListenerTls): Pair {
   }
   const options = { ...MODERN, cert, key }
   made(certFile, 'a chain that can be used', () => createSecureContext(options))
-  return { cert, key, options, expiresAt: leaf.validToDate.getTime() }
+  return { cert, key, options, names: hostNamesOf(leaf), expiresAt: leaf.validToDate.getTime() }
+}
+
+/** Browsers look for the host nowhere else. A name with a comma or a quote in it, which Node quotes, is none of a host. */
+function hostNamesOf({ subjectAltName = '' }: X509Certificate): string[] {
+  const names = subjectAltName.split(', ').flatMap((name) => /^DNS:([\w*.-]+)$/.exec(name)?.[1]?.toLowerCase() ?? [])
+  return [...new Set(names)]
 }
 
 function read(file: string): string {

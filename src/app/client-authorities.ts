@@ -55,6 +55,7 @@ export function openClientAuthorities(config: ClientCertificateConfig, observe: 
         type: 'certificate_refused',
         listener: 'gateway',
         files: 'client_authorities',
+        file: config.ca,
         problem: messageOf(error),
       })
     }
@@ -70,9 +71,10 @@ export function openClientAuthorities(config: ClientCertificateConfig, observe: 
       ...certificate,
       asksClients: true,
       current: () => all(certificate.current()),
+      byName: () => new Map([...certificate.byName()].map(([name, own]) => [name, all(own)])),
       onChange(listener) {
-        certificate.onChange((own) => listener(all(own)))
-        listeners.push(() => listener(all(certificate.current())))
+        certificate.onChange(listener)
+        listeners.push(listener)
       },
       close() {
         for (const watch of watches) watch.close()

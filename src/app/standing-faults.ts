@@ -54,13 +54,13 @@ export function createStandingFaults(now = () => performance.now()): StandingFau
           lost = { tokens: seen.tokens + (lost?.tokens ?? 0), since: lost?.since ?? seen.since, until: now() + LOST_MS }
           break
         case 'certificate_refused':
-          reasons.set(`${seen.listener} ${seen.files}`, REFUSED[seen.files](seen.listener))
+          reasons.set(`${seen.files} ${seen.listener} ${seen.file}`, REFUSED[seen.files](seen.listener))
           break
         case 'certificate_loaded':
-          reasons.delete(`${seen.listener} pair`)
+          reasons.delete(`pair ${seen.listener} ${seen.file}`)
           break
         case 'client_authorities_loaded':
-          reasons.delete('gateway client_authorities')
+          reasons.delete(`client_authorities gateway ${seen.file}`)
       }
     },
     reasons: () => [...reasons.values(), ...lostReason(), ...[...unreadable].flatMap(unreadableReason)],

@@ -25,7 +25,8 @@ export interface Config extends Omit<Understood, 'quota' | 'routes' | 'upstream'
 
 type Understood = Immutable<Parsed>
 
-export type ListenerTls = NonNullable<Understood['tls']>
+/** Files of one certificate. */
+export type ListenerTls = NonNullable<Understood['tls']>[number]
 /** Files for connections that the gateway makes. */
 export type ClientTls = NonNullable<UpstreamConfig['tls']>
 export type UpstreamConfig = Omit<Understood['upstream'], 'url'> & {

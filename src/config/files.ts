@@ -34,7 +34,10 @@ function namedFiles({ auth, upstream, store, reference, ...own }: Config): (read
     file === null ? [] : [[['auth', 'client_certificate', key], file] as const],
   )
   const openapi = reference?.openapi ?? null
-  const listeners = [...ofListener(['tls'], own.tls), ...ofListener(['admin', 'tls'], own.admin.tls)]
+  const listeners = [
+    ...(own.tls ?? []).flatMap((pair, i, all) => ofListener(all.length === 1 ? ['tls'] : ['tls', i], pair)),
+    ...ofListener(['admin', 'tls'], own.admin.tls),
+  ]
   return [
     ...keys,
     ...clients,

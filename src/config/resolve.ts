@@ -12,7 +12,7 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
   return {
     ...parsed,
     file,
-    tls: listenerTls(parsed.tls, file),
+    tls: parsed.tls?.map((pair) => pairBeside(pair, file)) ?? null,
     upstream: {
       ...upstream,
       url: upstream.url ?? BEHIND_A_SOCKET,
@@ -20,7 +20,7 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
       tls: clientTls(upstream.tls, file),
     },
     store: { ...store, tls: clientTls(store.tls, file), sentinel: sentinelOf(store.sentinel, file) },
-    admin: { ...admin, tls: listenerTls(admin.tls, file) },
+    admin: { ...admin, tls: admin.tls && pairBeside(admin.tls, file) },
     auth: {
       ...auth,
       jwt: auth.jwt.map((issuer) => ({ ...issuer, keys: issuerKeys(issuer.keys, file) })),
@@ -45,8 +45,8 @@ function beside<T extends string | null>(path: T, file: string): T | string {
   return path === null || isAbsolute(path) ? path : join(dirname(file), path)
 }
 
-function listenerTls(tls: Parsed['tls'], file: string): ListenerTls | null {
-  return tls && { certFile: beside(tls.certFile, file), keyFile: beside(tls.keyFile, file) }
+function pairBeside({ certFile, keyFile }: ListenerTls, file: string): ListenerTls {
+  return { certFile: beside(certFile, file), keyFile: beside(keyFile, file) }
 }
 
 function sentinelOf(sentinel: Parsed['store']['sentinel'], file: string): StoreConfig['sentinel'] {

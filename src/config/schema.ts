@@ -3,7 +3,7 @@ import { alerts } from './schema/alerts.ts'
 import { auth } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { errors } from './schema/errors.ts'
-import { admin, drain, edge, listen, listenerTls, log, workers } from './schema/listen.ts'
+import { admin, clientsTls, drain, edge, listen, log, workers } from './schema/listen.ts'
 import { published } from './schema/public.ts'
 import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
@@ -21,7 +21,7 @@ import { parseTimeZone, TIME_ZONE } from './time-zone.ts'
 export const schema = section(
   {
     listen: listen.prefault('0.0.0.0:8080'),
-    tls: listenerTls.optional(),
+    tls: clientsTls.optional(),
     workers: workers.default(1),
     upstream,
     store: store.prefault('sqlite:./tollgate.db'),

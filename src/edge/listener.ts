@@ -19,6 +19,7 @@ import { ClientConnection, type ConnectionContext, type ConnectionLimits, type R
 import { isWebSocketHandshake } from './head-rules.ts'
 import { OpenConnections } from './open-connections.ts'
 import type { ParserError } from './parser-error.ts'
+import { byServerName } from './server-names.ts'
 import type { Shares } from './shares.ts'
 
 export interface ListenerOptions {
@@ -243,8 +244,9 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
 function createTlsServer(certificate: Certificate, ofHttp: http.ServerOptions, handshakeTimeout: number): https.Server {
   // Who has no certificate, or none that is good, may have another credential: that is judged with each request.
   const clients = { requestCert: certificate.asksClients === true, rejectUnauthorized: false }
-  const server = https.createServer({ ...ofHttp, ...certificate.current(), ...clients, handshakeTimeout })
-  certificate.onChange((next) => server.setSecureContext(next))
+  const names = certificate.byName().size === 0 ? {} : { SNICallback: byServerName(certificate) }
+  const server = https.createServer({ ...ofHttp, ...certificate.current(), ...clients, ...names, handshakeTimeout })
+  certificate.onChange(() => server.setSecureContext(certificate.current()))
   // By default it would be a `clientError`, which we respond to; here nobody could read the response.
   server.removeAllListeners('tlsClientError')
   return server

@@ -1,13 +1,18 @@
 import type { SecureContextOptions } from 'node:tls'
 
-/** The certificate of a listener, kept up to its files. */
+/** The certificate of a listener, or its certificates, kept up to their files. */
 export interface Certificate {
-  /** What connections are made with now. */
+  /** What connections are made with now, unless the client asks for a name that has a certificate of its own. */
   current(): SecureContextOptions
+  /**
+   * What they are made with for a name that the client asks for: in lower case, or like `*.example.org`, which stands for one label. Empty
+   * where there is one certificate, which everybody gets.
+   */
+  byName(): ReadonlyMap<string, SecureContextOptions>
   /** Whether clients are asked for a certificate of theirs, which they need not have. Default no. */
   readonly asksClients?: boolean
-  /** Is called with what new connections are to be made with from then on. */
-  onChange(listener: (next: SecureContextOptions) => void): void
+  /** Is called when new connections are to be made with something else from then on. */
+  onChange(listener: () => void): void
   close(): void
 }
 

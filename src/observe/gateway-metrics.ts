@@ -64,14 +64,14 @@ function keyMetrics(meter: Meter, now: () => number): Counting {
   const failures = meter.counter('jwks_failures_total', 'Fetches of signing keys that failed.', ['issuer'])
   const expiry = meter.gauge(
     'tls_certificate_expiry_timestamp_seconds',
-    'When the certificate of a listener ends.',
-    ['listener'],
+    'When a certificate of a listener ends.',
+    ['listener', 'file'],
     'min',
   )
   const refused = meter.gauge(
     'certificate_refused',
     'Whether the files of a listener were refused when last read: its certificate (pair), or who may issue those of clients.',
-    ['listener', 'files'],
+    ['listener', 'files', 'file'],
     'max',
   )
   return {
@@ -80,12 +80,12 @@ function keyMetrics(meter: Meter, now: () => number): Counting {
       failures.add(issuer, 0)
     },
     jwks_failed: ({ issuer }) => failures.add(issuer),
-    certificate_loaded({ listener, expiresAt }) {
-      expiry.set({ listener }, expiresAt / 1000)
-      refused.set({ listener, files: 'pair' }, 0)
+    certificate_loaded({ listener, file, expiresAt }) {
+      expiry.set({ listener, file }, expiresAt / 1000)
+      refused.set({ listener, files: 'pair', file }, 0)
     },
-    client_authorities_loaded: () => refused.set({ listener: 'gateway', files: 'client_authorities' }, 0),
-    certificate_refused: ({ listener, files }) => refused.set({ listener, files }, 1),
+    client_authorities_loaded: ({ file }) => refused.set({ listener: 'gateway', files: 'client_authorities', file }, 0),
+    certificate_refused: ({ listener, files, file }) => refused.set({ listener, files, file }, 1),
   }
 }
 

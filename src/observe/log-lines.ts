@@ -103,6 +103,7 @@ const CREDENTIALS = {
     line('error', 'certificate refused, the one before stays in force', {
       what: seen.listener,
       files: seen.files,
+      file: seen.file,
       detail: scrub(seen.problem),
     }),
   settled: (seen) => (seen.kind === 'corrected' ? oddCost(seen) : unknownPlan(seen)),

@@ -165,6 +165,8 @@ export type Observation =
       readonly listener: 'gateway' | 'admin'
       /** Its certificate and key, or what it holds certificates of clients against. */
       readonly files: 'pair' | 'client_authorities'
+      /** Of the certificate, or of the authorities. */
+      readonly file: string
       readonly problem: string
     }
   | { readonly type: 'draining'; readonly inFlight: number }

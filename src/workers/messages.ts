@@ -24,7 +24,7 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'listening'; readonly url: string }
   /** It could not begin, and ends. `path` is the key of the configuration that is to blame, if one is. */
-  | { readonly type: 'failed'; readonly problem: string; readonly path: readonly string[] | null }
+  | { readonly type: 'failed'; readonly problem: string; readonly path: readonly (string | number)[] | null }
   /** The configuration with this hash is in force, or was not taken. */
   | { readonly type: 'reloaded'; readonly hash: string; readonly problem: string | null }
   /** `id` is that of the question; the last report of a worker that ends comes unasked, with -1. */

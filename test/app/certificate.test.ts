@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openCertificate, readClientTls } from '../../src/app/certificate.ts'
+import { checkPairs, openCertificate, readClientTls } from '../../src/app/certificate.ts'
 import { SetupError } from '../../src/app/setup-error.ts'
 import type { Observation } from '../../src/observe/observation.ts'
-import { makeCa } from '../setup/openssl.ts'
+import { type Certificate, makeCa, makeCertificate } from '../setup/openssl.ts'
 
 let folder: string
 beforeEach(() => {
@@ -18,7 +18,7 @@ it('the daily look at a certificate goes on if its key cannot be looked at any m
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const pair = makeCa(folder, 'one')
   const seen: Observation['type'][] = []
-  const certificate = openCertificate(pair, 'gateway', ({ type }) => seen.push(type))
+  const certificate = openCertificate([pair], 'gateway', ({ type }) => seen.push(type))
   try {
     rmSync(pair.keyFile)
     symlinkSync(pair.keyFile, pair.keyFile)
@@ -34,7 +34,7 @@ it('the daily look at a certificate goes on if its key cannot be looked at any m
 it('a pair that is replaced as soon as the one before was read comes into force', async () => {
   const [pair, next] = [makeCa(folder, 'one'), makeCa(folder, 'next')]
   let isFirst = true
-  const certificate = openCertificate(pair, 'gateway', () => {
+  const certificate = openCertificate([pair], 'gateway', () => {
     if (isFirst) {
       writeFileSync(pair.certFile, next.cert)
       writeFileSync(pair.keyFile, next.key)
@@ -48,7 +48,7 @@ it('a pair that is replaced as soon as the one before was read comes into force'
 it('is refused until its files can be used again, also if they are those of before', async () => {
   const pair = makeCa(folder, 'one')
   const seen: Observation['type'][] = []
-  const certificate = openCertificate(pair, 'gateway', ({ type }) => seen.push(type))
+  const certificate = openCertificate([pair], 'gateway', ({ type }) => seen.push(type))
   const states = () => seen.filter((type) => type === 'certificate_loaded' || type === 'certificate_refused')
   writeFileSync(pair.certFile, 'garbage')
   await expect.poll(states, { timeout: 20_000 }).toEqual(['certificate_loaded', 'certificate_refused'])
@@ -61,13 +61,40 @@ it('a pipe in the place of a key is refused at once, and holds nothing up', () =
   const pair = makeCa(folder, 'one')
   rmSync(pair.keyFile)
   execFileSync('mkfifo', [pair.keyFile])
-  expect(() => openCertificate(pair, 'gateway', () => {})).toThrow(`${pair.keyFile} is not a regular file`)
+  expect(() => openCertificate([pair], 'gateway', () => {})).toThrow(`${pair.keyFile} is not a regular file`)
 })
 
 it('a chain with a part that is broken is refused, though its first certificate is good', () => {
   const pair = makeCa(folder, 'one')
   writeFileSync(pair.certFile, `${pair.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
-  expect(() => openCertificate(pair, 'gateway', () => {})).toThrow(`${pair.certFile} is not a chain that can be used`)
+  expect(() => openCertificate([pair], 'gateway', () => {})).toThrow(`${pair.certFile} is not a chain that can be used`)
+})
+
+describe('the check of several certificates', () => {
+  const checked = (...tls: readonly Certificate[]) =>
+    checkPairs({ tls, admin: { tls: null }, auth: { clientCertificate: null } } as never)
+
+  it('names one that has ended, names that two have, and one that nobody gets, each at its place', () => {
+    const ca = makeCa(folder, 'ca')
+    const first = makeCertificate(folder, 'first', ca, 'DNS:a.test,DNS:*.b.test')
+    const second = makeCertificate(folder, 'second', ca, 'DNS:A.test,DNS:c.b.test')
+    const nameless = makeCertificate(folder, 'nameless', ca, 'IP:127.0.0.1')
+    expect(checked(nameless)).toEqual([])
+    vi.useFakeTimers({ now: Date.now() + 3 * 24 * 60 * 60_000, toFake: ['Date'] })
+    const ended = checked(first)
+    vi.useRealTimers()
+    expect(ended).toEqual([{ path: ['tls'], message: expect.stringContaining(`${first.certFile} has ended`) }])
+    expect(checked(first, second, nameless)).toEqual([
+      { path: ['tls', 1], message: `a.test stands in ${first.certFile} too, which its clients get: remove one` },
+      { path: ['tls', 2], message: `the certificate in ${nameless.certFile} has no name of a host: nobody gets it` },
+    ])
+  })
+
+  it('names one whose key is that of another', () => {
+    const [first, second] = [makeCa(folder, 'first'), makeCa(folder, 'second')]
+    const problem = { path: ['tls', 1], message: expect.stringContaining(`the key in ${first.keyFile} is not that`) }
+    expect(() => checked(first, { ...second, keyFile: first.keyFile })).toThrow(expect.objectContaining(problem))
+  })
 })
 
 describe('the TLS of an upstream', () => {

@@ -187,13 +187,13 @@ async function start(changes: Partial<ClientCertificateConfig> = {}) {
     { ca: ca.certFile, crl: null, user: 'dns', maxAgeMs: null, ...changes },
     observe,
   )
-  const certificate = authorities.asking(openCertificate(server, 'gateway', observe))
+  const certificate = authorities.asking(openCertificate([server], 'gateway', observe))
   const self = { aheadMs: 0, seen, connect, ask: (pair: Certificate | null) => connect(pair).ask() }
   const options = { ...certificate.current(), requestCert: true, rejectUnauthorized: false }
   const listener = https.createServer(options, (request, response) => {
     response.end(JSON.stringify(certificateCaller(request.socket, authorities.rules(), Date.now() + self.aheadMs)))
   })
-  certificate.onChange((next) => listener.setSecureContext(next))
+  certificate.onChange(() => listener.setSecureContext(certificate.current()))
   await once(listener.listen(0, '127.0.0.1'), 'listening')
   const { port } = listener.address() as AddressInfo
   closes.push(() => {

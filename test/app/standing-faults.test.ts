@@ -5,10 +5,11 @@ import type { Observation, StoreWarning } from '../../src/observe/observation.ts
 
 test('a fault is a reason as long as it stands', () => {
   const { observer, reasons } = createStandingFaults()
-  const refused = { type: 'certificate_refused', problem: 'p' } as const
+  const refused = { type: 'certificate_refused', problem: 'p', file: 'f' } as const
   observer({ type: 'store_warning', warning: 'eviction', message: 'm' })
   observer({ ...refused, listener: 'gateway', files: 'pair' })
   observer({ ...refused, listener: 'gateway', files: 'client_authorities' })
+  observer({ type: 'certificate_loaded', listener: 'gateway', file: 'another', expiresAt: 0 })
   expect(reasons()).toEqual([
     expect.stringContaining('evict'),
     expect.stringContaining('gateway listener is refused'),

@@ -377,7 +377,8 @@ describe('a certificate that is replaced', () => {
     const samples = (of: Certificate) => {
       const seconds = new X509Certificate(of.cert).validToDate.getTime() / 1000
       return ['admin', 'gateway'].map(
-        (listener) => `tollgate_tls_certificate_expiry_timestamp_seconds{listener="${listener}"} ${seconds}`,
+        (listener) =>
+          `tollgate_tls_certificate_expiry_timestamp_seconds{listener="${listener}",file="${join(folder, 'tls.crt')}"} ${seconds}`,
       )
     }
     expect((await ends())?.toSorted()).toEqual(samples(one))

@@ -64,7 +64,7 @@ it('a gauge that each process has for itself shows the process that is behind, o
   expect(value('tollgate_adaptive_factor')).toBe(0.8)
   // The last fetch of all: a process that is idle needs no keys.
   expect(value('tollgate_jwks_last_success_timestamp_seconds{issuer="i"}')).toBe(100)
-  expect(value('tollgate_tls_certificate_expiry_timestamp_seconds{listener="gateway"}')).toBe(895)
+  expect(value('tollgate_tls_certificate_expiry_timestamp_seconds{listener="gateway",file="f"}')).toBe(895)
 })
 
 describe('what fills up or falls behind', () => {

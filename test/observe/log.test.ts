@@ -619,7 +619,7 @@ test.each<[Observation, number]>([
   [{ type: 'jwks_keys_refused', issuer: 'https://id', message: 'key 2' }, WARN],
   [{ type: 'introspection_out', provider: 'https://id/introspect', message: 'timeout' }, ERROR],
   [{ type: 'introspection_recovered', provider: 'https://id/introspect', downMs: 7 }, INFO],
-  [{ type: 'certificate_refused', listener: 'admin', files: 'pair', problem: 'no key' }, ERROR],
+  [{ type: 'certificate_refused', listener: 'admin', files: 'pair', file: 'tls.crt', problem: 'no key' }, ERROR],
   [{ type: 'listening', what: 'admin', url: 'http://x' }, INFO],
   [{ type: 'draining', inFlight: 2 }, INFO],
   [{ type: 'drain_ended' }, INFO],
@@ -643,7 +643,7 @@ test('no credential gets into the log, whatever text carries it', async () => {
     { type: 'config_warning', file: 'f', problem: url },
     { type: 'jwks_failed', issuer: 'i', message: `Bearer CANARY` },
     { type: 'introspection_out', provider: 'i', message: `Basic CANARY` },
-    { type: 'certificate_refused', listener: 'gateway', files: 'pair', problem: url },
+    { type: 'certificate_refused', listener: 'gateway', files: 'pair', file: 'tls.crt', problem: url },
     {
       type: 'internal_error',
       where: 'x',

@@ -5,7 +5,7 @@ import { ADMIN_NAME } from '../admin-name.ts'
 import type { Reading } from '../units.ts'
 import { domain } from './domain.ts'
 import { shares } from './shares.ts'
-import { choice, duration, flag, integer, list, read, section, size, text, wanted } from './values.ts'
+import { choice, duration, either, flag, integer, list, read, section, size, text, wanted } from './values.ts'
 
 /** What the gateway itself listens on, and what it lets in. */
 
@@ -28,6 +28,21 @@ export const listenerTls = domain(
     'TLS for clients: 1.2 and 1.3, HTTP/1.1',
   ),
   { cert: 'certFile', key: 'keyFile' },
+)
+
+/** Behind one address. */
+const MAX_CERTIFICATES = 100
+
+export const clientsTls = either(
+  'a map like { cert: tls.crt, key: tls.key }, or a list of them',
+  [
+    listenerTls.transform((pair) => [pair]),
+    list(listenerTls, 1, MAX_CERTIFICATES, { description: 'Certificates, of which the first is for all other names' }),
+  ],
+  {
+    description:
+      'TLS for clients: 1.2 and 1.3, HTTP/1.1. Several certificates, up to 100, are chosen by the name that the client asks for; the first is for all other names, and for clients that ask for none',
+  },
 )
 
 export const workers = z

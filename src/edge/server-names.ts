@@ -1,0 +1,31 @@
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
+import type { Certificate } from '../lib/tls.ts'
+
+/** As `https.createServer` takes it. */
+export type SniCallback = (name: string, done: (error: Error | null, context?: SecureContext) => void) => void
+
+/**
+ * Chooses a certificate by the name that a client asks for: that of the very name before one of `*.` and the labels behind its first
+ * one. For any other name the connection stays with the server's own.
+ */
+export function byServerName(certificate: Certificate): SniCallback {
+  let contexts = contextsOf(certificate)
+  certificate.onChange(() => {
+    contexts = contextsOf(certificate)
+  })
+  return (asked, done) => {
+    const name = asked.toLowerCase().replace(/\.$/, '')
+    done(null, contexts.get(name) ?? contexts.get(name.replace(/^[^.]+/, '*')))
+  }
+}
+
+function contextsOf(certificate: Certificate): Map<string, SecureContext> {
+  const made = new Map<SecureContextOptions['cert'], SecureContext>()
+  return new Map(
+    [...certificate.byName()].map(([name, options]) => {
+      const context = made.get(options.cert) ?? createSecureContext(options)
+      made.set(options.cert, context)
+      return [name, context]
+    }),
+  )
+}
