@@ -41,6 +41,7 @@ export type QuotaChangedResponse = Of<typeof schemas.quotaChanged>
 export type LayerResponse = Of<typeof schemas.layer>
 /** What a change did to the ends of layers. */
 export type EndsResponse = Of<typeof schemas.ends>
+export type TakenAwayResponse = Of<typeof schemas.takenAway>
 export type EndResponse = Of<typeof schemas.end>
 /** PATCH /api/quota, POST /api/quota/preview and POST /api/quota/look-back */
 export type QuotaPatch = Of<typeof schemas.quotaPatch>

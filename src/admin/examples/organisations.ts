@@ -81,7 +81,23 @@ export const organisations: Examples = {
       ends: { added: [], dropped: [], guards: [] },
     },
   },
-  'DELETE /api/organisations/{id}/override': { parameters: { id: 'acme' }, body: { reason: 'the event is over' } },
+  'DELETE /api/organisations/{id}/override': {
+    parameters: { id: 'acme' },
+    body: { reason: 'the event is over' },
+    response: {
+      ends: {
+        added: [],
+        dropped: [
+          {
+            id: 'end-1795256100000',
+            until: '2026-11-21T10:15:00.000Z',
+            value: { limits: { read: { '1h': 2000 } }, reason: 'a big event' },
+          },
+        ],
+        guards: [],
+      },
+    },
+  },
   'POST /api/organisations/{id}/reset': { parameters: { id: 'acme' }, body: { reason: 'a load test' } },
   'GET /api/in-force/organisations': {
     response: {

@@ -87,7 +87,23 @@ export const quota: Examples = {
       },
     },
   },
-  'DELETE /api/quota/scheduled/{id}': { parameters: { id: '7d1be9d64f81' }, body: { reason: 'it shall stay' } },
+  'DELETE /api/quota/scheduled/{id}': {
+    parameters: { id: '7d1be9d64f81' },
+    body: { reason: 'it shall stay' },
+    response: {
+      ends: {
+        added: [],
+        dropped: [
+          {
+            id: '7d1be9d64f81',
+            until: '2026-11-27T10:00:00.000Z',
+            value: { baselines: { personal: { read: { '1h': 150 } } } },
+          },
+        ],
+        guards: [],
+      },
+    },
+  },
   'POST /api/quota/preview': {
     body: { baselines: { personal: { read: { '1h': 100 } } } },
     response: {

@@ -115,7 +115,28 @@ export const users: Examples = {
     body: { read: { '1h': 500 }, reason: 'import of a season', expiresAt: '2026-11-21T10:15:00.000Z' },
     response: { ...override, warnings: [], ends: { added: [], dropped: [], guards: [] } },
   },
-  'DELETE /api/users/{id}/override': { parameters: { id: 'alice' }, body: { reason: 'the import is done' } },
+  'DELETE /api/users/{id}/override': {
+    parameters: { id: 'alice' },
+    body: { reason: 'the import is done' },
+    response: {
+      ends: {
+        added: [],
+        dropped: [
+          {
+            id: 'end-1795256100000',
+            until: '2026-11-21T10:15:00.000Z',
+            value: {
+              limits: { read: { '1h': 500 } },
+              bypassGlobal: false,
+              shadow: false,
+              reason: 'import of a season',
+            },
+          },
+        ],
+        guards: [],
+      },
+    },
+  },
   'POST /api/users/{id}/reset': { parameters: { id: 'alice' }, body: { reason: 'a loop in our own client' } },
   'GET /api/overrides': {
     response:

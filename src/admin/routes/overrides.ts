@@ -16,19 +16,10 @@ import {
 } from '../../control/state.ts'
 import { tooDearFor, tooDearForOrganisation } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
-import type { OrganisationOverrideResponse, OverrideResponse, WarningResponse } from '../api.ts'
+import type { OrganisationOverrideResponse, OverrideResponse, TakenAwayResponse, WarningResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import {
-  type AdminResponse,
-  badFields,
-  type Call,
-  type FieldProblem,
-  NO_CONTENT,
-  ok,
-  type Route,
-  refusal,
-} from '../http.ts'
+import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
 import { organisationOverrideOf, overrideOf } from '../override.ts'
 import * as schemas from '../schemas.ts'
@@ -124,7 +115,7 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
         summary: `Takes away what was set for ${one}`,
         body: schemas.optionalReason,
         ifMatch: true,
-        responses: { 204: null },
+        responses: { 200: schemas.takenAway },
         errors: ['not_found', 'version_conflict', 'conflict'],
       },
       handle: (call) => withId(call, (id) => takeAway(desk, of, call, id)),
@@ -243,6 +234,6 @@ async function takeAway<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R 
       found = of.storedIn(state).has(id)
       return found ? of.changeTo(id, null) : null
     },
-    response: () => (found ? NO_CONTENT : noOverride(of)),
+    response: (entry) => (found ? ok({ ends: endsOf(entry) } satisfies TakenAwayResponse) : noOverride(of)),
   })
 }

@@ -1,9 +1,11 @@
 import { SETTINGS } from '../../control/forms.ts'
 import { isOver, kept, packedOf, removed, type Stack, stackOf } from '../../control/layers.ts'
 import { type Changes, type Packed, storedOf } from '../../control/state.ts'
+import type { TakenAwayResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, NO_CONTENT, type Route, refusal } from '../http.ts'
+import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
+import { endsOf } from '../layers-shown.ts'
 import * as schemas from '../schemas.ts'
 
 /** The route that cancels what is to be changed later. */
@@ -16,7 +18,7 @@ export function quotaScheduledRoute(desk: Desk): Route {
       summary: 'Cancels a change that is to come, or the end or the guard of one that is in force, which then stays',
       body: schemas.optionalReason,
       ifMatch: true,
-      responses: { 204: null },
+      responses: { 200: schemas.takenAway },
       errors: ['not_found', 'version_conflict', 'conflict'],
     },
     handle: (call) => cancel(desk, call),
@@ -36,7 +38,7 @@ async function cancel(desk: Desk, call: Call): Promise<AdminResponse> {
       found = after !== null
       return after === null ? null : { kind: 'settings', to: (packedOf(SETTINGS, after) ?? {}) as Packed<Changes> }
     },
-    response: () => (found ? NO_CONTENT : NOT_SCHEDULED),
+    response: (entry) => (found ? ok({ ends: endsOf(entry) } satisfies TakenAwayResponse) : NOT_SCHEDULED),
   })
 }
 

@@ -38,4 +38,10 @@ export const ends = name(
   'What a change did to ends: those that it added, those of others that it dropped (their values end no more by themselves), and the guards that ended since their values were set again.',
 )
 
+export const takenAway = name(
+  z.strictObject({ ends }),
+  'TakenAway',
+  'What taking something away did to ends. `ends.dropped` has every end that goes with it.',
+)
+
 export { end }

@@ -41,15 +41,18 @@ test('what is scheduled can be cancelled, once', async () => {
   const id = json.layers[0].id
   expect((await cancel(id, { headers: { authorization: `Bearer ${VIEWER}` } })).status).toBe(403)
   expect((await cancel(id, { headers: { 'if-match': '"7"' } })).status).toBe(412)
-  expect((await cancel(id, { body: { reason: 'rain' } })).status).toBe(204)
+  const cancelled = await cancel(id, { body: { reason: 'rain' } })
+  expect(cancelled).toMatchObject({ status: 200, json: { ends: { added: [], dropped: [] } } })
   expect((await cancel(id)).status).toBe(404)
   expect((await running.call('GET', '/api/quota')).json.layers).toBeUndefined()
   expect(await audit()).toMatchObject([{ what: 'settings', to: {}, why: 'rain' }, {}])
 })
 
-test('an end that is cancelled leaves the change for good', async () => {
+test('an end that is cancelled leaves the change for good, and the response names the end', async () => {
   const { json } = await patch({ mode: 'loose', until: iso(HOUR) })
-  expect((await cancel(json.layers[0].id)).status).toBe(204)
+  const { status, json: cancelled } = await cancel(json.layers[0].id)
+  expect(status).toBe(200)
+  expect(cancelled.ends).toMatchObject({ dropped: [{ until: iso(HOUR), value: { mode: 'loose' } }], guards: [] })
   expect((await running.call('GET', '/api/quota')).json).toMatchObject({ mode: 'loose', changed: ['mode'] })
 })
 

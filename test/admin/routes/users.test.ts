@@ -85,7 +85,7 @@ describe('a user', () => {
     expect((await get('/api/users')).json.users.map((each: { user: string }) => each.user)).toEqual([user])
     expect((await running.call('POST', `${path}/reset`, { body: { reason: 'r' } })).status).toBe(204)
     expect((await get(path)).json.windows.read[0].used).toBe(0)
-    expect((await running.call('DELETE', `${path}/override`)).status).toBe(204)
+    expect((await running.call('DELETE', `${path}/override`)).status).toBe(200)
     expect((await get('/api/audit')).json.entries.map((entry: { subject: string }) => entry.subject)).toEqual([
       user,
       user,
@@ -126,7 +126,8 @@ describe('an override', () => {
     })
     const { json } = await get('/api/users/alice')
     expect(json.windows.read.map((window: { scope: string }) => window.scope)).toEqual(['Personal', 'Personal'])
-    expect((await running.call('DELETE', '/api/users/alice/override', { body: { reason: 'over' } })).status).toBe(204)
+    const gone = await running.call('DELETE', '/api/users/alice/override', { body: { reason: 'over' } })
+    expect(gone).toMatchObject({ status: 200, json: { ends: { added: [], dropped: [], guards: [] } } })
     expect((await get('/api/users/alice')).json.override).toBeNull()
     expect((await get('/api/audit')).json.entries).toMatchObject([
       { what: 'override', subject: 'alice', why: 'over', to: null, from: { bypassGlobal: true } },
@@ -164,7 +165,7 @@ describe('an override', () => {
     const stale = await running.call('DELETE', '/api/users/alice/override', { headers: { 'if-match': '"7"' } })
     expect(stale).toMatchObject({ status: 412, json: { version: 1 } })
     expect((await running.call('DELETE', '/api/users/alice/override', { headers: { 'if-match': '"1"' } })).status).toBe(
-      204,
+      200,
     )
   })
 
@@ -212,6 +213,22 @@ describe('an override', () => {
     expect((await get('/api/users/etl/override')).json).toMatchObject({ reason: 'for an hour', expiresAt: until })
   })
 
+  test('that is taken away names every end that goes with it', async () => {
+    const until = (hours: number) => new Date(clock + hours * HOUR).toISOString()
+    await put('etl', { read: { '1h': 3000 }, reason: 'OPS-1423' })
+    await put('etl', { read: { '1h': 4500 }, reason: 'for a day', expiresAt: until(24) })
+    await put('etl', { read: { '1h': 0 }, reason: 'a loop', expiresAt: until(1) })
+    const { json } = await running.call('DELETE', '/api/users/etl/override')
+    expect(json.ends).toMatchObject({
+      added: [],
+      dropped: [
+        { until: until(24), value: { reason: 'for a day' } },
+        { until: until(1), value: { reason: 'a loop' } },
+      ],
+      guards: [],
+    })
+  })
+
   test('that is set already is no change', async () => {
     const expiresAt = new Date(clock + HOUR).toISOString()
     const first = await put('alice', { ...override, expiresAt })
@@ -231,7 +248,7 @@ describe('an override', () => {
     expect(await remove()).toMatchObject(none)
     expect((await put('alice', override)).status).toBe(200)
     expect((await put('alice', { ...override, shadow: true }, any)).status).toBe(200)
-    expect((await remove()).status).toBe(204)
+    expect((await remove()).status).toBe(200)
     await put('alice', { ...override, expiresAt: new Date(clock + HOUR).toISOString() })
     clock += HOUR
     expect(await put('alice', override, any)).toMatchObject(none)
