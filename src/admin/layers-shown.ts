@@ -23,7 +23,7 @@ export function layersShown(form: Form, packed: Packed<unknown> | null, at: numb
       id,
       from: from === 0 ? null : iso(from),
       until: until === null ? null : iso(until),
-      state: stateOf(layer, layers.slice(i + 1), at),
+      state: stateOf(form, layer, layers.slice(i + 1), at),
       value: shownValue(form, leaves),
       ...(guard !== undefined && { guard: { until: iso(guard.until), refused: guard.refused } }),
       who,
@@ -40,18 +40,20 @@ function permanentShown(
   at: number,
 ): LayerResponse[] {
   if (leaves.length === 0) return []
-  const state = isCovered(leaves, layers, at) ? 'covered' : 'in_force'
+  const state = isCovered(form, leaves, layers, at) ? 'covered' : 'in_force'
   return [{ id: PERMANENT, from: null, until: null, state, value: shownValue(form, leaves), who: null, why: null }]
 }
 
-function stateOf(layer: StackLayer, above: readonly StackLayer[], at: number): LayerResponse['state'] {
+function stateOf(form: Form, layer: StackLayer, above: readonly StackLayer[], at: number): LayerResponse['state'] {
   if (!isLive(layer, at)) return 'to_come'
-  return isCovered(layer.leaves, above, at) ? 'covered' : 'in_force'
+  return isCovered(form, layer.leaves, above, at) ? 'covered' : 'in_force'
 }
 
 /** Whether newer layers that live set all of it. */
-function isCovered(leaves: readonly Leaf[], above: readonly StackLayer[], at: number): boolean {
-  const places = above.filter((layer) => isLive(layer, at)).flatMap(({ leaves }) => leaves.map(([place]) => place))
+function isCovered(form: Form, leaves: readonly Leaf[], above: readonly StackLayer[], at: number): boolean {
+  const places = above
+    .filter((layer) => isLive(layer, at))
+    .flatMap(({ leaves }) => leaves.filter((leaf) => form.hides(leaf)).map(([place]) => place))
   return leaves.every(([path]) => places.some((place) => covers(place, path)))
 }
 

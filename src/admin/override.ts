@@ -8,11 +8,12 @@ import { layersShown } from './layers-shown.ts'
 export function overrideOf(state: ControlState, user: string, at: number): OverrideResponse | null {
   const found = state.overrides.get(user)
   if (found === undefined) return null
-  const { limits, plan, bypassGlobal, shadow, reason, expiresAt } = found.value
+  const { limits, factor, plan, bypassGlobal, shadow, reason, expiresAt } = found.value
   const until = expiresAt === null ? null : iso(expiresAt)
   return {
     version: found.version,
     limits,
+    ...(factor !== undefined && { factor }),
     ...(plan !== undefined && { plan }),
     bypassGlobal,
     shadow,
@@ -30,10 +31,11 @@ export function organisationOverrideOf(
 ): OrganisationOverrideResponse | null {
   const found = state.organisationOverrides.get(organisation)
   if (found === undefined) return null
-  const { limits, reason, expiresAt } = found.value
+  const { limits, factor, reason, expiresAt } = found.value
   return {
     version: found.version,
     limits,
+    ...(factor !== undefined && { factor }),
     reason,
     expiresAt: expiresAt === null ? null : iso(expiresAt),
     ...layersOf(storedOf(state).organisationOverrides.get(organisation)?.value, at),

@@ -42,7 +42,7 @@ function hasNothingBeneath(before: Stack, wish: SettingsWish, at: number): boole
   const layer = layerOf(wish, 'nobody', at)
   const { permanent, layers } = set(before, layer, at)
   const without = { permanent, layers: layers.filter(({ id }) => id !== layer.id) }
-  const inForce = (stack: Stack) => SETTINGS.valueOf(leavesInForce(stack, at))
+  const inForce = (stack: Stack) => SETTINGS.valueOf(leavesInForce(SETTINGS, stack, at))
   return sameJson(inForce({ permanent, layers }), inForce(without))
 }
 

@@ -1,7 +1,8 @@
 import { isObject } from '../lib/json.ts'
 import type { Form as Leaves } from './layers.ts'
-import { type Leaf, leavesOf, treeOf } from './leaves.ts'
+import { type Leaf, leavesOf, over, treeOf } from './leaves.ts'
 import type { Json } from './problems.ts'
+import type { UserOverride } from './state.ts'
 
 /** What layers are of. */
 export interface Form extends Leaves {
@@ -13,14 +14,36 @@ export interface Form extends Leaves {
 export const SETTINGS: Form = {
   leavesOf: (value) => leavesOf(value as Json),
   valueOf: treeOf,
+  over,
+  hides: () => true,
   isForm: isObject,
 }
 
-/** An override is set as a whole. */
+/** An override is set as a whole, unless it only multiplies what lies under it. */
 export const OVERRIDES: Form = {
   leavesOf: (value): Leaf[] => [[[], value]],
   valueOf: ([leaf]) => leaf?.[1] ?? null,
+  over([under], [top]) {
+    if (top === undefined) return under === undefined ? [] : [under]
+    return under !== undefined && isFactor(top[1]) ? [[[], multiplying(under[1] as UserOverride, top[1])]] : [top]
+  },
+  hides: ([, value]) => !isFactor(value),
   isForm: (value) => isObject(value) && (value.layers === undefined ? isOverride(value) : areLayers(value)),
+}
+
+/** Whether an override sets a factor and nothing else. */
+function isFactor(value: unknown): value is UserOverride & { readonly factor: number } {
+  const { factor, limits, plan, bypassGlobal, shadow } = value as UserOverride
+  const isAlone = plan === undefined && bypassGlobal !== true && shadow !== true
+  return factor !== undefined && isAlone && Object.keys(limits).length === 0
+}
+
+/** Where nothing is to pass, shadow would let all of it pass. */
+function multiplying(under: UserOverride, top: UserOverride & { readonly factor: number }): UserOverride {
+  const { factor, reason, expiresAt } = top
+  const product = Number((factor * (under.factor ?? 1)).toFixed(6))
+  const isBlock = product === 0 && under.shadow === true
+  return { ...under, factor: product, reason, expiresAt, ...(isBlock && { shadow: false }) }
 }
 
 function areLayers({ layers, ...rest }: Json): boolean {
@@ -30,6 +53,7 @@ function areLayers({ layers, ...rest }: Json): boolean {
 
 function isOverride(value: unknown): boolean {
   if (!isObject(value)) return false
-  const { limits, expiresAt } = value
+  const { limits, expiresAt, factor = 1 } = value
+  if (!Number.isFinite(factor)) return false
   return isObject(limits) && Object.values(limits).every(isObject) && (expiresAt === null || Number.isFinite(expiresAt))
 }

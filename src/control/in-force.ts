@@ -111,7 +111,7 @@ function readAt<T>(form: Form, packed: Packed<T>, at: number): Span & { readonly
   if (layers === undefined && expiresAt === null) return { ...ALWAYS, value: packed as T }
   const stack = stackOf(form, packed)
   const times = stack.layers.flatMap(({ from, until }) => (until === null ? [from] : [from, until]))
-  const leaves = leavesInForce(stack, at)
+  const leaves = leavesInForce(form, stack, at)
   const isAlone = layers === undefined && leaves.length > 0
   return {
     since: Math.max(ALWAYS.since, ...times.filter((time) => time <= at)),

@@ -21,6 +21,10 @@ export interface StackLayer extends Omit<Layer, 'value'> {
 export interface Form {
   leavesOf(value: unknown): Leaf[]
   valueOf(leaves: readonly Leaf[]): unknown
+  /** What is in force where `top` lies over what is in force under it. */
+  over(under: readonly Leaf[], top: readonly Leaf[]): readonly Leaf[]
+  /** Whether nothing is seen of what lies under a value. */
+  hides(leaf: Leaf): boolean
 }
 
 /** What is to be set. */
@@ -73,8 +77,8 @@ export function isOver({ until }: Pick<Layer, 'until'>, at: number): boolean {
 }
 
 /** What is in force at a moment. */
-export function leavesInForce({ permanent, layers }: Stack, at: number): readonly Leaf[] {
-  return layers.filter((layer) => isLive(layer, at)).reduce((under, { leaves }) => over(under, leaves), permanent)
+export function leavesInForce(form: Pick<Form, 'over'>, { permanent, layers }: Stack, at: number): readonly Leaf[] {
+  return layers.filter((layer) => isLive(layer, at)).reduce((under, { leaves }) => form.over(under, leaves), permanent)
 }
 
 /** Sets something at a moment: for ever, for a while, or later. */

@@ -147,7 +147,7 @@ function overrideOf(
 
 const TEXTS = ['plan', 'reason', 'expiresAt'] as const
 const FLAGS = ['bypassGlobal', 'shadow'] as const
-const FIXED = ['user', 'plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
+const FIXED = ['user', 'factor', 'plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
 
 /** The first line is the head. Columns stand in any order; an empty cell is a missing value. */
 function csvLines({ file, overrides }: OverrideFileOptions): (text: string) => Read {
@@ -212,13 +212,14 @@ function rowFields(
   const texts = TEXTS.map((name): [string, unknown] => [name, given.get(name) ?? ''])
   const flags = FLAGS.map((name): [string, unknown] => [name, flagOf(given.get(name) ?? '')])
   const tables = [...rows].map(([category, row]): [string, unknown] => [category, Object.fromEntries(row)])
-  const fields = [...tables, ...texts, ...flags].filter(([, value]) => value !== '')
+  const factor = numberOf(given.get('factor') ?? '')
+  const fields = [...tables, ['factor', factor] as const, ...texts, ...flags].filter(([, value]) => value !== '')
   return { user: given.get('user'), fields: Object.fromEntries(fields) }
 }
 
 /** What is no number stays a text, of which the check says what it must be. */
 function numberOf(cell: string): number | string {
-  return /^[0-9]{1,15}$/.test(cell) ? Number(cell) : cell
+  return /^[0-9]{1,15}(\.[0-9]{1,6})?$/.test(cell) ? Number(cell) : cell
 }
 
 /** Spreadsheets write them in capitals. One that is off is as one that is missing. */
@@ -228,9 +229,10 @@ function flagOf(cell: string): boolean | string {
 }
 
 /** An override as a line has it, without the user. */
-export function fieldsOf({ limits, plan, bypassGlobal, shadow, reason, expiresAt }: UserOverride): Json {
+export function fieldsOf({ limits, factor, plan, bypassGlobal, shadow, reason, expiresAt }: UserOverride): Json {
   return {
     ...limits,
+    ...(factor !== undefined && { factor }),
     ...(plan !== undefined && { plan }),
     ...(bypassGlobal && { bypassGlobal }),
     ...(shadow && { shadow }),

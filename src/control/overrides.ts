@@ -1,6 +1,18 @@
 import { isObject } from '../lib/json.ts'
 import type { LimitTable, Override, Overrides } from '../quota/policy.ts'
-import { type Check, choice, each, flag, type Json, limit, object, orNull, type Problem, reason } from './problems.ts'
+import {
+  type Check,
+  choice,
+  each,
+  flag,
+  type Json,
+  limit,
+  object,
+  only,
+  orNull,
+  type Problem,
+  reason,
+} from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
 import type { ControlState, OrganisationOverride, Table, UserOverride, Versioned } from './state.ts'
 import { timeOf } from './times.ts'
@@ -20,6 +32,7 @@ export function overrideFrom(
   if (problems.length > 0 || !isObject(body)) return { problems }
   const override: UserOverride = {
     limits: limitsIn(body, categories),
+    ...factorIn(body),
     ...(typeof body.plan === 'string' && { plan: body.plan }),
     bypassGlobal: body.bypassGlobal === true,
     shadow: body.shadow === true,
@@ -65,11 +78,12 @@ export function organisationOverrideFrom(
   if (problems.length > 0 || !isObject(body)) return { problems }
   const override: OrganisationOverride = {
     limits: limitsIn(body, categories),
+    ...factorIn(body),
     reason: body.reason as string,
     expiresAt: typeof body.expiresAt === 'string' ? timeOf(body.expiresAt) : null,
   }
-  if (Object.keys(override.limits).length > 0) return { override }
-  const msg = `sets nothing: give a limit under ${categories.join(' or ')}; to take an override away, DELETE it`
+  if (Object.keys(override.limits).length > 0 || override.factor !== undefined) return { override }
+  const msg = `sets nothing: give a limit under ${categories.join(' or ')}, or a factor; to take an override away, DELETE it`
   return { problems: [{ path: '', msg }] }
 }
 
@@ -78,12 +92,12 @@ function asTable(table: Table): LimitTable {
 }
 
 function nothingSet({ plans }: FileSettings, categories: readonly string[]): string {
-  const fields = `${plans === undefined ? '' : 'plan, '}bypassGlobal or shadow`
+  const fields = `${plans === undefined ? '' : 'plan, '}factor, bypassGlobal or shadow`
   return `sets nothing: give a limit under ${categories.join(' or ')}, or set ${fields}; to take an override away, DELETE it`
 }
 
-function setsNothing({ limits, plan, bypassGlobal, shadow }: UserOverride): boolean {
-  return Object.keys(limits).length === 0 && plan === undefined && !bypassGlobal && !shadow
+function setsNothing({ limits, factor, plan, bypassGlobal, shadow }: UserOverride): boolean {
+  return Object.keys(limits).length === 0 && factor === undefined && plan === undefined && !bypassGlobal && !shadow
 }
 
 /** Whether a text names a plan of the file. */
@@ -117,9 +131,28 @@ function problemsOfBody(
       'window',
     ),
   )
-  const fields: (readonly [string, Check])[] = [...others, ['reason', reason], ['expiresAt', orNull(expiry(now))]]
+  const fields: (readonly [string, Check])[] = [
+    ...others,
+    ['factor', orNull(factor)],
+    ['reason', reason],
+    ['expiresAt', orNull(expiry(now))],
+  ]
   const problems = object(new Map([...each(categories, windows), ...fields]), 'field')(body, '')
   return isObject(body) && body.reason === undefined ? [...problems, ...reason(undefined, 'reason')] : problems
+}
+
+const MAX_FACTOR = 100
+/** Digits behind the point that a factor may have. */
+const DIGITS = 3
+
+const factor = only(
+  (value) => typeof value === 'number' && value >= 0 && value <= MAX_FACTOR && Number(value.toFixed(DIGITS)) === value,
+  `must be a number from 0 to ${MAX_FACTOR} with ${DIGITS} decimals at most: 1.5 is half as much again, and 0 blocks`,
+)
+
+/** Without a factor of 1, which changes nothing. */
+function factorIn({ factor }: Json): { readonly factor?: number } {
+  return typeof factor === 'number' && factor !== 1 ? { factor } : {}
 }
 
 function limitsIn(body: Json, categories: readonly string[]): Table {

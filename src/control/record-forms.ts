@@ -49,6 +49,7 @@ const isSettings = shapeOf({
 
 const isOverrideOfUser = shapeOf({
   limits: isTable,
+  factor: optional(isNumber),
   plan: optional(isText),
   bypassGlobal: isFlag,
   shadow: isFlag,
@@ -56,7 +57,12 @@ const isOverrideOfUser = shapeOf({
   expiresAt: orNull(isTime),
 })
 
-const isOverrideOfOrganisation = shapeOf({ limits: isTable, reason: isText, expiresAt: orNull(isTime) })
+const isOverrideOfOrganisation = shapeOf({
+  limits: isTable,
+  factor: optional(isNumber),
+  reason: isText,
+  expiresAt: orNull(isTime),
+})
 
 /** An override, with layers above it, or layers alone. */
 function packed(isOverride: Shape): Shape {

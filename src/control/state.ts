@@ -65,6 +65,11 @@ export type Packed<T> = (T & Layers) | Required<Layers>
 export interface UserOverride {
   /** Personal limits that replace those of the settings as they stand. */
   readonly limits: Table
+  /**
+   * Multiplies these limits and those that follow the default, from 0 to 100; 0 lets nothing pass. One that sets a factor and nothing
+   * else multiplies whatever lies under it. Default 1.
+   */
+  readonly factor?: number
   /** The user's plan. Default that of the credential. */
   readonly plan?: string
   /** Whether the global scope is neither checked nor charged for this user. */
@@ -81,6 +86,8 @@ export interface UserOverride {
 export interface OrganisationOverride {
   /** Limits of the organisation that replace those of plans as they stand, also in windows that no plan limits. */
   readonly limits: Table
+  /** As of a `UserOverride`: it multiplies the limits that the plan of each member has. */
+  readonly factor?: number
   /** Why, 1 to 500 characters. */
   readonly reason: string
   /** As of a `UserOverride`. */

@@ -57,13 +57,17 @@ function tooDearIn(policy: Policy, plan: string, category: string, routes: reado
 export function tooDearFor(
   policy: Policy,
   user: string,
-  { limits, plan }: { readonly limits: Table; readonly plan?: string | undefined },
+  {
+    limits,
+    factor = 1,
+    plan,
+  }: { readonly limits: Table; readonly factor?: number | undefined; readonly plan?: string | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
     const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
     const { personal } = policy.limitsFor(category, payerOf(user))
-    const own = personal.filter(({ window }) => Object.hasOwn(row, window.name))
+    const own = personal.filter(({ window }) => factor !== 1 || Object.hasOwn(row, window.name))
     const ofPlan = plan === undefined || !policy.plans.includes(plan) ? [] : tooDearIn(policy, plan, category, routes)
     const isReplaced = ({ scope, window }: TooDear) => scope === 'Personal' && Object.hasOwn(row, window)
     return [...among('Personal', category, own, routes), ...ofPlan.filter((each) => !isReplaced(each))]
@@ -74,13 +78,13 @@ export function tooDearFor(
 export function tooDearForOrganisation(
   policy: Policy,
   organisation: string,
-  { limits }: { readonly limits: Table },
+  { limits, factor = 1 }: { readonly limits: Table; readonly factor?: number | undefined },
   routes: readonly Priced[],
 ): TooDear[] {
   return policy.categories.flatMap((category) => {
     const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
     const theirs = policy.limitsFor(category, memberOf(organisation)).organisation ?? []
-    const own = theirs.filter(({ window, limit }) => limit > 0 && Object.hasOwn(row, window.name))
+    const own = theirs.filter(({ window, limit }) => limit > 0 && (factor !== 1 || Object.hasOwn(row, window.name)))
     return among('Organisation', category, own, routes)
   })
 }
@@ -123,7 +127,8 @@ export async function tooDearLines(
   const most = new Map<string, number>()
   for (const route of routes) most.set(route.category, Math.max(most.get(route.category) ?? 0, dearest(route)))
   const plans = new Set(tooDear(policy, routes).flatMap(({ plan }) => plan ?? []))
-  const isSmall = ({ limits, plan }: UserOverride): boolean =>
+  const isSmall = ({ limits, factor = 1, plan }: UserOverride): boolean =>
+    factor < 1 ||
     (plan !== undefined && plans.has(plan)) ||
     Object.entries(limits).some(([category, row]) =>
       Object.values(row).some((limit) => limit < (most.get(category) ?? 0)),

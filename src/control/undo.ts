@@ -91,7 +91,7 @@ function undoIn(
     !isOfAnother(before.get(key), there, set) &&
     !back.some((other) => touch(pathOf(key), pathOf(other)))
   const changed = open.filter((key) => !isAsSet(key))
-  if (changed.length > 0) return { kind: 'changed_since', values: changedValues(changed, set, before, now, at) }
+  if (changed.length > 0) return { kind: 'changed_since', values: changedValues(form, changed, set, before, now, at) }
   if (open.length === 0) {
     const isMade = after.layers.some((layer) => hasBecome(layer, now))
     return isMade ? { kind: 'impossible', why: HAS_BEGUN } : { kind: 'possible', change: null }
@@ -194,13 +194,14 @@ function wouldHide(part: Part | undefined, now: Parts, set: Parts): boolean {
 }
 
 function changedValues(
+  form: Form,
   keys: readonly string[],
   set: Parts,
   before: Parts,
   now: Stack,
   at: number,
 ): readonly ChangedValue[] {
-  const inForce = leavesInForce(now, at)
+  const inForce = leavesInForce(form, now, at)
   const values = keys.map((key): ChangedValue => {
     const [path, value] = (set.get(key) ?? (before.get(key) as Part)).leaf
     const there = inForce.find(([place]) => covers(place, path))

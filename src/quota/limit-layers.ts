@@ -15,9 +15,6 @@ export type Mode = (typeof MODES)[number]
 /** The factor on the global limits. */
 export const MULTIPLIER = { min: 0.25, max: 4 } as const
 
-/** Tokens of one limit: sums of limits stay exact in a double, in Lua too. */
-export const MAX_LIMIT = 1e12
-
 /** Token limits by category, then by window name. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, number>>
 

@@ -1,5 +1,6 @@
 import type { Limits } from './charge.ts'
 import type { LimitTable } from './limit-layers.ts'
+import { multiplied } from './multiplied.ts'
 import type { Limit, Window } from './window.ts'
 
 /** What administrators set for one user or one organisation, and the limits that it makes: pure. */
@@ -8,6 +9,8 @@ import type { Limit, Window } from './window.ts'
 export interface Override {
   /** By category, then window name; a missing value follows the default. */
   readonly limits: LimitTable
+  /** Multiplies each personal limit, its own ones and those that follow the default. 0 lets nothing pass. Default 1. */
+  readonly factor?: number
   /** The user's plan, whatever the credential says. One that is not configured says nothing. Default that of the credential. */
   readonly plan?: string
   readonly bypassGlobal: boolean
@@ -19,9 +22,10 @@ export interface Override {
 
 /**
  * What an administrator has set for one organisation. Its limits replace those of plans as they stand, whatever the mode. In
- * a window that no plan limits they limit too.
+ * a window that no plan limits they limit too. Its factor multiplies the limits that the plan of each member has, and makes no
+ * limit where there is none, but for factor 0.
  */
-export type OrganisationOverride = Pick<Override, 'limits' | 'reason'>
+export type OrganisationOverride = Pick<Override, 'limits' | 'factor' | 'reason'>
 
 type Lookup<T> = Pick<ReadonlyMap<string, T>, 'get' | 'size'>
 
@@ -31,31 +35,47 @@ export interface Overrides extends Lookup<Override> {
   readonly organisations?: Lookup<OrganisationOverride>
 }
 
-type Own = ReadonlyMap<string, number> | undefined
-
 /** @param windows of the configuration, shortest first @returns the same object if nothing is set for the user here: a batch sends each set once */
-export function ofUser(limits: Limits, own: Own, bypassGlobal: boolean, windows: readonly Window[]): Limits {
-  const personal = withOwn(limits.personal, own, windows)
-  const global = bypassGlobal ? null : limits.global
+export function ofUser(limits: Limits, override: Override, category: string, windows: readonly Window[]): Limits {
+  const personal = withOwn(limits.personal, override, category, windows)
+  const global = override.bypassGlobal ? null : limits.global
   return personal === limits.personal && global === limits.global ? limits : { ...limits, personal, global }
 }
 
 /** @param windows of the configuration, shortest first @returns the same object if nothing is set for the organisation here */
-export function ofOrganisation(limits: Limits, own: Own, windows: readonly Window[]): Limits {
+export function ofOrganisation(
+  limits: Limits,
+  override: OrganisationOverride,
+  category: string,
+  windows: readonly Window[],
+): Limits {
   const ofPlan = limits.organisation ?? NONE
-  const organisation = withOwn(ofPlan, own, windows)
+  const organisation = withOwn(ofPlan, override, category, windows)
   return organisation === ofPlan ? limits : { ...limits, organisation }
 }
 
 const NONE: readonly Limit[] = []
 
-/** Limits with those of an override instead, and beside them where the category has no such window. */
-function withOwn(limits: readonly Limit[], own: Own, windows: readonly Window[]): readonly Limit[] {
-  if (own === undefined || !windows.some(({ name }) => own.has(name))) return limits
+/** Limits with those of an override instead, and beside them where the category has no such window; a factor of 0 lets nothing pass in any window. */
+function withOwn(
+  limits: readonly Limit[],
+  override: OrganisationOverride,
+  category: string,
+  windows: readonly Window[],
+): readonly Limit[] {
+  const { factor = 1 } = override
+  const own = override.limits.get(category)
+  const isSet = ({ name }: Window): boolean => own?.has(name) === true || factor === 0
+  if (!windows.some(isSet) && (factor === 1 || limits.length === 0)) return limits
   return windows.flatMap((window): Limit[] => {
-    const limit = own.get(window.name) ?? limits.find((each) => each.window.name === window.name)?.limit
-    return limit === undefined ? [] : [{ window, limit }]
+    const planned = limits.find((each) => each.window.name === window.name)?.limit
+    const limit = factor === 0 ? 0 : (own?.get(window.name) ?? planned)
+    return limit === undefined ? [] : [{ window, limit: times(limit, factor) }]
   })
+}
+
+function times(limit: number, factor: number): number {
+  return factor === 1 ? limit : multiplied(limit, factor)
 }
 
 /** The reason of an override, behind a value. */

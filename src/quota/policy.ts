@@ -16,7 +16,6 @@ import type { Limit } from './window.ts'
 
 export {
   type LimitTable,
-  MAX_LIMIT,
   MODES,
   type Mode,
   MULTIPLIER,
@@ -25,6 +24,7 @@ export {
   type QuotaSettings,
   type ScopedLimits,
 } from './limit-layers.ts'
+export { MAX_LIMIT } from './multiplied.ts'
 export type { OrganisationOverride, Override, Overrides } from './override-limits.ts'
 export { memberOf, type Payer, payerOf } from './payer.ts'
 
@@ -140,9 +140,7 @@ export function createPolicy(
     const isNewcomer = override === undefined && reserve !== undefined && !isKnown(user)
     const limits = organisationLimits(category, organisation, isNewcomer ? standing.newcomer : standing.known)
     if (override === undefined) return limits
-    return own.users(limits, user, () =>
-      ofUser(limits, override.limits.get(category), override.bypassGlobal, settings.windows),
-    )
+    return own.users(limits, user, () => ofUser(limits, override, category, settings.windows))
   }
 
   /** Somebody of whom no days are kept. */
@@ -157,7 +155,7 @@ export function createPolicy(
     if (organisation === null || organisations.size === 0) return limits
     const override = organisations.get(organisation)
     if (override === undefined) return limits
-    const make = () => ofOrganisation(limits, override.limits.get(category), settings.windows)
+    const make = () => ofOrganisation(limits, override, category, settings.windows)
     return own.organisations(limits, organisation, make)
   }
 
@@ -177,19 +175,16 @@ export function createPolicy(
     const { personal, organisation, global } = limitsFor(category, payer)
     const override = overrides.get(payer.user)
     const ofTheirs = payer.organisation === null ? undefined : organisations.get(payer.organisation)
-    const set = override?.limits.get(category)
     const plan = planOf(payer)
     const ofPlan = layers.get(plan?.name ?? null) as PlanLayers
     const traced = (scope: LimitScope, limit: Limit): LimitTrace => {
-      if (scope === 'personal' && set?.has(limit.window.name)) {
-        return { ...limit, source: 'override', steps: [`override ${limit.limit}${because(override)}`] }
-      }
-      if (scope === 'organisation' && ofTheirs?.limits.get(category)?.has(limit.window.name)) {
-        const step = `override of the organisation: ${limit.limit}${because(ofTheirs)}`
-        return { ...limit, source: 'override of organisation', steps: [step] }
-      }
-      const made = ofPlan.explain(scope, category, limit.window, origin)
-      return { ...limit, ...lessKept(chosen(made, plan, override), limit) }
+      const by = scope === 'personal' ? override : scope === 'organisation' ? ofTheirs : undefined
+      const own = by?.limits.get(category)?.get(limit.window.name)
+      const made =
+        by !== undefined && own !== undefined
+          ? setBy(scope, own, by)
+          : chosen(ofPlan.explain(scope, category, limit.window, origin), plan, override)
+      return { ...limit, ...lessKept(timesFactor(made, scope, by, limit), limit) }
     }
     return {
       personal: personal.map((limit) => traced('personal', limit)),
@@ -302,6 +297,32 @@ function chosen(layers: Layers, plan: PlanInForce | null, override: Override | u
   return plan.from === 'override'
     ? { ...layers, steps: [`${first}, by override${because(override)}`, ...others] }
     : layers
+}
+
+const OF_OVERRIDE = {
+  personal: { source: 'override', step: 'override', value: 'override ' },
+  organisation: {
+    source: 'override of organisation',
+    step: 'override of the organisation',
+    value: 'override of the organisation: ',
+  },
+} as const
+
+type Multiplying = Pick<Override, 'factor' | 'reason'>
+
+/** The reason of an override stands once: behind its factor, if it has one. */
+function setBy(scope: LimitScope, own: number, by: Multiplying): Layers {
+  const { source, value } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
+  return { source, steps: [`${value}${own}${by.factor === undefined ? because(by) : ''}`] }
+}
+
+function timesFactor(made: Layers, scope: LimitScope, by: Multiplying | undefined, { limit }: Limit): Layers {
+  if (by?.factor === undefined) return made
+  const { source, step } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
+  return {
+    source: made.source === '' ? source : `${made.source} x ${source}`,
+    steps: [...made.steps, `${step} x ${by.factor}${because(by)}`, `rounded to ${limit}`],
+  }
 }
 
 function lessKept(layers: Layers, { limit, kept }: Limit): Layers {

@@ -60,9 +60,11 @@ describe('an override', () => {
       return 'problems' in reading ? reading.problems : []
     }
     expect(wrong({ plan: 'por' })).toEqual([{ path: 'plan', msg: 'must be one of pro; did you mean "pro"?' }])
-    expect(wrong({ plan: null })).toEqual([{ path: '', msg: expect.stringContaining('or set plan, bypassGlobal or') }])
+    expect(wrong({ plan: null })).toEqual([
+      { path: '', msg: expect.stringContaining('or set plan, factor, bypassGlobal or') },
+    ])
     expect(told({ plan: 'pro', reason: 'paid' })).toEqual([
-      'plan: unknown field "plan"; there are read, write, bypassGlobal, shadow, reason, expiresAt',
+      'plan: unknown field "plan"; there are read, write, bypassGlobal, shadow, factor, reason, expiresAt',
     ])
   })
 
@@ -70,7 +72,7 @@ describe('an override', () => {
     'that sets nothing (%j) gets an error that says how to take one away',
     (body) => {
       expect(told({ ...body, reason: 'none' })).toEqual([
-        ': sets nothing: give a limit under read or write, or set bypassGlobal or shadow; to take an override away, DELETE it',
+        ': sets nothing: give a limit under read or write, or set factor, bypassGlobal or shadow; to take an override away, DELETE it',
       ])
     },
   )
@@ -97,7 +99,9 @@ describe('an override', () => {
   })
 
   it.each([null, undefined, 5, 'alice', []])('that is no object (%j) gets an error that says so', (body) => {
-    expect(told(body)).toEqual([': must be an object with read, write, bypassGlobal, shadow, reason, expiresAt'])
+    expect(told(body)).toEqual([
+      ': must be an object with read, write, bypassGlobal, shadow, factor, reason, expiresAt',
+    ])
   })
 
   it.each(['2026-08-06T15:00:00Z', '2026-08-06T14:59:59.999Z', '1999-12-31T00:00:00+00:00'])(

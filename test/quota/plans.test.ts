@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LimitTable } from '../../src/quota/limit-layers.ts'
-import { createPolicy, type Origin, type Override, payerOf, type QuotaSettings } from '../../src/quota/policy.ts'
+import {
+  createPolicy,
+  type OrganisationOverride,
+  type Origin,
+  type Override,
+  payerOf,
+  type QuotaSettings,
+} from '../../src/quota/policy.ts'
 import type { Limit } from '../../src/quota/window.ts'
 
 const table = (rows: Record<string, Record<string, number>>): LimitTable =>
@@ -22,7 +29,11 @@ const PLANS = new Map([
   ['twin', plan({ read: { '1d': 6000, '1h': 600 } })],
 ])
 
-function policyOf(changes: Partial<QuotaSettings> = {}, overrides: Record<string, Partial<Override>> = {}) {
+function policyOf(
+  changes: Partial<QuotaSettings> = {},
+  overrides: Record<string, Partial<Override>> = {},
+  organisations: Record<string, OrganisationOverride> = {},
+) {
   const settings: QuotaSettings = {
     mode: 'normal',
     windows: [
@@ -42,7 +53,9 @@ function policyOf(changes: Partial<QuotaSettings> = {}, overrides: Record<string
     user,
     { limits: table({}), bypassGlobal: false, shadow: false, ...override },
   ])
-  return createPolicy(settings, 1, new Map(whole))
+  const ofUsers = new Map(whole)
+  const all = { size: ofUsers.size, get: (user: string) => ofUsers.get(user) }
+  return createPolicy(settings, 1, { ...all, organisations: new Map(Object.entries(organisations)) })
 }
 
 const of = (plan: string | null, organisation: string | null = null, user = 'alice') => ({ user, organisation, plan })
@@ -142,6 +155,32 @@ function settingsOf(): QuotaSettings {
     global: { enabled: true, multiplier: 1 },
   }
 }
+
+describe('an override of an organisation that only multiplies', () => {
+  it('multiplies what the plan of each member has, under the mode, and makes no limit where there is none', () => {
+    const policy = policyOf({ mode: 'conservative' }, {}, { acme: { limits: table({}), factor: 2, reason: 'a fair' } })
+    expect(numbers(policy.limitsFor('read', of('team', 'acme')).organisation)).toEqual([7500, 75_000])
+    expect(numbers(policy.limitsFor('read', of('team', 'other')).organisation)).toEqual([3750, 37_500])
+    expect(policy.limitsFor('read', of('pro', 'acme')).organisation).toBeNull()
+    expect(personal(policy, of('team', 'acme'))).toEqual([450, 4500])
+    expect(policy.trace('read', of('team', 'acme')).organisation?.[0]).toMatchObject({
+      source: 'plan team x mode x override of organisation',
+      steps: [
+        'plan team: 5000',
+        'mode conservative x 0.75',
+        'override of the organisation x 2 (a fair)',
+        'rounded to 7500',
+      ],
+    })
+  })
+
+  it('blocks by factor 0 whatever the plan has', () => {
+    const policy = policyOf({}, {}, { acme: { limits: table({}), factor: 0 } })
+    for (const plan of [null, 'pro', 'team']) {
+      expect(numbers(policy.limitsFor('write', of(plan, 'acme')).organisation)).toEqual([0, 0])
+    }
+  })
+})
 
 describe('an override of limits', () => {
   it('replaces those of the plan, and leaves the organisation its own', () => {

@@ -372,6 +372,23 @@ describe('the way of a limit', () => {
     })
   })
 
+  it('that only multiplies follows the mode, says so, and lets nothing pass by factor 0', () => {
+    const half = { factor: 1.5, reason: 'a big event' }
+    expect(numbers(withOverride(half).limitsFor('read', payerOf('alice')).personal)).toEqual([180, 1800])
+    const policy = withOverride({ ...half, limits: table({ read: { '1d': 5001 } }) }, { mode: 'conservative' })
+    expect(numbers(policy.limitsFor('read', payerOf('alice')).personal)).toEqual([135, 7501])
+    expect(policy.trace('read', payerOf('alice')).personal).toMatchObject([
+      {
+        source: 'baseline x mode x override',
+        steps: ['baseline 120', 'mode conservative x 0.75', 'override x 1.5 (a big event)', 'rounded to 135'],
+      },
+      { source: 'override x override', steps: ['override 5001', 'override x 1.5 (a big event)', 'rounded to 7501'] },
+    ])
+    const blocked = withOverride({ factor: 0, limits: table({ read: { '1d': 5000 } }) })
+    expect(numbers(blocked.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 0])
+    expect(numbers(blocked.limitsFor('read', payerOf('bob')).personal)).toEqual([120, 1200])
+  })
+
   it('says that the global scope is switched off, which leaves a bypass nothing to change', () => {
     const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
     expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('switched off')

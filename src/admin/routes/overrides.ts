@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { z } from 'zod'
 import type { AuditEntry, Change } from '../../control/control-store.ts'
 import { OVERRIDES } from '../../control/forms.ts'
-import { current, leavesInForce, MOST_LAYERS, packedOf, set as setOver, stackOf } from '../../control/layers.ts'
+import { current, isLive, MOST_LAYERS, packedOf, set as setOver, stackOf } from '../../control/layers.ts'
 import { organisationOverrideFrom, overrideFrom } from '../../control/overrides.ts'
 import type { FileSettings } from '../../control/settings.ts'
 import {
@@ -169,8 +169,8 @@ function withOverride<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
 ): Packed<S> {
   const { expiresAt: until, reason: why } = override
   const stack = current(stackOf(OVERRIDES, before), at)
-  const [inForce] = leavesInForce(stack, at)
-  if (before !== null && until !== null && sameJson(inForce?.[1], override)) return before
+  const top = stack.layers.findLast((layer) => isLive(layer, at))
+  if (before !== null && until !== null && sameJson(top?.leaves[0]?.[1], override)) return before
   const isAlone = until !== null && stack.permanent.length === 0 && stack.layers.length === 0
   if (isAlone) return override
   const id = randomBytes(6).toString('hex')

@@ -7,7 +7,12 @@ import { byName, count, name, reason, table, tablePatch, time } from './values.t
 /** Users: what they have used, and what was set for one of them. */
 
 /** The categories stand beside these fields. */
+const factor = z.number().min(0).max(100)
+
 export const overrideFields = z.object({
+  factor: factor
+    .nullish()
+    .meta({ description: 'Multiplies the personal limits. Alone, it multiplies whatever lies under it' }),
   plan: z.string().nullish().meta({ description: 'One of quota.plans, instead of what the credential says' }),
   bypassGlobal: z.boolean().nullish(),
   shadow: z.boolean().nullish(),
@@ -30,6 +35,7 @@ export const override = name(
     /** For If-Match; the ETag of the user. */
     version: count,
     limits: table,
+    /** Of all that lie above each other. */ factor: z.number().min(0).optional(),
     plan: z.string().optional(),
     bypassGlobal: z.boolean(),
     shadow: z.boolean(),
@@ -48,7 +54,11 @@ export const overrideSet = name(
   'What was set for one user; `warnings` has those of its limits that some request can never fit into.',
 )
 
-export const organisationOverrideFields = z.object({ reason, expiresAt: time.nullish() })
+export const organisationOverrideFields = z.object({
+  factor: factor.nullish().meta({ description: 'Multiplies the limits that the plan of each member has' }),
+  reason,
+  expiresAt: time.nullish(),
+})
 
 export const organisationOverrideBody = name(
   organisationOverrideFields.catchall(tablePatch.valueType),

@@ -47,7 +47,16 @@ function checkOutage(named: readonly string[], categories: readonly string[]): F
 }
 
 /** In the admin API they stand beside the categories of an override. */
-const OVERRIDE_FIELDS = new Set(['user', 'plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt'])
+const OVERRIDE_FIELDS = new Set([
+  'user',
+  'organisation',
+  'factor',
+  'plan',
+  'bypassGlobal',
+  'shadow',
+  'reason',
+  'expiresAt',
+])
 
 function checkAdaptive(adaptive: Salvage['quota']['adaptive']): Finding[] {
   if (adaptive === undefined) return []

@@ -213,6 +213,45 @@ describe('an override', () => {
     expect((await get('/api/users/etl/override')).json).toMatchObject({ reason: 'for an hour', expiresAt: until })
   })
 
+  test('with a factor alone multiplies what lies under it as long as it lasts, whatever becomes of that', async () => {
+    const until = (hours: number) => new Date(clock + hours * HOUR).toISOString()
+    const limits = async () =>
+      (await get('/api/users/etl')).json.windows.read.slice(0, 2).map((one: { limit: number }) => one.limit)
+    await put('etl', { read: { '1h': 3000 }, shadow: true, reason: 'OPS-1423' })
+    const { json } = await put('etl', { factor: 1.5, reason: 'half as much again', expiresAt: until(24) })
+    expect(json).toMatchObject({ limits: { read: { '1h': 3000 } }, factor: 1.5, shadow: true, expiresAt: until(24) })
+    expect(json.layers).toMatchObject([{ state: 'in_force', value: { factor: 1.5 } }, { state: 'in_force' }])
+    expect(await limits()).toEqual([4500, 600])
+    await running.call('PATCH', '/api/quota', { body: { mode: 'loose' } })
+    expect(await limits()).toEqual([4500, 900])
+    await running.call('PATCH', '/api/quota', { body: { mode: null } })
+    await put('etl', { factor: 2, reason: 'once more', expiresAt: until(2) })
+    expect(await limits()).toEqual([9000, 1200])
+    const moved = await put('etl', { factor: 2, reason: 'longer', expiresAt: until(3) })
+    expect(moved.json.ends).toMatchObject({ added: [{ until: until(3) }], dropped: [{ until: until(2) }] })
+    expect(await limits()).toEqual([9000, 1200])
+    const blocked = await put('etl', { factor: 0, reason: 'a loop', expiresAt: until(1) })
+    expect([await limits(), blocked.json.shadow]).toEqual([[0, 0], false])
+    const after = []
+    for (const hours of [1, 3, 24]) {
+      clock = NOW + hours * HOUR
+      after.push(await limits())
+    }
+    expect(after).toEqual([
+      [9000, 1200],
+      [4500, 600],
+      [3000, 400],
+    ])
+  })
+
+  test('takes a factor of 0 to 100 with three decimals, which sets something by itself unless it is 1', async () => {
+    for (const factor of [-1, 101, 1.2345, '2', Number.NaN]) {
+      expect(await put('etl', { factor, reason: 'r' })).toMatchObject({ status: 400 })
+    }
+    expect(await put('etl', { factor: 1, reason: 'r' })).toMatchObject({ status: 400 })
+    expect(await put('etl', { factor: 0.125, reason: 'r' })).toMatchObject({ status: 200, json: { factor: 0.125 } })
+  })
+
   test('that is taken away names every end that goes with it', async () => {
     const until = (hours: number) => new Date(clock + hours * HOUR).toISOString()
     await put('etl', { read: { '1h': 3000 }, reason: 'OPS-1423' })
