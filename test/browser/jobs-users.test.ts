@@ -185,11 +185,15 @@ test('bob has half as much again for a day after 4 actions, and other things of 
   await goTo('Users')
   await actions.click(link('bob'))
   await actions.click(button('+50 % for a day…'))
-  await page.getByRole('dialog').getByText('the read limit of 1 hour: 10 (by default) → 15').waitFor()
+  await page.getByRole('dialog').getByText('the read limit of 1 hour: 10 → 15').waitFor()
+  await page
+    .getByRole('dialog')
+    .getByText('Then this is in force again: “a friend” (bypasses global), without an end.')
+    .waitFor()
   await actions.click(button('Raise the limits'))
   await page.getByText('The override is set.').waitFor()
   const { override } = await stage.api<UserResponse>('GET', '/api/users/bob')
-  expect(override).toMatchObject({ limits: { read: { '1h': 15 } }, bypassGlobal: true })
+  expect(override).toMatchObject({ limits: {}, factor: 1.5, bypassGlobal: true })
   expect(isDaysAway(override?.expiresAt, 0.9, 1)).toBe(true)
   await expect.poll(() => ask(stage.app.url, 'bob'), SOON).toEqual({ status: 200 })
   expect(actions.count()).toBe(4)
@@ -233,7 +237,7 @@ test('the team of carol has twice as much until Friday after 5 actions', async (
   await actions.click(button('Raise the limits'))
   await page.getByText('The override is set.').waitFor()
   const { override } = await stage.api<OrganisationResponse>('GET', '/api/organisations/arcade')
-  expect(override?.limits).toEqual({ read: { '1h': 40 } })
+  expect(override).toMatchObject({ limits: {}, factor: 2 })
   // The clock of the browser is that of China.
   const end = new Intl.DateTimeFormat('en', {
     weekday: 'long',
@@ -260,5 +264,8 @@ test('what somebody else has set since the question was asked is not set over', 
   await actions.click(button('Look again'))
   await actions.click(button('Raise the limits'))
   await page.getByText('The override is set.').waitFor()
-  expect(await stage.api('GET', '/api/users/bob')).toMatchObject({ override: { limits: { read: { '1h': 116 } } } })
+  expect(await stage.api('GET', '/api/users/bob')).toMatchObject({
+    override: { limits: { read: { '1h': 77 } }, factor: 1.5 },
+    windows: { read: [{ limit: 115 }] },
+  })
 })

@@ -136,13 +136,42 @@ describe('the story of another change', () => {
     expect(story({ ...set, from: override, to: null }).sentence).toBe('override.removed')
   })
 
+  test('says of the same value with another end that its end moved, and of a factor what it multiplies', () => {
+    const layer = (id: string, until: string) => ({
+      ...{ id, from: null, until, value: { shadow: true } },
+      who: 'ann',
+      why: null,
+    })
+    const [from, to] = ['2099-01-01T10:00:00.000Z', '2099-01-01T12:00:00.000Z']
+    const moved = story({ from: { layers: [layer('a', from)] }, to: { layers: [layer('b', to)] } })
+    expect(moved.notes).toEqual([{ kind: 'moved', from, at: to }])
+    const base = {
+      limits: { read: { '1h': 3000 } },
+      bypassGlobal: false,
+      shadow: false,
+      reason: 'OPS',
+      expiresAt: null,
+    }
+    const half = { ...layer('c', to), value: { ...base, limits: {}, factor: 1.5, reason: 'half' } }
+    expect(
+      story({ what: 'override', subject: 'etl', from: base, to: { ...base, layers: [half] } }).changes,
+    ).toMatchObject([
+      { path: 'expiresAt', to },
+      { path: 'factor', to: 1.5 },
+    ])
+  })
+
   test('counts the overrides of a file', () => {
     const to = { total: 50, added: 49, changed: 1, removed: 0, overrides: {} }
     expect(story({ what: 'overrides', from: {}, to })).toMatchObject({
       sentence: 'overrides',
       counts: { total: 50, added: 49 },
     })
-    expect(isUndoable(entryOf({ what: 'overrides' }))).toBe(false)
+    expect(isUndoable(entryOf({ what: 'overrides' }))).toBe(true)
+    expect(story({ what: 'overrides', from: {}, to, why: 'undo of 12: cut' })).toMatchObject({
+      ...{ sentence: 'overrides.undo', undone: 12, why: 'cut' },
+      counts: { total: 50 },
+    })
     const forgotten = { subject: 'forgotten-0123456789ab', from: null, to: { limits: {} } }
     expect(isUndoable(entryOf({ what: 'override', ...forgotten }))).toBe(false)
     expect(isUndoable(entryOf({ what: 'override', ...forgotten, subject: 'forgotten' }))).toBe(true)

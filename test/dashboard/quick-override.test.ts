@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { endOfFriday, endOfTomorrow, type Overridable, tomorrowsHour } from '../../src/dashboard/logic/override.ts'
-import { canRaise, isBlock, newlyLimited, quickBody } from '../../src/dashboard/logic/quick-override.ts'
+import { canRaise, isBlock, quickBody, quickLines } from '../../src/dashboard/logic/quick-override.ts'
 
 const END = { reason: 'a big event', expiresAt: '2026-11-28T00:00:00.000Z' }
 const window = (scope: 'Personal' | 'Organisation' | 'Global', limit: number | null) => ({
@@ -24,38 +24,61 @@ const BOB: Overridable = {
   },
 }
 
-test('a raise multiplies own limits, rounds up, and keeps plan and switches', () => {
-  const raised = quickBody(BOB, 'half', END)
-  expect(raised).toMatchObject({
-    read: { '1h': 23 },
-    write: { '1h': 0 },
-    plan: 'pro',
-    bypassGlobal: true,
-    shadow: true,
+test('with an end only the factor is set, which lies over whatever there is', () => {
+  expect(quickBody(BOB, 'half', END)).toEqual({ factor: 1.5, ...END })
+  expect(quickBody(BOB, 'block', END)).toEqual({ factor: 0, ...END })
+})
+
+test('without an end what is set stays and is multiplied, and a block ends shadow mode, in which nothing would be refused', () => {
+  const forGood = { ...END, expiresAt: null }
+  const doubled = quickBody(BOB, 'double', forGood)
+  expect(doubled).toEqual({
+    ...{ read: { '1h': 15 }, gone: { '1h': 3 }, factor: 2 },
+    ...{ plan: 'pro', bypassGlobal: true, shadow: true, ...forGood },
   })
-  expect(raised).toMatchObject(END)
-  expect(quickBody(BOB, 'double', END).read).toEqual({ '1h': 30 })
+  expect(quickBody(BOB, 'block', forGood)).toMatchObject({ factor: 0, shadow: false })
+  const twice = { ...BOB, override: { ...BOB.override, factor: 1.5 } as Overridable['override'] }
+  expect(quickBody(twice, 'double', forGood)).toMatchObject({ factor: 3 })
 })
 
-test('a raise over another one sends no layers, which are not for an administrator to set', () => {
-  const layers = [{ id: 'a', from: null, until: null, state: 'in_force' as const, value: {}, who: null, why: null }]
-  const layered: Overridable = {
-    ...BOB,
-    override: { ...BOB.override, layers } as Overridable['override'],
-  } as Overridable
-  expect(quickBody(layered, 'half', END)).not.toHaveProperty('layers')
-})
-
-test('a block sets every own limit to 0 and ends shadow mode, in which nothing would be refused', () => {
-  const blocked = quickBody(BOB, 'block', END)
-  expect(blocked).toMatchObject({ read: { '1h': 0 }, write: { '1h': 0 }, plan: 'pro', shadow: false })
-})
-
-test('of an organisation what no plan limits is blocked and not raised, and only its own fields are sent', () => {
-  const windows = { read: [window('Organisation', 20)], write: [window('Organisation', null)] }
+test('each own limit is shown with what becomes of it, of an organisation for each plan', () => {
+  expect(quickLines(BOB, 'half')).toEqual([
+    { category: 'read', window: '1h', plan: null, from: 15, to: 22 },
+    { category: 'write', window: '1h', plan: null, from: 0, to: 0 },
+  ])
+  const windows = {
+    read: [{ ...window('Organisation', 20), byPlan: { team: 10, pro: 20, free: null } }],
+    write: [window('Organisation', null)],
+  }
   const team: Overridable = { kind: 'organisation', id: 'arcade', windows, override: null }
-  expect(quickBody(team, 'double', END)).toEqual({ read: { '1h': 40 }, ...END })
-  expect(quickBody(team, 'block', END)).toEqual({ read: { '1h': 0 }, write: { '1h': 0 }, ...END })
+  expect(quickLines(team, 'double').map(({ plan, from, to }) => [plan, from, to])).toEqual([
+    ['team', 10, 20],
+    ['pro', 20, 40],
+  ])
+  expect(quickBody(team, 'block', { ...END, expiresAt: null })).toEqual({ factor: 0, ...END, expiresAt: null })
+})
+
+test('the same factor again changes no limit, since it only moves the end', () => {
+  const until = '2026-11-27T00:00:00.000Z'
+  const layers = [
+    {
+      id: 'a',
+      from: null,
+      until,
+      state: 'in_force' as const,
+      value: { limits: {}, factor: 1.5 },
+      who: 'ann',
+      why: 'r',
+    },
+    { id: 'permanent', from: null, until: null, state: 'in_force' as const, value: {}, who: null, why: null },
+  ]
+  const raised = { ...BOB, override: { ...BOB.override, factor: 1.5, layers } as Overridable['override'] }
+  expect(quickLines(raised, 'half')[0]).toMatchObject({ from: 15, to: 15 })
+  expect(quickLines(raised, 'double')[0]).toMatchObject({ from: 15, to: 30 })
+})
+
+test('a factor of 0 blocks', () => {
+  expect(isBlock({ factor: 0, limits: {} }, {})).toBe(true)
 })
 
 test('nothing can be raised where every limit is 0 or missing', () => {
@@ -79,12 +102,6 @@ test('the end of tomorrow is a midnight two days on, and a time begins with the 
   const now = new Date(2026, 10, 30, 23, 30).getTime()
   expect(endOfTomorrow(now)).toBe(new Date(2026, 11, 2).getTime())
   expect(tomorrowsHour(now)).toBe('2026-12-02T00:00')
-})
-
-test('plans that set no limit for an organisation are those whose members get one', () => {
-  const limited = { ...window('Organisation', 20), byPlan: { free: null, pro: 20 } }
-  const windows = { read: [limited], write: [{ ...window('Organisation', null), byPlan: { basic: null } }] }
-  expect(newlyLimited({ kind: 'organisation', id: 'arcade', windows, override: null })).toEqual(['free'])
 })
 
 test('a block is an override that sets each own limit to 0', () => {

@@ -60,6 +60,7 @@ export type Sentence =
   | 'override.changed'
   | 'override.removed'
   | 'overrides'
+  | 'overrides.undo'
   | 'reset'
   | 'quota_reset'
   | 'quota_reset_organisation'
@@ -82,6 +83,8 @@ export type Note =
   | { readonly kind: 'guardEnded' }
   /** The end of an earlier change, whose value is set for good. */
   | { readonly kind: 'dropped'; readonly at: string }
+  /** The end of what was set already, with the same value. */
+  | { readonly kind: 'moved'; readonly from: string; readonly at: string }
 
 /** @param file what the file says now; `null` if it is not known */
 export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
@@ -91,8 +94,12 @@ export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
     case 'override':
     case 'organisation_override':
       return storyOfOverride(entry)
-    case 'overrides':
-      return { ...plain('overrides', entry.why), counts: countsIn(entry.to) }
+    case 'overrides': {
+      const [, undone, why = null] = UNDO.exec(entry.why ?? '') ?? []
+      const counts = { counts: countsIn(entry.to) }
+      if (undone !== undefined) return { ...plain('overrides.undo', why), undone: Number(undone), ...counts }
+      return { ...plain('overrides', entry.why), ...counts }
+    }
     case 'quota_reset': {
       const isOf = entry.subject?.startsWith('organisation:')
       const sentence = isOf ? 'quota_reset_organisation' : 'quota_reset'
@@ -109,13 +116,15 @@ const FORGOTTEN = /^forgotten-[0-9a-f]{12}$/
 /** Whether POST /api/audit/ID/undo can put back what the entry replaced. */
 export function isUndoable(entry: Entry): boolean {
   if (entry.what === 'override') return !FORGOTTEN.test(entry.subject ?? '')
-  if (entry.what !== 'settings') return entry.what === 'organisation_override'
+  if (entry.what !== 'settings') return entry.what === 'organisation_override' || entry.what === 'overrides'
   if (entry.who === 'schedule') return storyOfSchedule(entry).sentence === 'schedule.begin'
   return !(entry.why ?? '').startsWith('keeps') || entry.who !== 'guard'
 }
 
 /** What an undo puts back: each value as it is after the change, and as it was before. */
 export function comesBack(entry: Entry, file: SettingsResponse | null): readonly Change[] {
+  // There may be thousands of them.
+  if (entry.what === 'overrides') return []
   return entry.what === 'settings'
     ? changesOf(entry, file).map(({ from, to, ...change }) => ({ ...change, from: to, to: from }))
     : overrideChanges(entry, true)
@@ -215,11 +224,27 @@ function notesOf(entry: Entry): Note[] {
   const { from, to } = entry
   const added = missingIn(from, to)
   return [
-    ...endsIn(from, to).map(({ until }): Note => ({ kind: 'until', at: until ?? '' })),
+    ...endNotes(from, to),
     ...added.flatMap(({ guard }): Note[] => (guard === undefined ? [] : [guardNote(guard)])),
-    ...endsIn(to, from).map(({ until }): Note => ({ kind: 'dropped', at: until ?? '' })),
     ...guardsEnded(entry),
   ]
+}
+
+/** Of two ends of the same value the one has taken the place of the other. */
+function endNotes(from: unknown, to: unknown): Note[] {
+  const dropped = [...endsIn(to, from)]
+  const notes = endsIn(from, to).map((layer): Note => {
+    const place = dropped.findIndex((other) => isSame(other, layer))
+    const [before] = place === -1 ? [] : dropped.splice(place, 1)
+    const at = layer.until ?? ''
+    return before === undefined ? { kind: 'until', at } : { kind: 'moved', from: before.until ?? '', at }
+  })
+  return [...notes, ...dropped.map(({ until }): Note => ({ kind: 'dropped', at: until ?? '' }))]
+}
+
+/** Of overrides the reason may be another one. */
+function isSame({ value: a }: Layer, { value: b }: Layer): boolean {
+  return differences({ ...a, reason: '' }, { ...b, reason: '' }).length === 0
 }
 
 function guardNote({ until, refused }: NonNullable<Layer['guard']>): Note {
@@ -248,7 +273,8 @@ function endsIn(here: unknown, there: unknown): readonly Layer[] {
 
 function storyOfOverride(entry: Entry): Story {
   const changes = overrideChanges(entry)
-  const notes = endsIn(entry.to, entry.from).map(({ until }): Note => ({ kind: 'dropped', at: until ?? '' }))
+  // The end of what is in force stands among the changes.
+  const notes = endNotes(entry.from, entry.to).filter(({ kind }) => kind !== 'until')
   const undone = UNDO.exec(entry.why ?? '')
   if (undone) return { ...plain('undo', undone[2] ?? null), undone: Number(undone[1]), changes, notes }
   if (entry.to === null) return { ...plain('override.removed', entry.why), changes, notes }

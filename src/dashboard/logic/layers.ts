@@ -1,4 +1,5 @@
 import type { LayerResponse } from '../../admin/api.ts'
+import { isFactor, type OverrideValue } from './override-layers.ts'
 
 /** Layers over time, as the audit has them: the oldest first. */
 
@@ -28,10 +29,19 @@ export function settingsAt(value: unknown, at: number): Readonly<Record<string, 
   return patches.reduce((under, layer) => merged(under, layer.value), permanentIn(value) ?? {})
 }
 
-/** The override in force at a moment, with its end; `null` for none. Each layer is one as a whole. */
+/** The override in force at a moment, with its end; `null` for none. Each layer is one as a whole, or a factor on what lies under it. */
 export function overrideAt(value: unknown, at: number): Readonly<Record<string, unknown>> | null {
-  const top = layersIn(value).findLast((layer) => isLive(layer, at))
-  return top === undefined ? permanentIn(value) : { ...top.value, expiresAt: top.until }
+  const live = layersIn(value).filter((layer) => isLive(layer, at))
+  return live.reduce(
+    (under, { value, until }): Json => laidOver(under, { ...value, expiresAt: until }),
+    permanentIn(value),
+  )
+}
+
+function laidOver(under: Json | null, top: Json): Json {
+  if (under === null || !isFactor(top as OverrideValue)) return top
+  const { factor, reason, expiresAt } = top
+  return { ...under, factor: Number(factor) * Number(under.factor ?? 1), reason, expiresAt }
 }
 
 type Json = Readonly<Record<string, unknown>>

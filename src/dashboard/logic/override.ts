@@ -6,7 +6,9 @@ import type {
   QuotaResponse,
   Scope,
 } from '../../admin/api.ts'
+import { multiplied } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
+import { setsFactorAlone, topOf } from './override-layers.ts'
 import { limitOf } from './settings.ts'
 
 /** A window that an override may limit, with the limit in force; `null` for none. */
@@ -39,6 +41,8 @@ export const SCOPE_OF = { user: 'Personal', organisation: 'Organisation' } as co
 export interface OverrideForm {
   /** By `category.window`; empty follows the default. */
   readonly limits: Readonly<Record<string, string>>
+  /** Multiplies the limits; empty for none. */
+  readonly factor: string
   /** Empty for that of the credential. */
   readonly plan: string
   readonly bypassGlobal: boolean
@@ -58,27 +62,44 @@ export type Expiry =
 
 export const PRESET_HOURS = [1, 24, 168, 720] as const
 
-export type OverrideProblem = 'problem.limit' | 'problem.reason' | 'problem.expiry' | 'problem.nothing'
+export type OverrideProblem =
+  | 'problem.limit'
+  | 'problem.factor'
+  | 'problem.reason'
+  | 'problem.expiry'
+  | 'problem.nothing'
 /** By the path of the API; the whole has the empty one. */
 export type OverrideProblems = Readonly<Record<string, OverrideProblem>>
 
-/** A new one ends after a day, if nobody chooses otherwise: one without an end is forgotten. */
-export function formOf(override: OverrideResponse | null): OverrideForm {
+/**
+ * Of what lies on top. A new one ends after a day, if nobody chooses otherwise: one without an end is forgotten.
+ */
+export function formOf(inForce: OverrideResponse | null): OverrideForm {
+  const override = topOf(inForce)
   if (override === null)
     return {
       limits: {},
+      factor: '',
       plan: '',
       bypassGlobal: false,
       shadow: false,
       reason: '',
       expiry: { kind: 'hours', hours: 24 },
     }
-  const { limits, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
+  const { limits, factor, plan = '', bypassGlobal, shadow, reason, expiresAt } = override
   const flat = Object.entries(limits).flatMap(([category, row]) =>
     Object.entries(row).map(([window, limit]) => [`${category}.${window}`, String(limit)] as const),
   )
   const expiry: Expiry = expiresAt === null ? { kind: 'never' } : { kind: 'keep', at: expiresAt }
-  return { limits: Object.fromEntries(flat), plan, bypassGlobal, shadow, reason, expiry }
+  return {
+    limits: Object.fromEntries(flat),
+    factor: factor === undefined ? '' : String(factor),
+    plan,
+    bypassGlobal,
+    shadow,
+    reason,
+    expiry,
+  }
 }
 
 /** Without limits that the file has no category or window for any more: they have no field, and the API refuses them. */
@@ -102,9 +123,10 @@ export function editsSince(form: OverrideForm, sent: OverrideForm, set: Override
 /** Whether what was sent is what is set. */
 export function isSet(sent: OverrideBody, override: OverrideResponse | null): boolean {
   if (override === null) return false
-  const { plan, bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
+  const { plan, factor, bypassGlobal = false, shadow = false, reason, expiresAt = null, ...limits } = sent
   const asked = formOf({
-    ...override,
+    version: override.version,
+    factor: factor ?? undefined,
     plan: plan ?? undefined,
     bypassGlobal,
     shadow,
@@ -136,18 +158,36 @@ export function bodyOf(
     if ('problem' in meant) problems[path] = meant.problem
     else limits[category] = { ...limits[category], [window]: meant.value }
   }
+  const factor = factorOf(form.factor.trim())
+  if (factor === null) problems.factor = 'problem.factor'
   const reason = form.reason.trim()
   if (reason === '' || reason.length > 500) problems.reason = 'problem.reason'
   const expiresAt = expiryOf(form.expiry, now)
   if (expiresAt === undefined) problems.expiresAt = 'problem.expiry'
   const isAnythingSet = Object.values(form.limits).some((text) => text.trim() !== '')
-  if (!isAnythingSet && form.plan === '' && !form.bypassGlobal && !form.shadow) problems[''] = 'problem.nothing'
+  if (!isAnythingSet && form.factor.trim() === '' && form.plan === '' && !form.bypassGlobal && !form.shadow)
+    problems[''] = 'problem.nothing'
   if (Object.keys(problems).length > 0) return { body: null, problems }
   const { plan, bypassGlobal, shadow } = form
   return {
-    body: { ...limits, ...(plan !== '' && { plan }), bypassGlobal, shadow, reason, expiresAt: expiresAt ?? null },
+    body: {
+      ...limits,
+      ...(factor != null && { factor }),
+      ...(plan !== '' && { plan }),
+      bypassGlobal,
+      shadow,
+      reason,
+      expiresAt: expiresAt ?? null,
+    },
     problems,
   }
+}
+
+/** `undefined` for none, `null` for what is no factor. */
+function factorOf(text: string): number | null | undefined {
+  if (text === '') return undefined
+  const factor = Number(text)
+  return /^\d{1,3}(\.\d{1,3})?$/.test(text) && factor <= 100 ? factor : null
 }
 
 /** In ISO 8601; `null` for never, `undefined` if it is no time to come. */
@@ -244,7 +284,10 @@ export function usedUpUnder(
       if (scope !== SCOPE_OF[kind]) return []
       const set = (body?.[category] as Record<string, number> | undefined)?.[window]
       const byDefault = withoutOverride(category, each, of, quota, body?.plan)
-      const limit = set ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
+      const without = set ?? (byDefault === undefined ? quota.effective.personal[category]?.[window] : byDefault)
+      // A factor alone multiplies what lies under it.
+      const base = body !== null && setsFactorAlone(body) && override !== null ? each.limit : without
+      const limit = base == null ? base : multiplied(base, body?.factor ?? 1)
       return limit == null ? [] : [{ scope, window, used, limit }]
     })
     return [...own, ...global]
@@ -266,7 +309,7 @@ export function withoutOverride(
   plan: string | null | undefined,
 ): number | null | undefined {
   if (byDefault !== undefined) return byDefault
-  const isSet = override?.limits[category]?.[window] !== undefined
+  const isSet = override?.limits[category]?.[window] !== undefined || override?.factor !== undefined
   if (!isSet && (plan ?? undefined) === override?.plan) return limit
   // Which plan the credential names is not known while an override sets another one.
   const name = plan ?? (override?.plan === undefined ? inForce?.name : undefined)

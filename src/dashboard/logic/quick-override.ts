@@ -1,15 +1,17 @@
 import type { OverrideBody } from '../../admin/api.ts'
+import { multiplied } from '../../quota/multiplied.ts'
 import { flatOf, forOrganisation, type Overridable, SCOPE_OF } from './override.ts'
+import { isSameOverride, lying } from './override-layers.ts'
 
 /** Overrides that one button makes, on top of what is set. Pure. */
 
 export type QuickKind = 'half' | 'double' | 'block'
 
-const FACTORS = { half: 1.5, double: 2, block: 0 } as const
+export const FACTORS = { half: 1.5, double: 2, block: 0 } as const
 
 /**
- * The body that sets each own limit in force times a factor, or all of them to 0. A plan that was set and the way around the global
- * windows stay; shadow mode ends where somebody is to be blocked, since nothing would be refused.
+ * The body that multiplies what is in force. With an end it lies over that, and says nothing but the factor. Without one it takes the
+ * place of what is set, whose limits it keeps and multiplies; shadow mode ends where somebody is to be blocked.
  * @param expiresAt in ISO 8601; `null` for never
  */
 export function quickBody(
@@ -17,52 +19,65 @@ export function quickBody(
   kind: QuickKind,
   { reason, expiresAt }: { readonly reason: string; readonly expiresAt: string | null },
 ): OverrideBody {
+  const factor = FACTORS[kind]
+  if (expiresAt !== null) return { factor, reason, expiresAt }
   const before = (flatOf(of.override) ?? {}) as OverrideBody
-  const others = Object.fromEntries(Object.entries(before).filter(([key]) => !(key in of.windows)))
-  const body = { ...others, ...limitsOf(of, kind), ...(kind === 'block' && { shadow: false }), reason, expiresAt }
+  const product = Number((factor * (before.factor ?? 1)).toFixed(3))
+  const body = { ...before, factor: product, ...(kind === 'block' && { shadow: false }), reason, expiresAt }
   return of.kind === 'user' ? body : forOrganisation(body)
 }
 
-function limitsOf({ kind, windows }: Overridable, what: QuickKind): Record<string, Record<string, number>> {
-  const limits: Record<string, Record<string, number>> = {}
-  for (const [category, list] of Object.entries(windows)) {
-    const own = list.filter(({ scope }) => scope === SCOPE_OF[kind])
-    const rows = own.flatMap(({ window, limit }) =>
-      limit === null && what !== 'block' ? [] : [[window, Math.ceil((limit ?? 0) * FACTORS[what])] as const],
-    )
-    if (rows.length > 0) limits[category] = Object.fromEntries(rows)
-  }
-  return limits
+/** A limit of the dialog: of a plan, where each member of an organisation has that of the own one. */
+export interface QuickLine {
+  readonly category: string
+  readonly window: string
+  readonly plan: string | null
+  readonly from: number
+  readonly to: number
+}
+
+/** What becomes of each limit. The same factor again only moves the end. */
+export function quickLines(of: Overridable, kind: QuickKind): readonly QuickLine[] {
+  const factor = isOnTop(of, kind) ? 1 : FACTORS[kind]
+  const lines = Object.entries(of.windows).flatMap(([category, list]) =>
+    list.flatMap(({ scope, window, limit, byPlan = {} }) => {
+      if (scope !== SCOPE_OF[of.kind]) return []
+      const isSet = of.override?.limits[category]?.[window] !== undefined
+      const plans = of.kind === 'organisation' && !isSet ? Object.entries(byPlan) : [[null, limit] as const]
+      return plans.map(([plan, own]) => {
+        const now = own !== null && plan !== null ? multiplied(own, of.override?.factor ?? 1) : own
+        return { category, window, plan, from: now, to: now === null ? null : multiplied(now, factor) }
+      })
+    }),
+  )
+  return lines.filter((line): line is QuickLine => line.from !== null)
+}
+
+function isOnTop({ override }: Overridable, kind: QuickKind): boolean {
+  const [top] = lying(override)
+  return top !== undefined && top.until !== null && isSameOverride({ factor: FACTORS[kind], reason: '' }, top.value)
 }
 
 /** Whether there is a limit that can be raised. */
 export function canRaise(of: Overridable): boolean {
-  return Object.values(limitsOf(of, 'double')).some((row) => Object.values(row).some((limit) => limit > 0))
-}
-
-/** Plans that set no limit where an override of the organisation is about to set one: their members are limited by it, too. */
-export function newlyLimited(of: Overridable): readonly string[] {
-  const limited = Object.values(of.windows).flatMap((list) => list.filter(({ limit }) => limit !== null))
-  return [
-    ...new Set(
-      limited.flatMap(({ byPlan = {} }) =>
-        Object.entries(byPlan).flatMap(([plan, limit]) => (limit === null ? plan : [])),
-      ),
-    ),
-  ]
+  return quickLines(of, 'double').some(({ from }) => from > 0)
 }
 
 /**
- * Whether an override lets nothing pass that costs tokens: each own window that is shown has a limit of 0 by it.
+ * Whether an override lets nothing pass that costs tokens: by its factor, or each own window that is shown has a limit of 0 by it.
  * @param windows by category; of an organisation without a scope
  */
 export function isBlock(
-  override: { readonly limits: Readonly<Record<string, Readonly<Record<string, number>>>> } | null,
+  override: {
+    readonly factor?: number | undefined
+    readonly limits: Readonly<Record<string, Readonly<Record<string, number>>>>
+  } | null,
   windows: Readonly<
     Record<string, readonly { readonly window: string; readonly scope?: string; readonly limit: number | null }[]>
   >,
 ): boolean {
   if (override === null) return false
+  if (override.factor === 0) return true
   const own = Object.entries(windows).flatMap(([category, list]) =>
     list
       .filter(({ scope = 'Personal', limit }) => scope === 'Personal' && limit !== null)

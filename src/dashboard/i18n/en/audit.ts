@@ -45,6 +45,8 @@ export const audit = {
   'audit.say.override.removed': '{who} removed the override of {subject}:',
   'audit.say.overrides':
     '{total} overrides were put in force by a file of {who}: {added} added, {changed} changed, {removed} removed.',
+  'audit.say.overrides.undo':
+    '{who} undid change #{undone}, a file of overrides. {total} overrides were put in force again: {added} added, {changed} changed, {removed} removed.',
   'audit.say.reset': '{who} emptied the windows of {subject}.',
   'audit.say.quota_reset': '{who} emptied the global windows of {category}. They had used:',
   'audit.say.quota_reset_organisation':
@@ -54,6 +56,7 @@ export const audit = {
   'audit.say.user_forgotten': '{who} had a user forgotten, whom the audit calls {subject}.',
 
   'audit.note.until': 'Until {at}.',
+  'audit.note.moved': 'The same was set already. Its end moved from {from} to {at}.',
   'audit.note.guarded': 'Guarded until {at}: taken back if more than {share} is refused.',
   'audit.note.guardEnded': 'This ended the guard of an earlier change, whose values it sets again.',
   'audit.note.dropped': 'This dropped the end of an earlier change, {at}: its values were set for good.',
@@ -75,6 +78,7 @@ export const audit = {
   'audit.name.customGlobal': 'the custom global {category} limit of {window}',
   'audit.name.override': 'the {category} limit of {window}',
   'audit.name.bypassGlobal': 'bypass of the global limits',
+  'audit.name.factor': 'the factor of the limits',
   'audit.name.plan': 'the plan',
   'audit.name.expiresAt': 'the end',
 
@@ -83,6 +87,8 @@ export const audit = {
   'undo.title': 'Undo change #{version}?',
   'undo.titleOf': 'Undo change #{version} of {name}?',
   'undo.comesBack': 'The undo puts these values in force:',
+  'undo.file':
+    'The undo puts back the {total} overrides that the file replaced. What was set for a user since stays. They are kept for 30 days, or until the next file.',
   'undo.over':
     '{user} has used {used} in the window {window} of {category}. That is more than a limit of {limit} has room for: requests are refused at once, until {at}.',
   'undo.overAll':

@@ -31,6 +31,8 @@ export const organisations = {
   'organisations.override.limits': 'Limits of the organisation',
   'organisations.override.limitsText':
     'Tokens in each window, of all users of the organisation together. They replace the limit as it stands, in every mode and for every plan; empty follows the plan.',
+  'organisations.override.factorText':
+    'Multiplies the limits, 0 to 100. Where nothing is set above, it multiplies what the plan of each member gives the organisation.',
   'organisations.override.removeText':
     'All limits of this organisation follow the plans again, within 2 seconds on every replica.',
   'organisations.override.blocks':

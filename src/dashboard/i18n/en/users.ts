@@ -78,20 +78,23 @@ export const users = {
   'quick.half.reason': 'Limits raised by half',
   'quick.double.reason': 'Limits doubled',
   'quick.block.reason': 'Blocked',
-  'quick.half.text': 'Every personal limit becomes half as much again. Counters are kept.',
-  'quick.double.text': 'Every personal limit is doubled. Counters are kept.',
+  'quick.half.text':
+    'Every personal limit becomes half as much again while this lasts, also if its plan, the mode or what was set under it changes. Counters are kept.',
+  'quick.double.text':
+    'Every personal limit is doubled while this lasts, also if its plan, the mode or what was set under it changes. Counters are kept.',
   'quick.block.text': 'Every personal limit becomes 0: nothing that costs tokens passes until the end.',
   'quick.block.passes.user':
     'Public routes and requests that cost 0 still pass. “Revoke all access keys” beside this button also refuses what comes with such a key.',
   'quick.block.passes.organisation': 'Public routes and requests that cost 0 still pass.',
-  'quick.newlyLimited':
-    'The limits hold for members of every plan. These plans set none, so their members get one: {plans}.',
+  'quick.ofPlan': 'members with the plan {plan}',
   'quick.ofMembers': 'Personal limits of its users stay as they are and may still refuse them.',
   'quick.fixed.set': 'No limit can be raised: the override in force sets each to 0. Change or remove it below.',
   'quick.fixed.user': 'No limit can be raised: each is 0, or there is none.',
   'quick.fixed.organisation': 'There is no limit to raise: no plan and no override limits an organisation.',
-  'quick.half.textOrganisation': 'Every limit of the organisation becomes half as much again. Counters are kept.',
-  'quick.double.textOrganisation': 'Every limit of the organisation is doubled. Counters are kept.',
+  'quick.half.textOrganisation':
+    'Every limit of the organisation becomes half as much again while this lasts, for each member the limit of the own plan. No plan gets a limit that it has not. Counters are kept.',
+  'quick.double.textOrganisation':
+    'Every limit of the organisation is doubled while this lasts, for each member the limit of the own plan. No plan gets a limit that it has not. Counters are kept.',
   'quick.block.textOrganisation':
     'Every limit of the organisation becomes 0: nothing of it that costs tokens passes until the end.',
   'quick.doRaise': 'Raise the limits',
@@ -126,6 +129,28 @@ export const users = {
   'override.limitsText':
     'Tokens in each window. They replace the limit as it stands, in every mode; empty follows the default.',
   'override.default': 'default',
+  'override.factor': 'Factor',
+  'override.factorText':
+    'Multiplies the limits, 0 to 100. With an end and nothing else set, it multiplies whatever lies under it, also where that changes.',
+  'problem.factor': 'Enter a number from 0 to 100 with three decimals at most.',
+  'layers.title': 'Overrides that lie above each other, the newest first',
+  'layers.state.in_force': 'in force',
+  'layers.state.covered': 'covered',
+  'layers.state.to_come': 'to come',
+  'layers.factor': 'times {factor}',
+  'layers.factorOfLimits': 'limits times {factor}',
+  'layers.plan': 'plan {plan}',
+  'layers.until': 'until {at}',
+  'layers.forGood': 'without an end',
+  'layers.by': ', by {who}',
+  'ends.added': 'This ends at {at}.',
+  'ends.moved': 'The same is set already, so its end moves from {from} to {at}.',
+  'ends.dropped': 'The end of “{why}” at {at} is dropped.',
+  'ends.then': 'Then this is in force again: “{why}” ({what}),',
+  'ends.thenOver': 'over “{why}” ({what}),',
+  'ends.until': 'until {at}.',
+  'ends.forGood': 'without an end.',
+  'ends.thenNothing': 'Then no override is in force.',
   'override.plan': 'Plan',
   'override.planText':
     'Instead of the one that the credential names; limits that are set above replace those of the plan',

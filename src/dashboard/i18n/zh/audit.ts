@@ -47,6 +47,8 @@ export const audit: Translated<typeof en> = {
   'audit.say.override.changed': '{who} 更改了 {subject} 的特别设置：',
   'audit.say.override.removed': '{who} 取消了 {subject} 的特别设置：',
   'audit.say.overrides': '{who} 用文件写入了 {total} 项特别设置：新增 {added}，更改 {changed}，取消 {removed}。',
+  'audit.say.overrides.undo':
+    '{who} 撤销了更改 #{undone}（特别设置文件）。{total} 项特别设置重新生效：新增 {added}，更改 {changed}，取消 {removed}。',
   'audit.say.reset': '{who} 将 {subject} 的窗口清零。',
   'audit.say.quota_reset': '{who} 将 {category} 的全局窗口清零，清零前已用：',
   'audit.say.quota_reset_organisation': '{who} 将组织 {organisation} 的 {category} 窗口清零，清零前已用：',
@@ -55,6 +57,7 @@ export const audit: Translated<typeof en> = {
   'audit.say.user_forgotten': '{who} 让系统遗忘了一位用户，审计中以 {subject} 代称。',
 
   'audit.note.until': '到 {at} 为止。',
+  'audit.note.moved': '同样的设置已存在，其结束时间从 {from} 改为 {at}。',
   'audit.note.guarded': '守护至 {at}：被拒绝的请求超过 {share} 即收回。',
   'audit.note.guardEnded': '这重新设置了之前更改的值，因此结束了对它的守护。',
   'audit.note.dropped': '这取消了之前更改在 {at} 的结束：其值已长期设置。',
@@ -76,6 +79,7 @@ export const audit: Translated<typeof en> = {
   'audit.name.customGlobal': '自定义的全局 {category} {window}上限',
   'audit.name.override': '{category} {window}上限',
   'audit.name.bypassGlobal': '绕过全局上限',
+  'audit.name.factor': '上限的系数',
   'audit.name.plan': '套餐',
   'audit.name.expiresAt': '结束时间',
 
@@ -84,6 +88,8 @@ export const audit: Translated<typeof en> = {
   'undo.title': '撤销更改 #{version}？',
   'undo.titleOf': '撤销 {name} 的更改 #{version}？',
   'undo.comesBack': '撤销后生效的值：',
+  'undo.file':
+    '撤销会恢复被该文件替换的 {total} 项特别设置；此后为用户单独设置的内容保持不变。它们保留 30 天，或直到下一个文件。',
   'undo.over':
     '{user} 在 {category} 的 {window}窗口已用 {used}，超出上限 {limit} 的余量：请求将立即被拒绝，直到 {at}。',
   'undo.overAll': '{category} 的 {window}窗口上限为 {limit}，任何请求都无法通过：{user} 的请求将全部被拒绝。',

@@ -150,6 +150,7 @@ function usersIn(side: unknown): string[] {
 function NoteText({ note }: { readonly note: Note }) {
   const { t, share } = useTexts()
   if (note.kind === 'guardEnded') return t('audit.note.guardEnded')
-  const parts = { at: <Moment at={note.at} />, share: note.kind === 'guarded' ? share(note.share) : '' }
+  const from = note.kind === 'moved' && <Moment at={note.from} />
+  const parts = { from, at: <Moment at={note.at} />, share: note.kind === 'guarded' ? share(note.share) : '' }
   return <Filled text={t(`audit.note.${note.kind}`)} parts={parts} />
 }

@@ -27,7 +27,7 @@ interface Since {
 
 /** Says what comes back with the undo of a change, and does it. */
 export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const [since, setSince] = useState<readonly Since[]>([])
   const { version, subject } = entry
   const [changes] = useState(() => comesBack(entry, file))
@@ -48,9 +48,9 @@ export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
       <p>
         <EntrySentence entry={entry} story={storyOf(entry, file)} isAlone />
       </p>
-      <p>{t('undo.comesBack')}</p>
+      <p>{entry.what === 'overrides' ? t('undo.file', { total: number(totalBefore(entry)) }) : t('undo.comesBack')}</p>
       <UndoEffect entry={entry} changes={changes} />
-      <p className="muted">{t('undo.text')}</p>
+      {entry.what !== 'overrides' && <p className="muted">{t('undo.text')}</p>}
       {since.length > 0 && (
         <Note tone="warn">
           {since.map((each) => (
@@ -60,6 +60,11 @@ export function UndoDialog({ entry, file, onDone, onClose }: UndoProps) {
       )}
     </Confirm>
   )
+}
+
+/** How many overrides there were before a file. */
+function totalBefore({ from }: Entry): number {
+  return Number((from as { readonly total?: number } | null)?.total ?? 0)
 }
 
 function SinceLine({ of: { path, set, now }, version }: { readonly of: Since; readonly version: number }) {

@@ -26,6 +26,7 @@ const NAMES: Readonly<Record<string, Parameters<Texts['t']>[0]>> = {
   'global.enabled': 'audit.name.enabled',
   'global.multiplier': 'audit.name.multiplier',
   bypassGlobal: 'audit.name.bypassGlobal',
+  factor: 'audit.name.factor',
   plan: 'audit.name.plan',
   expiresAt: 'audit.name.expiresAt',
 }
@@ -75,4 +76,4 @@ function ChangeLine({ change: { path, from, to, file } }: { readonly change: Cha
   )
 }
 
-const OF_OVERRIDES = new Set(['bypassGlobal', 'plan', 'expiresAt'])
+const OF_OVERRIDES = new Set(['bypassGlobal', 'factor', 'plan', 'expiresAt'])

@@ -1,4 +1,5 @@
 import type { OrganisationResponse, QuotaResponse } from '../../../admin/api.ts'
+import { multiplied } from '../../../quota/multiplied.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
@@ -61,13 +62,7 @@ function Organisation({ path }: { readonly path: string }) {
               room="organisations.status.room"
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
-            <QuickActions
-              of={overridable(response, quota)}
-              etag={poll.etag}
-              path={path}
-              quota={quota}
-              read={poll.read}
-            />
+            <QuickActions of={overridable(response, quota)} etag={poll.etag} path={path} read={poll.read} />
             <Windows response={response} quota={quota} />
             <Members of={response.organisation} quota={quota} />
             <OwnUsage kind="organisation" id={response.organisation} />
@@ -112,8 +107,10 @@ function limitingOf(
   category: string,
   { window, limit, limits }: OrganisationResponse['windows'][string][number],
 ): readonly Limiting[] {
-  if (override?.limits[category]?.[window] !== undefined && limit !== null) return [{ plan: null, limit }]
-  return Object.entries(limits).map(([plan, each]) => ({ plan, limit: each }))
+  const { factor = 1 } = override ?? {}
+  const isSet = override?.limits[category]?.[window] !== undefined || factor === 0
+  if (isSet && limit !== null) return [{ plan: null, limit }]
+  return Object.entries(limits).map(([plan, each]) => ({ plan, limit: factor === 1 ? each : multiplied(each, factor) }))
 }
 
 function fullOf(response: OrganisationResponse, quota: QuotaResponse | null): FullWindow[] {
@@ -144,7 +141,7 @@ function Windows({ response, quota }: WindowsProps) {
     list.flatMap((each) =>
       limitingOf(response, category, each).map(({ plan, limit }) => {
         const { window, used, resetAt } = each
-        const isInForce = plan === null || each.source === `plan ${plan}`
+        const isInForce = plan === null || [each.source, each.source.split(' x ')[0]].includes(`plan ${plan}`)
         const made = isInForce ? { source: each.source, steps: each.steps } : { source: `plan ${plan}`, steps: [] }
         const isFull = lacksRoom({ used, limit }, quota?.cheapest[category])
         const row = { category, scope: 'Organisation', window, limit, ...made } as const

@@ -61,6 +61,7 @@ function Side({ line, value, isBefore = false }: SideProps) {
 function nothingOf({ path, byDefault, byPlan }: OverrideLine, isBefore: boolean, texts: Texts): string | null {
   const { t, exact } = texts
   if (path === 'plan') return t('override.planOfCredential')
+  if (path === 'factor') return '1'
   if (path === 'bypassGlobal' || path === 'shadow') return t('word.off')
   if (!path.startsWith('limits.')) return isBefore ? null : t(path === 'expiresAt' ? 'word.never' : 'word.none')
   const words = (limit: number | null) => (limit === null ? t('override.noLimit') : exact(limit))

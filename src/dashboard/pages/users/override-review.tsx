@@ -2,8 +2,10 @@ import { Button } from '@mantine/core'
 import type { OverrideBody, QuotaResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
+import { topOf } from '../../logic/override-layers.ts'
 import { Note } from '../../ui/note.tsx'
 import { Review } from '../../ui/review.tsx'
+import { EndNotes } from './override-layers.tsx'
 import { OverrideLines } from './override-lines.tsx'
 
 interface UsedUpProps {
@@ -33,13 +35,14 @@ export function OverrideReview({ body, response, quota, busy, onSave, onBack }: 
     <Review onBack={onBack} action={save}>
       <OverrideLines {...changeOf(body, response)} of={response} quota={quota} />
       <UsedUpNotes body={body} response={response} quota={quota} />
+      <EndNotes override={response.override} body={body} />
       <p>{t('override.reviewText')}</p>
     </Review>
   )
 }
 
 function changeOf(body: OverrideBody, { kind, override }: Overridable) {
-  const from = flatOf(override) as OverrideBody | null
+  const from = flatOf(topOf(override)) as OverrideBody | null
   if (kind === 'user') return { from, to: body }
   return { from: from && forOrganisation(from), to: forOrganisation(body) }
 }

@@ -13,6 +13,7 @@ import { useFocusWrong } from '../../ui/focus-wrong.ts'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { At, Changing } from '../../ui/small.tsx'
+import { EndNotes, OverrideLayers } from './override-layers.tsx'
 import { OverrideLines } from './override-lines.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 import { Saved } from './quick-actions.tsx'
@@ -29,6 +30,7 @@ const WORDS = {
     none: 'override.none',
     limits: 'override.limits',
     limitsText: 'override.limitsText',
+    factorText: 'override.factorText',
     removeText: 'override.removeText',
   },
   organisation: {
@@ -36,6 +38,7 @@ const WORDS = {
     none: 'organisations.override.none',
     limits: 'organisations.override.limits',
     limitsText: 'organisations.override.limitsText',
+    factorText: 'organisations.override.factorText',
     removeText: 'organisations.override.removeText',
   },
 } as const
@@ -50,14 +53,17 @@ export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
   const { t } = useTexts()
   if (override === null) return <p className="muted">{t(WORDS[kind].none)}</p>
   return (
-    <p>
-      {t('override.now', { reason: override.reason })}{' '}
-      {override.expiresAt && (
-        <span className="muted">
-          ({t('override.expiry')}: <At at={override.expiresAt} />)
-        </span>
-      )}
-    </p>
+    <>
+      <p>
+        {t('override.now', { reason: override.reason })}{' '}
+        {override.expiresAt && (
+          <span className="muted">
+            ({t('override.expiry')}: <At at={override.expiresAt} />)
+          </span>
+        )}
+      </p>
+      <OverrideLayers override={override as OverrideResponse} />
+    </>
   )
 }
 
@@ -85,6 +91,14 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
       <Changing label={t('override.title')}>
         <form ref={ref} onSubmit={review} noValidate>
           <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
+          <TextInput
+            label={t('override.factor')}
+            description={t(words.factorText)}
+            inputMode="decimal"
+            value={form.factor}
+            onChange={(event) => edit({ factor: event.currentTarget.value })}
+            error={problemOf('factor')}
+          />
           {kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
           <ExpiryField
             label={t('override.expiry')}
@@ -157,6 +171,7 @@ export function OverrideEditor({ quota, ...props }: EditorProps) {
             without={['expiresAt', 'reason']}
           />
           <p>{t(words.removeText)}</p>
+          <EndNotes override={override} body={null} />
           <UsedUpNotes body={null} response={response} quota={quota} />
         </Confirm>
       )}

@@ -1,26 +1,25 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { OverrideResponse, QuotaResponse } from '../../../admin/api.ts'
+import type { OverrideResponse } from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { type Expiry, expiryOf, flatOf, type Overridable } from '../../logic/override.ts'
-import { canRaise, newlyLimited, type QuickKind, quickBody } from '../../logic/quick-override.ts'
+import { type Expiry, expiryOf, type Overridable } from '../../logic/override.ts'
+import { canRaise, type QuickKind, quickBody, quickLines } from '../../logic/quick-override.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { ExpiryField } from '../../ui/expiry.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Changing } from '../../ui/small.tsx'
-import { OverrideLines } from './override-lines.tsx'
+import { changedName } from '../audit/values.tsx'
+import { EndNotes } from './override-layers.tsx'
 import { RevokeAll } from './revoke-all.tsx'
 
 interface QuickProps extends Pick<Polled<unknown>, 'etag' | 'read'> {
   readonly of: Overridable
   /** Of the user or the organisation in the API. */
   readonly path: string
-  /** `null` if it is not known yet. */
-  readonly quota: QuotaResponse | null
 }
 
 /** What is done most often, each with one button and one question. */
@@ -84,18 +83,15 @@ interface QuickDialogProps extends QuickProps {
   readonly onDone: (until: string | null) => void
 }
 
-/** The dialog has a field for each. */
-const FIELDS = ['expiresAt', 'reason']
 const A_DAY: Expiry = { kind: 'hours', hours: 24 }
 
 /** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
-function QuickDialog({ of, path, quota, etag, read, kind, onClose, onDone }: QuickDialogProps) {
+function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
   const { t } = useTexts()
   const [expiry, setExpiry] = useState(A_DAY)
   // What is confirmed is what was seen when the question was asked, however often the page is read meanwhile.
   const [seen, setSeen] = useState({ of, etag })
   const until = expiryOf(expiry, serverNow())
-  const before = flatOf(seen.of.override)
   const body = quickBody(seen.of, kind, { reason: t(`quick.${kind}.reason`), expiresAt: until ?? null })
 
   async function set(reason: string): Promise<void> {
@@ -122,11 +118,11 @@ function QuickDialog({ of, path, quota, etag, read, kind, onClose, onDone }: Qui
       onClose={onClose}
     >
       <p>{t(of.kind === 'user' ? `quick.${kind}.text` : `quick.${kind}.textOrganisation`)}</p>
-      <OverrideLines from={before} to={body} of={seen.of} quota={quota} without={FIELDS} />
+      <QuickLines of={seen.of} kind={kind} />
       {kind === 'block' ? (
         <p className="muted">{t(`quick.block.passes.${of.kind}`)}</p>
       ) : (
-        of.kind === 'organisation' && <OfMembers of={seen.of} />
+        of.kind === 'organisation' && <p className="muted">{t('quick.ofMembers')}</p>
       )}
       <ExpiryField
         label={t('override.expiry')}
@@ -135,6 +131,7 @@ function QuickDialog({ of, path, quota, etag, read, kind, onClose, onDone }: Qui
         error={until === undefined ? t('problem.expiry') : undefined}
         onChange={setExpiry}
       />
+      <EndNotes override={seen.of.override} body={body} />
       {seen.etag !== etag && (
         <Note tone="warn" live>
           {t('quick.changed')}{' '}
@@ -147,14 +144,21 @@ function QuickDialog({ of, path, quota, etag, read, kind, onClose, onDone }: Qui
   )
 }
 
-/** Whom a raised limit of an organisation holds for, and what it does not raise. */
-function OfMembers({ of }: { readonly of: Overridable }) {
-  const { t } = useTexts()
-  const plans = newlyLimited(of)
+/** What becomes of each limit, one line each. */
+function QuickLines({ of, kind }: { readonly of: Overridable; readonly kind: QuickKind }) {
+  const texts = useTexts()
+  const { t, exact } = texts
   return (
-    <>
-      {plans.length > 0 && <p>{t('quick.newlyLimited', { plans: plans.map(visible).join(t('word.listComma')) })}</p>}
-      <p className="muted">{t('quick.ofMembers')}</p>
-    </>
+    <ul className="differences">
+      {quickLines(of, kind).map(({ category, window, plan, from, to }) => (
+        <li key={`${category} ${window} ${plan}`}>
+          <bdi>{changedName(`limits.${category}.${window}`, texts)}</bdi>
+          {plan !== null && <span className="muted"> ({t('quick.ofPlan', { plan: visible(plan) })})</span>}:{' '}
+          <del>{exact(from)}</del>
+          <span aria-hidden="true"> → </span>
+          <ins>{exact(to)}</ins>
+        </li>
+      ))}
+    </ul>
   )
 }

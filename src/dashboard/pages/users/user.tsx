@@ -72,7 +72,6 @@ function User({ user }: { readonly user: string }) {
               of={{ kind: 'user', id: user, ...response }}
               etag={poll.etag}
               path={pathOf(user)}
-              quota={quota}
               read={poll.read}
             />
             <Windows response={response} quota={quota} />

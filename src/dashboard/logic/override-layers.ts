@@ -1,0 +1,95 @@
+import type { LayerResponse, OverrideBody, OverrideResponse } from '../../admin/api.ts'
+
+/** What was set over time for one user or organisation, one above the other. Pure. */
+
+/** What one override sets, without its end. */
+export type OverrideValue = Partial<
+  Pick<OverrideResponse, 'limits' | 'factor' | 'plan' | 'bypassGlobal' | 'shadow' | 'reason'>
+>
+
+/** One override above others, or under them. */
+export interface Lying extends Omit<LayerResponse, 'value'> {
+  readonly value: OverrideValue
+}
+
+/** The newest first. */
+export function lying(override: OverrideResponse | null): readonly Lying[] {
+  if (override === null) return []
+  const { layers, version: _, expiresAt, ...value } = override
+  if (layers !== undefined) return layers as readonly Lying[]
+  const about = { id: 'alone', from: null, state: 'in_force', who: null, why: value.reason } as const
+  return [{ ...about, until: expiresAt, value }]
+}
+
+/** Whether it sets a factor and nothing else: it multiplies what lies under it. */
+export function isFactor({ factor, limits = {}, plan, bypassGlobal, shadow }: OverrideValue): boolean {
+  const isAlone = plan === undefined && bypassGlobal !== true && shadow !== true
+  return factor !== undefined && isAlone && Object.keys(limits).length === 0
+}
+
+/** The one on top, as it was set: of those that only multiply nothing else is in it. */
+export function topOf(override: OverrideResponse | null): OverrideResponse | null {
+  const top = lying(override)[0]
+  if (override === null || top === undefined) return null
+  const { limits = {}, bypassGlobal = false, shadow = false, reason = top.why ?? '', factor, plan } = top.value
+  return {
+    version: override.version,
+    limits,
+    ...(factor !== undefined && { factor }),
+    ...(plan !== undefined && { plan }),
+    ...{ bypassGlobal, shadow, reason, expiresAt: top.until },
+  }
+}
+
+/** What is in force at a moment that is to come, from the top to the first that hides the others. @param at milliseconds since the epoch */
+export function followsAt(override: OverrideResponse | null, at: number): readonly Lying[] {
+  const live = lying(override).filter(({ until }) => until === null || Date.parse(until) > at)
+  const hiding = live.findIndex((one) => one.until === null || !isFactor(one.value))
+  return hiding === -1 ? live : live.slice(0, hiding + 1)
+}
+
+/** What a change does to ends, in ISO 8601. */
+export type EndNote =
+  /** `next` is in force behind it; nothing is, if it is empty. */
+  | { readonly kind: 'added'; readonly at: string; readonly next: readonly Lying[] }
+  /** The same is set already. */
+  | { readonly kind: 'moved'; readonly from: string; readonly at: string; readonly next: readonly Lying[] }
+  | { readonly kind: 'dropped'; readonly at: string; readonly why: string }
+
+/** What an override does to the ends of those that are set. @param body `null` takes all of them away */
+export function endsUnder(override: OverrideResponse | null, body: OverrideBody | null): readonly EndNote[] {
+  const [top, ...others] = lying(override)
+  if (body === null || body.expiresAt == null) {
+    return lying(override).flatMap(({ until, why }): EndNote[] =>
+      until === null ? [] : [{ kind: 'dropped', at: until, why: why ?? '' }],
+    )
+  }
+  const at = body.expiresAt
+  const isSame = top !== undefined && top.until !== null && isSameOverride(body, top.value)
+  if (!isSame || top.until === null) return [{ kind: 'added', at, next: followsAt(override, Date.parse(at)) }]
+  if (Date.parse(top.until) === Date.parse(at)) return []
+  const under = override === null || others.length === 0 ? null : { ...override, layers: others as LayerResponse[] }
+  return [{ kind: 'moved', from: top.until, at, next: followsAt(under, Date.parse(at)) }]
+}
+
+/** The same of a body of the API. */
+export function setsFactorAlone({ factor, ...others }: OverrideBody): boolean {
+  return factor != null && plain(others) === '[]'
+}
+
+/** Whether the same is set, for whatever reason and however long. */
+export function isSameOverride(body: OverrideBody, value: OverrideValue): boolean {
+  const { limits = {}, reason: _, ...others } = value
+  return plain(body) === plain({ ...limits, ...others } as OverrideBody)
+}
+
+/** What is off, or not set, is not there; limits without one as well. */
+function plain({ reason: _, expiresAt: __, ...fields }: Partial<OverrideBody>): string {
+  const rows = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+    if (value === null || value === undefined || value === false) return []
+    if (typeof value !== 'object') return [[name, value]]
+    const row = Object.entries(value).filter(([, limit]) => limit !== null)
+    return row.length === 0 ? [] : [[name, row.sort(([a], [b]) => (a < b ? -1 : 1))]]
+  })
+  return JSON.stringify(rows.sort(([a], [b]) => (a < b ? -1 : 1)))
+}

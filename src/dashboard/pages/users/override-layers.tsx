@@ -1,0 +1,109 @@
+import type { OverrideBody } from '../../../admin/api.ts'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
+import type { Overridable } from '../../logic/override.ts'
+import { type EndNote, endsUnder, isFactor, type Lying, lying } from '../../logic/override-layers.ts'
+import { visible } from '../../logic/visible.ts'
+import { Filled } from '../../ui/filled.tsx'
+import { Moment } from '../../ui/moment.tsx'
+import { Name, Tag } from '../../ui/small.tsx'
+
+type Of = Pick<Overridable, 'override'>
+
+/** What lies above each other for one user or organisation. Nothing where there is one override at most. */
+export function OverrideLayers({ override }: Of) {
+  const texts = useTexts()
+  const { t } = texts
+  const all = lying(override)
+  if (all.length < 2) return null
+  return (
+    <>
+      <p className="muted">{t('layers.title')}</p>
+      <ol className="plain layers" aria-label={t('layers.title')}>
+        {all.map((one) => (
+          <li key={one.id}>
+            <Tag tone={one.state === 'in_force' ? 'good' : 'info'}>{t(`layers.state.${one.state}`)}</Tag>{' '}
+            {wordsOf(one, texts)}: <Name of={reasonOf(one)} />{' '}
+            <span className="muted">
+              {one.until === null ? (
+                t('layers.forGood')
+              ) : (
+                <Filled text={t('layers.until')} parts={{ at: <Moment at={one.until} /> }} />
+              )}
+              {one.who !== null && <Filled text={t('layers.by')} parts={{ who: <Name of={one.who} /> }} />}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function reasonOf({ value, why }: Lying): string {
+  return value.reason ?? why ?? ''
+}
+
+/** What one override sets, in a line: `read 1h: 3,000, plan pro`. */
+function wordsOf({ value }: Lying, { t, exact, windowName }: Texts): string {
+  const { limits = {}, factor, plan, bypassGlobal, shadow } = value
+  const rows = Object.entries(limits).flatMap(([category, row]) =>
+    Object.entries(row).map(([window, limit]) => `${category} ${windowName(window)} ${exact(limit)}`),
+  )
+  const all = [
+    ...rows,
+    ...(factor === undefined ? [] : [t(isFactor(value) ? 'layers.factor' : 'layers.factorOfLimits', { factor })]),
+    ...(plan === undefined ? [] : [t('layers.plan', { plan: visible(plan) })]),
+    ...(bypassGlobal === true ? [t('users.bypass')] : []),
+    ...(shadow === true ? [t('users.shadow')] : []),
+  ]
+  return all.join(t('word.listComma'))
+}
+
+interface EndNotesProps extends Of {
+  /** `null` takes away what is set. */
+  readonly body: OverrideBody | null
+}
+
+/** Which ends a change adds, moves and drops, and what is in force behind them. */
+export function EndNotes({ override, body }: EndNotesProps) {
+  const notes = endsUnder(override, body)
+  return notes.map((note) => (
+    <p key={`${note.kind} ${note.at}`} className="ends">
+      <EndText note={note} />
+    </p>
+  ))
+}
+
+function EndText({ note }: { readonly note: EndNote }) {
+  const texts = useTexts()
+  const { t } = texts
+  const at = <Moment at={note.at} />
+  if (note.kind === 'dropped') {
+    return <Filled text={t('ends.dropped')} parts={{ at, why: <Name of={note.why} /> }} />
+  }
+  const from = note.kind === 'moved' && <Moment at={note.from} />
+  return (
+    <>
+      <Filled text={t(`ends.${note.kind}`)} parts={{ at, from }} />{' '}
+      {note.next.length === 0 ? t('ends.thenNothing') : <Then of={note.next} />}
+    </>
+  )
+}
+
+/** What is in force behind an end: the topmost, and what it multiplies. */
+function Then({ of }: { readonly of: readonly Lying[] }) {
+  const texts = useTexts()
+  const { t } = texts
+  return of.map((one, place) => (
+    <span key={one.id}>
+      <Filled
+        text={t(place === 0 ? 'ends.then' : 'ends.thenOver')}
+        parts={{ why: <Name of={reasonOf(one)} />, what: wordsOf(one, texts) }}
+      />{' '}
+      {one.until === null ? (
+        t('ends.forGood')
+      ) : (
+        <Filled text={t('ends.until')} parts={{ at: <Moment at={one.until} /> }} />
+      )}{' '}
+    </span>
+  ))
+}
