@@ -18,6 +18,8 @@ export type ErrorResponse = Of<typeof schemas.errorResponse>
 export type SessionResponse = Of<typeof schemas.session>
 /** One window of somebody. */
 export type WindowResponse = Of<typeof schemas.window>
+/** Whether somebody is refused now. */
+export type StandingResponse = Of<typeof schemas.standing>
 /** How a limit came about. */
 export type LayersResponse = Of<typeof schemas.layers>
 /** A limit in force, what is used of it, and how it came about. */

@@ -125,6 +125,12 @@ export class Desk {
     return payer
   }
 
+  /** Asks the store which of these users may use the reserve, if one is kept and nobody has asked for them. Never rejects. */
+  async learn(users: readonly string[]): Promise<void> {
+    if (this.setup().quota.reserve === undefined) return
+    await Promise.all(users.map((user) => this.knownUsers.lookUp(user)))
+  }
+
   /**
    * Users of these organisations, of whom nothing else is known: whose limits of the organisation hold, by the plan that the
    * credential of one of its users named last. @throws StoreError

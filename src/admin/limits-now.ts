@@ -116,7 +116,7 @@ function matching(overrides: ReadonlyMap<string, unknown>, query: string): strin
 }
 
 function showUser(desk: Desk, user: string): AdminResponse {
-  const { policy, state, origin, settings } = inForce(desk)
+  const { policy, state, origin, settings, setup } = inForce(desk)
   const limits = policy.categories.map((category): [string, LimitInForceResponse[]] => {
     const { personal, global } = policy.trace(category, payerOf(user), origin)
     const rows = (scope: 'Personal' | 'Global', traced: typeof personal) =>
@@ -125,6 +125,7 @@ function showUser(desk: Desk, user: string): AdminResponse {
   })
   const override = overrideOf(state, user, desk.control.storeTime())
   const known = settings.reserve !== undefined && { known: override !== null || desk.knownUsers.standing(user) }
-  const response: UserInForceResponse = { user, limits: Object.fromEntries(limits), override, ...known }
+  const exempt = setup.exempt.has(user)
+  const response: UserInForceResponse = { user, limits: Object.fromEntries(limits), override, exempt, ...known }
   return ok(response, etag(override?.version ?? 0))
 }

@@ -20,12 +20,14 @@ export interface UsedStep {
 export type LimitsOf = (category: string) => readonly Limit[] | null
 
 /** What one of them is held to. */
-export interface Standing {
+export interface Entitlement {
   readonly limitsOf: LimitsOf
   /** The plan in force; `null` for none. */
   readonly plan: string | null
   /** Of a user, the one that the last credential named. */
   readonly organisation?: string | null
+  /** Whether the quota refuses them now. */
+  readonly isBlocked: (used: Used, at: number) => boolean
 }
 
 export interface NearestOptions {
@@ -40,10 +42,10 @@ export interface NearestOptions {
   /** Those that are wanted, at most. */
   readonly limit: number
   /** Whose limits they have, in the order of the ids. */
-  readonly standingsOf: (ids: readonly string[]) => Promise<readonly Standing[]>
+  readonly entitlementsOf: (ids: readonly string[]) => Promise<readonly Entitlement[]>
   readonly matches: (id: string) => boolean
   /** Which of these are wanted; `null` for all. Default all. */
-  readonly fits?: ((used: Used, standing: Standing, at: number) => boolean) | null
+  readonly fits?: ((used: Used, entitlement: Entitlement, at: number) => boolean) | null
   readonly categories: readonly string[]
   /** Those with the greatest share of one of their limits first, or those with the most tokens. Default `share`. */
   readonly by?: 'share' | 'tokens'
@@ -76,7 +78,7 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
     most,
     mostSteps = Number.POSITIVE_INFINITY,
     limit,
-    standingsOf,
+    entitlementsOf,
     matches,
     fits = null,
     categories,
@@ -93,11 +95,11 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
     signal.throwIfAborted()
     const step = await scan(next)
     const wanted = step.some.filter(({ id }) => matches(id))
-    const standings = await standingsOf(wanted.map(({ id }) => id))
+    const entitlements = await entitlementsOf(wanted.map(({ id }) => id))
     for (const [i, used] of wanted.entries()) {
-      const standing = standings[i] ?? NO_STANDING
-      if (fits !== null && !fits(used, standing, step.at)) continue
-      const score = scoreOf(used, standing.limitsOf, categories, step.at)
+      const entitlement = entitlements[i] ?? NO_ENTITLEMENT
+      if (fits !== null && !fits(used, entitlement, step.at)) continue
+      const score = scoreOf(used, entitlement.limitsOf, categories, step.at)
       if (score > 0) found.set(used.id, { used, score })
     }
     if (found.size > 2 * limit) found = first(found, limit)
@@ -110,7 +112,7 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
 }
 
 /** Of whom nothing is known. */
-export const NO_STANDING: Standing = { limitsOf: () => null, plan: null }
+export const NO_ENTITLEMENT: Entitlement = { limitsOf: () => null, plan: null, isBlocked: () => false }
 
 function first(found: ReadonlyMap<string, Found>, limit: number): Map<string, Found> {
   const sorted = [...found].sort(([id, a], [other, b]) => b.score - a.score || (id < other ? -1 : 1))

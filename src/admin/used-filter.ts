@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import { usageOf } from '../quota/counter.ts'
-import { lacksRoom } from '../quota/window.ts'
 import type { FieldProblem } from './http.ts'
-import type { LimitsOf, Standing, Used } from './near-limit.ts'
+import type { Entitlement, Used } from './near-limit.ts'
 
 /** Which users, or organisations, a list is to have. */
 
@@ -17,7 +15,7 @@ export function only(description: string, without = 'all') {
 
 /** The parameters that filter both lists. */
 export const filterFields = {
-  blocked: only('Only those of whom a window has no room for the cheapest request of its category'),
+  blocked: only('Only those whom the quota refuses now: the cheapest request of some category would get a 429'),
   override: only('Only those with an override'),
   plan: z
     .string({ error: 'must be given once' })
@@ -44,10 +42,6 @@ export interface Filtered {
   /** Of the configuration, in its order. */
   readonly plans: readonly string[]
   readonly categories: readonly string[]
-  /** By category: the least that a request costs which the quota may refuse. */
-  readonly cheapest: ReadonlyMap<string, number>
-  /** To whom nothing is charged. */
-  readonly exempt: ReadonlySet<string>
 }
 
 export interface UsedFilter {
@@ -56,27 +50,25 @@ export interface UsedFilter {
   /** Whether only those with an override can be among them. */
   readonly needsOverride: boolean
   /** What usage and plan decide; `null` for everybody. */
-  readonly fits: ((used: Used, standing: Standing, at: number) => boolean) | null
+  readonly fits: ((used: Used, entitlement: Entitlement, at: number) => boolean) | null
 }
 
 /** @returns what is wrong with the plan, if the configuration lacks it */
 export function filterOf(
   { blocked, override, plan, organisation, shadow = false }: FilterWish,
-  { overrides, isShadowed, plans, categories, cheapest, exempt }: Filtered,
+  { overrides, isShadowed, plans }: Filtered,
 ): UsedFilter | { readonly problems: readonly FieldProblem[] } {
   if (plan !== undefined && !plans.includes(plan)) return { problems: [{ path: 'plan', msg: planCure(plans) }] }
   const needsOverride = override || shadow
-  const isBlocked = (used: Used, { limitsOf }: Standing, at: number): boolean =>
-    !exempt.has(used.id) && categories.some((category) => isFull(used, category, limitsOf, cheapest.get(category), at))
   return {
     hasId: (id) => (!needsOverride || overrides.has(id)) && (!shadow || isShadowed(id)),
     needsOverride,
     fits:
       blocked || plan !== undefined || organisation !== undefined
-        ? (used, standing, at) =>
-            (plan === undefined || standing.plan === plan) &&
-            (organisation === undefined || standing.organisation === organisation) &&
-            (!blocked || isBlocked(used, standing, at))
+        ? (used, entitlement, at) =>
+            (plan === undefined || entitlement.plan === plan) &&
+            (organisation === undefined || entitlement.organisation === organisation) &&
+            (!blocked || entitlement.isBlocked(used, at))
         : null,
   }
 }
@@ -85,17 +77,4 @@ function planCure(plans: readonly string[]): string {
   if (plans.length === 0) return 'is for a configuration with quota.plans: leave it out'
   const shown = plans.slice(0, 20).join(', ')
   return `must be one of ${shown}${plans.length > 20 ? `, … (${plans.length} plans)` : ''}`
-}
-
-/** @param cost of the cheapest request of the category; `undefined` if the quota refuses none */
-function isFull(
-  { counters }: Used,
-  category: string,
-  limitsOf: LimitsOf,
-  cost: number | undefined,
-  at: number,
-): boolean {
-  return (limitsOf(category) ?? []).some(({ window, limit }) => {
-    return lacksRoom({ used: usageOf(counters.get(category) ?? [], window, at).used, limit }, cost)
-  })
 }

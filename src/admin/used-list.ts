@@ -5,7 +5,7 @@ import { isInUse } from '../quota/counter.ts'
 import type { Window } from '../quota/window.ts'
 import { limit } from './fields.ts'
 import type { FieldProblem } from './http.ts'
-import { NO_STANDING, nearest, type Standing, type Used, type UsedStep } from './near-limit.ts'
+import { type Entitlement, NO_ENTITLEMENT, nearest, type Used, type UsedStep } from './near-limit.ts'
 import { recentField, tooLongFor } from './recent-use.ts'
 import { type Filtered, type FilterWish, filterFields, filterOf, type UsedFilter } from './used-filter.ts'
 
@@ -44,7 +44,7 @@ export interface Listed extends Filtered {
   /** What one of them has used, and the store's time. @throws StoreError */
   readonly read: (id: string) => Promise<Used & { readonly at: number }>
   /** @throws StoreError */
-  readonly standingsOf: (ids: readonly string[]) => Promise<readonly Standing[]>
+  readonly entitlementsOf: (ids: readonly string[]) => Promise<readonly Entitlement[]>
   readonly windows: readonly Window[]
 }
 
@@ -129,14 +129,14 @@ async function named(listed: Listed, { query, order }: Query, filter: UsedFilter
 
 /** Those that the filter lets stand. @throws StoreError */
 async function fitting(
-  { standingsOf }: Listed,
+  { entitlementsOf }: Listed,
   { fits }: UsedFilter,
   some: readonly Used[],
   at: number,
 ): Promise<readonly Used[]> {
   if (fits === null || some.length === 0) return some
-  const standings = await standingsOf(some.map(({ id }) => id))
-  return some.filter((used, i) => fits(used, standings[i] ?? NO_STANDING, at))
+  const entitlements = await entitlementsOf(some.map(({ id }) => id))
+  return some.filter((used, i) => fits(used, entitlements[i] ?? NO_ENTITLEMENT, at))
 }
 
 interface Wish {
@@ -226,7 +226,7 @@ async function collectUsed(listed: Listed, wish: Wish, found: readonly Used[]): 
 
 /** The first of as many as one request looks at. The next page has those of the others. */
 async function byUse(listed: Listed, { start, filter, step, ...wish }: Wish, order: 'use' | 'tokens'): Promise<Page> {
-  const { standingsOf, categories, overrides, scan } = listed
+  const { entitlementsOf, categories, overrides, scan } = listed
   const isOfFew = filter.needsOverride && overrides.size <= MOST_READ
   const { found, next, at } = await nearest({
     ...wish,
@@ -235,7 +235,7 @@ async function byUse(listed: Listed, { start, filter, step, ...wish }: Wish, ord
     from: start.step,
     most: LOOKED_AT,
     mostSteps: MOST_STEPS,
-    standingsOf,
+    entitlementsOf,
     categories,
     by: order === 'use' ? 'share' : 'tokens',
   })

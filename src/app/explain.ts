@@ -1,6 +1,7 @@
 import type { ExplainResponse, LimitResponse } from '../admin/api.ts'
 import { membershipShown } from '../admin/plan.ts'
 import type { InForce, Question, WrongQuestion } from '../admin/routes/explain.ts'
+import { standingBy } from '../admin/standing.ts'
 import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
@@ -13,7 +14,7 @@ import type { Payer } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
 import { neverFits, type QuotaViolation, refusalBody, SCOPE_TITLES } from '../quota/refusal.ts'
 import { windowStatus } from '../quota/status.ts'
-import type { Limit } from '../quota/window.ts'
+import { type Limit, lacksRoom } from '../quota/window.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
 import type { Price } from '../routing/price.ts'
 import { because, REASONS, type Reason } from './explain-texts.ts'
@@ -60,7 +61,7 @@ export async function explain(
     cost,
     ...membershipShown(view.policy, payer),
     limits,
-    ...verdict(limits, snapshot, { config, view, payer, access, ...priced }),
+    ...verdict(snapshot, { config, view, payer, access, ...priced }),
   }
 }
 
@@ -223,7 +224,7 @@ function limitsOf(
   const shown = (scope: LimitResponse['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
     const status = windowStatus(scope, limit, counters[scope]?.[i], snapshot.at)
     const { source, steps } = limit
-    return { ...status, source, steps, refuses: cost > 0 && status.used + cost > status.limit }
+    return { ...status, source, steps, refuses: cost > 0 && lacksRoom(status, cost) }
   }
   return [
     ...personal.map((limit) => shown('Personal', limit)),
@@ -241,10 +242,11 @@ interface Case {
   readonly least: number
 }
 
-function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, about: Case) {
+function verdict(snapshot: UsageSnapshot, about: Case) {
   const { view, payer, access, cost, least } = about
-  if (limits.some(({ refuses }) => refuses)) {
-    const shadow = shadowOf(view, payer, access)
+  const { state } = standingBy(asOnly(view, access, least), payer, snapshot)
+  if (state === 'refused' || state === 'shadow') {
+    const shadow = state === 'shadow' ? shadowOf(view, payer, access) : null
     const { refused, wouldBeRefused, window } = refusal(snapshot, about)
     const costs = cost === null ? REASONS.costsAtLeast(least) : REASONS.costs(cost)
     // A refusal that no waiting helps says the cost itself.
@@ -255,6 +257,11 @@ function verdict(limits: readonly ExplainedLimit[], snapshot: UsageSnapshot, abo
   }
   if (cost === null) return { decision: 'depends_on_body', ...because(REASONS.dependsOnBody) } as const
   return { decision: 'accept', ...because(room(view, payer, access, cost)) } as const
+}
+
+/** As if the gateway had this route alone, whose requests cost no less. */
+function asOnly({ policy, setup, shadow }: View, { category, shadow: ofRoute }: Charged, least: number) {
+  return { policy, setup: { ...setup, cheapest: new Map([[category, least]]) }, shadow: shadow || ofRoute }
 }
 
 /** What a 429 says, and why. */

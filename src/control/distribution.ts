@@ -15,6 +15,9 @@ export interface Distribution {
    * Tokens used, from the least to the most: 101 values, of which value P is what P of 100 of them have used at most. Empty if nobody has any.
    */
   readonly percentiles: readonly number[]
+  /** Those with tokens who are left out: nothing is charged to them, or a plan or an override sets their limit. */
+  readonly exempt: number
+  readonly others: number
 }
 
 export interface ShareCount {
@@ -30,7 +33,14 @@ export interface DistributionOptions {
   readonly window: Window
   /** Only those whose limits are those of this plan. Default all. */
   readonly plan: string | null
+  /**
+   * Only users whom the field of the page that sets the limit may block: neither a plan nor an override sets theirs, and no shadow
+   * lets them pass. Default all.
+   */
+  readonly ofSettings?: boolean
   readonly policy: Policy
+  /** Users to whom nothing is charged. Default nobody. */
+  readonly exempt?: ReadonlySet<string>
   readonly payersOf: (users: readonly string[]) => Promise<readonly Payer[]>
   readonly membersOf: (organisations: readonly string[]) => Promise<readonly Payer[]>
   /** Ends it between two steps. */
@@ -41,7 +51,8 @@ const PARTS = 10
 
 /** Looks at all of them in steps, with the event loop and the store free in between. @throws StoreError, or the reason of the signal */
 export async function distribution(options: DistributionOptions): Promise<Distribution> {
-  const { policy, category, window, plan, scope, signal } = options
+  const { policy, category, window, plan, scope, exempt, ofSettings = false, signal } = options
+  const leftOut = { exempt: new Set<string>(), others: new Set<string>() }
   const counts = new Array<number>(PARTS + 1).fill(0)
   /** By id: a scan may come by one twice. */
   const used = new Map<string, number>()
@@ -54,6 +65,14 @@ export async function distribution(options: DistributionOptions): Promise<Distri
       const tokens = usageOf(counter, window, step.at).used
       const limit = policy.limitsFor(category, payer)[scope]?.find((each) => each.window.name === window.name)?.limit
       if (tokens === 0 || limit === undefined) continue
+      if (scope === 'personal' && exempt?.has(id)) {
+        leftOut.exempt.add(id)
+        continue
+      }
+      if (ofSettings && (policy.isShadowed(id) || !policy.followsSettings(category, payer, window.name))) {
+        leftOut.others.add(id)
+        continue
+      }
       used.set(id, tokens)
       const part = partOf(tokens, limit)
       counts[part] = (counts[part] ?? 0) + 1
@@ -63,7 +82,8 @@ export async function distribution(options: DistributionOptions): Promise<Distri
     await new Promise((resolve) => setImmediate(resolve))
   } while (cursor !== null)
   const shares = counts.map((count, i) => ({ from: (i * 100) / PARTS, count }))
-  return { at, counted: used.size, shares, percentiles: percentilesOf([...used.values()]) }
+  const counted = { counted: used.size, exempt: leftOut.exempt.size, others: leftOut.others.size }
+  return { at, ...counted, shares, percentiles: percentilesOf([...used.values()]) }
 }
 
 interface Step {

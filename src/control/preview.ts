@@ -1,9 +1,19 @@
-import type { Limits } from '../quota/charge.ts'
-import { type Counter, usageOf } from '../quota/counter.ts'
+import { type Counter, isInUse } from '../quota/counter.ts'
 import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
-import type { QuotaStore, UsageSnapshot, UsageStore, UserUsage } from '../quota/quota-store.ts'
+import type { QuotaStore, UsageSnapshot, UsageStore } from '../quota/quota-store.ts'
+import { SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
+import {
+  type Block,
+  type CountersOf,
+  fullestOf,
+  NO_COUNTERS,
+  refusesNewcomers,
+  type StandingRules,
+  standingOf,
+} from '../quota/standing.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
-import { type Limit, lacksRoom, resetAt } from '../quota/window.ts'
+import { lacksRoom, type Window } from '../quota/window.ts'
+import { sameLimits } from './moved.ts'
 
 export interface PreviewOptions {
   readonly store: Pick<QuotaStore, 'readUsage'> & UsageStore
@@ -20,12 +30,20 @@ export interface PreviewOptions {
   readonly exempt?: ReadonlySet<string>
   /** Whether the whole gateway refuses nothing (shadow mode), now and then. */
   readonly shadow: { readonly now: boolean; readonly next: boolean }
+  /** The windows that may limit: whoever has nothing in one of these that runs is not looked at, but for an override. */
+  readonly windows: readonly Window[]
+  /** Users and organisations with an override, who are looked at whatever they have used. Default none. */
+  readonly overridden?: { readonly users: Iterable<string>; readonly organisations: Iterable<string> }
+  /** Learns which of these users may use the reserve, where that matters. Default nobody may. @throws StoreError */
+  readonly learn?: (users: readonly string[]) => Promise<void>
   /** Ends it between two steps, for whoever waits no more. */
   readonly signal?: AbortSignal
 }
 
 /** What would become of a change, from the live counters. */
 export interface Preview extends Counted<BlockedUser> {
+  /** Users of those looked at for whom the change makes any difference: another limit, or an end of shadow mode. */
+  readonly movedCount: number
   /** By windows of their own. Nobody is looked at if neither a plan nor an override may limit organisations. */
   readonly organisations: Counted<BlockedOrganisation>
   /** The global windows without room for even the cheapest request: each blocks everybody who does not bypass them. */
@@ -38,7 +56,7 @@ export interface Preview extends Counted<BlockedUser> {
 
 /** Users or organisations. */
 export interface Counted<T> {
-  /** Those looked at. */
+  /** Those looked at: they have used something or have an override. */
   readonly scanned: number
   /** Those who would be blocked, and those of them who are not blocked now. */
   readonly blockedCount: number
@@ -49,7 +67,7 @@ export interface Counted<T> {
   readonly blocked: readonly T[]
 }
 
-/** A user and the personal window that would keep him waiting longest. */
+/** A user and the window that would keep him waiting longest: of his own, of his organisation, or of all users together. */
 export interface BlockedUser extends BlockedEverybody {
   readonly user: string
 }
@@ -57,20 +75,20 @@ export interface BlockedUser extends BlockedEverybody {
 /** An organisation and the window of it that would keep its users waiting longest. */
 export interface BlockedOrganisation extends BlockedEverybody {
   readonly organisation: string
+  /** Of whose users the window is: those of one plan may be blocked, and others not. `null` for none. */
+  readonly plan: string | null
 }
 
 /** A window without room. */
-export interface BlockedEverybody extends Block {
-  readonly blockedNow: boolean
-}
-
-interface Block {
+export interface BlockedEverybody {
+  readonly scope: Scope
   readonly category: string
   readonly window: string
   readonly limit: number
   readonly used: number
   /** ISO 8601 UTC; `null` for a limit that no request fits into, which no waiting helps. */
   readonly resetAt: string | null
+  readonly blockedNow: boolean
 }
 
 export interface HeadRoom {
@@ -87,8 +105,11 @@ export interface HeadRoom {
 
 const SHOWN = 100
 const NOBODY: ReadonlySet<string> = new Set()
+const NONE = { users: [], organisations: [] }
 /** Any user will do for the counters of all. */
 export const ANYBODY = '-'
+/** Whose override is looked at in one step. */
+const AT_ONCE = 200
 
 /**
  * Looks at every user and organisation in steps, with the event loop and the store free between them.
@@ -99,14 +120,15 @@ export async function preview(options: PreviewOptions): Promise<Preview> {
   const snapshot = await store.readUsage(ANYBODY, next().categories)
   const rules = rulesOf(options)
   const everybody = blockedEverybody(snapshot, rules, (policy, category) => policy.limitsOf(category))
-  const isForAll = ({ category, window }: Block) =>
+  const isForAll = ({ category, window }: BlockedEverybody) =>
     everybody.some((each) => each.category === category && each.window === window)
   const ofNew = blockedEverybody(snapshot, rules, (policy, category) => policy.limitsOfNewcomers(category))
   const newUsers = ofNew.filter((block) => !isForAll(block))
   const windows = headRoom(snapshot, now(), next())
-  const users = await countUsers(options)
-  const organisations = now().namesMatter || next().namesMatter ? await countOrganisations(options) : NOBODY_COUNTED
-  return { ...users, organisations, everybody, newUsers, windows, effective: limitsInForce(next()) }
+  const organisations = now().namesMatter || next().namesMatter ? await tightOrganisations(options) : NO_ORGANISATIONS
+  const users = await countUsers(options, snapshot, organisations.tight)
+  const ofOrganisations = countOrganisations(options, organisations, snapshot.at)
+  return { ...users, organisations: ofOrganisations, everybody, newUsers, windows, effective: limitsInForce(next()) }
 }
 
 /** Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn. */
@@ -117,45 +139,182 @@ function rulesOf({ now, next, cheapest, exempt = NOBODY, shadow }: PreviewOption
   }
 }
 
-async function countUsers(options: PreviewOptions): Promise<Counted<BlockedUser>> {
-  const { store, payersOf = onlyIds, signal } = options
-  const count = createCount((user: string, blocked): BlockedUser => ({ user, ...blocked }))
-  let cursor: string | null = null
-  do {
-    signal?.throwIfAborted()
-    const step = await store.scanUsers(cursor)
-    const { now, next } = rulesOf(options)
-    const payers = await payersOf(step.users.map(({ user }) => user))
-    step.users.forEach((usage, i) => {
-      const payer = payers[i] ?? payerOf(usage.user)
-      const block = (rules: Rules) => userBlock(usage, payer, rules, step.at)
-      count.add(usage.user, () => [block(now), block(next)])
-    })
-    cursor = step.next
-    await breath()
-  } while (cursor !== null)
-  return count.result()
+interface Policies {
+  readonly now: StandingRules
+  readonly next: StandingRules
 }
 
-async function countOrganisations(options: PreviewOptions): Promise<Counted<BlockedOrganisation>> {
-  const { store, membersOf = withoutPlans, signal } = options
-  const count = createCount((organisation: string, blocked): BlockedOrganisation => ({ organisation, ...blocked }))
-  let cursor: string | null = null
+type Counters = ReadonlyMap<string, Counter>
+
+/** Some of them, with what they have used. */
+interface Some {
+  readonly at: number
+  readonly owners: readonly { readonly id: string; readonly counters: Counters }[]
+}
+
+/** Whoever has used something or has an override, in steps. A scan may come by one without an override twice. */
+async function* inSteps(
+  { windows, signal }: PreviewOptions,
+  overridden: Iterable<string>,
+  scan: (cursor: string | null) => Promise<Some & { readonly next: string | null }>,
+): AsyncGenerator<Some> {
+  const all = new Set(overridden)
+  const unseen = new Set(all)
+  let [at, cursor]: [number, string | null] = [0, null]
   do {
     signal?.throwIfAborted()
-    const step = await store.scanOrganisations(cursor)
-    const { now, next } = rulesOf(options)
-    const members = await membersOf(step.organisations.map(({ organisation }) => organisation))
-    step.organisations.forEach(({ organisation, counters }, i) => {
-      const payer = members[i] ?? memberOf(organisation)
-      const limits = (rules: Rules) => (category: string) => rules.policy.limitsFor(category, payer).organisation ?? []
-      const block = (rules: Rules) => (rules.shadow ? null : longestBlock(counters, limits(rules), rules, step.at))
-      count.add(organisation, () => [block(now), block(next)])
-    })
+    const step = await scan(cursor)
+    const owners = step.owners.filter(({ id, counters }) =>
+      all.has(id) ? unseen.delete(id) : isInUse(counters, windows, step.at),
+    )
+    yield { at: step.at, owners }
+    at = step.at
     cursor = step.next
     await breath()
   } while (cursor !== null)
-  return count.result()
+  const left = [...unseen]
+  for (let i = 0; i < left.length; i += AT_ONCE) {
+    signal?.throwIfAborted()
+    yield { at, owners: left.slice(i, i + AT_ONCE).map((id) => ({ id, counters: new Map() })) }
+    await breath()
+  }
+}
+
+/** What is needed of organisations to judge their users. */
+interface Organisations {
+  readonly scanned: number
+  /** Those without room under the limits of some plan, now or then. */
+  readonly tight: ReadonlyMap<string, TightOrganisation>
+}
+
+interface TightOrganisation {
+  readonly counters: Counters
+  /** Of its users, as far as they are known: each may have limits of the organisation of its own. */
+  readonly plans: Map<string | null, Payer>
+}
+
+const NO_ORGANISATIONS: Organisations = { scanned: 0, tight: new Map() }
+
+async function tightOrganisations(options: PreviewOptions): Promise<Organisations> {
+  const { store, membersOf = withoutPlans, overridden = NONE } = options
+  const tight = new Map<string, TightOrganisation>()
+  let scanned = 0
+  const steps = inSteps(options, overridden.organisations, async (cursor) => {
+    const { at, organisations, next } = await store.scanOrganisations(cursor)
+    return { at, next, owners: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })) }
+  })
+  for await (const { at, owners: each } of steps) {
+    const owners = each.filter(({ id }) => !tight.has(id))
+    scanned += owners.length
+    const { now, next } = rulesOf(options)
+    const lacks = (counters: Counters, member: Payer) =>
+      [now, next].some((rules) => organisationBlock(rules, member, counters, at) !== null)
+    const found = owners.filter(({ id, counters }) =>
+      [null, ...next.policy.plans].some((plan) => lacks(counters, memberOf(id, plan))),
+    )
+    const members = await membersOf(found.map(({ id }) => id))
+    for (const [i, { id, counters }] of found.entries()) {
+      const member = members[i] ?? memberOf(id)
+      tight.set(id, { counters, plans: new Map([[member.plan, member]]) })
+    }
+  }
+  return { scanned, tight }
+}
+
+function organisationBlock({ policy, cheapest }: StandingRules, member: Payer, counters: Counters, at: number) {
+  let worst: Block | null = null
+  for (const category of policy.categories) {
+    const cost = cheapest.get(category)
+    if (cost === undefined) continue
+    const { organisation } = policy.limitsFor(category, member)
+    const found = fullestOf('organisation', category, organisation, counters.get(category), { cost, at })
+    if (found !== null && (worst === null || found.until > worst.until)) worst = found
+  }
+  return worst
+}
+
+/** By the plan of each of their users: those of one may be refused, and others served. */
+function countOrganisations(
+  options: PreviewOptions,
+  { scanned, tight }: Organisations,
+  at: number,
+): Counted<BlockedOrganisation> {
+  const { now, next } = rulesOf(options)
+  const count = createCount<BlockedOrganisation>()
+  for (const [organisation, { counters, plans }] of tight) {
+    const blocks = (rules: StandingRules) =>
+      [...plans.values()].flatMap((member) => {
+        const block = rules.shadow ? null : organisationBlock(rules, member, counters, at)
+        return block === null ? [] : [{ block, plan: rules.policy.planOf(member)?.name ?? null }]
+      })
+    const [before, after] = [blocks(now), blocks(next)]
+    const worst = after.toSorted((a, b) => b.block.until - a.block.until)[0]
+    const shown = worst && { organisation, plan: worst.plan, ...shownBlock(worst.block) }
+    count.add(organisation, before.length > 0, shown ?? null)
+  }
+  return { ...count.result(), scanned }
+}
+
+async function countUsers(
+  options: PreviewOptions,
+  { at: readAt, global }: UsageSnapshot,
+  organisations: Organisations['tight'],
+): Promise<Counted<BlockedUser> & Pick<Preview, 'movedCount'>> {
+  const { store, payersOf = onlyIds, overridden = NONE, learn } = options
+  const { categories } = options.next()
+  const ofAll = new Map(categories.map((category, i) => [category, global[i] ?? []]))
+  const isKnownAsked = [options.now(), options.next()].some((policy) =>
+    refusesNewcomers({ policy, cheapest: options.cheapest }, (category) => ofAll.get(category), readAt),
+  )
+  const count = createCount<BlockedUser>()
+  let [scanned, movedCount] = [0, 0]
+  const steps = inSteps(options, overridden.users, async (cursor) => {
+    const { at, users, next } = await store.scanUsers(cursor)
+    return { at, next, owners: users.map(({ user, counters }) => ({ id: user, counters })) }
+  })
+  for await (const { at, owners: each } of steps) {
+    const owners = each.filter(({ id }) => !count.has(id))
+    scanned += owners.length
+    const ids = owners.map(({ id }) => id)
+    if (isKnownAsked) await learn?.(ids)
+    const payers = await payersOf(ids)
+    const { now, next } = rulesOf(options)
+    for (const [i, { id: user, counters }] of owners.entries()) {
+      const payer = payers[i] ?? payerOf(user)
+      const theirs = payer.organisation === null ? undefined : organisations.get(payer.organisation)
+      if (theirs !== undefined)
+        theirs.plans.set(payer.plan, memberOf(payer.organisation as string, planIn(next, payer)))
+      const used: CountersOf = {
+        personal: (category) => counters.get(category),
+        organisation: theirs === undefined ? NO_COUNTERS : (category) => theirs.counters.get(category),
+        global: (category) => ofAll.get(category),
+      }
+      const before = refusalOf(now, payer, used, at)
+      const after = refusalOf(next, payer, used, at)
+      count.add(user, before !== null, after === null ? null : { user, ...shownBlock(after) })
+      if (isMoved(options, now, next, payer)) movedCount++
+    }
+  }
+  return { ...count.result(), scanned, movedCount }
+}
+
+/** An override of the user may name another plan than the credential does. */
+function planIn({ policy }: StandingRules, payer: Payer): string | null {
+  return policy.planOf(payer)?.name ?? payer.plan
+}
+
+/** What refuses a user; `null` for nothing. */
+function refusalOf(rules: StandingRules, payer: Payer, used: CountersOf, at: number): Block | null {
+  const { state, block } = standingOf(rules, payer, used, at)
+  return state === 'refused' ? block : null
+}
+
+function isMoved({ shadow }: PreviewOptions, now: StandingRules, next: StandingRules, payer: Payer): boolean {
+  if (next.exempt.has(payer.user)) return false
+  if (shadow.now !== shadow.next) return true
+  return next.policy.categories.some(
+    (category) => !sameLimits(now.policy.limitsFor(category, payer), next.policy.limitsFor(category, payer)),
+  )
 }
 
 async function onlyIds(users: readonly string[]): Promise<readonly Payer[]> {
@@ -170,103 +329,41 @@ function breath(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-interface Rules {
-  readonly policy: Policy
-  readonly cheapest: PreviewOptions['cheapest']
-  readonly exempt: ReadonlySet<string>
-  readonly shadow: boolean
+type Shown = Omit<BlockedEverybody, 'blockedNow'>
+
+function shownBlock({ scope, category, window, limit, used, until }: Block): Shown {
+  const resetAt = until === Number.POSITIVE_INFINITY ? null : new Date(until).toISOString()
+  return { scope: SCOPE_TITLES[scope], category, window: window.name, limit, used, resetAt }
 }
 
-interface Policies {
-  readonly now: Rules
-  readonly next: Rules
-}
-
-const NOBODY_COUNTED: Counted<never> = {
-  scanned: 0,
-  blockedCount: 0,
-  newlyBlockedCount: 0,
-  freedCount: 0,
-  blocked: [],
-}
-
-function createCount<T>(shownOf: (id: string, blocked: BlockedEverybody) => T) {
-  const counts = { scanned: 0, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0 }
+function createCount<T extends BlockedEverybody>() {
+  const counts = { blockedCount: 0, newlyBlockedCount: 0, freedCount: 0 }
   const newly: T[] = []
   const still: T[] = []
-  /** A scan may come by one twice. */
   const counted = new Set<string>()
 
-  /** @param blocksOf what blocks this one now, and under the change */
-  function add(id: string, blocksOf: () => readonly [Block | null, Block | null]): void {
-    if (counted.has(id)) return
-    counts.scanned++
-    const [now, next] = blocksOf()
-    if (next === null && now === null) return
-    counted.add(id)
-    if (next === null) counts.freedCount++
-    else addBlocked(id, { ...next, blockedNow: now !== null })
-  }
-
-  function addBlocked(id: string, blocked: BlockedEverybody): void {
-    counts.blockedCount++
-    if (!blocked.blockedNow) counts.newlyBlockedCount++
-    const shown = blocked.blockedNow ? still : newly
-    if (shown.length < SHOWN) shown.push(shownOf(id, blocked))
-  }
-
-  return { add, result: () => ({ ...counts, blocked: [...newly, ...still].slice(0, SHOWN) }) }
-}
-
-/** `null` if no personal window blocks the user, or shadow mode refuses nothing. */
-function userBlock({ user, counters }: UserUsage, payer: Payer, rules: Rules, at: number): Block | null {
-  const { policy, exempt, shadow } = rules
-  if (shadow || exempt.has(user) || policy.isShadowed(user)) return null
-  return longestBlock(counters, (category) => policy.limitsFor(category, payer).personal, rules, at)
-}
-
-/** The window without room for the cheapest request that keeps whoever it limits waiting longest; `null` if none is. */
-function longestBlock(
-  counters: UserUsage['counters'],
-  limitsOf: (category: string) => readonly Limit[],
-  { policy, cheapest }: Rules,
-  at: number,
-): Block | null {
-  let longest = Number.NEGATIVE_INFINITY
-  let block: Block | null = null
-  for (const category of policy.categories) {
-    const cost = cheapest.get(category)
-    if (cost === undefined) continue
-    for (const limit of limitsOf(category)) {
-      const found = blockIn(category, limit, cost, counters.get(category), at)
-      if (found === null || found.until <= longest) continue
-      longest = found.until
-      block = found.block
+  /** @param block what blocks this one under the change; `null` for nothing */
+  function add(id: string, blockedNow: boolean, block: Omit<T, 'blockedNow'> | null): void {
+    if (block !== null || blockedNow) counted.add(id)
+    if (block === null) {
+      if (blockedNow) counts.freedCount++
+      return
     }
+    counts.blockedCount++
+    if (!blockedNow) counts.newlyBlockedCount++
+    const shown = blockedNow ? still : newly
+    if (shown.length < SHOWN) shown.push({ ...block, blockedNow } as T)
   }
-  return block
-}
 
-function blockIn(
-  category: string,
-  { window, limit }: Limit,
-  cost: number,
-  counter: Counter | undefined,
-  at: number,
-): { readonly until: number; readonly block: Block } | null {
-  const usage = usageOf(counter ?? [], window, at)
-  const { used } = usage
-  if (!lacksRoom({ used, limit }, cost)) return null
-  const until = limit < cost ? Number.POSITIVE_INFINITY : resetAt(usage, window)
-  const end = limit < cost ? null : new Date(until).toISOString()
-  return { until, block: { category, window: window.name, limit, used, resetAt: end } }
+  const result = () => ({ ...counts, blocked: [...newly, ...still].slice(0, SHOWN) })
+  return { add, has: (id: string) => counted.has(id), result }
 }
 
 /** Of the global windows, as the settings have them. @param of whose limits count */
 function blockedEverybody(
   { at, global }: UsageSnapshot,
   { now, next }: Policies,
-  of: (policy: Policy, category: string) => Pick<Limits, 'global'>,
+  of: (policy: Policy, category: string) => Pick<ReturnType<Policy['limitsOf']>, 'global'>,
 ): BlockedEverybody[] {
   if (next.shadow) return []
   return next.policy.categories.flatMap((category, i) => {
@@ -274,11 +371,11 @@ function blockedEverybody(
     if (cost === undefined) return []
     const before = now.shadow ? [] : (of(now.policy, category).global ?? [])
     return (of(next.policy, category).global ?? []).flatMap((limit) => {
-      const found = blockIn(category, limit, cost, global[i], at)
+      const found = fullestOf('global', category, [limit], global[i], { cost, at })
       if (found === null) return []
       const old = before.find(({ window }) => window.name === limit.window.name)
-      const blockedNow = old !== undefined && blockIn(category, old, cost, global[i], at) !== null
-      return [{ ...found.block, blockedNow }]
+      const blockedNow = old !== undefined && lacksRoom({ used: found.used, limit: old.limit }, cost)
+      return [{ ...shownBlock(found), blockedNow }]
     })
   })
 }

@@ -106,7 +106,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   function limits(scope: LimitScope, category: string): Limit[] {
     return windows.flatMap((window) => {
       const found = written(scope, category, window)
-      return found === null ? [] : [{ window, limit: effective(found.value, factor, multiplierOf(scope)) }]
+      return found === null ? [] : [{ window, limit: effectiveLimit(found.value, factor, multiplierOf(scope)) }]
     })
   }
 
@@ -118,7 +118,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
     const parts = [writtenStep(layer, value, origin(scope, category, window.name, layer))]
     if (factor !== 1 || mode === 'adaptive') parts.push(['mode', `mode ${mode} x ${factor}`])
     if (multiplier !== 1) parts.push(['multiplier', `multiplier x ${multiplier}`])
-    const result = effective(value, factor, multiplier)
+    const result = effectiveLimit(value, factor, multiplier)
     const steps = parts.map(([, step]) => step)
     if (!isWhole(value, factor, multiplier)) steps.push(`rounded to ${result}`)
     return { source: parts.map(([name]) => name).join(' x '), steps }
@@ -139,7 +139,7 @@ function writtenStep(layer: Layer, value: number, place: string | null): [string
  * In decimal, as an administrator reads it. In binary 100 x 1.1 is 110.00000000000001 and 0.29 x 100 is
  * 28.999999999999996. Factors count to twelve decimals. Up to 1000 these are exact, and so is everything after.
  */
-function effective(value: number, factor: number, multiplier: number): number {
+export function effectiveLimit(value: number, factor: number, multiplier: number): number {
   const product = Number(scaled(value, factor, multiplier) / (ONE * ONE))
   return value >= 1 ? Math.max(1, product) : product
 }

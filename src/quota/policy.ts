@@ -74,6 +74,11 @@ export interface Policy {
   /** How the limits of one caller came about. @param origin where a value was written. @throws Error as `limitsOf` */
   trace(category: string, payer: Payer, origin?: Origin): Trace
   /**
+   * Whether a personal limit of a caller is made of what the settings have for everybody, and not of a plan or an override.
+   * @throws Error as `limitsOf`
+   */
+  followsSettings(category: string, payer: Payer, window: string): boolean
+  /**
    * Names of the layers that made one limit of a caller, as `trace` has them. Worked out once for equal limits of a plan, so that a
    * refusal may ask. @throws Error as `limitsOf`
    */
@@ -211,6 +216,12 @@ export function createPolicy(
     return traced[scope]?.find((limit) => limit.window.name === window)?.source ?? ''
   }
 
+  function followsSettings(category: string, payer: Payer, window: string): boolean {
+    if (overrides.get(payer.user)?.limits.get(category)?.has(window)) return false
+    const plan = planOf(payer)?.name ?? null
+    return plan === null || settings.plans?.get(plan)?.personal.get(category)?.get(window) === undefined
+  }
+
   return {
     categories,
     plans,
@@ -220,6 +231,7 @@ export function createPolicy(
     planOf,
     namesMatter: plans.length > 0 || organisations.size > 0,
     isShadowed,
+    followsSettings,
     trace,
     sourceOf,
   }

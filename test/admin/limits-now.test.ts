@@ -92,7 +92,7 @@ test('while the store is out the limits of a user have the layers that made them
       ...{ scope, window, limit, source, steps },
     })),
   ])
-  expect(reply.json).toEqual({ user: 'bob', limits: Object.fromEntries(known), override })
+  expect(reply.json).toEqual({ user: 'bob', limits: Object.fromEntries(known), override, exempt: false })
   expect(reply.json.limits.read[0]).toMatchObject({ scope: 'Personal', window: '1h', limit: 7, source: 'override' })
   expect((await get('/api/in-force/users/nobody')).json.override).toBe(null)
   expect(await get(`/api/in-force/users/${'x'.repeat(257)}`)).toMatchObject({ status: 400 })

@@ -19,17 +19,18 @@ function scanOf(steps: readonly (readonly Used[])[]) {
   }
 }
 
-const standingsOf = async (ids: readonly string[]) =>
+const entitlementsOf = async (ids: readonly string[]) =>
   ids.map((id) => ({
     limitsOf: (category: string) => policy.limitsFor(category, payerOf(id)).personal,
     plan: null,
+    isBlocked: () => false,
   }))
 
 function ask(steps: readonly (readonly Used[])[], most = 1000, limit = 2, from: string | null = null, mostSteps = 100) {
   const { signal } = new AbortController()
   const { categories } = policy
   return nearest({
-    ...{ scan: scanOf(steps), from, most, mostSteps, limit, standingsOf, categories, signal },
+    ...{ scan: scanOf(steps), from, most, mostSteps, limit, entitlementsOf, categories, signal },
     matches: () => true,
   })
 }

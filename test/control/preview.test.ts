@@ -59,6 +59,7 @@ async function previewOf(
     now,
     next,
     cheapest: ONE_TOKEN,
+    windows: FILE.windows,
     shadow: { now: isShadowed, next: then.shadow },
     ...(signal !== undefined && { signal }),
   })
@@ -90,7 +91,7 @@ describe('a preview of organisations and of everybody', () => {
     const [now, next] = [{}, applyPatch({}, patch)].map((changes) => resolve(FILE_WITH_PLANS, changes))
     if (now === undefined || next === undefined) throw new Error('two')
     return preview({
-      ...{ store: store(global), membersOf, cheapest: ONE_TOKEN },
+      ...{ store: store(global), membersOf, cheapest: ONE_TOKEN, windows: FILE.windows },
       now: () => createPolicy(now.settings, 1, overrides),
       next: () => createPolicy(next.settings, 1, overrides),
       shadow: { now: now.shadow, next: next.shadow },
@@ -102,7 +103,8 @@ describe('a preview of organisations and of everybody', () => {
     expect(found).toMatchObject({ scanned: 4, blockedCount: 2, newlyBlockedCount: 1, freedCount: 0 })
     expect(found.blocked).toEqual([
       {
-        ...{ organisation: 'at 75', category: 'read', window: '1h', limit: 75, used: 75, blockedNow: false },
+        ...{ organisation: 'at 75', plan: 'team', scope: 'Organisation', category: 'read', window: '1h' },
+        ...{ limit: 75, used: 75, blockedNow: false },
         resetAt: '2026-08-06T15:30:00.000Z',
       },
       expect.objectContaining({ organisation: 'at 100', blockedNow: true }),
@@ -130,7 +132,7 @@ describe('a preview of organisations and of everybody', () => {
     const hour = FILE.baselines.global.get('read')?.get('1h') ?? 0
     const of = async (used: number) => {
       const store = storeOf({}, { read: { hour: used } })
-      const options = { store, cheapest: ONE_TOKEN, shadow: { now: false, next: false } }
+      const options = { store, cheapest: ONE_TOKEN, windows: FILE.windows, shadow: { now: false, next: false } }
       return preview({ ...options, now: policy({}), next: policy({ reserve }) })
     }
     const { newUsers, everybody } = await of(0.8 * hour)
@@ -147,7 +149,7 @@ describe('a preview of organisations and of everybody', () => {
     const full = { read: { hour: limit } }
     expect((await ofPatch({}, full)).everybody).toEqual([
       {
-        ...{ category: 'read', window: '1h', limit, used: limit, blockedNow: true },
+        ...{ scope: 'Global', category: 'read', window: '1h', limit, used: limit, blockedNow: true },
         resetAt: '2026-08-06T15:30:00.000Z',
       },
     ])
@@ -195,6 +197,7 @@ describe('a preview', () => {
     expect(blocked).toEqual([
       {
         user: 'alice',
+        scope: 'Personal',
         category: 'read',
         window: '1d',
         limit: 900,
@@ -239,7 +242,8 @@ describe('a preview', () => {
     const { shadow: _, ...settings } = FILE
     const policy = () => createPolicy(settings)
     const cheapest = new Map([['read', 5]])
-    const options = { store: storeOf(usages), now: policy, next: policy, shadow: { now: false, next: false } }
+    const windows = FILE.windows
+    const options = { store: storeOf(usages), windows, now: policy, next: policy, shadow: { now: false, next: false } }
     const { blocked } = await preview({ ...options, cheapest })
     expect(blocked).toMatchObject([{ user: 'alice', category: 'read', window: '1h', limit: 120, used: 116 }])
     const dearer = new Map([['write', 61]])

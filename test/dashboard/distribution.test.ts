@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import {
-  FACTORS,
   fieldAt,
   type LimitLine,
   limitLine,
@@ -8,7 +7,6 @@ import {
   steppedField,
   usersFull,
 } from '../../src/dashboard/logic/distribution.ts'
-import { type Mode, modeFactor } from '../../src/quota/policy.ts'
 import { QUOTA } from './quota.ts'
 
 /** As the API makes them of what users have used. */
@@ -42,17 +40,13 @@ describe('how many users have no room under a limit', () => {
 const READ = { scope: 'personal', category: 'read', window: '1h' } as const
 
 describe('the line of a limit', () => {
-  test('goes by the factors of the gateway', () => {
-    for (const [mode, factor] of Object.entries(FACTORS)) expect(modeFactor(mode as Mode, 0.5)).toBe(factor)
-  })
-
   test('sets the field of the mode, and stands where that makes its limit', () => {
-    // In mode loose: 100 x 1.5; in force are 120.
+    // In mode loose: 100 x 1.5, which is in force now.
     const line = limitLine(QUOTA, {}, READ) as LimitLine
-    expect(line).toMatchObject({ path: 'baselines.personal.read.1h', field: 100, limit: 150, inForce: 120, max: 120 })
-    expect(positionOf(line)).toBeCloseTo(150 / 180)
+    expect(line).toMatchObject({ path: 'baselines.personal.read.1h', field: 100, limit: 150, inForce: 150, max: 150 })
+    expect(positionOf(line)).toBeCloseTo(150 / 225)
     const custom = limitLine(QUOTA, { mode: 'custom', 'custom.personal.read.1h': '60' }, READ)
-    expect(custom).toMatchObject({ path: 'custom.personal.read.1h', field: 60, limit: 60, max: 180 })
+    expect(custom).toMatchObject({ path: 'custom.personal.read.1h', field: 60, limit: 60, max: 225 })
     expect(limitLine(QUOTA, { mode: null }, READ)).toMatchObject({ field: 100, limit: 100 })
   })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { QuotaResponse } from '../../src/admin/api.ts'
-import { fullestWindows, fullGlobals, globalShare, longestTokens } from '../../src/dashboard/logic/used-windows.ts'
+import { fullestWindows, globalShare, longestTokens } from '../../src/dashboard/logic/used-windows.ts'
 
 const hour = (used: number, limit: number | null) => ({ window: '1h', used, limit })
 const day = (used: number, limit: number | null) => ({ window: '1d', used, limit })
@@ -42,10 +42,4 @@ test('the share of a global limit is that of the longest window, where both have
   expect(globalShare({ read: [hour(50, null)] }, quota)).toBeNull()
   expect(globalShare({ read: [day(1, null)] }, null)).toBeNull()
   expect(globalShare({ read: [day(1, null)] }, quotaOf([['1d', 0, 0]]))).toBeNull()
-})
-
-test('a category is full for everybody if one of its global windows is', () => {
-  expect(fullGlobals(quotaOf([['1h', 100, 100]]))).toEqual(['read'])
-  expect(fullGlobals(quotaOf([['1h', 99, 100]]))).toEqual([])
-  expect(fullGlobals(null)).toEqual([])
 })

@@ -115,6 +115,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
       now: () => policy,
       next: () => createPolicy(settings),
       cheapest: new Map([['read', 1]]),
+      windows: FILE.windows,
       shadow: { now: false, next: false },
     })
     expect(result).toMatchObject({ scanned: 2, blockedCount: 1, newlyBlockedCount: 1, freedCount: 0 })

@@ -108,12 +108,14 @@ export const quota: Examples = {
     body: { baselines: { personal: { read: { '1h': 100 } } } },
     response: {
       scanned: 3,
+      movedCount: 3,
       blockedCount: 1,
       newlyBlockedCount: 1,
       freedCount: 0,
       blocked: [
         {
           user: 'alice',
+          scope: 'Personal',
           category: 'read',
           window: '1h',
           limit: 100,
@@ -149,7 +151,7 @@ export const quota: Examples = {
   },
   'GET /api/quota/distribution': {
     note: '`percentiles` has 101 values.',
-    parameters: { category: 'read', window: '1h' },
+    parameters: { category: 'read', window: '1h', settings: 'true' },
     response: {
       category: 'read',
       window: '1h',
@@ -157,6 +159,8 @@ export const quota: Examples = {
       plan: null,
       at: '2026-11-20T10:15:00.000Z',
       counted: 3,
+      exempt: 1,
+      others: 2,
       shares: [
         { from: 0, count: 0 },
         { from: 10, count: 1 },

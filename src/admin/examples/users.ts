@@ -25,6 +25,7 @@ export const users: Examples = {
           },
           override: null,
           blocked: false,
+          standing: { state: 'room', by: null },
           recent: { tokens: 460, steps: [...Array(23).fill(0), 460] },
         },
         {
@@ -35,6 +36,7 @@ export const users: Examples = {
           },
           override,
           blocked: false,
+          standing: { state: 'room', by: null },
           recent: { tokens: 118, steps: [...Array(23).fill(0), 118] },
         },
       ],
@@ -54,6 +56,7 @@ export const users: Examples = {
         ],
       },
       override,
+      standing: { state: 'room', by: null },
     },
   },
   'GET /api/users/{id}/export': {
@@ -195,6 +198,7 @@ export const users: Examples = {
         ],
       },
       override,
+      exempt: false,
     },
   },
 }

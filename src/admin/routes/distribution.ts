@@ -6,6 +6,7 @@ import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'
+import { only } from '../used-filter.ts'
 
 const ONCE = 'must be given once'
 
@@ -17,6 +18,7 @@ const Query = z.strictObject({
     .default('personal')
     .meta({ description: 'Whose windows' }),
   plan: z.string({ error: ONCE }).optional().meta({ description: 'Only who has this plan' }),
+  settings: only('Only users whose personal limit the settings make, and neither a plan nor an override'),
 })
 
 /** The route that shows where users lie below a limit. */
@@ -50,6 +52,7 @@ async function show(desk: Desk, { query, signal }: Call): Promise<AdminResponse>
       setup.quota.windows.map(({ name }) => name),
     ),
     ...(plan === null ? [] : unknown('plan', plan, policy.plans)),
+    ...(fields.data.settings && scope !== 'personal' ? [{ path: 'settings', msg: 'is for personal limits' }] : []),
   ]
   if (problems.length > 0 || window === undefined) return badFields(problems)
   const { at, ...found } = await distribution({
@@ -58,7 +61,9 @@ async function show(desk: Desk, { query, signal }: Call): Promise<AdminResponse>
     category,
     window,
     plan,
+    ofSettings: fields.data.settings,
     policy,
+    exempt: setup.exempt,
     payersOf: (users) => desk.payersOf(users),
     membersOf: (organisations) => desk.membersOf(organisations),
     signal,

@@ -1,8 +1,9 @@
 import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
+import { fullestOf } from '../../quota/standing.ts'
 import { windowStatus } from '../../quota/status.ts'
-import { type Limit, lacksRoom, type Window } from '../../quota/window.ts'
+import type { Limit, Window } from '../../quota/window.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -92,31 +93,29 @@ function withoutLayers(
   )
 }
 
-function listedOrganisations(desk: Desk, { policy, state, setup }: View): Listed {
+function listedOrganisations(desk: Desk, view: View): Listed {
+  const { policy, state, setup } = view
   return {
     async scan(cursor) {
       const { at, organisations, next } = await desk.store.scanOrganisations(cursor)
       return { at, some: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })), next }
     },
     read: (id) => read(desk, policy, id),
-    async standingsOf(organisations) {
+    async entitlementsOf(organisations) {
       const members = await desk.membersOf(organisations)
       return members.map((member) => ({
         limitsOf: (category) => limitsOfMembers(policy, category, member),
         plan: policy.planOf(member)?.name ?? null,
+        isBlocked: (used, at) => isBlocked(view, member, used, at),
       }))
     },
     overrides: state.organisationOverrides,
     isShadowed: () => false,
     categories: policy.categories,
     plans: policy.plans,
-    cheapest: setup.cheapest,
-    exempt: NOBODY,
     windows: setup.quota.windows,
   }
 }
-
-const NOBODY: ReadonlySet<string> = new Set()
 
 /** Whose own usage is not looked at. */
 const ANYBODY = 'anybody'
@@ -134,26 +133,34 @@ async function show(desk: Desk, id: string): Promise<AdminResponse> {
 }
 
 /** @param member any user of the organisation, with its plan */
-function lineOf(view: View, { id, counters }: Used, member: Payer, at: number): OrganisationResponse {
-  const { policy, state, setup } = view
+function lineOf(view: View, used: Used, member: Payer, at: number): OrganisationResponse {
+  const { policy, state } = view
+  const { id, counters } = used
   const windows = Object.fromEntries(
     policy.categories.map((category) => {
       const rows = rowsOf(view, category, member)
       return [category, rows.map((row) => windowOf(row, counters.get(category), at))]
     }),
   )
-  const isFull = ([category, each]: [string, OrganisationResponse['windows'][string]]): boolean =>
-    limitsOfMembers(policy, category, member).some(({ window, limit }) => {
-      const used = each.find((row) => row.window === window.name)?.used ?? 0
-      return lacksRoom({ used, limit }, setup.cheapest.get(category))
-    })
   return {
     organisation: id,
     ...planShown(policy, member),
     windows,
     override: organisationOverrideOf(state, id, at),
-    blocked: Object.entries(windows).some(isFull),
+    blocked: isBlocked(view, member, used, at),
   }
+}
+
+/** Whether the windows of the organisation refuse its users now. */
+function isBlocked({ policy, setup, shadow }: View, member: Payer, { counters }: Used, at: number): boolean {
+  if (shadow) return false
+  return policy.categories.some((category) => {
+    const cost = setup.cheapest.get(category)
+    const limits = limitsOfMembers(policy, category, member)
+    return (
+      cost !== undefined && fullestOf('organisation', category, limits, counters.get(category), { cost, at }) !== null
+    )
+  })
 }
 
 interface Row {

@@ -141,7 +141,8 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   const read = readPatch(desk, state, body)
   if ('problems' in read) return badFields(read.problems)
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
-  const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state))
+  const { isKnown } = desk.knownUsers
+  const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state), isKnown)
   const previewed = await preview({
     store: desk.store,
     payersOf: (users) => desk.payersOf(users),
@@ -151,6 +152,9 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
     cheapest: setup.cheapest,
     exempt: setup.exempt,
     shadow: { now: shadow, next: next.shadow },
+    windows: setup.quota.windows,
+    overridden: { users: state.overrides.keys(), organisations: state.organisationOverrides.keys() },
+    learn: (users) => desk.learn(users),
     signal,
   })
   return ok({ ...previewed, warnings: warningsOf(setup, next.settings, adaptive.factor) } satisfies PreviewResponse)

@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { InTurn } from '../../lib/serialize.ts'
-import { type Payer, payerOf } from '../../quota/policy.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
-import { lacksRoom } from '../../quota/window.ts'
 import type { UsersResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -12,6 +10,7 @@ import type { Used } from '../near-limit.ts'
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
+import { Judge, type Judged, standingShown } from '../standing.ts'
 import type { View } from '../state.ts'
 import { only } from '../used-filter.ts'
 import { type Listed, pageQuery, readPage } from '../used-list.ts'
@@ -31,15 +30,16 @@ export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InT
   const fields = readFields(PageQuery, query)
   if ('problems' in fields) return badFields(fields.problems)
   const view = await desk.view()
-  const page = await readPage(listedUsers(desk, view), fields.data, { at: view.at, signal, inTurn })
+  const judge = new Judge(desk, view)
+  const page = await readPage(listedUsers(desk, view, judge), fields.data, { at: view.at, signal, inTurn })
   if ('problems' in page) return badFields(page.problems)
   const ids = page.found.map(({ id }) => id)
-  const payers = await desk.payersOf(ids)
+  const judged = await judge.of(ids)
   const { recent } = fields.data
   const lately = recent && (await readRecent(desk, ids, { scope: 'personal', recent, at: view.at, inTurn }))
   const response: UsersResponse = {
     users: page.found.map((used, i) => ({
-      ...userLine(view, used, payers[i] ?? payerOf(used.id), page.at),
+      ...userLine(view, used, judged[i] as Judged, page.at),
       ...(lately && { recent: lately.uses[i] }),
     })),
     ...(lately && { recent: lately.range }),
@@ -48,7 +48,7 @@ export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InT
   return ok(response)
 }
 
-function listedUsers(desk: Desk, { policy, state, setup }: View): Listed {
+function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): Listed {
   return {
     async scan(cursor) {
       const { at, users, next } = await desk.store.scanUsers(cursor)
@@ -58,30 +58,30 @@ function listedUsers(desk: Desk, { policy, state, setup }: View): Listed {
       const { at, personal } = await desk.store.readUsage(user, policy.categories)
       return { id: user, at, counters: new Map(policy.categories.map((name, i) => [name, personal[i] ?? []])) }
     },
-    async standingsOf(users) {
-      const payers = await desk.payersOf(users)
-      return payers.map((payer) => ({
+    async entitlementsOf(users) {
+      const judged = await judge.of(users)
+      return judged.map(({ payer, standingOf }) => ({
         limitsOf: (category) => policy.limitsFor(category, payer).personal,
         plan: policy.planOf(payer)?.name ?? null,
         organisation: payer.organisation,
+        isBlocked: (used, at) => standingOf(used, at).state === 'refused',
       }))
     },
     overrides: state.overrides,
     isShadowed: policy.isShadowed,
     categories: policy.categories,
     plans: policy.plans,
-    cheapest: setup.cheapest,
-    exempt: setup.exempt,
     windows: setup.quota.windows,
   }
 }
 
 function userLine(
-  { policy, state, setup }: View,
-  { id: user, counters }: Used,
-  payer: Payer,
+  { policy, state }: View,
+  used: Used,
+  { payer, standingOf }: Judged,
   at: number,
 ): UsersResponse['users'][number] {
+  const { id: user, counters } = used
   const windows: WindowStatuses = Object.fromEntries(
     policy.categories.map((category) => [
       category,
@@ -90,14 +90,13 @@ function userLine(
         .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
     ]),
   )
-  const isFull = Object.entries(windows).some(([category, each]) =>
-    each.some((window) => lacksRoom(window, setup.cheapest.get(category))),
-  )
+  const standing = standingShown(standingOf(used, at))
   return {
     user,
     ...membershipShown(policy, payer),
     windows,
     override: overrideOf(state, user, at),
-    blocked: isFull && !setup.exempt.has(user),
+    blocked: standing.state === 'refused',
+    standing,
   }
 }

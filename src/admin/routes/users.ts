@@ -7,6 +7,7 @@ import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } 
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import * as schemas from '../schemas.ts'
+import { standingBy, standingShown } from '../standing.ts'
 import { withUser } from '../with-id.ts'
 import { overrideRoutes } from './overrides.ts'
 import { personRoutes } from './persons.ts'
@@ -49,7 +50,8 @@ export function userRoutes(desk: Desk): Route[] {
 async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const [now, payer] = await Promise.all([desk.view(user), desk.payerOf(user)])
   const { categories } = now.policy
-  const { at, personal, organisation, global } = await desk.store.readUsage(user, categories, payer.organisation)
+  const snapshot = await desk.store.readUsage(user, categories, payer.organisation)
+  const { at, personal, organisation, global } = snapshot
   const windows = categories.map((category, i): [string, LimitResponse[]] => {
     const trace = now.policy.trace(category, payer, now.origin)
     return [
@@ -70,6 +72,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
     ...membershipShown(now.policy, payer),
     windows: Object.fromEntries(windows),
     override,
+    standing: standingShown(standingBy(now, payer, snapshot)),
   }
   return ok(response, etag(override?.version ?? 0))
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { limitOfNewUsers } from './limits.ts'
+import { block, limitOfNewUsers } from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, mode, multiplier, name, reason, scopedTable, tablePatch, time } from './values.ts'
 
@@ -71,14 +71,7 @@ export const quotaPatch = name(
   'A JSON merge patch: what is missing stays, null gives a value back to the file.',
 )
 
-const blocked = z.strictObject({
-  category: z.string(),
-  window: z.string(),
-  limit: count,
-  used: count,
-  blockedNow: z.boolean(),
-  resetAt: time.nullable(),
-})
+const blocked = block.extend({ blockedNow: z.boolean() })
 
 /** What is counted of users, and of organisations. */
 function counted<T extends z.ZodType>(one: T) {
@@ -108,7 +101,9 @@ const roomUnderChange = z.strictObject({
 export const preview = name(
   z.strictObject({
     ...counted(blocked.extend({ user: z.string() })),
-    organisations: z.strictObject(counted(blocked.extend({ organisation: z.string() }))),
+    /** Users of those looked at for whom the change makes any difference. */
+    movedCount: count,
+    organisations: z.strictObject(counted(blocked.extend({ organisation: z.string(), plan: z.string().nullable() }))),
     /** Global windows that block everybody who does not bypass them. */
     everybody: z.array(blocked),
     /** Global windows that block new users alone, since a part is kept for known ones (quota.reserve). */
@@ -120,7 +115,7 @@ export const preview = name(
     warnings,
   }),
   'Preview',
-  'Who would be blocked under a change, from even the cheapest request of a category: users by personal windows, organisations by theirs, everybody by full global ones, and new users by what the reserve leaves of them. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
+  'Who would be blocked under a change, from even the cheapest request of a category: users by any window that holds for them, organisations by theirs (`plan` is that of their users who are refused), everybody by full global ones, and new users by what the reserve leaves of them. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
 )
 
 const over = z.strictObject({ users: count, runs: count, tokens: count })
@@ -157,10 +152,13 @@ export const distribution = name(
     at: time,
     /** Those with tokens in the window now. */
     counted: count,
+    /** Those with tokens who are left out: they are exempt, or with `settings` a plan or an override sets their limit. */
+    exempt: count,
+    others: count,
     /** In percent of the limit, from `from` on. */
     shares: z.array(z.strictObject({ from: count, count })),
     percentiles: z.array(count),
   }),
   'Distribution',
-  'How much of a window is used now. `shares` says how many lie at each share of their own limit, the last one how many have reached it. `percentiles` has 101 values: value P is what P of 100 of them have used at most; empty if nobody has used any.',
+  'How much of a window is used now. `exempt` and `others` count those who are left out: nothing is charged to them, or with `settings=true` a plan or an override sets their limit. `shares` says how many lie at each share of their own limit, the last one how many have reached it. `percentiles` has 101 values: value P is what P of 100 of them have used at most; empty if nobody has used any.',
 )

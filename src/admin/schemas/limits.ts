@@ -44,6 +44,22 @@ export const limit = name(
   'A window, and how its limit came about.',
 )
 
+/** The window that refuses somebody; its `resetAt` is null for a limit that no request fits into, which no waiting helps. */
+export const block = z.strictObject({
+  scope,
+  category: z.string(),
+  window: z.string(),
+  limit: count,
+  used: count,
+  resetAt: time.nullable(),
+})
+
+export const standing = name(
+  z.strictObject({ state: z.enum(['room', 'refused', 'shadow', 'exempt']), by: block.nullable() }),
+  'Standing',
+  'Whether the quota refuses a user now. `room`: no request is refused. `refused`: the cheapest request of a category gets a 429, by the window `by`. `shadow`: `by` would refuse it, and only counts it. `exempt`: nothing is charged to the user, whatever the windows say.',
+)
+
 /** What one used lately, in equal steps, the oldest first. Only if it is asked for. */
 export const recentUse = z.strictObject({ tokens: count, steps: z.array(count) }).optional()
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ends, layer } from './layers.ts'
-import { layers, limit, planInForce, recentRange, recentUse, window, windows } from './limits.ts'
+import { layers, limit, planInForce, recentRange, recentUse, standing, window, windows } from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, name, reason, table, tablePatch, time } from './values.ts'
 
@@ -82,7 +82,8 @@ export const users = name(
   z.strictObject({
     users: z.array(
       z.strictObject({
-        ...{ user: z.string(), plan, organisation, windows, override: override.nullable(), blocked: z.boolean() },
+        ...{ user: z.string(), plan, organisation, windows, override: override.nullable() },
+        ...{ blocked: z.boolean(), standing },
         recent: recentUse,
       }),
     ),
@@ -90,7 +91,7 @@ export const users = name(
     next: z.string().nullable(),
   }),
   'Users',
-  'A page of users: those with an override first. `blocked` says that a personal window has no room for the cheapest request of its category, also where shadow mode refuses nothing. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+  'A page of users: those with an override first. `standing` says whether the quota refuses the user now, and by which window; `blocked` is short for `refused`. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
 )
 
 export const user = name(
@@ -100,9 +101,10 @@ export const user = name(
     organisation,
     windows: byName(z.array(limit)),
     override: override.nullable(),
+    standing,
   }),
   'User',
-  'The windows of a user by category, Personal first, with the layers of each limit. `organisation` is the one that the last credential named.',
+  'The windows of a user by category, Personal first, with the layers of each limit. `standing` says whether the quota refuses the user now, and by which window. `organisation` is the one that the last credential named.',
 )
 
 export const overridesInForce = name(
@@ -131,6 +133,7 @@ export const userInForce = name(
     user: z.string(),
     limits: byName(z.array(limitInForce)),
     override: override.nullable(),
+    /** Whether nothing is charged to the user, by `quota.exempt`. */ exempt: z.boolean(),
     /** Only with `quota.reserve`. */ known: z.boolean().nullable().optional(),
   }),
   'UserInForce',

@@ -1,13 +1,11 @@
 import type { DistributionResponse, SettingsInForceResponse } from '../../admin/api.ts'
+import { effectiveLimit, modeFactor } from '../../quota/limit-layers.ts'
 import { type Draft, fieldOf, limitIn, MAX_LIMIT, MODES, type Place } from './settings.ts'
 
 /** A limit that is dragged over the users below it. */
 
 /** So far the axis goes, in shares of the limit in force. */
 export const AXIS = 1.5
-
-/** What the modes make of a limit. */
-export const FACTORS = { conservative: 0.75, normal: 1, loose: 1.5, custom: 1 } as const
 
 /** A limit of the form as a line over the users. */
 export interface LimitLine {
@@ -16,7 +14,7 @@ export interface LimitLine {
   readonly field: number
   /** What the field makes of it under the mode of the form. */
   readonly limit: number
-  /** The limit in force now. */
+  /** What the settings make of it now: the limit of everybody who has no other by a plan or an override. */
   readonly inForce: number
   /** The greatest value of the field within the axis. */
   readonly max: number
@@ -24,22 +22,27 @@ export interface LimitLine {
   readonly step: number
 }
 
+const NO_DRAFT: Draft = {}
+
 /** `null` if nothing limits the place, or its field has no limit yet. */
 export function limitLine(quota: SettingsInForceResponse, draft: Draft, place: Place): LimitLine | null {
   const mode = draft.mode === null ? quota.file.mode : (draft.mode ?? quota.mode)
   const known = MODES.find((each) => each === mode) ?? quota.mode
-  const factor = known === 'adaptive' ? quota.adaptive.factor : FACTORS[known]
-  const inForce = quota.effective.personal[place.category]?.[place.window]
+  const factor = modeFactor(known, quota.adaptive.factor)
+  const now = limitIn(quota, NO_DRAFT, fieldOf(quota.mode, place)) ?? limitIn(quota, NO_DRAFT, fieldOf('normal', place))
   const path = fieldOf(known, place)
   const field = limitIn(quota, draft, path) ?? limitIn(quota, draft, fieldOf('normal', place))
-  if (inForce === undefined || inForce === 0 || field === null || factor <= 0) return null
+  const inForce = now === null ? 0 : effectiveLimit(now, modeFactor(quota.mode, quota.adaptive.factor), 1)
+  if (inForce === 0 || field === null || factor <= 0) return null
   const max = Math.min(MAX_LIMIT, Math.max(1, Math.round((AXIS * inForce) / factor)))
-  return { path, field, limit: madeOf(field, factor), inForce, max, step: Math.max(1, Math.round(max / 150)) }
-}
-
-/** As the gateway makes it: whole tokens, and at least 1 of at least 1. */
-function madeOf(field: number, factor: number): number {
-  return field === 0 ? 0 : Math.max(1, Math.floor(field * factor + 1e-9))
+  return {
+    path,
+    field,
+    limit: effectiveLimit(field, factor, 1),
+    inForce,
+    max,
+    step: Math.max(1, Math.round(max / 150)),
+  }
 }
 
 /** Where the line stands on the axis, 0 to 1. */

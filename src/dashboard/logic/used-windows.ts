@@ -54,10 +54,3 @@ export function globalShare(windows: Windows, quota: QuotaResponse | null): Glob
   })
   return shares.toSorted((a, b) => b.share - a.share)[0] ?? null
 }
-
-/** Categories of which a global window is used up: everybody's requests are refused there. */
-export function fullGlobals(quota: QuotaResponse | null): readonly string[] {
-  return Object.entries(quota?.windows ?? {}).flatMap(([category, list]) =>
-    list.some(({ remaining }) => remaining <= 0) ? [category] : [],
-  )
-}

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { usersFull } from '../../../src/dashboard/logic/distribution.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { configOf, type Running, startAdmin, VIEWER, YAML } from '../running.ts'
 
@@ -55,6 +56,32 @@ test('an override is the limit of its user, and who has used nothing counts nowh
   const { json } = await distribution('category=read&window=1h')
   expect(json.shares[1]).toEqual({ from: 10, count: 1 })
   expect((await distribution('category=write&window=1h')).json).toMatchObject({ counted: 0, percentiles: [] })
+})
+
+test('the line over the users whose limit a field makes counts those whom the preview of that field names', async () => {
+  await charge({ a: 30, b: 60, c: 90 }, null, null)
+  await charge({ d: 90, e: 300 }, 'pro', null)
+  await charge({ f: 90, g: 90 }, null, null)
+  await running.call('PUT', '/api/users/f/override', { body: { read: { '1h': 600 }, reason: 'a big event' } })
+  await running.call('PUT', '/api/users/g/override', { body: { shadow: true, reason: 'looked at first' } })
+  const { json } = await distribution('category=read&window=1h&settings=true')
+  expect(json).toMatchObject({ counted: 3, others: 4, exempt: 0 })
+  for (const limit of [120, 90, 60, 20, 1]) {
+    const body = { baselines: { personal: { read: { '1h': limit } } } }
+    const { json: preview } = await running.call('POST', '/api/quota/preview', { body })
+    expect([limit, usersFull(json, limit, 2)]).toEqual([limit, preview.blockedCount])
+  }
+  expect((await distribution('category=read&window=1h&scope=organisation&settings=true')).status).toBe(400)
+})
+
+test('exempt users are left out and counted by themselves', async () => {
+  const exempt = await startAdmin({ yaml: PLANS.replace('quota:\n', 'quota:\n  exempt: { users: [monitor] }\n') })
+  await exempt.spend('monitor', 'read', 120)
+  await exempt.spend('alice', 'read', 60)
+  const { json } = await exempt.call('GET', '/api/quota/distribution?category=read&window=1h')
+  expect(json).toMatchObject({ counted: 1, exempt: 1 })
+  expect(json.shares.at(-1)).toEqual({ from: 100, count: 0 })
+  await exempt.stop()
 })
 
 test('of one plan, and of organisations, only those are counted', async () => {

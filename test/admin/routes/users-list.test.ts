@@ -215,7 +215,7 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
 
   test('find whoever is blocked, has an override, a plan or shadow, also together, with a search and an order', async () => {
     await fill()
-    const blocked = ['full', 'full-gold', 'shadow-full', 'void']
+    const blocked = ['full', 'full-gold', 'void']
     expect((await found('blocked=true')).sort()).toEqual(blocked)
     expect(await found('override=true')).toEqual(['idle-gold', 'raised', 'shadow-full', 'void'])
     expect(await found('shadow=true')).toEqual(['shadow-full'])
@@ -227,12 +227,12 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
     expect((await get('/api/users?query=gold&plan=gold&limit=1')).json.users[0]).toMatchObject({ organisation: 'acme' })
     expect(await found('plan=gold&blocked=true')).toEqual(['full-gold'])
     expect(await found('plan=gold&override=true')).toEqual(['idle-gold'])
-    expect((await found('blocked=true&query=FULL')).sort()).toEqual(['full', 'full-gold', 'shadow-full'])
+    expect((await found('blocked=true&query=FULL')).sort()).toEqual(['full', 'full-gold'])
     expect(await found('blocked=true&query=full&limit=1')).toEqual(['full'])
     // Whoever is named exactly is no exception.
     expect(await found('blocked=true&query=calm')).toEqual([])
     expect(await found('shadow=true&query=raised')).toEqual([])
-    expect(await found('blocked=true&order=tokens')).toEqual(['full-gold', 'full', 'shadow-full'])
+    expect(await found('blocked=true&order=tokens')).toEqual(['full-gold', 'full'])
     expect(await found('plan=gold&order=use')).toEqual(['full-gold', 'gold'])
     expect(await found('override=true&order=tokens')).toEqual(['raised', 'shadow-full'])
   })
@@ -260,7 +260,7 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
       users.push(...json.users.map(({ user }: { user: string }) => user))
       next = json.next
     }
-    expect(users.toSorted()).toEqual(['full', 'full-gold', 'shadow-full', 'void'])
+    expect(users.toSorted()).toEqual(['full', 'full-gold', 'void'])
   })
 })
 
@@ -315,9 +315,10 @@ test('a filter reads the use of so many with an override and no more, and the ne
     },
   })
   const first = await counted.call('GET', '/api/users?blocked=true')
-  expect([first.json.users, reads]).toEqual([[], 1000])
+  // One of them is of the global windows, once for each page.
+  expect([first.json.users, reads]).toEqual([[], 1001])
   const second = await counted.call('GET', `/api/users?blocked=true&cursor=${first.json.next}`)
-  expect([second.json, reads]).toEqual([{ users: [], next: null }, 1500])
+  expect([second.json, reads]).toEqual([{ users: [], next: null }, 1502])
   await counted.stop()
 })
 

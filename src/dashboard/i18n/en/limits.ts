@@ -126,10 +126,14 @@ export const limits = {
   'distribution.above':
     'With a limit of {limit}, {above} of the {counted} users with tokens in this window now would have no room for another request.',
   'distribution.inForce':
-    'The limit of {limit} is in force. Of the {counted} users with tokens in this window now, {above} have no room below it; an override may give more.',
+    'The limit of {limit} is in force. Of the {counted} users with tokens in this window now, {above} have no room left.',
   'distribution.nobody': 'Nobody has used anything in this window now. The line stands at {limit}.',
+  'distribution.noFollower': 'No user with tokens in this window now follows this field. The line stands at {limit}.',
+  'distribution.others':
+    '{others} more users have tokens in it, but a plan or an override sets their limit, or shadow lets them pass: this field blocks none of them.',
+  'distribution.exempt': '{exempt} exempt users are left out: nothing is charged to them.',
   'distribution.text':
-    'Drag the line, or move it by the arrow keys: it sets the field. Bars are users, by the share of their own limit of now. All users count here. The preview looks at every window, and at the limits that each user has by plan and override.',
+    'Drag the line, or move it by the arrow keys: it sets the field. Bars are the users whose limit this field makes, by the share of it that they have used. The preview counts them in the same way, and looks at all windows and at all other users too.',
   'distribution.share': 'Share of the limit',
   'distribution.users': 'Users',
   'plans.title': 'Plans and organisations',

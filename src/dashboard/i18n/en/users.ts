@@ -45,6 +45,8 @@ export const users = {
   'users.open': 'Open “{user}”',
   'users.openHelp': 'A user who has not made a request yet can have an override too.',
   'users.blocked': 'limit reached',
+  'users.organisationFull': 'limit of the organisation reached',
+  'users.exempt': 'exempt',
   'users.isBlock': 'blocked',
   'users.shareOf': 'of {category} {window}',
   'users.override': 'override',
@@ -107,6 +109,8 @@ export const users = {
   'quick.revoke.text': 'These access keys are refused within 2 seconds on every replica. This cannot be undone.',
 
   'users.status.room': 'Nothing is refused now: every window has room.',
+  'users.status.exempt':
+    'Nothing is charged to this user and nothing is refused: the file exempts the user (quota.exempt), so no limit holds.',
   'users.status.refused': 'Requests are refused now',
   'users.status.shadow': 'Requests would be refused now, but shadow mode lets them pass',
   'users.status.full': '{name}: {used} of {limit} used.',

@@ -120,11 +120,14 @@ export const limits: Translated<typeof en> = {
   'distribution.line': '{category} 的个人上限（{window}）',
   'distribution.value': '{limit}，{counted} 个用户中有 {above} 个没有余量',
   'distribution.above': '上限为 {limit} 时，此窗口中已有用量的 {counted} 个用户中有 {above} 个无法再发请求。',
-  'distribution.inForce':
-    '生效的上限为 {limit}。此窗口中已有用量的 {counted} 个用户中，有 {above} 个按此上限没有余量；特别设置可能给得更多。',
+  'distribution.inForce': '生效的上限为 {limit}。此窗口中已有用量的 {counted} 个用户中，有 {above} 个没有余量。',
   'distribution.nobody': '此窗口现在没有用量。线位于 {limit}。',
+  'distribution.noFollower': '此窗口中已有用量的用户都不受此字段约束。线位于 {limit}。',
+  'distribution.others':
+    '另有 {others} 个用户在此窗口中有用量，但其上限由套餐或特别设置决定，或处于影子模式：此字段不会封锁他们。',
+  'distribution.exempt': '未计入 {exempt} 个豁免用户：对他们不计费。',
   'distribution.text':
-    '拖动此线或用方向键移动，即可设置字段。柱形为用户数，按其当前上限的占比排列。这里统计所有用户；预览则查看每个窗口，并按每个用户的套餐与特别设置计算。',
+    '拖动此线或用方向键移动，即可设置字段。柱形为上限由此字段决定的用户数，按其已用占比排列。预览按同样的方法计算，并查看所有窗口和其他所有用户。',
   'distribution.share': '上限占比',
   'distribution.users': '用户',
   'plans.title': '套餐与组织',

@@ -47,6 +47,8 @@ export const users: Translated<typeof en> = {
   'users.open': '打开“{user}”',
   'users.openHelp': '尚未发出请求的用户也可以有特别设置。',
   'users.blocked': '已达上限',
+  'users.organisationFull': '组织额度已用完',
+  'users.exempt': '豁免',
   'users.isBlock': '已封锁',
   'users.shareOf': '{category} {window}',
   'users.override': '特别设置',
@@ -106,6 +108,7 @@ export const users: Translated<typeof en> = {
   'quick.revoke.text': '这些访问密钥将在 2 秒内在所有副本上失效。此操作无法撤销。',
 
   'users.status.room': '目前没有拒绝：每个窗口都有余量。',
+  'users.status.exempt': '对该用户不计费，也不拒绝：配置文件（quota.exempt）豁免了该用户，因此没有任何限额对其生效。',
   'users.status.refused': '目前有请求被拒绝',
   'users.status.shadow': '目前本会有请求被拒绝，但影子模式将其放行',
   'users.status.full': '{name}：已用 {used}，上限 {limit}。',

@@ -23,7 +23,7 @@ export function Distribution() {
   const category = quota.categories.find((each) => each === fields.category) ?? quota.categories[0] ?? ''
   const windows = windowNames(quota).filter((name) => quota.effective.personal[category]?.[name] !== undefined)
   const window = windows.find((each) => each === fields.window) ?? windows[0] ?? ''
-  const path = `/api/quota/distribution?${new URLSearchParams({ category, window })}`
+  const path = `/api/quota/distribution?${new URLSearchParams({ category, window, settings: 'true' })}`
   const poll = usePoll<DistributionResponse>(category === '' ? null : path, EVERY_MS)
   if (category === '') return null
   return (
@@ -50,8 +50,8 @@ export function Distribution() {
   )
 }
 
-function sentenceOf({ counted }: DistributionResponse, { limit, inForce }: LimitLine) {
-  if (counted === 0) return 'distribution.nobody'
+function sentenceOf({ counted, others }: DistributionResponse, { limit, inForce }: LimitLine) {
+  if (counted === 0) return others > 0 ? 'distribution.noFollower' : 'distribution.nobody'
   return limit === inForce ? 'distribution.inForce' : 'distribution.above'
 }
 
@@ -81,6 +81,8 @@ function Found({ found, category, window }: FoundProps) {
         onChange={(field) => edit(line.path, String(field))}
       />
       <p>{t(sentenceOf(found, line), words)}</p>
+      {found.others > 0 && <p>{t('distribution.others', { others: number(found.others) })}</p>}
+      {found.exempt > 0 && <p>{t('distribution.exempt', { exempt: number(found.exempt) })}</p>}
       <p className="muted">{t('distribution.text')}</p>
       <details>
         <summary>{t('series.table')}</summary>

@@ -22,6 +22,8 @@ interface StatusProps {
   readonly room?: 'users.status.room' | 'organisations.status.room'
   /** Those without room for the cheapest request of their category. */
   readonly full: readonly FullWindow[]
+  /** Nothing is charged to the user. Default not so. */
+  readonly exempt?: boolean
   /** Nothing is refused here. */
   readonly shadow: boolean
   /** The override that lets nothing pass that costs tokens; `null` if there is none such. */
@@ -29,8 +31,9 @@ interface StatusProps {
 }
 
 /** The first thing of the page: whether anything is refused now, by which limit, and until when. */
-export function Status({ full, shadow, block, room = 'users.status.room' }: StatusProps) {
+export function Status({ full, exempt = false, shadow, block, room = 'users.status.room' }: StatusProps) {
   const { t } = useTexts()
+  if (exempt) return <Note tone="info">{t('users.status.exempt')}</Note>
   if (block !== null && !shadow) return <Blocked {...block} />
   if (full.length === 0) return <Note tone="good">{t(room)}</Note>
   return (

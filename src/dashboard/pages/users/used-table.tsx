@@ -3,6 +3,7 @@ import type {
   OverrideResponse,
   QuotaResponse,
   RefusedUsersResponse,
+  StandingResponse,
 } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
@@ -10,7 +11,7 @@ import { type CsvLine, csvHref } from '../../logic/list-csv.ts'
 import type { ListRange } from '../../logic/list-filter.ts'
 import { hashOf } from '../../logic/location.ts'
 import { isBlock } from '../../logic/quick-override.ts'
-import { fullestWindows, fullGlobals, globalShare, longestTokens } from '../../logic/used-windows.ts'
+import { fullestWindows, globalShare, longestTokens } from '../../logic/used-windows.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Name, Tag } from '../../ui/small.tsx'
 import { Sparkline } from '../../ui/sparkline.tsx'
@@ -26,6 +27,8 @@ export interface Line {
   readonly windows: Readonly<Record<string, readonly LineWindow[]>> | null
   readonly override: AnyOverride | null
   readonly blocked: boolean
+  /** Of a user; not known while the store is out. */
+  readonly standing?: StandingResponse | undefined
   /** Of a user, as the last credential named it. */
   readonly organisation?: string | undefined
   /** The plan whose limits the user has. */
@@ -68,7 +71,7 @@ export function UsedTable({ kind, lines, quota, shadow, range }: UsedTableProps)
   const columns = [
     nameColumn(texts, kind, shadow),
     ...(lines.some(({ organisation }) => organisation !== undefined) ? [organisationColumn(texts)] : []),
-    stateColumn(texts, kind, quota, shadow),
+    stateColumn(texts),
     ...(isKnown ? usageColumns(texts, { kind, quota, shadow, range }) : []),
     ...(isKnown && kind === 'users' ? [refusalsColumn(texts, refused, range)] : []),
   ]
@@ -152,27 +155,23 @@ function Marks({ of: line, shadow }: { readonly of: Line; readonly shadow: boole
   )
 }
 
-/** Whether its requests are refused, also because everybody's are. */
-function stateColumn({ t }: Texts, kind: Kind, quota: QuotaResponse | null, shadow: boolean): Column<Line> {
-  const full = fullGlobals(quota)
+/** Whether its requests are refused, and by which scope. */
+function stateColumn({ t }: Texts): Column<Line> {
   return {
     ...{ id: 'state', head: t('users.state') },
     cell: (line) => {
-      const tone = isLetThrough(line, shadow) ? 'warn' : 'bad'
-      const shared = kind === 'users' && ofUserIn(line.override)?.bypassGlobal !== true ? full : []
-      if (!line.blocked && shared.length === 0) return null
-      return (
-        <>
-          {line.blocked && (
-            <Tag tone={tone}>{t(isBlock(line.override, line.windows ?? {}) ? 'users.isBlock' : 'users.blocked')}</Tag>
-          )}{' '}
-          {shared.length > 0 && (
-            <Tag tone={tone}>{t('users.globalFull', { categories: shared.join(t('word.listComma')) })}</Tag>
-          )}
-        </>
-      )
+      const { standing, blocked } = line
+      if (standing?.state === 'exempt') return <Tag tone="info">{t('users.exempt')}</Tag>
+      if (standing?.by == null) return blocked && <Tag tone="bad">{t('users.blocked')}</Tag>
+      return <Tag tone={standing.state === 'shadow' ? 'warn' : 'bad'}>{refusedBy(line, standing.by, t)}</Tag>
     },
   }
+}
+
+function refusedBy(line: Line, { scope, category }: NonNullable<StandingResponse['by']>, t: Texts['t']): string {
+  if (scope === 'Global') return t('users.globalFull', { categories: category })
+  if (scope === 'Organisation') return t('users.organisationFull')
+  return t(isBlock(line.override, line.windows ?? {}) ? 'users.isBlock' : 'users.blocked')
 }
 
 function usageColumns(

@@ -65,7 +65,8 @@ function User({ user }: { readonly user: string }) {
           <>
             <Status
               full={fullOf(response, quota)}
-              shadow={isLetThrough(response, quota)}
+              exempt={response.standing.state === 'exempt'}
+              shadow={response.standing.state === 'shadow'}
               block={isBlock(response.override, response.windows) ? response.override : null}
             />
             <QuickActions
@@ -103,8 +104,9 @@ function WithoutStore({ user, inForce }: { readonly user: string; readonly inFor
     <>
       <OutageBanner inForce={inForce} />
       <Loaded poll={poll}>
-        {({ limits, override }) => (
+        {({ limits, override, exempt }) => (
           <>
+            {exempt && <Status full={[]} exempt shadow={false} block={null} />}
             <Panel title={t('users.windows')}>
               <LimitRows
                 label={t('users.windows')}
@@ -141,9 +143,11 @@ function isLetThrough({ override }: UserResponse, quota: QuotaResponse | null): 
 }
 
 /** The windows without room. Global ones do not refuse whoever bypasses them: the API leaves them out then. */
-function fullOf({ windows }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
+function fullOf({ windows, standing: { by } }: UserResponse, quota: QuotaResponse | null): FullWindow[] {
+  if (by === null) return []
+  if (quota === null) return [by]
   return Object.entries(windows).flatMap(([category, list]) =>
-    list.filter((limit) => lacksRoom(limit, quota?.cheapest[category])).map((limit) => ({ category, ...limit })),
+    list.filter((limit) => lacksRoom(limit, quota.cheapest[category])).map((limit) => ({ category, ...limit })),
   )
 }
 
@@ -156,8 +160,13 @@ interface WindowsProps {
 function Windows({ response, quota }: WindowsProps) {
   const { t } = useTexts()
   const shadow = isLetThrough(response, quota)
+  const isRefusing = response.standing.by !== null
   const limits = Object.entries(response.windows).flatMap(([category, list]) =>
-    list.map((limit) => ({ category, ...rowOf(limit), lacksRoom: lacksRoom(limit, quota?.cheapest[category]) })),
+    list.map((limit) => ({
+      category,
+      ...rowOf(limit),
+      lacksRoom: isRefusing && lacksRoom(limit, quota?.cheapest[category]),
+    })),
   )
   return (
     <Panel title={t('users.windows')} text={t('word.tokensUsed')}>

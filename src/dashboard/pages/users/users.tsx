@@ -8,13 +8,14 @@ export function UsersPage() {
 
 /** Of a page of the API. */
 export function linesOf({ users }: UsersResponse): readonly Line[] {
-  return users.map(({ user, plan, organisation, windows, override, blocked, recent }) => ({
+  return users.map(({ user, plan, organisation, windows, override, blocked, standing, recent }) => ({
     id: user,
     plan: plan?.name ?? undefined,
     organisation,
     windows,
     override,
     blocked,
+    standing,
     recent,
   }))
 }

@@ -1,0 +1,117 @@
+import type { Counter } from '../quota/counter.ts'
+import { type Payer, payerOf } from '../quota/policy.ts'
+import type { UsageSnapshot } from '../quota/quota-store.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
+import {
+  type Block,
+  type CountersOf,
+  NO_COUNTERS,
+  refusesNewcomers,
+  type Standing,
+  standingOf,
+} from '../quota/standing.ts'
+import type { StandingResponse } from './api.ts'
+import type { Desk } from './desk.ts'
+import type { Used } from './near-limit.ts'
+import type { View } from './state.ts'
+
+/** Any user will do for the counters of all. */
+const ANYBODY = '-'
+
+/** A user with all that decides whether the quota refuses the user now. */
+export interface Judged {
+  readonly payer: Payer
+  readonly standingOf: (used: Used, at: number) => Standing
+}
+
+type Counters = ReadonlyMap<string, Counter>
+
+/** Judges the users of one view. What counts beside their own windows is read once, and of each organisation when one of its users first comes. */
+export class Judge {
+  readonly #desk: Desk
+  readonly #view: View
+  readonly #global: Promise<Counters>
+  readonly #organisations = new Map<string, Promise<Counters>>()
+
+  constructor(desk: Desk, view: View) {
+    this.#desk = desk
+    this.#view = view
+    this.#global = this.#read(null)
+    // Whoever asks hears of it.
+    this.#global.catch(() => {})
+  }
+
+  /** In the order of the users. @throws StoreError */
+  async of(users: readonly string[]): Promise<readonly Judged[]> {
+    const [payers, global] = await Promise.all([this.#desk.payersOf(users), this.#global])
+    if (this.#refusesNewcomers(global)) await this.#desk.learn(users)
+    return Promise.all(
+      users.map(async (user, i) => {
+        const payer = payers[i] ?? payerOf(user)
+        const theirs = await this.#organisationOf(payer)
+        const judge = ({ counters }: Used, at: number) => {
+          const organisation = theirs === null ? NO_COUNTERS : (category: string) => theirs.get(category)
+          return standingIn(this.#view, payer, at, {
+            personal: (category) => counters.get(category),
+            organisation,
+            global: (category) => global.get(category),
+          })
+        }
+        return { payer, standingOf: judge }
+      }),
+    )
+  }
+
+  #refusesNewcomers(global: Counters): boolean {
+    const { policy, setup, at } = this.#view
+    return refusesNewcomers({ policy, cheapest: setup.cheapest }, (category) => global.get(category), at)
+  }
+
+  /** `null` if its windows limit the user nowhere. */
+  #organisationOf(payer: Payer): Promise<Counters> | null {
+    const { organisation } = payer
+    const { policy } = this.#view
+    const isLimited = policy.categories.some((category) => policy.limitsFor(category, payer).organisation !== null)
+    if (organisation === null || !isLimited) return null
+    const counters = this.#organisations.get(organisation) ?? this.#read(organisation)
+    this.#organisations.set(organisation, counters)
+    return counters
+  }
+
+  async #read(organisation: string | null): Promise<Counters> {
+    const { categories } = this.#view.policy
+    const snapshot = await this.#desk.store.readUsage(ANYBODY, categories, organisation)
+    const counters = organisation === null ? snapshot.global : (snapshot.organisation ?? [])
+    return new Map(categories.map((category, i) => [category, counters[i] ?? []]))
+  }
+}
+
+/** Of one user, from all that is counted for the user. @param snapshot for the categories of the policy, in their order */
+export function standingBy(
+  view: Pick<View, 'policy' | 'setup' | 'shadow'>,
+  payer: Payer,
+  { at, personal, organisation, global }: UsageSnapshot,
+): Standing {
+  const { categories } = view.policy
+  const of = (counters: readonly Counter[] | null) => (category: string) => counters?.[categories.indexOf(category)]
+  return standingIn(view, payer, at, { personal: of(personal), organisation: of(organisation), global: of(global) })
+}
+
+function standingIn(
+  { policy, setup: { cheapest, exempt }, shadow }: Pick<View, 'policy' | 'setup' | 'shadow'>,
+  payer: Payer,
+  at: number,
+  counters: CountersOf,
+): Standing {
+  return standingOf({ policy, cheapest, exempt, shadow }, payer, counters, at)
+}
+
+/** Whether somebody is refused now, as the API shows it. */
+export function standingShown({ state, block }: Standing): StandingResponse {
+  return { state, by: block === null ? null : blockShown(block) }
+}
+
+function blockShown({ scope, category, window, limit, used, until }: Block): NonNullable<StandingResponse['by']> {
+  const resetAt = until === Number.POSITIVE_INFINITY ? null : new Date(until).toISOString()
+  return { scope: SCOPE_TITLES[scope], category, window: window.name, limit, used, resetAt }
+}

@@ -1,0 +1,104 @@
+import { SCOPE_NAMES, type ScopeName } from './charge.ts'
+import { type Counter, usageOf } from './counter.ts'
+import type { Payer } from './payer.ts'
+import type { Policy } from './policy.ts'
+import { endOf, type Limit, lacksRoom, NOT_RUNNING } from './window.ts'
+
+/**
+ * Whether and why the quota refuses somebody now. Lists, filters, previews, the page of a user and `explain` all ask here, so
+ * that "blocked" has one meaning: the cheapest request of some category would get a 429.
+ */
+export interface Standing {
+  /**
+   * `room`: nothing is refused. `refused`: by `block`. `shadow`: `block` would refuse, and only counts it. `exempt`: nothing is
+   * charged, whatever the windows say.
+   */
+  readonly state: 'room' | 'refused' | 'shadow' | 'exempt'
+  /** What refuses, or would; `null` for nothing. Nobody looks for it if nothing is charged. */
+  readonly block: Block | null
+}
+
+/** A window without room for the cheapest request of its category. */
+export interface Block extends Limit {
+  readonly scope: ScopeName
+  readonly category: string
+  readonly used: number
+  /** When the run ends, in milliseconds since the epoch; infinite for a limit below the cost, which no waiting helps. */
+  readonly until: number
+}
+
+/** By what is decided who is refused. */
+export interface StandingRules {
+  readonly policy: Policy
+  /** By category: the least that a request costs which may be refused; none if nothing is. */
+  readonly cheapest: ReadonlyMap<string, number>
+  /** Users to whom nothing is charged. */
+  readonly exempt: ReadonlySet<string>
+  /** Whether nothing is refused at all, as by `quota.shadow`. */
+  readonly shadow: boolean
+}
+
+/** What is counted for a caller, in each scope by category. */
+export type CountersOf = Readonly<Record<ScopeName, (category: string) => Counter | undefined>>
+
+export const NO_COUNTERS = (): undefined => undefined
+
+/** @param at the store's time, in milliseconds since the epoch */
+export function standingOf(rules: StandingRules, payer: Payer, counters: CountersOf, at: number): Standing {
+  if (rules.exempt.has(payer.user)) return EXEMPT
+  const block = blockOf(rules, payer, counters, at)
+  if (block === null) return ROOM
+  return { state: rules.shadow || rules.policy.isShadowed(payer.user) ? 'shadow' : 'refused', block }
+}
+
+const EXEMPT: Standing = { state: 'exempt', block: null }
+const ROOM: Standing = { state: 'room', block: null }
+
+function blockOf({ policy, cheapest }: StandingRules, payer: Payer, counters: CountersOf, at: number): Block | null {
+  let worst: Block | null = null
+  for (const category of policy.categories) {
+    const cost = cheapest.get(category)
+    if (cost === undefined) continue
+    const limits = policy.limitsFor(category, payer)
+    for (const scope of SCOPE_NAMES) {
+      const found = fullestOf(scope, category, limits[scope], counters[scope](category), { cost, at })
+      if (found !== null && (worst === null || found.until > worst.until)) worst = found
+    }
+  }
+  return worst
+}
+
+/** Whether some global window keeps out users who are not known: only then it matters who is. */
+export function refusesNewcomers(
+  { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,
+  global: CountersOf['global'],
+  at: number,
+): boolean {
+  return policy.categories.some((category) => {
+    const cost = cheapest.get(category)
+    const { global: limits } = policy.limitsOfNewcomers(category)
+    return cost !== undefined && fullestOf('global', category, limits, global(category), { cost, at }) !== null
+  })
+}
+
+/**
+ * Of the windows of one scope without room for a request, the one that has its callers wait longest, as a 429 names it; `null` if
+ * all have room.
+ */
+export function fullestOf(
+  scope: ScopeName,
+  category: string,
+  limits: readonly Limit[] | null,
+  counter: Counter | undefined,
+  { cost, at }: { readonly cost: number; readonly at: number },
+): Block | null {
+  let worst: Block | null = null
+  for (const limit of limits ?? []) {
+    const usage = counter === undefined ? NOT_RUNNING : usageOf(counter, limit.window, at)
+    if (!lacksRoom({ used: usage.used, limit: limit.limit }, cost)) continue
+    const end = endOf(limit.window, usage === NOT_RUNNING ? at : usage.startedAt)
+    const until = limit.limit < cost ? Number.POSITIVE_INFINITY : end
+    if (worst === null || until >= worst.until) worst = { ...limit, scope, category, used: usage.used, until }
+  }
+  return worst
+}
