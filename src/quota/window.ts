@@ -24,7 +24,7 @@ export interface Length {
   readonly calendar?: Calendar | undefined
 }
 
-/** Windows of one category, that of the books among them. A section of the Redis store has room for as many (store/redis/sections.ts). */
+/** Windows of one category, that of the books among them. A section of the Redis store has room for as many (store/redis/form/section.ts). */
 export const MOST_WINDOWS = 8
 
 /** A window with the limit in force for somebody. */

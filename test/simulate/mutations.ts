@@ -37,7 +37,8 @@ export type Check =
 const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'
 const ONCE_LUA = 'src/store/redis/once.lua'
-const WINDOWS = 'src/store/redis/windows.lua'
+const SECTION_LUA = 'src/store/redis/form/section.lua'
+const WINDOWS = 'src/store/redis/form/windows.lua'
 const HISTORY_LUA = 'src/store/redis/history.lua'
 const HISTORY = 'src/quota/history.ts'
 const PACKED = 'src/store/packed-history.ts'
@@ -147,8 +148,8 @@ export const MUTATIONS: readonly Mutation[] = [
   lua('the script gives back twice', ['math.max(0, used - amount)', 'math.max(0, used - 2 * amount)']),
   lua('the script charges nothing in addition', ['math.max(0, used - amount)', 'math.max(0, used - math.abs(amount))']),
   lua('the script does not write what it gave back', [
-    '.. sub(bytes, place + #left)\n          values[key], whole[key] = bytes, true',
-    '.. sub(bytes, place + #left)\n          values[key] = bytes',
+    '.. sub(bytes, place + TOKENS_SIZE)\n          values[key], whole[key] = bytes, true',
+    '.. sub(bytes, place + TOKENS_SIZE)\n          values[key] = bytes',
   ]),
   lua('the script refuses forced charges above the limit', ['if fits or plan[2] == 1 then', 'if fits then']),
   edit(
@@ -160,35 +161,41 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     WINDOWS,
     'the script takes hours for seconds',
-    ['3600 * byte(bytes, numbers', 'byte(bytes, numbers'],
+    ['HOUR * byte(bytes, numbers', 'byte(bytes, numbers'],
     ['simulation', 'redis'],
   ),
-  oneLua('the script writes hours and does not say so', [
-    'char(first, a + 128) .. sub(name, 2)',
-    'char(first, a) .. sub(name, 2)',
+  edit(
+    SECTION_LUA,
+    'the script writes a wide section and does not say so',
+    ['char(head, byte(name) + WIDE_MARK)', 'char(head, byte(name))'],
+    ['model'],
+  ),
+  edit(
+    WINDOWS,
+    'the script does not know a category whose section is wide',
+    ['char(byte(name) - WIDE_MARK)', 'char(byte(name))'],
+    ['model'],
+  ),
+  edit(
+    WINDOWS,
+    'the script cuts a start off that is far from the first one',
+    ['is_far = true', 'is_far = false'],
+    ['reset'],
+  ),
+  form('the script takes the distance of a window for its start', ['section[i] = first + section[i]', 'break']),
+  form('the script writes a window that has not started as one that runs', [
+    'or now - shape.lengths[i], latest',
+    'or now, latest',
   ]),
   edit(
     WINDOWS,
-    'the script does not know a category whose windows are in hours',
-    ['letters[i] = letters[i] % 128', 'letters[i] = letters[i]'],
-    ['simulation', 'redis'],
-  ),
-  short('the script takes the distance of a short section for its start', ['section[i] = first + section[i]', 'break']),
-  edit(
-    WINDOWS,
-    'the script writes a window of a short section that has not started as one that runs',
-    ['if list[i] == 0 then list[i] = now - shape.lengths[i] end', 'if list[i] == 0 then list[i] = now end'],
+    'the script gives back to the wrong window of a section',
+    ['TOKENS_SIZE * (i - 1)', 'TOKENS_SIZE * (windows - i)'],
     ['model'],
   ),
-  edit(
-    WINDOWS,
-    'the script gives back to the wrong window of a short section',
-    ['return numbers + 4 * windows + 2 + 5 * (i - 1)', 'return numbers + 4 * windows + 2 + 5 * (windows - i)'],
-    ['model'],
-  ),
-  short('the script forgets what a section of another form holds', [
+  form('the script forgets what a wide section holds', [
     'starts[seconds], used[seconds] = started, tokens',
-    "if form ~= 'hours' then starts[seconds], used[seconds] = started, tokens end",
+    'if not is_wide then starts[seconds], used[seconds] = started, tokens end',
   ]),
   lua('the script writes tokens to the wrong place', [
     'local at = before[key] - #tokens - 1',
@@ -220,14 +227,13 @@ export const MUTATIONS: readonly Mutation[] = [
     'for key = 2, #KEYS',
   ]),
   oneLua('the script refuses one forced charge above the limit', ['fits or plan[2] == 1', 'fits']),
-  oneLua('the script takes the distance of a short section for its start in one charge', [
-    'later + section[i]',
-    'section[i]',
+  oneLua('the script takes the distance of a window for its start in one charge', [
+    'first or first + section[i]',
+    'first or section[i]',
   ]),
   encoder('a charge is encoded as one of another cost', ['each.cost === cost &&', '']),
   encoder('a charge is encoded as one of another category', ['each.category === category &&', '']),
   encoder('a charge is encoded as one of another organisation or none', ['each.hasTheirs === hasTheirs &&', '']),
-  encoder('a charge is encoded in the form of other gateways', ['each.mayBeShort === mayBeShort &&', '']),
   encoder('a charge is encoded by a retention that is over', ['each.retention === retention &&', '']),
   encoder('a charge of an address is encoded as one of a user', ['each.isAnonymous === isAnonymous', 'true']),
   encoder('a charge is encoded by the period of an earlier one', ['        isWithin(each.holds, now) &&\n', '']),
@@ -254,17 +260,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ['simulation', 'clock'],
   ),
   edit(
-    WINDOWS,
-    'in the short form a window that starts in a far future draws the others along',
-    ['list[1] = math.min(list[1], now + 2 ^ 30)', 'list[1] = list[1]'],
+    LUA,
+    'a start in a far future does not come nearer, and its distance is cut off',
+    ['math.min(starts[seconds] or now - shape.lengths[i], latest)', '(starts[seconds] or now - shape.lengths[i])'],
     ['model'],
   ),
   edit(
     LUA,
-    'the script keeps a start that it set to now in the short form',
+    'the script keeps a window that is over beside a start that it set to now',
     [
-      'values[key] = front .. head_of(shape.name, shape.seconds, n, false) .. numbers ..',
-      'values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section, now) ..',
+      '    if section[i] ~= 0 then running',
+      '    if section[i] == 0 then section[i] = now - shape.lengths[i] end\n    if true then running',
     ],
     ['clock'],
   ),
@@ -331,8 +337,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   edit(
     CONTROL,
-    'a section stays short when a window of it is emptied',
-    ["      if form == 'short' then head =", "      shape.short = form == 'short'\n      if false then head ="],
+    'a window that was emptied stays in its section',
+    ['if is_running then running[', 'if true then running['],
     ['reset'],
   ),
   edit(
@@ -717,7 +723,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     ONE_LUA,
     'in the script the books are counted by a day that is over',
-    ['now < from or now >= shape[n + 2]', 'now < from'],
+    ['(now < from or now >= to)', 'now < from'],
     ['model'],
   ),
   edit(
@@ -796,7 +802,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     REDIS,
     'the clock of the gateway decides which day it is',
-    ['encode(batch, last.mayBeShort, now,', 'encode(batch, last.mayBeShort, Date.now(),'],
+    ['encode(batch, now,', 'encode(batch, Date.now(),'],
     ['clock'],
   ),
   edit(STORE_CLOCK, 'the time that the script says is not heard', ['clock.heard(Number(now))', ''], ['clock']),
@@ -999,7 +1005,7 @@ function shared(file: string, name: string, change: readonly [string, string]): 
   return edit(file, name, change, ['arithmetic', 'sqlite', 'simulation'])
 }
 
-function short(name: string, change: readonly [string, string]): Mutation {
+function form(name: string, change: readonly [string, string]): Mutation {
   return edit(LUA, name, change, ['model'])
 }
 

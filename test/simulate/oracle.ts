@@ -258,7 +258,7 @@ export class Oracle {
     this.count.anew++
     this.#world.tell(`redis is not in the periods of ${nameOf(batch)}`)
     const { c = [], s: shapes } = JSON.parse(String(args[2])) as { c?: number[]; s: (number | string)[][] }
-    const books = shapes.flatMap((shape) => ((shape.at(-2) as number) < 2 ? [] : [0, 0, ...shape.slice(-4, -2)]))
+    const books = shapes.flatMap((shape) => (shape.at(-2) === 0 ? [] : [0, 0, ...shape.slice(-3, -1)]))
     const periods = [...c, ...books] as number[]
     const isInAll = periods.every((_, i) => i % 4 !== 2 || ((periods[i] ?? 0) <= at && at < (periods[i + 1] ?? 0)))
     if (batch.sequence <= last || isInAll) this.#world.fail(`${nameOf(batch)} was refused for its periods`)

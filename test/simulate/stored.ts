@@ -1,9 +1,9 @@
 import type { ScopeName } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { eachPackedRun } from '../../src/store/packed-history.ts'
+import { readCounter } from '../../src/store/redis/form/section.ts'
 import { historyKey } from '../../src/store/redis/history.ts'
 import { createKeys, keyOf } from '../../src/store/redis/keys.ts'
-import { readCounter } from '../../src/store/redis/sections.ts'
 
 /** A counter of a user, of an organisation, or of everybody, in a category. */
 export interface CounterName {

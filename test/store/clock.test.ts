@@ -190,7 +190,6 @@ describe.each([
   })
 
   it('a window that has not started yet does not start with a refusal, also where the clock is set back once more', async () => {
-    await clocked.store.beat(replica('so that the store knows which forms of a counter all processes read'))
     const two = { name: '2h', seconds: 7200 }
     const only = { personal: limits.personal.slice(0, 1), organisation: null, global: null }
     const both = { personal: [...only.personal, { window: two, limit: 100 }], organisation: null, global: null }

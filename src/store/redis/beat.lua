@@ -4,12 +4,9 @@
 
   KEYS[1]  hash: instance -> when it spoke last, in milliseconds
   KEYS[2]  hash: instance -> its report, JSON
-  KEYS[3]  hash: instance -> the newest form of counters that it reads; a build that knows no form but the first is absent
   ARGV[1]  instance
   ARGV[2]  its report
   ARGV[3]  silence after which a process is forgotten, in milliseconds
-  ARGV[4]  the newest form of counters that it reads
-  Output   the newest form that all processes read
 ]]
 local forget = tonumber(ARGV[3])
 local time = redis.call('TIME')
@@ -17,7 +14,6 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local beats, silent, ahead = redis.call('HGETALL', KEYS[1]), {}, {}
 redis.call('HLEN', KEYS[2]) -- fails before anything is written where it is no hash
-redis.call('HLEN', KEYS[3])
 for i = 1, #beats, 2 do
   local spoke = tonumber(beats[i + 1]) or 0
   if now - spoke > forget then silent[#silent + 1] = beats[i] end
@@ -27,16 +23,8 @@ end
 for _, instance in ipairs(silent) do
   redis.call('HDEL', KEYS[1], instance)
   redis.call('HDEL', KEYS[2], instance)
-  redis.call('HDEL', KEYS[3], instance)
 end
 ahead[#ahead + 1] = ARGV[1]
 for _, instance in ipairs(ahead) do redis.call('HSET', KEYS[1], instance, string.format('%.0f', now)) end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-redis.call('HSET', KEYS[3], ARGV[1], ARGV[4])
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[3]) end
-
-local forms, newest = {}, tonumber(ARGV[4])
-local known = redis.call('HGETALL', KEYS[3])
-for i = 1, #known, 2 do forms[known[i]] = tonumber(known[i + 1]) end
-for _, instance in ipairs(redis.call('HKEYS', KEYS[1])) do newest = math.min(newest, forms[instance] or 1) end
-return newest

@@ -19,8 +19,8 @@ import { type Kept, longestKept, NO_RETENTION, type Retention } from '../../quot
 import { keptMs, type Once } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { type Limit, MOST_WINDOWS, type Window } from '../../quota/window.ts'
+import { checkName, needsWide } from './form/section.ts'
 import { type Keys, keyOf } from './keys.ts'
-import { checkName, fitsShort } from './sections.ts'
 
 /**
  * A batch in the words of charge-one.lua and charge.lua. This runs for every charge in the gateway's one thread, so it makes no object
@@ -45,7 +45,7 @@ type Owners = Readonly<Record<ScopeName, Map<string, Section>>>
 export interface Shape {
   readonly category: string
   readonly limits: readonly Limit[]
-  readonly isShort: boolean
+  readonly isWide: boolean
   /** Position as Lua counts. */
   readonly position: number
 }
@@ -90,14 +90,12 @@ interface Opened {
 const MOST = 128 * 128 - 1
 
 /**
- * @param mayBeShort whether all who share the store read the short form of a section. Default: not so
  * @param now where the store's clock stands about, for the periods of calendars
  * @param retention how long runs are kept. Default: not at all
  */
 export function encodeBatch(
   batch: Batch,
   keys: Keys,
-  mayBeShort = false,
   now = Date.now(),
   retention: Retention = NO_RETENTION,
 ): EncodedBatch {
@@ -122,12 +120,10 @@ export function encodeBatch(
   }
 
   function shapeOf(category: string, limits: readonly Limit[]): Shape {
-    const isShort = mayBeShort && fitsShort(category, limits)
-    const known = shapes.find(
-      (shape) => shape.category === category && shape.isShort === isShort && sameWindows(shape.limits, limits),
-    )
+    const known = shapes.find((shape) => shape.category === category && sameWindows(shape.limits, limits))
     if (known !== undefined) return known
-    const shape = { category, limits: checked(category, limits), isShort, position: shapes.length + 1 }
+    const isWide = needsWide(limits.map(({ window }) => window))
+    const shape = { category, limits: checked(category, limits), isWide, position: shapes.length + 1 }
     shapes.push(shape)
     return shape
   }
@@ -251,12 +247,12 @@ function receiptText(charge: Charge): string {
   return JSON.stringify([category, counted.organisation.length === 0 ? null : organisation, ...lengths])
 }
 
-function shapeInWords({ category, isShort, limits }: Shape, now: number): (number | string)[] {
+function shapeInWords({ category, limits }: Shape, now: number): (number | string)[] {
   const lengths = limits.map(({ window }) => window.seconds)
   const book = limits.at(-1)?.window
-  if (book?.calendar === undefined || !isBook(book)) return [...lengths, isShort ? 1 : 0, category]
+  if (book?.calendar === undefined || !isBook(book)) return [...lengths, 0, 0, category]
   const { from, to } = periodOf(book.calendar, now)
-  return [...lengths, from, to, isShort ? 3 : 2, category]
+  return [...lengths, from, to, category]
 }
 
 /** Nothing without calendar windows that limit. */

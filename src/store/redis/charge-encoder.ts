@@ -10,7 +10,6 @@ interface Kind {
   readonly category: string
   readonly cost: number
   readonly hasTheirs: boolean
-  readonly mayBeShort: boolean
   readonly retention: Retention
   readonly isAnonymous: boolean
   /** While the periods that the batch names are those of now: [from, to). */
@@ -28,15 +27,13 @@ const MOST_KINDS = 16
  * Encodes as `encodeBatch` does. At everyday rates most batches are one charge: it is made of names and of what an earlier one of its
  * kind was made of, in a fifth of the time.
  */
-export function createEncoder(
-  keys: Keys,
-): (batch: Batch, mayBeShort: boolean, now: number, retention: Retention) => EncodedBatch {
+export function createEncoder(keys: Keys): (batch: Batch, now: number, retention: Retention) => EncodedBatch {
   /** Limits are made once for each change of settings. */
   const known = new WeakMap<Limits, Kind[]>()
 
-  return (batch, mayBeShort, now, retention) => {
+  return (batch, now, retention) => {
     const charge = batch.charges[0]
-    if (charge === undefined || !isPlain(batch, charge)) return encodeBatch(batch, keys, mayBeShort, now, retention)
+    if (charge === undefined || !isPlain(batch, charge)) return encodeBatch(batch, keys, now, retention)
     const kinds = known.get(charge.limits) ?? []
     const { category, cost, limits } = charge
     const hasTheirs = countedIn(charge).organisation.length > 0
@@ -47,18 +44,17 @@ export function createEncoder(
         isWithin(each.holds, now) &&
         each.category === category &&
         each.hasTheirs === hasTheirs &&
-        each.mayBeShort === mayBeShort &&
         each.retention === retention &&
         each.isAnonymous === isAnonymous,
     )
     if (kind !== undefined) return encodeAs(kind, batch.instance, charge, keys)
-    const sent = encodeBatch(batch, keys, mayBeShort, now, retention)
+    const sent = encodeBatch(batch, keys, now, retention)
     const { json, charges } = sent
     const shapes = sent.opened.map(({ shape }) => shape)
     const holds = periodsAround(charge, now)
     const fresh = kinds.filter((each) => isWithin(each.holds, now))
     if (fresh.length < MOST_KINDS)
-      fresh.push({ category, cost, hasTheirs, mayBeShort, retention, isAnonymous, holds, json, charges, shapes })
+      fresh.push({ category, cost, hasTheirs, retention, isAnonymous, holds, json, charges, shapes })
     known.set(limits, fresh)
     return sent
   }

@@ -1,7 +1,7 @@
 --[==[
   Settles one batch of refunds and charges. Reads and checks everything before the first write, so that an error
-  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows sections.lua, which has the form of a
-  counter. This text settles the most frequent batch; charge.lua settles all others. Between the two stand windows.lua,
+  (out of memory, read-only replica) leaves nothing half done: Redis does not roll back. It follows form/section.lua, which has the form
+  of a counter. This text settles the most frequent batch; charge.lua settles all others. Between the two stand form/windows.lua,
   forgotten.lua, history.lua and once.lua, which the most frequent batch need not make.
 
   KEYS[1]   last reply to the instance that sends the batch
@@ -9,10 +9,9 @@
   ARGV[1]   sequence of the batch within its instance
   ARGV[2]   how long the reply is remembered, in milliseconds
   ARGV[3]   JSON; a key is its position in KEYS, everything else counts from 1:
-              s  [[seconds, ..., from, to, form, category], ...]   shapes: the windows of a category; form is 1 for a section
-                                                               that is to have the short form, else 0, and 2 more where the last
-                                                               window is that of the books: then from and to are the day around
-                                                               the moment at which the batch was made, else missing
+              s  [[seconds, ..., from, to, category], ...]         shapes: the windows of a category; where the last of them is that
+                                                               of the books, from and to are the day around the moment at which
+                                                               the batch was made, else 0
               l  [[limit, ...], ...]                           limits, one for each window of a shape but for that of the books,
                                                                which is the last
               p  [[cost, forced, shape, limits], ...]          plans: what many charges have in common; forced is 1
@@ -46,7 +45,7 @@
   Output    'batch:', sequence (6 bytes), time in milliseconds (6), a letter for each charge: '1' (accepted) or '0'
             (refused); with a key also '2' (accepted as a repetition, not charged), '3' (refused: another body has the key)
             or '4' (accepted and charged, as it was repeated too often);
-            then the numbers of each section, in the form of its shape, as they were when it was opened, refunds given
+            then the numbers of each section of its shape, as they were when it was opened, refunds given
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
             where its shape changes; then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
             the receipt; at the end for each of `u` the tokens that were given back, and 2^47 (6). From these the caller
@@ -84,39 +83,20 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local batch = cjson.decode(ARGV[3])
 
--- Two categories of three windows take 75 bytes in the short form, 89 with hours alone: an allocation of 80, not 96.
--- @param seconds  of the n windows
-local function head_of(name, seconds, n, short)
-  local hours = { unpack(seconds, 1, n) }
-  local first = (n - 1) * 32 + #name - 1
-  for i = 1, n do
-    local length = hours[i] / 3600
-    if length > 255 or length % 1 ~= 0 then
-      return char(first) .. name .. pack('>' .. rep('I4', n), unpack(seconds, 1, n))
-    end
-    hours[i] = length
-  end
-  local a, b = byte(name, 1, 2)
-  if short then return char(first, a + 128, b + 128) .. sub(name, 3) .. char(unpack(hours)) end
-  return char(first, a + 128) .. sub(name, 2) .. char(unpack(hours))
-end
-
 -- A calendar window runs if it started in the period of now. So in the place of a length stands how long that is at most, a millisecond
 -- more. A table that is made with all its fields need not grow: shapes were a fifth of what most batches cost.
 for i, shape in ipairs(batch.s) do
-  local n, from = #shape - 2, nil
-  local name, form = shape[n + 2], shape[n + 1]
-  if form >= 2 then
-    n, from = n - 2, shape[n - 1]
-    if now < from or now >= shape[n + 2] then return redis.error_reply('CALENDAR ' .. string.format('%.0f', now)) end
-  end
-  local short, lengths = form % 2 == 1, { unpack(shape, 1, n) }
+  local n = #shape - 3
+  local from, to, name = shape[n + 1], shape[n + 2], shape[n + 3]
+  if to ~= 0 and (now < from or now >= to) then return redis.error_reply('CALENDAR ' .. string.format('%.0f', now)) end
+  local lengths = { unpack(shape, 1, n) }
   for k = 1, n do lengths[k] = lengths[k] * 1000 end
-  if from then lengths[n] = now - from + 1 end
-  local head, used, all, bytes, most = head_of(name, shape, n, short), numbers_of(n, short)
+  if to ~= 0 then lengths[n] = now - from + 1 end
+  local head, is_wide = head_of(name, shape, n)
+  local used, all, bytes = numbers_of(n, is_wide)
   batch.s[i] = {
-    name = name, short = short, windows = n, seconds = shape, lengths = lengths, head = head, size = #head,
-    used = used, all = all, bytes = bytes, most = most,
+    name = name, windows = n, seconds = shape, lengths = lengths, head = head, size = #head,
+    used = used, all = all, bytes = bytes,
   }
 end
 
@@ -154,14 +134,13 @@ local function settle_one(charge)
     local numbers = bytes and find(bytes, shape)
     if not numbers then return false end
     local section = { unpack_bytes(shape.all, bytes, numbers) }
-    local n, first, behind, lengths, most = shape.windows, section[1], numbers + shape.bytes, shape.lengths, shape.most
-    local later = shape.short and first or 0
+    local n, first, behind, lengths = shape.windows, section[1], numbers + shape.bytes, shape.lengths
     for i = 1, n do
-      local started = i == 1 and first or later + section[i]
+      local started = i == 1 and first or first + section[i]
       if started > now or now >= started + lengths[i] then return false end
       local used, limit = section[n + i] + cost, limits[i]
       if limit and used > limit then fits = false end
-      section[n + i] = used < most and used or most
+      section[n + i] = used < MOST_TOKENS and used or MOST_TOKENS
     end
     records[#records + 1] = sub(bytes, numbers, behind - 1)
     tokens[key] = pack(shape.used, unpack(section, n + 1, 2 * n))

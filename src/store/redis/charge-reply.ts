@@ -3,7 +3,8 @@ import type { AheadListener, Counter } from '../../quota/counter.ts'
 import type { ChargedRun, Onces, Receipt } from '../../quota/once.ts'
 import type { Limit } from '../../quota/window.ts'
 import { type EncodedBatch, type Shape, unexpected } from './charge-batch.ts'
-import { numbersSize, read48, startAt, usedAt } from './sections.ts'
+import { read48 } from './form/numbers.ts'
+import { numbersSize, startAt, usedAt } from './form/section.ts'
 
 /** The reply to a batch in our words. This too runs for every charge in the gateway's one thread. */
 
@@ -26,7 +27,7 @@ export function decodeReply(
   const verdicts = PREFIX + 12
   let at = verdicts + batch.charges.length
   for (const { counter, shape } of sent.opened) {
-    const end = at + numbersSize(shape.limits.length, shape.isShort)
+    const end = at + numbersSize(shape.limits.length, shape.isWide)
     if (end > reply.length) throw unexpected('it is too short')
     addWindows(counter, shape, reply, at)
     at = end
@@ -108,13 +109,13 @@ function receiptIn(bytes: Buffer): Receipt {
  * The first reading of a window stays in front and counts if the batch reads the window again. The arithmetic leaves
  * out the windows that have ended.
  */
-function addWindows(counter: Counter, { limits, isShort }: Shape, reply: Buffer, at: number): void {
+function addWindows(counter: Counter, { limits, isWide }: Shape, reply: Buffer, at: number): void {
   const windows = limits.length
   for (let i = 0; i < windows; i++) {
     counter.push({
       seconds: (limits[i] as Limit).window.seconds,
-      startedAt: startAt(reply, at, i, isShort),
-      used: usedAt(reply, at, windows, i, isShort),
+      startedAt: startAt(reply, at, i, isWide),
+      used: usedAt(reply, at, windows, i, isWide),
     })
   }
 }

@@ -34,18 +34,18 @@ local function history_of(key)
   return known
 end
 
--- The same value with a section of this shape in front. Windows of its category that it does not name and that still
--- run get a section each.
+-- The same value with a section of this shape in front, in which a window that is not running is over by now. Windows of its category
+-- that the shape does not name and that still run get a section each. A start in a far future comes nearer, so that the distances fit.
 local function with_section(bytes, shape)
-  local starts, used, rest, at = {}, {}, {}, 1
+  local starts, used, rest, at, latest = {}, {}, {}, 1, now + 2 ^ (8 * DISTANCE_SIZE - 2)
   while true do
-    local name, windows, numbers, next_at, form = section_at(bytes, at)
+    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
     if not name then break end
     if name ~= shape.name then
       rest[#rest + 1] = sub(bytes, at, next_at - 1)
     else
       for i = 1, windows do
-        local seconds, started, tokens = window_at(bytes, windows, numbers, i, form)
+        local seconds, started, tokens = window_at(bytes, windows, numbers, i, is_wide)
         if now < started + seconds * 1000 and not starts[seconds] then
           starts[seconds], used[seconds] = started, tokens
         end
@@ -56,13 +56,13 @@ local function with_section(bytes, shape)
   local list, n = {}, shape.windows
   for i = 1, n do
     local seconds = shape.seconds[i]
-    list[i], list[n + i] = starts[seconds] or 0, used[seconds] or 0
+    list[i], list[n + i] = math.min(starts[seconds] or now - shape.lengths[i], latest), used[seconds] or 0
     starts[seconds] = nil
   end
   for seconds, started in pairs(starts) do
-    rest[#rest + 1] = head_of(shape.name, { seconds }, 1) .. pack('>I6I6', started, used[seconds])
+    rest[#rest + 1] = section_of(shape.name, { { seconds, started, used[seconds] } })
   end
-  return shape.head .. packed(shape, list, now) .. table.concat(rest)
+  return shape.head .. packed(shape.all, n, list) .. table.concat(rest)
 end
 
 -- A table with room for n: to let one grow costs 2 microseconds.
@@ -82,17 +82,16 @@ local function give_back(refund)
   local bytes, given = values[key] or '', {}
   local keep = keeping(key)
   while true do
-    local name, windows, numbers, next_at, form = section_at(bytes, at)
+    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
     if not name then break end
     for i = 1, name == category and windows or 0 do
-      local seconds, started, used = window_at(bytes, windows, numbers, i, form)
+      local seconds, started, used = window_at(bytes, windows, numbers, i, is_wide)
       for r = 4, #refund, 2 do
         if seconds == refund[r] and started == refund[r + 1] and (keep or now < started + seconds * 1000) then
           given[r] = true
-          local place, format = tokens_at(windows, numbers, i, form)
-          local most = form == 'short' and 2 ^ 40 - 1 or 2 ^ 48 - 1
-          local left = pack(format, math.min(most, math.max(0, used - amount)))
-          bytes = sub(bytes, 1, place - 1) .. left .. sub(bytes, place + #left)
+          local place = tokens_at(windows, numbers, i, is_wide)
+          local left = pack('>' .. TOKENS_FORMAT, math.min(MOST_TOKENS, math.max(0, used - amount)))
+          bytes = sub(bytes, 1, place - 1) .. left .. sub(bytes, place + TOKENS_SIZE)
           values[key], whole[key] = bytes, true
         end
       end
@@ -137,23 +136,23 @@ local function open(section, key, shape)
     section[10], section[11], section[12], section[13], section[14], section[15], section[16], section[17] =
       unpack_bytes(shape.all, bytes, numbers)
   end
-  if shape.short then
-    local first = section[1]
-    for i = 2, shape.windows do section[i] = first + section[i] end
-  end
+  local first = section[1]
+  for i = 2, shape.windows do section[i] = first + section[i] end
   section[SHAPE], section[BYTES], section[LIMITS], section[ADDED] = shape, bytes, false, false
 end
 
--- Keeps the starts of an open section that were set to now. Not in the short form, where a window that has not started is
--- one that is over by the clock of now, and this clock may be set back once more.
+-- Keeps the starts of an open section that were set to now. The windows that are not running are left out: one that is over by the
+-- clock of now would run again if this clock was set back once more.
 local function keep_starts(section, key)
-  local shape, bytes = section[SHAPE], section[BYTES]
+  local shape, bytes, running = section[SHAPE], section[BYTES], {}
   local n = shape.windows
   local behind = section[2 * n + 1]
-  local numbers = pack('>' .. rep('I6', 2 * n), unpack(section, 1, 2 * n))
+  for i = 1, n do
+    if section[i] ~= 0 then running[#running + 1] = { shape.seconds[i], section[i], section[n + i] } end
+  end
   local front = sub(bytes, 1, behind - shape.bytes - shape.size - 1)
   found[key] = found[key] or values[key]
-  values[key] = front .. head_of(shape.name, shape.seconds, n, false) .. numbers .. sub(bytes, behind)
+  values[key] = front .. section_of(shape.name, running) .. sub(bytes, behind)
   whole[key], written[key] = true, 0
 end
 
@@ -188,11 +187,11 @@ local function put(section, key, added)
       section[i], replaced = now, true
     end
     local used = section[n + i] + added
-    section[n + i] = used < shape.most and used or shape.most
+    section[n + i] = used < MOST_TOKENS and used or MOST_TOKENS
   end
   if replaced then found[key] = found[key] or values[key] end
   if replaced or whole[key] or (before[key] ~= 0 and before[key] ~= behind) then
-    values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape, section, now) .. sub(bytes, behind)
+    values[key] = sub(bytes, 1, behind - shape.bytes - 1) .. packed(shape.all, n, section) .. sub(bytes, behind)
     whole[key], written[key] = true, 0
   else
     written[key], before[key] = pack(shape.used, unpack(section, n + 1, 2 * n)), behind

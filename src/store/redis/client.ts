@@ -6,18 +6,21 @@ import type { ClientCredentials } from '../../lib/tls.ts'
 import { giveDeadline } from '../../node/redis-deadline.ts'
 import { type Judge, judgeReadyCheck } from '../../node/redis-ready-check.ts'
 import { giveUpSilent } from '../../node/redis-silence.ts'
+import { inWords } from './form/section.ts'
 import { isForbidden, isOfSelect } from './store-errors.ts'
 
 /** The only file that knows ioredis. */
 
 const script = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-const SECTIONS = script('./sections.lua')
+const SECTION = script('./form/section.lua')
 /** The forms of a counter, of what is left of a forgotten user, and of a history, for scripts that read them. */
-const FORMS = script('./windows.lua') + script('./forgotten.lua') + script('./history.lua')
+const FORMS = script('./form/windows.lua') + script('./forgotten.lua') + script('./history.lua')
 
-export const CHARGE_LUA = SECTIONS + script('./charge-one.lua') + FORMS + script('./once.lua') + script('./charge.lua')
-export const CONTROL_LUA = SECTIONS + FORMS + script('./control.lua')
+export const CHARGE_LUA = inWords(
+  SECTION + script('./charge-one.lua') + FORMS + script('./once.lua') + script('./charge.lua'),
+)
+export const CONTROL_LUA = inWords(SECTION + FORMS + script('./control.lua'))
 
 /** For scripts that leave out a key of another type. */
 const TYPES = script('./types.lua')
@@ -27,7 +30,7 @@ const SCRIPTS = {
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
   addUsage: { lua: TYPES + script('./forgotten.lua') + script('./flush.lua') },
   changeControl: { lua: CONTROL_LUA },
-  beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
+  beat: { lua: script('./beat.lua'), numberOfKeys: 2 },
   noteCounted: { lua: script('./note-counted.lua'), numberOfKeys: 1 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
   noteUsers: { lua: TYPES + script('./known-users.lua') },
@@ -42,9 +45,7 @@ interface Scripts {
   addTally(key: string, ...counts: number[]): Promise<unknown>
   addUsage(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-  beat(
-    ...args: [...keys: [string, string, string], instance: string, report: string, forgetMs: number, form: number]
-  ): Promise<number>
+  beat(...args: [...keys: [string, string], instance: string, report: string, forgetMs: number]): Promise<unknown>
   noteUsers(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
   raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
   takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>

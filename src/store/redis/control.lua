@@ -1,6 +1,6 @@
 --[==[
   Makes one change at run time together with its entry in the audit. Whatever may fail is asked for before the first
-  write, so that an error leaves nothing half done: Redis does not roll back. It follows sections.lua, forgotten.lua and history.lua, which
+  write, so that an error leaves nothing half done: Redis does not roll back. It follows form/section.lua, forgotten.lua and history.lua, which
   have the forms of a counter, of what is left of a forgotten user, and of a history.
 
   KEYS[1]  number of the last change
@@ -37,8 +37,7 @@
   thing of {} and [], and lose digits.
 ]==]
 
--- Empties windows of a counter in place. A short section becomes a long one, until it is charged again: the short form says of a
--- window that does not run only that it is over by now, so a clock that is set back would have it run again.
+-- Empties windows of a counter in place, which then has no window of their sections that is not running.
 -- @param category  nothing for any
 -- @param named  seconds of those windows -> when a run of theirs that runs now can have started first; 0 for any moment
 -- @param all    whether the other windows are emptied too, but for that of the books
@@ -46,12 +45,12 @@
 local function emptied(bytes, category, named, all, now)
   local used, runs, at = {}, false, 1
   while true do
-    local name, windows, numbers, next_at, form = section_at(bytes, at)
+    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
     if not name then return bytes, used, runs end
-    local shape, list, is_touched = { windows = windows, lengths = {} }, {}, false
+    local running, is_touched = {}, false
     for i = 1, windows do
-      local seconds, started, tokens = window_at(bytes, windows, numbers, i, form)
-      local is_running = started ~= 0 and now < started + seconds * 1000
+      local seconds, started, tokens = window_at(bytes, windows, numbers, i, is_wide)
+      local is_running = now < started + seconds * 1000
       local is_of = not category or name == category
       if is_of and started < (named[seconds] or 0) then is_running = false end
       if is_running and is_of and seconds ~= BOOK and (all or named[seconds]) then
@@ -60,15 +59,11 @@ local function emptied(bytes, category, named, all, now)
         is_running = started >= now or (started == now - 1 and tokens == 0)
         started, tokens, is_touched = now - 1, 0, true
       end
-      shape.lengths[i] = seconds * 1000
-      list[i], list[windows + i] = is_running and started or 0, is_running and tokens or 0
+      if is_running then running[#running + 1] = { seconds, started, tokens } end
       runs = runs or is_running
     end
     if is_touched then
-      local head = sub(bytes, at, numbers - 1)
-      if form == 'short' then head = sub(head, 1, 2) .. char(byte(head, 3) - 128) .. sub(head, 4) end
-      shape.used, shape.all, shape.bytes, shape.most = numbers_of(windows, false)
-      local before, behind = sub(bytes, 1, at - 1) .. head .. packed(shape, list, now), sub(bytes, next_at)
+      local before, behind = sub(bytes, 1, at - 1) .. section_of(name, running), sub(bytes, next_at)
       bytes, next_at = before .. behind, #before + 1
     end
     at = next_at
@@ -79,10 +74,10 @@ end
 local function latest_end(bytes)
   local ends, at = 0, 1
   while true do
-    local name, windows, numbers, next_at, form = section_at(bytes, at)
+    local name, windows, numbers, next_at, is_wide = section_at(bytes, at)
     if not name then return ends end
     for i = 1, windows do
-      local seconds, started = window_at(bytes, windows, numbers, i, form)
+      local seconds, started = window_at(bytes, windows, numbers, i, is_wide)
       ends = math.max(ends, started + seconds * 1000)
     end
     at = next_at
@@ -256,12 +251,7 @@ end
 
 -- What falls out of the newest goes to the older ones of its kind: many changes of one kind wash out none of another.
 local falling = redis.call('ZRANGE', KEYS[2], 0, -keep)
-local forgotten = count_at(KEYS[3])
-if not forgotten and #falling > 0 then
-  -- Builds before forgot the oldest one by one, and counted none.
-  forgotten = tonumber(string.match(falling[1], '^{"version":(%d+)') or 1) - 1
-end
-forgotten = forgotten or 0
+local forgotten = count_at(KEYS[3]) or 0
 
 -- What is changed comes before the entry, each by one command that may still be refused: then nothing is changed. So the audit never has
 -- a token as revoked that is good. RENAME to a key that is there would free what it held at once: 30 ms for 100,000 overrides. The

@@ -21,12 +21,12 @@ import { redisAccessKeys, writeToken } from './access-keys.ts'
 import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
+import { packCounters, readCounters } from './form/section.ts'
 import { historyKey, redisHistory } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
 import { knownUserRecords, writeKnownUser } from './known-users.ts'
 import { membershipRecords } from './memberships.ts'
 import { redisReplicas } from './replicas.ts'
-import { packCounters, readCounters } from './sections.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
 import { usageRecords, writeEpisodes, writeSeries } from './usage-log.ts'
 
@@ -278,7 +278,7 @@ function* inSteps<T>(all: readonly T[]): Generator<readonly T[]> {
 
 /** Not what running processes say and remember, nor the mark. */
 async function clear(redis: RedisClient, keys: Keys): Promise<void> {
-  const kept = [keys.beats, keys.replicas, keys.forms, keys.copying]
+  const kept = [keys.beats, keys.replicas, keys.copying]
   for await (const names of scan(redis, keys)) {
     const gone = names.filter((name) => !kept.includes(name) && !isOfProcess(keys, name))
     if (gone.length > 0) await call(() => redis.del(gone))

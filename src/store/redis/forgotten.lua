@@ -1,5 +1,5 @@
 --[==[
-  What is left of users who were forgotten, for the scripts that this text goes before, behind sections.lua.
+  What is left of users who were forgotten, for the scripts that this text goes before, behind form/section.lua.
 
   Under `forgotten` of the prefix lies the salt (hexadecimal), a blank, and when the last of these keys ends (milliseconds). Under
   `forgotten:` and the SHA-1 of salt, colon and user: when the user was forgotten (6 bytes, big-endian), and the sections of the windows that

@@ -1,5 +1,5 @@
 --[==[
-  The form of a history, for the scripts that this text goes before, behind sections.lua. A run of a user's or an organisation's window
+  The form of a history, for the scripts that this text goes before, behind form/section.lua. A run of a user's or an organisation's window
   that is over goes there with the next whole writing of its counter.
 
   What lies under the key of a history is a list of sections, one for each window of a category:
@@ -51,12 +51,12 @@ local function history_functions()
   local function ended_runs(before, after, latest, keep, shorter)
     local starts, longest, ended, at = {}, {}, {}, 1
     while true do
-      local name, windows, numbers, next_at, form = section_at(after, at)
+      local name, windows, numbers, next_at, is_wide = section_at(after, at)
       if not name then break end
       local of = starts[name] or {}
       starts[name] = of
       for i = 1, windows do
-        local seconds, started = window_at(after, windows, numbers, i, form)
+        local seconds, started = window_at(after, windows, numbers, i, is_wide)
         of[seconds] = of[seconds] or started
       end
       at = next_at
@@ -64,10 +64,10 @@ local function history_functions()
     local is_any, runs = false, {}
     at = 1
     while true do
-      local name, windows, numbers, next_at, form = section_at(before, at)
+      local name, windows, numbers, next_at, is_wide = section_at(before, at)
       if not name then break end
       for i = 1, windows do
-        local seconds, started, tokens = window_at(before, windows, numbers, i, form)
+        local seconds, started, tokens = window_at(before, windows, numbers, i, is_wide)
         if seconds > (longest[name] or 0) and seconds ~= BOOK then longest[name] = seconds end
         if tokens > 0 and started <= latest and not (starts[name] and starts[name][seconds] == started) then
           ended[#ended + 1] = { name, seconds, started, tokens }

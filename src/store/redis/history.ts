@@ -2,8 +2,8 @@ import type { HistoryScope, HistoryStore, OwnerHistory } from '../../quota/histo
 import { eachPackedRun } from '../packed-history.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
+import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
-import { readCounters } from './sections.ts'
 import { shareReads } from './shared-reads.ts'
 
 /** Keys of the database that one step looks at: SCAN holds Redis for 0.4 milliseconds, of 1000 for 1.7. */

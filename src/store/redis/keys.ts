@@ -71,8 +71,6 @@ export interface Keys {
   readonly beats: string
   /** Instance -> its report. */
   readonly replicas: string
-  /** Instance -> the newest form of counters that it reads. */
-  readonly forms: string
   /** What was claimed of a run by an alert. @param place as `placeOf` of alerts/alert.ts */
   claim(place: string): string
   /** Pending events of an alert by when they are due. */
@@ -124,7 +122,6 @@ export function createKeys(prefix: string): Keys {
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,
-    forms: `${tag}:forms`,
     claim: (place) => `${tag}:claim:${place}`,
     alertDue: (name) => `${tag}:alert:due:${name}`,
     alertAll: (name) => `${tag}:alert:all:${name}`,

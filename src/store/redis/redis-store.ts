@@ -12,13 +12,13 @@ import { createEncoder } from './charge-encoder.ts'
 import { decodeReply } from './charge-reply.ts'
 import type { RedisAccess } from './client.ts'
 import { redisControl } from './control.ts'
+import { readCounter } from './form/section.ts'
 import { redisGuard } from './guard.ts'
 import { redisHistory } from './history.ts'
 import { createKeys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
 import { redisMemberships } from './memberships.ts'
-import { NEWEST_FORM, redisReplicas } from './replicas.ts'
-import { readCounter } from './sections.ts'
+import { redisReplicas } from './replicas.ts'
 import { connectToPrimary } from './sentinels.ts'
 import { createServerCheck, type ServerCheckOptions } from './server-check.ts'
 import { shareReads } from './shared-reads.ts'
@@ -95,16 +95,10 @@ export function openRedisStore({
     await check.look()
   }
 
-  /** Whether all processes read short sections; until that is known, none is written. */
-  let mayBeShort = false
-  let last = { instance: '', sequence: 0, mayBeShort }
-
   async function settle(batch: Batch): Promise<readonly Decision[]> {
-    // A batch that is sent again may get the reply of the first time, in the forms that it asked for then.
-    const { instance, sequence, after = 0 } = batch
-    if (instance !== last.instance || sequence !== last.sequence) last = { instance, sequence, mayBeShort }
+    const { sequence, after = 0 } = batch
     return withinPeriods(clock, async (now) => {
-      const sent = encode(batch, last.mayBeShort, now, retention())
+      const sent = encode(batch, now, retention())
       const args = [String(sequence), REMEMBER_REPLY_MS, sent.json, sent.charges, String(after)]
       const reply = await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
       const decisions = decodeReply(reply, batch, sent, (aheadMs) => observe({ type: 'window_start_ahead', aheadMs }))
@@ -166,9 +160,7 @@ export function openRedisStore({
     ...redisMemberships(redis, keys, records),
     ...redisGuard(redis, keys, records),
     ...redisAlerts(redis, keys, records),
-    ...redisReplicas(redis, keys, records, (form) => {
-      mayBeShort = form >= NEWEST_FORM
-    }),
+    ...redisReplicas(redis, keys, records),
     isUnreadable: records.isUnreadable,
     ping,
     close,

@@ -6,23 +6,14 @@ import type { RedisClient } from './client.ts'
 import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 
-/** The newest form of counters: the short sections of `sections.ts`. */
-export const NEWEST_FORM = 2
-
-/** @param onForm is given the newest form of counters that all processes read, with each beat */
-export function redisReplicas(
-  redis: RedisClient,
-  keys: Keys,
-  lists: Records,
-  onForm: (form: number) => void = () => {},
-): ReplicaStore {
-  const hashes = [keys.beats, keys.replicas, keys.forms] as const
+export function redisReplicas(redis: RedisClient, keys: Keys, lists: Records): ReplicaStore {
+  const hashes = [keys.beats, keys.replicas] as const
   const beats = keyThatHolds(lists, 'replica', keys.beats, () => redis.hlen(keys.beats))
   const records = keyThatHolds(lists, 'replica', keys.replicas, () => redis.hlen(keys.replicas))
   return {
     async beat(replica) {
       const report = JSON.stringify(replica)
-      onForm(await call(() => redis.beat(...hashes, replica.instance, report, FORGET_MS, NEWEST_FORM)))
+      await call(() => redis.beat(...hashes, replica.instance, report, FORGET_MS))
     },
 
     async listReplicas() {

@@ -2,8 +2,8 @@ import type { Counter } from '../../quota/counter.ts'
 import type { UsageStore } from '../../quota/quota-store.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
+import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
-import { readCounters } from './sections.ts'
 
 /**
  * Keys of the database that one step looks at. A step holds Redis twice for 0.4 milliseconds, and our event loop for

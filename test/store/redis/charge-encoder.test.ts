@@ -77,7 +77,6 @@ const charge: fc.Arbitrary<Charge> = fc
 const asked = fc.record({
   charges: fc.oneof({ weight: 4, arbitrary: charge.map((one) => [one]) }, fc.array(charge, { maxLength: 3 })),
   isRefunded: fc.integer({ max: 5, min: 0 }).map((n) => n === 0),
-  mayBeShort: fc.boolean(),
   retention: fc.constantFrom(...RETENTIONS),
 })
 
@@ -86,11 +85,11 @@ describe('the encoder', () => {
     fc.assert(
       fc.property(fc.array(asked, { minLength: 20, maxLength: 80 }), (all) => {
         const encode = createEncoder(keys)
-        for (const { charges, isRefunded, mayBeShort, retention } of all) {
+        for (const { charges, isRefunded, retention } of all) {
           const decision = { accepted: true, at: NOW, personal: [], organisation: null, global: null }
           const batch = batchOf(charges, isRefunded ? charges.map((each) => ({ charge: each, decision })) : [])
-          const expected = encodeBatch(batch, keys, mayBeShort, NOW, retention)
-          expect(partsOf(encode(batch, mayBeShort, NOW, retention), batch)).toEqual(partsOf(expected, batch))
+          const expected = encodeBatch(batch, keys, NOW, retention)
+          expect(partsOf(encode(batch, NOW, retention), batch)).toEqual(partsOf(expected, batch))
         }
       }),
       { numRuns: runs(200) },
@@ -100,7 +99,7 @@ describe('the encoder', () => {
   it('names the period of each moment in a charge of a calendar', () => {
     const encode = createEncoder(keys)
     const one = { user: 'alice', organisation: null, category: 'read', cost: 1, limits: LIMITS[4] as Limits }
-    const periodAt = (now: number) => JSON.parse(encode(batchOf([one]), true, now, NO_RETENTION).json).c
+    const periodAt = (now: number) => JSON.parse(encode(batchOf([one]), now, NO_RETENTION).json).c
     expect(periodAt(NOW)).toEqual([2, 1, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)])
     expect(periodAt(Date.UTC(2028, 2, 1))).toEqual([2, 1, Date.UTC(2028, 2, 1), Date.UTC(2028, 3, 1)])
   })

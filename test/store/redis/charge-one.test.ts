@@ -49,8 +49,8 @@ const SECONDS = [window(10), window(90)]
 const MONTH: Window = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'UTC' } }
 
 /** Sends batches to the quota under a prefix. */
-async function send(lua: string, keys: Keys, batch: Batch, now: number, mayBeShort = true): Promise<Buffer | null> {
-  const sent = encodeBatch(batch, keys, mayBeShort, now, RETENTION)
+async function send(lua: string, keys: Keys, batch: Batch, now: number): Promise<Buffer | null> {
+  const sent = encodeBatch(batch, keys, now, RETENTION)
   const args = [batch.sequence, HOUR, sent.json, sent.charges, 0, Math.floor(now / 1000), (now % 1000) * 1000]
   return redis.callBuffer('EVAL', lua, sent.keys.length, ...sent.keys, ...args) as Promise<Buffer | null>
 }
@@ -79,7 +79,7 @@ describe('charge-one.lua', () => {
       user: fc.constantFrom('alice', 'bob'),
       organisation: fc.constantFrom(null, 'acme'),
       category: fc.constantFrom('read', 'x'),
-      // The last is more than a short section has room for.
+      // The last is more than a section has room for.
       cost: fc.constantFrom(1, 2, 3, 4, 5, 2 ** 40),
       limits: fc.record({
         personal: limits,
@@ -88,7 +88,6 @@ describe('charge-one.lua', () => {
       }),
     }),
     isForced: fc.boolean(),
-    mayBeShort: fc.boolean(),
     pass: fc.constantFrom(0, 0, 0, 1, 500, 9999, 10_000, HOUR, -1, -20_000),
   })
 
@@ -99,13 +98,13 @@ describe('charge-one.lua', () => {
       fc.asyncProperty(history, async (steps) => {
         const [ours, theirs] = [createKeys(randomUUID()), createKeys(randomUUID())]
         let now = BEGIN
-        for (const [i, { charge, isForced, mayBeShort, pass }] of steps.entries()) {
+        for (const [i, { charge, isForced, pass }] of steps.entries()) {
           now += pass
           const batch = batchOf(i + 1, isForced ? { ...charge, forced: true } : charge)
-          const expected = await send(ANY, theirs, batch, now, mayBeShort)
-          const settled = await send(ONE, ours, batch, now, mayBeShort)
+          const expected = await send(ANY, theirs, batch, now)
+          const settled = await send(ONE, ours, batch, now)
           if (settled !== null) atOnce++
-          expect(settled ?? (await send(ANY, ours, batch, now, mayBeShort))).toEqual(expected)
+          expect(settled ?? (await send(ANY, ours, batch, now))).toEqual(expected)
           expect(await stored(ours)).toEqual(await stored(theirs))
         }
       }),

@@ -13,13 +13,13 @@ describe('a reply of the script', () => {
   const now = 1_800_000_000_000
   const started = now - 1000
   function replyOf(verdict: string, used: number): Buffer {
-    const reply = Buffer.alloc(31)
+    const reply = Buffer.alloc(30)
     reply.write('batch:')
     reply.writeUIntBE(1, 6, 6)
     reply.writeUIntBE(now, 12, 6)
     reply.write(verdict, 18)
     reply.writeUIntBE(started, 19, 6)
-    reply.writeUIntBE(used, 25, 6)
+    reply.writeUIntBE(used, 25, 5)
     return reply
   }
   const decode = (reply: unknown) => decodeReply(reply, batch, encodeBatch(batch, keys))

@@ -17,7 +17,7 @@ if ([CHARGE_LUA, CONTROL_LUA].includes(CHARGE_CLOCKED) || CONTROL_CLOCKED === CO
 }
 
 export interface ClockedScripts {
-  settle(batch: Batch, now: number, mayBeShort: boolean): Promise<readonly Decision[]>
+  settle(batch: Batch, now: number): Promise<readonly Decision[]>
   /** @returns the entry of the audit */
   change(change: Change, now: number): Promise<{ readonly from: Record<string, number> }>
 }
@@ -38,9 +38,9 @@ export function clockedScripts(
   const secondsAndMicros = (now: number): number[] => [Math.floor(now / 1000), (now % 1000) * 1000]
   const clock = new StoreClock()
   return {
-    settle: (batch, now, mayBeShort) =>
+    settle: (batch, now) =>
       withinPeriods(clock, async (about) => {
-        const sent = encodeBatch(batch, keys, mayBeShort, about, retention)
+        const sent = encodeBatch(batch, keys, about, retention)
         const args = [batch.sequence, 3_600_000, sent.json, sent.charges, 0, ...secondsAndMicros(now)]
         return decodeReply(await settle.call(redis, sent.keys.length, ...sent.keys, ...args), batch, sent)
       }),

@@ -25,25 +25,20 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** @param mayBeShort by the number of a batch: as gateways write that share a store */
-const opening =
-  (mayBeShort: (sequence: number) => boolean): OpenHistory =>
-  async (retention) => {
-    const keys = createKeys(`history-[${randomUUID()}]?*`)
-    const { settle, change } = clockedScripts(redis, keys, retention)
-    return {
-      settle: (batch, now) => settle(batch, now, mayBeShort(batch.sequence)),
-      change: async (wanted, now) => void (await change(wanted, now)),
-      history: redisHistory(client, keys),
-      close: async () => {},
-    }
+const open: OpenHistory = async (retention) => {
+  const keys = createKeys(`history-[${randomUUID()}]?*`)
+  const { settle, change } = clockedScripts(redis, keys, retention)
+  return {
+    settle,
+    change: async (wanted, now) => void (await change(wanted, now)),
+    history: redisHistory(client, keys),
+    close: async () => {},
   }
+}
 
-describe('histories in Redis beside short sections', () => historyStoreSuite(opening(() => true)))
-describe('histories in Redis beside short and long sections', () =>
-  historyStoreSuite(opening((sequence) => sequence % 2 === 0)))
+describe('histories in Redis', () => historyStoreSuite(open))
 
-describe('invoices from Redis', () => invoiceSuite(opening((sequence) => sequence % 2 === 0)))
+describe('invoices from Redis', () => invoiceSuite(open))
 
 const HOUR = 3_600_000
 const AT = Date.UTC(2150, 0, 1)
@@ -55,7 +50,7 @@ describe('a history in Redis', () => {
     const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 9 }], organisation: null, global: null }
     const charge = { user: 'alice', organisation: null, category: 'read', cost: 1, limits }
     const put = (number: number, hours: number) =>
-      settle({ instance: 'i', sequence: number, refunds: [], charges: [charge] }, AT + hours * HOUR, true)
+      settle({ instance: 'i', sequence: number, refunds: [], charges: [charge] }, AT + hours * HOUR)
     let bytes: Buffer = Buffer.alloc(0)
     for (let i = 0; i < 2999; i++) {
       const ended = { seconds: 3600, startedAt: AT + i * HOUR, used: 7, keptSeconds: 10 ** 8 }
@@ -88,7 +83,7 @@ describe('a history in Redis', () => {
       global: null,
     }
     const refunds = [{ charge, decision, amount: 2 }]
-    await settle({ instance: 'i', sequence: 1, refunds, charges: [] }, AT + HOUR, true)
+    await settle({ instance: 'i', sequence: 1, refunds, charges: [] }, AT + HOUR)
     const tokens: number[] = []
     const { history } = await redisHistory(client, keys).readHistory('personal', 'alice')
     history.eachRun(0, 2 * AT, (_category, _seconds, _startedAt, used) => tokens.push(used))
@@ -129,9 +124,9 @@ describe('a history in Redis', () => {
       Promise.all(
         [keys.user('alice'), keys.history('alice')].map(async (key) => Number(await redis.call('PEXPIRETIME', key))),
       )
-    await settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge] }, AT, true)
+    await settle({ instance: 'i', sequence: 1, refunds: [], charges: [charge] }, AT)
     expect(await endsOf()).toEqual([AT + HOUR + 5 * 24 * HOUR, -2])
-    await settle({ instance: 'i', sequence: 2, refunds: [], charges: [charge] }, AT + 2 * HOUR, true)
+    await settle({ instance: 'i', sequence: 2, refunds: [], charges: [charge] }, AT + 2 * HOUR)
     expect(await endsOf()).toEqual([AT + 3 * HOUR + 5 * 24 * HOUR, AT + 3 * HOUR + 5 * 24 * HOUR])
   })
 })

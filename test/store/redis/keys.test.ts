@@ -3,11 +3,10 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { NOTHING } from '../../../src/failures/histogram.ts'
 import type { Charge, Decision, Limits } from '../../../src/quota/charge.ts'
+import { packCounters } from '../../../src/store/redis/form/section.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
-import { packCounters } from '../../../src/store/redis/sections.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { keepAccessKey } from '../../control/keep-access-key.ts'
-import { replica } from '../../replicas/replica.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
@@ -41,10 +40,6 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   await redis.flushall()
-  // A store that has heard of one that reads only the first form, until a test says otherwise.
-  await redis.hset('{tollgate}:beats', { old: Date.now() })
-  await store.beat(replica('i'))
-  await redis.flushall()
 })
 
 const charge = (cost: number, user = 'alice', category = 'read', limits: Limits = LIMITS): Charge => ({
@@ -60,31 +55,7 @@ const settle = (...charges: Charge[]): Promise<readonly Decision[]> =>
 describe('what lies under the key of a counter', () => {
   const entry = (seconds: number, startedAt: number, used: number) => ({ seconds, startedAt, used })
   type Entries = ReturnType<typeof entry>[]
-  /** A section as the script writes it. */
-  function section(category: string, ...entries: Entries): Buffer {
-    const inHours = entries.every(({ seconds }) => seconds % 3600 === 0 && seconds <= 255 * 3600)
-    if (!inHours) return sectionInSeconds(category, ...entries)
-    const head = [(entries.length - 1) * 32 + category.length - 1, category.charCodeAt(0) + 128]
-    const lengths = entries.map(({ seconds }) => seconds / 3600)
-    return Buffer.concat([Buffer.from(head), Buffer.from(category.slice(1)), Buffer.from(lengths), numbers(entries)])
-  }
-  /** Lengths that are no whole hours take more. */
-  function sectionInSeconds(category: string, ...entries: Entries): Buffer {
-    const lengths = Buffer.alloc(4 * entries.length)
-    entries.forEach(({ seconds }, i) => {
-      lengths.writeUInt32BE(seconds, 4 * i)
-    })
-    const head = [(entries.length - 1) * 32 + category.length - 1]
-    return Buffer.concat([Buffer.from(head), Buffer.from(category), lengths, numbers(entries)])
-  }
-  function numbers(entries: Entries): Buffer {
-    const bytes = Buffer.alloc(12 * entries.length)
-    entries.forEach(({ startedAt, used }, i) => {
-      bytes.writeUIntBE(startedAt, 6 * i, 6)
-      bytes.writeUIntBE(used, 6 * (entries.length + i), 6)
-    })
-    return bytes
-  }
+  const section = (category: string, ...entries: Entries) => packCounters(new Map([[category, entries]]))
   const all = (startedAt: number, used: number) => WINDOWS.map(({ seconds }) => entry(seconds, startedAt, used))
 
   it.each<[string, () => Promise<unknown>]>([
@@ -108,7 +79,7 @@ describe('what lies under the key of a counter', () => {
       { accepted: true, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
       { accepted: false, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
     ])
-    expect(await redis.strlen(OWN)).toBe(44)
+    expect(await redis.strlen(OWN)).toBe(37)
     expect(await redis.pttl(OWN)).toBeGreaterThan(0)
   })
 
@@ -121,27 +92,29 @@ describe('what lies under the key of a counter', () => {
     expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([write, read]))
   })
 
-  it('has its lengths in hours if all are, whatever form it had before', async () => {
+  it('is brought into the shape that a charge wants, whatever windows lie together', async () => {
     const at = Date.now() - 1000
-    await redis.set(
-      OWN,
-      Buffer.concat([sectionInSeconds('read', ...all(at, 5)), sectionInSeconds('write', ...all(at, 8))]),
-    )
-    expect((await store.readUsage('alice', ['read'])).personal[0]).toEqual(all(at, 5))
+    const [hour, ...others] = all(at, 5)
+    const [write, left] = [section('write', ...all(at, 8), entry(90, at, 1)), entry(90, at, 3)]
+    await redis.set(OWN, Buffer.concat([section('read', ...others, left), write, section('read', hour as Entries[0])]))
     expect(await settle(charge(96), charge(7))).toMatchObject([
       { accepted: false, personal: WINDOWS.map(() => ({ startedAt: at, used: 5 })) },
       { accepted: true, personal: WINDOWS.map(() => ({ startedAt: at, used: 12 })) },
     ])
-    const write = sectionInSeconds('write', ...all(at, 8))
-    expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([section('read', ...all(at, 12)), write]))
-    expect((await store.readUsage('alice', ['read', 'write'])).personal).toEqual([all(at, 12), all(at, 8)])
+    const read = section('read', ...all(at, 12))
+    expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([read, write, section('read', left)]))
+    const { personal } = await store.readUsage('alice', ['read', 'write'])
+    expect(personal).toEqual([
+      [...all(at, 12), left],
+      [entry(90, at, 1), ...all(at, 8)],
+    ])
   })
 
   it.each([
-    [255 * 3600, 'hours', 1 + 4 + 1 + 12],
-    [256 * 3600, 'seconds', 1 + 4 + 4 + 12],
-    [5400, 'seconds', 1 + 4 + 4 + 12],
-    [2 ** 32 - 1, 'seconds', 1 + 4 + 4 + 12],
+    [255 * 3600, 'hours', 1 + 4 + 1 + 11],
+    [256 * 3600, 'seconds', 1 + 4 + 4 + 11],
+    [5400, 'seconds', 1 + 4 + 4 + 11],
+    [2 ** 32 - 1, 'seconds', 1 + 4 + 4 + 11],
   ])('says %i seconds in %s', async (seconds, _, size) => {
     const limits: Limits = {
       personal: [{ window: { name: 'w', seconds }, limit: 9 }],
@@ -157,7 +130,7 @@ describe('what lies under the key of a counter', () => {
     ])
   })
 
-  it('goes from one form to the other and back with the windows of the configuration', async () => {
+  it('goes from one width to the other and back with the windows of the configuration', async () => {
     const minutes = { window: { name: '90m', seconds: 5400 }, limit: 100 }
     const longer: Limits = { personal: [...LIMITS.personal, minutes], organisation: null, global: null }
     for (const limits of [LIMITS, longer, LIMITS, longer]) await settle(charge(10, 'alice', 'read', limits))
@@ -172,7 +145,7 @@ describe('what lies under the key of a counter', () => {
   })
 
   it('keeps the largest numbers exactly', async () => {
-    const most = 2 ** 48 - 2
+    const most = 10 ** 12 - 1
     const limits: Limits = {
       personal: [{ window: { name: '1d', seconds: 86_400 }, limit: most + 1 }],
       organisation: null,
@@ -336,10 +309,9 @@ describe('every key', () => {
   it('of a counter ends with the last of its windows also if that is a shorter one', async () => {
     const pair = WINDOWS.slice(0, 2).map((window) => ({ window, limit: 100 }))
     await settle(charge(1, 'alice', 'read', { personal: pair.slice(1), organisation: null, global: null }))
-    const bytes = (await redis.getBuffer(OWN)) ?? Buffer.alloc(0)
     // The five hours end in a minute, and the hour has yet to start.
-    bytes.writeUIntBE(Date.now() - 5 * 3_600_000 + 60_000, bytes.length - 12, 6)
-    await redis.set(OWN, bytes, 'PX', 60_000)
+    const fiveHours = { seconds: 18_000, startedAt: Date.now() - 5 * 3_600_000 + 60_000, used: 1 }
+    await redis.set(OWN, packCounters(new Map([['read', [fiveHours]]])), 'PX', 60_000)
     await settle(charge(1, 'alice', 'read', { personal: pair, organisation: null, global: null }))
     expect(await redis.pttl(OWN)).toBeGreaterThan(50 * 60_000)
   })
@@ -350,34 +322,11 @@ describe('every key', () => {
   })
 })
 
-describe('a section in the short form', () => {
+describe('the numbers of a section', () => {
   const used = async (...categories: string[]) =>
     (await store.readUsage('alice', categories)).personal.map((counter) => counter.map((entry) => entry.used))
 
-  it('is written from the beat on by which all processes that share the store read it, and no longer', async () => {
-    await settle(charge(5))
-    expect(await redis.strlen(OWN)).toBe(44)
-    await redis.hset('{tollgate}:beats', { old: Date.now() })
-    await store.beat(replica('i'))
-    await settle(charge(1))
-    expect(await redis.strlen(OWN)).toBe(44)
-
-    await redis.hdel('{tollgate}:beats', 'old')
-    await store.beat(replica('i'))
-    await settle(charge(1))
-    expect(await redis.strlen(OWN)).toBe(37)
-    expect(await used('read')).toEqual([[7, 7, 7]])
-    await settle(charge(1))
-    expect(await redis.strlen(OWN)).toBe(37)
-
-    await redis.hset('{tollgate}:beats', { old: Date.now() })
-    await store.beat(replica('i'))
-    await settle(charge(1))
-    expect(await redis.strlen(OWN)).toBe(44)
-    expect(await used('read')).toEqual([[9, 9, 9]])
-  })
-
-  it('has the same starts and used tokens, also of windows that began at other times and of large counts', async () => {
+  it('are those that were counted, also of windows that began at other times and of large counts', async () => {
     const [hour, fiveHours, day] = WINDOWS.map(({ seconds }) => seconds * 1000) as [number, number, number]
     const now = Date.now()
     const counter = [
@@ -387,7 +336,6 @@ describe('a section in the short form', () => {
     ]
     await redis.set(OWN, packCounters(new Map([['read', counter]])), 'PX', 60_000)
     const most = WINDOWS.map((window) => ({ window, limit: 10 ** 12 }))
-    await store.beat(replica('i'))
     const [decision] = await settle(charge(7, 'alice', 'read', { personal: most, organisation: null, global: null }))
     const charged = counter.map(({ startedAt, used }) => ({ startedAt, used: used + 7 }))
     expect(decision).toMatchObject({ accepted: true, personal: charged })
@@ -398,9 +346,8 @@ describe('a section in the short form', () => {
     ).toMatchObject([{ accepted: false, personal: charged }])
   })
 
-  it('stays above every limit if more is counted than it has room for', async () => {
+  it('stay above every limit if more is counted than it has room for', async () => {
     const most = WINDOWS.map((window) => ({ window, limit: 10 ** 12 }))
-    await store.beat(replica('i'))
     const forced: Charge = {
       ...charge(10 ** 12, 'alice', 'read', { personal: most, organisation: null, global: null }),
       forced: true,
@@ -412,36 +359,7 @@ describe('a section in the short form', () => {
     ).toMatchObject([{ accepted: false }])
   })
 
-  it.each<[string, string, Limits['personal']]>([
-    ['a name of one letter', 'r', LIMITS.personal],
-    ['a limit above 10^12', 'read', WINDOWS.map((window) => ({ window, limit: 6 * 10 ** 12 }))],
-    ['a window that is no whole hours', 'read', [{ window: { name: '90m', seconds: 5400 }, limit: 100 }]],
-    ['a window of more than 255 hours', 'read', [{ window: { name: '31d', seconds: 31 * 86_400 }, limit: 100 }]],
-  ])('is not written for %s', async (_, category, personal) => {
-    await store.beat(replica('i'))
-    await settle(
-      charge(1, 'alice', category, { personal, organisation: null, global: null }),
-      charge(2, 'alice', 'short'),
-    )
-    await settle(
-      charge(1, 'alice', category, { personal, organisation: null, global: null }),
-      charge(2, 'alice', 'short'),
-    )
-    expect(await used(category, 'short')).toEqual([personal.map(() => 2), [4, 4, 4]])
-    const size = 1 + category.length + (personal.length === 3 ? 3 : 4 * personal.length) + 12 * personal.length
-    expect(await redis.strlen(OWN)).toBe(size + 38)
-  })
-
-  it('is asked for by a batch that is sent again as it was the first time', async () => {
-    const batch = { instance: 'keys', sequence: ++sequence, refunds: [], charges: [charge(5)] }
-    const first = await store.settle(batch)
-    await store.beat(replica('i'))
-    expect(await store.settle(batch)).toEqual(first)
-    expect(await used('read')).toEqual([[5, 5, 5]])
-  })
-
-  it('holds an idle user of 36 characters in 245 bytes, two categories of three windows and all that Redis adds', async () => {
-    await store.beat(replica('i'))
+  it('hold an idle user of 36 characters in 245 bytes, two categories of three windows and all that Redis adds', async () => {
     const id = randomUUID()
     await settle(charge(1, id), charge(1, id, 'write'))
     expect(await redis.keys(`*${id}*`)).toHaveLength(1)

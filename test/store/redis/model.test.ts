@@ -21,10 +21,10 @@ afterAll(async () => {
 const HOUR = 3600
 
 /** A store of its own, whose clock the test holds. */
-async function open(mayBeShort: (sequence: number) => boolean): Promise<ClockedStore> {
+async function open(): Promise<ClockedStore> {
   const { settle, change } = clockedScripts(redis, createKeys(`model-${randomUUID()}`))
   return {
-    settle: (batch, now) => settle(batch, now, mayBeShort(batch.sequence)),
+    settle,
     reset: async (wanted, now) => (await change(wanted, now)).from,
     upsets: [
       async () => {
@@ -39,18 +39,16 @@ async function open(mayBeShort: (sequence: number) => boolean): Promise<ClockedS
   }
 }
 
-it.each<[string, number | 'calendar', (sequence: number) => boolean]>([
-  ['windows of seconds', 1, () => true],
-  ['windows of hours', HOUR, () => false],
-  ['windows of hours in short sections', HOUR, () => true],
-  ['windows of a calendar', 'calendar', () => true],
-  ['windows of hours, some gateways writing short sections and some not', HOUR, (sequence) => sequence % 2 === 0],
+it.each<[string, number | 'calendar']>([
+  ['windows of seconds', 1],
+  ['windows of hours', HOUR],
+  ['windows of a calendar', 'calendar'],
 ])(
   'charge.lua decides any history of %s as the model does, through script flushes, reconnects and batches sent again',
-  async (_, unit, mayBeShort) => agreesWithTheModel(() => open(mayBeShort), unit),
+  async (_, unit) => agreesWithTheModel(open, unit),
 )
 
-calendarSuite(() => open(() => true))
+calendarSuite(open)
 
 it('every key it leaves behind ends by itself', async () => {
   const isOfAudit = (name: string): boolean => /:(version|audit|audit:.*)$/.test(name)

@@ -8,8 +8,8 @@ import { encodeBatch } from '../../../src/store/redis/charge-batch.ts'
 import { decodeReply } from '../../../src/store/redis/charge-reply.ts'
 import { CHARGE_LUA, CONTROL_LUA } from '../../../src/store/redis/client.ts'
 import { encodeChange } from '../../../src/store/redis/control.ts'
+import { readCounter } from '../../../src/store/redis/form/section.ts'
 import { createKeys, type Keys } from '../../../src/store/redis/keys.ts'
-import { readCounter } from '../../../src/store/redis/sections.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 
 /** The bytes that a reset of shared windows leaves, by a clock that the test holds. */
@@ -56,9 +56,9 @@ beforeEach(() => {
 
 const timeOf = (now: number): number[] => [Math.floor(now / 1000), (now % 1000) * 1000]
 
-async function settle(cost: number, now: number, mayBeShort = true): Promise<Decision> {
+async function settle(cost: number, now: number): Promise<Decision> {
   const batch = { instance: 'reset', sequence: ++sequence, refunds: [], charges: [charge(cost)] }
-  const sent = encodeBatch(batch, keys, mayBeShort)
+  const sent = encodeBatch(batch, keys)
   const args = [batch.sequence, 60_000, sent.json, sent.charges, 0, ...timeOf(now)]
   const lua = CHARGE_LUA.replace("redis.call('TIME')", '{ ARGV[6], ARGV[7] }')
   const reply = await redis.callBuffer('EVAL', lua, sent.keys.length, ...sent.keys, ...args)
@@ -79,7 +79,7 @@ const running = async (now: number): Promise<Counter> =>
 describe.each([
   ['short', true],
   ['long', false],
-])('in the %s form', (_, mayBeShort) => {
+])('in the %s form', (_) => {
   it.each([
     ['first', hour],
     ['middle', five],
@@ -87,13 +87,13 @@ describe.each([
   ])(
     'the %s window is emptied in place, so that the end of the key and the other windows stay, and the size from the next charge on',
     async (_, window) => {
-      await settle(7, AT, mayBeShort)
+      await settle(7, AT)
       const [size, ends] = [(await bytes())?.length, await redis.pexpiretime(keys.everybody('read'))]
       expect(await reset(resetOf(window), AT + HOUR / 2)).toEqual({ [window.name]: 7 })
       expect(await redis.pexpiretime(keys.everybody('read'))).toBe(ends)
       const others = [hour, five, days].filter((other) => other !== window)
       expect(await running(AT + HOUR / 2)).toEqual(others.map(({ seconds }) => ({ seconds, startedAt: AT, used: 7 })))
-      const { global } = await settle(3, AT + HOUR / 2 + 1, mayBeShort)
+      const { global } = await settle(3, AT + HOUR / 2 + 1)
       expect(global).toEqual(
         limits.map((limit) =>
           limit.window === window ? { startedAt: AT + HOUR / 2 + 1, used: 3 } : { startedAt: AT, used: 10 },
@@ -104,21 +104,21 @@ describe.each([
   )
 
   it('a window that was emptied does not run again if the clock is set back', async () => {
-    await settle(7, AT, mayBeShort)
+    await settle(7, AT)
     await reset(resetOf(hour), AT + 1)
-    const { global } = await settle(3, AT, mayBeShort)
+    const { global } = await settle(3, AT)
     expect(global?.[0]).toEqual({ startedAt: AT, used: 3 })
   })
 
   it('a window that has not ended is left as it was, though the clock was a month ahead when it began', async () => {
-    await settle(7, AT, mayBeShort)
+    await settle(7, AT)
     const early = AT - 30 * DAY
     for (const window of [hour, days]) await reset(resetOf(window), early)
     expect(await running(AT + 1)).toEqual([{ seconds: five.seconds, startedAt: AT, used: 7 }])
   })
 
   it('the key goes with its last window', async () => {
-    await settle(7, AT, mayBeShort)
+    await settle(7, AT)
     await reset(resetOf(hour, five), AT + 1)
     expect(await bytes()).not.toBeNull()
     await reset(resetOf(days), AT + 1)
