@@ -1,7 +1,7 @@
 import { type IncomingMessage, METHODS } from 'node:http'
 import { type Denial, denial } from '../errors.ts'
 import type { NameRules } from '../inputs/inputs.ts'
-import { CLOSE, checkHeaders, refuse } from './header-rules.ts'
+import { CLOSE, checkHeaders, MAX_LIST, refuse } from './header-rules.ts'
 
 /**
  * What Node's parser lets pass and a server at the edge must not: everything that the upstream, or a proxy before us,
@@ -74,8 +74,10 @@ export function whyNotUpgraded(req: IncomingMessage): string | null {
   return handshakeProblem(req) ?? 'a request before it on the connection is under way'
 }
 
+/** A stranger may write thousands of items, and this is asked up to three times of a request. */
 function hasToken(list: string | undefined, token: string): boolean {
-  return list?.split(',').some((item) => item.trim().toLowerCase() === token) ?? false
+  if (list === undefined || list.length > MAX_LIST) return false
+  return list.split(',').some((item) => item.trim().toLowerCase() === token)
 }
 
 /** Node parses `GET /` of HTTP/0.9 and the text `HTTP/2.0`, and calls the handler. */

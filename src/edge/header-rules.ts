@@ -4,6 +4,8 @@ import { namesIn } from '../lib/field-names.ts'
 
 /** The headers whose number or form decides how a message is framed, routed or authenticated. */
 interface Seen {
+  /** Octets of all `Connection` fields. */
+  connection: number
   host: string | undefined
   length: string | undefined
   encoding: string | undefined
@@ -19,8 +21,9 @@ interface Seen {
  * @param version as in `IncomingMessage.httpVersion`
  */
 export function checkHeaders(raw: readonly string[], version: string, names: NameRules): Denial | null {
-  if (raw.length > 2 * MAX_FIELDS) return tooMany()
+  if (raw.length > 2 * MAX_FIELDS) return tooManyFields()
   const seen: Seen = {
+    connection: 0,
     host: undefined,
     length: undefined,
     encoding: undefined,
@@ -37,9 +40,9 @@ export function checkHeaders(raw: readonly string[], version: string, names: Nam
 }
 
 /** Node's limit of bytes counts names and values only, so that 16 KiB of fields of one letter are 16,000. Peers take 100. */
-const MAX_FIELDS = 200
+export const MAX_FIELDS = 200
 
-function tooMany(): Denial {
+export function tooManyFields(): Denial {
   return denial('headers_too_large', `A request may have at most ${MAX_FIELDS} header fields.`, {
     reason: 'fields',
     headers: CLOSE,
@@ -81,7 +84,8 @@ function look(seen: Seen, name: string, value: string, names: NameRules): Denial
       seen.coding = true
       return coding ? twice('Content-Encoding') : null
     case 'connection':
-      return checkConnection(value, names)
+      seen.connection += value.length
+      return checkConnection(value, seen.connection, names)
     default:
       return checkName(name, names)
   }
@@ -138,14 +142,15 @@ function checkExpect(expect: string | undefined): Denial | null {
 
 const USUAL_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 
-/** More names in one field than this say nothing of a connection. In octets. */
-const MAX_CONNECTION = 256
+/** More names than this say nothing of a connection, nor does a longer `Upgrade`. In octets, of all fields of the name. */
+export const MAX_LIST = 256
 
-function checkConnection(value: string, names: NameRules): Denial | null {
-  if (USUAL_CONNECTION.test(value)) return null
-  if (value.length > MAX_CONNECTION) {
-    return refuse('connection_nomination', `Connection must have at most ${MAX_CONNECTION} octets.`)
+/** @param octets of this field and those of its name before */
+function checkConnection(value: string, octets: number, names: NameRules): Denial | null {
+  if (octets > MAX_LIST) {
+    return refuse('connection_nomination', `Connection must have at most ${MAX_LIST} octets.`)
   }
+  if (USUAL_CONNECTION.test(value)) return null
   const name = namesIn(value).find((each) => !mayBeNominated(each, names))
   return name === undefined ? null : refuse('connection_nomination', `Connection must not name the header ${name}.`)
 }

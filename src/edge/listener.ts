@@ -17,6 +17,7 @@ import { AnnouncedClients, nameAlike } from './announced-clients.ts'
 import { createUploadWatch, type UploadWatch } from './body/slow-upload.ts'
 import { ClientConnection, type ConnectionContext, type ConnectionLimits, type RequestHandler } from './connection.ts'
 import { isWebSocketHandshake } from './head-rules.ts'
+import { MAX_FIELDS } from './header-rules.ts'
 import { OpenConnections } from './open-connections.ts'
 import type { ParserError } from './parser-error.ts'
 import { byServerName } from './server-names.ts'
@@ -235,8 +236,9 @@ function createServer(options: ListenerOptions, takesUpgrade: (socket: Socket) =
   server.maxConnections = options.maxConnections
   closeAboveMaximum(server)
   lookForLateRequestsTogether(server, connectionsCheckingInterval)
-  // Node would drop the fields beyond a count in silence, and with them what the edge rules look for; the size bounds them.
-  server.maxHeadersCount = 0
+  // Node's parser stops at the first field beyond this (26.10). Older ones drop those beyond it in silence: by one more than there
+  // may be the edge rules see that there are too many.
+  server.maxHeadersCount = MAX_FIELDS + 1
   server.timeout = options.idleTimeoutMs
   return server
 }

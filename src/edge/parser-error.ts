@@ -1,6 +1,7 @@
 import { type Denial, denial } from '../errors.ts'
 import { targetTooLong } from './denials.ts'
 import { versionNotSupported } from './head-rules.ts'
+import { MAX_FIELDS, tooManyFields } from './header-rules.ts'
 
 /** Nothing can be said on it any more. */
 export function isBroken({ code = '' }: NodeJS.ErrnoException): boolean {
@@ -27,7 +28,8 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl,
   const isOfTarget = code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_INVALID_URL'
   if (isOfTarget && beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
   if (code === 'HPE_HEADER_OVERFLOW') {
-    const msg = `The target and header fields of this request must together have less than ${maxHeaderSize} bytes.`
+    if (hasTooManyFields(rawPacket)) return tooManyFields()
+    const msg = `The target and header fields of this request must together have less than ${maxHeaderSize} bytes, and at most ${MAX_FIELDS} fields.`
     return denial('headers_too_large', msg, { reason: 'longer than edge.max_header_size' })
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
@@ -52,6 +54,14 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl,
 function beginsTooLong(piece: Buffer | undefined, maxUrl: number): boolean {
   const target = /^[A-Z-]+ (\/[^ \r\n]*)/.exec(piece?.toString('latin1') ?? '')?.[1]
   return target !== undefined && target.length > maxUrl
+}
+
+/** Whether a piece has more lines than a head may have fields. The parser stops at the count, and calls that by the same code. */
+function hasTooManyFields(piece: Buffer | undefined): boolean {
+  let lines = 0
+  for (let at = piece?.indexOf('\n') ?? -1; at !== -1 && lines <= MAX_FIELDS; at = piece?.indexOf('\n', at + 1) ?? -1)
+    lines++
+  return lines > MAX_FIELDS
 }
 
 /** Version 1 is a line of text, version 2 begins with line ends and a NUL. */

@@ -44,9 +44,12 @@ export function turnOfUpgrade(
   return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
 }
 
+/** What each name and each value counts as besides its bytes: 200 short fields take as long as 6 KiB of one. */
+const TEXT_BYTES = 16
+
 /** Bytes of target, names and values. */
 function headBytes({ url = '', rawHeaders }: IncomingMessage): number {
-  let bytes = url.length
+  let bytes = url.length + rawHeaders.length * TEXT_BYTES
   for (const text of rawHeaders) bytes += text.length
   return bytes
 }

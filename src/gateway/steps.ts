@@ -40,8 +40,10 @@ function kindOf(res: Exchange['res']): 'tunnels' | 'requests' {
   return res === null ? 'tunnels' : 'requests'
 }
 
-/** Of target, cookies and credential together, in bytes: usual heads are shorter. */
+/** Of target, cookies, credential and fields together, in bytes: usual heads are shorter. */
 const LONG_HEAD = 2048
+/** What each field counts as, whatever is in it: 60 fields are a long head by themselves. */
+const FIELD_BYTES = 32
 /** Of these bytes, a tenth of a millisecond: 1000 heads of 8 KiB at once, and 250 a second from then on. */
 const BYTES_A_TENTH = 4096
 
@@ -51,8 +53,9 @@ const BYTES_A_TENTH = 4096
  * @returns to be told whether it was in vain; `null` for a short head
  */
 export function takeHead({ failedChecks }: Context, { req, client, holder }: Exchange): WeighedHead | Stop | null {
-  const { url = '', headers } = req
-  const bytes = url.length + (headers.cookie?.length ?? 0) + (headers.authorization?.length ?? 0)
+  const { url = '', headers, rawHeaders } = req
+  const ofFields = (rawHeaders.length / 2) * FIELD_BYTES
+  const bytes = url.length + (headers.cookie?.length ?? 0) + (headers.authorization?.length ?? 0) + ofFields
   if (bytes <= LONG_HEAD || client.isAccepted) return null
   const cost = Math.ceil(bytes / BYTES_A_TENTH)
   const reservation = failedChecks.reservation(holder.address)

@@ -31,7 +31,7 @@ const headed = (...rawHeaders: string[]) =>
     url: '/',
     httpVersion: '1.1',
     rawHeaders,
-    headers: { connection: rawHeaders[3] },
+    headers: { [(rawHeaders[2] ?? '').toLowerCase()]: rawHeaders[3] },
   }) as unknown as IncomingMessage
 
 type Parser = readonly [name: string, read: (text: string) => unknown, ...units: string[]]
@@ -138,12 +138,15 @@ const PARSERS: readonly Parser[] = [
 /** Of 8 KiB, in bytes: some copies of it, and an object for each of a thousand parts. */
 const MOST = 256 * 1024
 
+/** The least of some rounds: before a parser is compiled, which a busy machine does late, it allocates more. */
 function allocatedBy(read: (text: string) => unknown, text: string): number {
   const runs = 50
-  for (let i = 0; i < 300; i++) read(text)
-  const before = getHeapStatistics().total_allocated_bytes
-  for (let i = 0; i < runs; i++) read(text)
-  return (getHeapStatistics().total_allocated_bytes - before) / runs
+  const rounds = Array.from({ length: 10 }, () => {
+    const before = getHeapStatistics().total_allocated_bytes
+    for (let i = 0; i < runs; i++) read(text)
+    return (getHeapStatistics().total_allocated_bytes - before) / runs
+  })
+  return Math.min(...rounds)
 }
 
 const CASES = PARSERS.map(([name, read, ...units]) => ({ name, read, units }))
@@ -154,4 +157,28 @@ describe.each(CASES)('$name', ({ read, units }) => {
     expect(whole).toBeLessThan(MOST)
     expect(whole).toBeLessThan(4 * (half ?? 0) + 64 * 1024)
   })
+})
+
+/** What says who is asked, not by whom, and has no use for more than a few words. */
+const LISTS: readonly (readonly [name: string, read: (text: string) => unknown])[] = [
+  ['Upgrade', (text) => whyNotUpgraded(headed('Host', 'a', 'Upgrade', text))],
+  [
+    'Sec-WebSocket-Version',
+    (text) => {
+      const headers = { upgrade: 'websocket', connection: 'Upgrade', 'sec-websocket-version': text }
+      return isWebSocketHandshake({ method: 'GET', httpVersion: '1.1', headers } as unknown as IncomingMessage)
+    },
+  ],
+  [
+    'many Connection',
+    (text) => {
+      const each = text.match(/.{200}/gs) ?? []
+      return checkEdge(headed('Host', 'a', 'X', 'y', ...each.flatMap((part) => ['Connection', part])), NAMES)
+    },
+  ],
+]
+
+it.each(LISTS)('8 KiB of a list in %s are not taken apart', (_, read) => {
+  const [list, word] = ['a,'.repeat(4096), 'a'.repeat(8192)]
+  expect(allocatedBy(read, list)).toBeLessThan(allocatedBy(read, word) + 16 * 1024)
 })

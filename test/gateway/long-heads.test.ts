@@ -12,7 +12,7 @@ function addresses(now: () => number) {
   const failedChecks = createFailedChecks(now)
   /** @returns whether the head was looked at; it was in vain */
   return (address: string | null, bytes: number, isAccepted = false): boolean => {
-    const req = { url: `/${'a'.repeat(bytes - 1)}`, headers: {} } as IncomingMessage
+    const req = { url: `/${'a'.repeat(bytes - 1)}`, headers: {}, rawHeaders: [] } as unknown as IncomingMessage
     const head = takeHead({ failedChecks } as never, { req, client: { isAccepted }, holder: { address } } as never)
     if (head instanceof Stop) {
       expect(head.ending).toMatchObject({
@@ -51,11 +51,31 @@ it('short heads, other addresses, connections with an accepted credential and tr
 
 it('a head that was not in vain costs its address nothing', () => {
   const failedChecks = createFailedChecks(() => 0)
-  const req = { url: `/${'a'.repeat(8000)}`, headers: { cookie: 'a=1' } } as IncomingMessage
+  const url = `/${'a'.repeat(8000)}`
+  const req = { url, headers: { cookie: 'a=1' }, rawHeaders: ['Cookie', 'a=1'] } as unknown as IncomingMessage
   for (let i = 0; i < 3 * AT_ONCE; i++) {
     const exchange = { req, client: { isAccepted: false }, holder: { address: '192.0.2.1' } }
     const head = takeHead({ failedChecks } as never, exchange as never)
     if (head === null || head instanceof Stop) throw new Error(`head ${i} was refused`)
     head.end(false)
   }
+})
+
+it('a head of 200 fields is a long one, however short they are, and one of 60 is not', () => {
+  const failedChecks = createFailedChecks(() => 0)
+  const take = (fields: number) => {
+    const rawHeaders = Array.from({ length: fields }, (_, i) => [`a${i}`, '']).flat()
+    const req = { url: '/', headers: {}, rawHeaders } as unknown as IncomingMessage
+    return takeHead(
+      { failedChecks } as never,
+      { req, client: { isAccepted: false }, holder: { address: 'a' } } as never,
+    )
+  }
+  for (let i = 0; i < AT_ONCE; i++) {
+    const head = take(200)
+    if (head === null || head instanceof Stop) throw new Error(`head ${i} was not weighed`)
+    head.end(true)
+  }
+  expect(take(200)).toBeInstanceOf(Stop)
+  expect(take(60)).toBeNull()
 })
