@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { IdleConnections, type MayIdle } from '../lib/idle-connections.ts'
-import { peerOf } from '../lib/peers.ts'
+import { householdOf, peerOf } from '../lib/peers.ts'
 import type { Observer } from '../observe/observation.ts'
 import type { Holder, ShareRules, Shares } from './shares.ts'
 
@@ -32,6 +32,8 @@ export class OpenConnection implements MayIdle {
   readonly socket: Socket
   /** `null` for a peer that stands for many clients. */
   readonly peer: string | null
+  /** As which it gives way: a /48 with one connection of each /64 would be the last one otherwise. `null` as for the peer. */
+  readonly household: string | null
   /** Whether nobody on it has had a credential accepted. */
   isStranger: boolean
   readonly holder: Holder
@@ -39,6 +41,7 @@ export class OpenConnection implements MayIdle {
   constructor(socket: Socket, peer: string | null, holder: Holder) {
     this.socket = socket
     this.peer = peer
+    this.household = peer === null ? null : householdOf(peer)
     this.isStranger = peer !== null
     this.holder = holder
   }
@@ -46,7 +49,7 @@ export class OpenConnection implements MayIdle {
 
 /**
  * All connections of a listener, and who goes when there is no room: idle ones before a new one is refused, those of strangers before those
- * on which a credential was accepted, those of the fullest address first.
+ * on which a credential was accepted, those of the fullest address first, where an IPv6 /48 counts as one.
  */
 export class OpenConnections {
   readonly #options: OpenConnectionsOptions
@@ -75,7 +78,7 @@ export class OpenConnections {
     const connection = new OpenConnection(socket, peer, holder)
     // A peer that stands for many clients is trusted.
     if (!connection.isStranger) holder.identify(null, true, limits().shares)
-    this.#groupOf(connection).add(connection, peer)
+    this.#groupOf(connection).add(connection, connection.household)
     this.#bySocket.set(socket, connection)
     socket.once('close', () => this.#remove(connection))
     return connection
@@ -91,7 +94,7 @@ export class OpenConnections {
     this.#strangers.remove(connection)
     connection.isStranger = false
     connection.holder.identify(null, true, this.#options.limits().shares)
-    this.#others.add(connection, connection.peer)
+    this.#others.add(connection, connection.household)
   }
 
   /** How long an idle connection is kept, in milliseconds: less and less, the fewer places are left. */
@@ -106,7 +109,10 @@ export class OpenConnections {
     if (peer === null) return true
     const full = holder.take('connections', shares)
     if (full === null) return true
-    if (full.bound !== 'address' || !this.#close(this.#strangers.next(peer) ?? this.#others.next(peer))) return false
+    if (full.bound !== 'address' && full.bound !== 'network') return false
+    const isMeant = full.bound === 'network' ? () => true : (other: OpenConnection) => other.peer === peer
+    const household = householdOf(peer)
+    if (!this.#close(this.#strangers.next(household, isMeant) ?? this.#others.next(household, isMeant))) return false
     return holder.take('connections', shares) === null
   }
 

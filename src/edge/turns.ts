@@ -1,4 +1,4 @@
-import { widerNetworkOf } from '../lib/peers.ts'
+import { householdOf } from '../lib/peers.ts'
 import { RecentAddresses } from './recent-addresses.ts'
 
 /** Requests that begin in one turn of the event loop: of refusals that are cheap, 3 ms. */
@@ -220,11 +220,6 @@ class TurnsOfStrangers extends Turns {
 const ofStrangers = new TurnsOfStrangers()
 const ofOthers = new Turns([new Queue(Number.POSITIVE_INFINITY)])
 
-/** A household has 65,536 addresses of IPv6: if each had turns of its own, a new user would wait for all that wait of them. */
-function strangerAt(address: string): string {
-  return widerNetworkOf(address) ?? address
-}
-
 /**
  * Takes a turn of the event loop in which the address may begin one more request.
  *
@@ -239,12 +234,12 @@ function strangerAt(address: string): string {
  */
 export function takeTurn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> | null {
   if (address === null) return null
-  return isAccepted ? ofOthers.take(address, bytes) : ofStrangers.take(strangerAt(address), bytes)
+  return isAccepted ? ofOthers.take(address, bytes) : ofStrangers.take(householdOf(address), bytes)
 }
 
 /** The same for a request that has waited already: it begins in a later turn, so that one connection never fills a turn. */
 export function takeLaterTurn(address: string, isAccepted: boolean, bytes: number): Promise<void> {
-  return isAccepted ? ofOthers.takeLater(address, bytes) : ofStrangers.takeLater(strangerAt(address), bytes)
+  return isAccepted ? ofOthers.takeLater(address, bytes) : ofStrangers.takeLater(householdOf(address), bytes)
 }
 
 /**
@@ -254,10 +249,10 @@ export function takeLaterTurn(address: string, isAccepted: boolean, bytes: numbe
  * @returns `null` where it may be read at once, as nearly all may
  */
 export function takeTurnToRead(address: string): Promise<void> | null {
-  return ofStrangers.takeBehindOthers(strangerAt(address))
+  return ofStrangers.takeBehindOthers(householdOf(address))
 }
 
 /** A credential was accepted that came from the address: its new connections go before those of strangers who keep coming. */
 export function acceptedFrom(address: string): void {
-  ofStrangers.accepted(strangerAt(address))
+  ofStrangers.accepted(householdOf(address))
 }

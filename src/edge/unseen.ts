@@ -1,8 +1,10 @@
-/** What one address may send in a second that nobody looks at, in bytes, on all its connections. */
+import { householdOf } from '../lib/peers.ts'
+
+/** What one address, or one IPv6 /48, may send in a second that nobody looks at, in bytes, on all its connections. */
 const MAX_BYTES = 16 * 1024 * 1024
 const PERIOD_MS = 1000
 
-/** Bytes in this second, by address. */
+/** Bytes in this second, by household. */
 const sent = new Map<string, number>()
 
 /**
@@ -14,7 +16,8 @@ const sent = new Map<string, number>()
  */
 export function isReadAtOnce(peer: string, bytes: number): boolean {
   if (sent.size === 0) setTimeout(() => sent.clear(), PERIOD_MS).unref()
-  const sum = (sent.get(peer) ?? 0) + bytes
-  sent.set(peer, sum)
+  const household = householdOf(peer)
+  const sum = (sent.get(household) ?? 0) + bytes
+  sent.set(household, sum)
   return sum <= MAX_BYTES
 }

@@ -5,7 +5,7 @@ import { exhausted, overloaded, tooManyFailed, tooManyInVain } from '../edge/den
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import { widerNetworkOf } from '../lib/peers.ts'
+import { householdOf } from '../lib/peers.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import type { Decision } from '../quota/charge.ts'
 import { StoreError } from '../quota/quota-store.ts'
@@ -220,7 +220,7 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
   const { address } = holder
   const reservation = failed.reservation(address)
   return {
-    party: address === null ? '' : (widerNetworkOf(address) ?? address),
+    party: address === null ? '' : householdOf(address),
     enter(cost, isLong) {
       if (!reservation.take(cost)) return tooManyFailed()
       const full = isLong ? holder.take('checks', rules.shares) : null

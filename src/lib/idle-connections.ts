@@ -59,10 +59,11 @@ export class IdleConnections<C extends MayIdle> {
   /**
    * The connection to close next. It stays here until it is removed.
    * @param only looks among the connections of this address; by default among all
+   * @param isMeant which of those may go; by default all of them
    * @returns `null` if none is idle
    */
-  next(only?: string): C | null {
-    if (only !== undefined) return longestIdle(this.#byAddress.get(only)?.connections ?? [])
+  next(only?: string, isMeant?: (connection: C) => boolean): C | null {
+    if (only !== undefined) return longestIdle(this.#byAddress.get(only)?.connections ?? [], isMeant)
     let best: C | null = null
     let most = 0
     for (const { connections } of this.#crowds) {
@@ -85,10 +86,11 @@ export class IdleConnections<C extends MayIdle> {
   }
 }
 
-function longestIdle<C extends MayIdle>(connections: Iterable<C>): C | null {
+function longestIdle<C extends MayIdle>(connections: Iterable<C>, isMeant?: (connection: C) => boolean): C | null {
   let best: C | null = null
   for (const connection of connections) {
-    if (connection.idleSince !== null && isIdleLonger(connection, best)) best = connection
+    if (connection.idleSince === null || !isIdleLonger(connection, best)) continue
+    if (isMeant === undefined || isMeant(connection)) best = connection
   }
   return best
 }

@@ -23,6 +23,16 @@ export function widerNetworkOf(peer: string): string | null {
   return groups.length < 3 ? null : `${groups.slice(0, 3).join(':')}::/48`
 }
 
+/**
+ * What counts as one household: the IPv6 network of 48 bits around a peer, or the peer itself. Who takes turns, rests or gives way does so
+ * as a household: 65,536 peers of one would each be the last one otherwise.
+ *
+ * @param peer as `peerOf` has it
+ */
+export function householdOf(peer: string): string {
+  return widerNetworkOf(peer) ?? peer
+}
+
 /** The first four groups of an IPv6 address, where `::` stands for as many zeros as are missing. */
 function firstGroups(address: string): string {
   const [head = '', tail] = address.replace(/%.*$/, '').split('::')

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Server, TLSSocket } from 'node:tls'
-import { peerOf } from '../lib/peers.ts'
+import { householdOf, peerOf } from '../lib/peers.ts'
 import { rawSocketOf } from './raw-socket.ts'
 
 /** Short reads that one head may come in, with the line ends before it and what comes behind the last response. */
@@ -37,15 +37,15 @@ export interface RecordRules {
  */
 export function boundRecords(server: Server, { isProxy = () => false, onFlood = () => {} }: RecordRules): void {
   const open = new Map<Socket, Connection>()
-  /** Addresses whose connections rest. */
+  /** Households whose connections rest. */
   const resting = new Set<string>()
 
-  function flood({ address, peer }: Connection): void {
+  function flood({ address, household }: Connection): void {
     onFlood()
-    if (isProxy(address) || resting.has(peer)) return
-    resting.add(peer)
-    setTimeout(() => resting.delete(peer), SHORTEST_MS).unref()
-    for (const other of open.values()) if (other.peer === peer) other.rest()
+    if (isProxy(address) || resting.has(household)) return
+    resting.add(household)
+    setTimeout(() => resting.delete(household), SHORTEST_MS).unref()
+    for (const other of open.values()) if (other.household === household) other.rest()
   }
 
   server.on('connection', (raw: Socket) => {
@@ -53,7 +53,7 @@ export function boundRecords(server: Server, { isProxy = () => false, onFlood = 
     open.set(raw, connection)
     raw.once('close', () => open.delete(raw))
     // Node starts to read it behind this event.
-    if (resting.has(connection.peer)) setImmediate(() => connection.rest())
+    if (resting.has(connection.household)) setImmediate(() => connection.rest())
   })
   server.on('secureConnection', (socket: TLSSocket) => open.get(rawSocketOf(socket))?.watch(socket as Secure))
 }
@@ -81,7 +81,7 @@ type Stop = 'rest' | 'full' | 'end'
 /** A connection from its first byte on. The handle below TLS is stopped; the one above still says that it reads. */
 class Connection {
   readonly address: string
-  readonly peer: string
+  readonly household: string
   readonly #raw: Socket & Inner
   readonly #onFlood: (connection: Connection) => void
   readonly #stops = new Set<Stop>()
@@ -102,7 +102,7 @@ class Connection {
     this.#raw = raw as Socket & Inner
     this.#onFlood = onFlood
     this.address = raw.remoteAddress ?? ''
-    this.peer = peerOf(this.address)
+    this.household = householdOf(peerOf(this.address))
   }
 
   watch(socket: Secure): void {

@@ -132,6 +132,25 @@ it('an IPv6 /48 has a bound of its own, beside that of each /64 in it', () => {
   expect(take('2001:db8:8:3::/64')).toBe(null)
 })
 
+it('an IPv6 /48 of thousands of /64s holds no more of any thing than its larger share, whoever asks in it', () => {
+  const bound = { total: null, address: 20, network: 30, user: null, strangers: null }
+  const all = Object.fromEntries(THINGS.map((thing) => [thing, bound])) as unknown as ShareRules
+  const asks = fc.record({ net: fc.nat(5000), thing: fc.constantFrom(...THINGS), isUser: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(asks, { minLength: 100, maxLength: 600 }), (list) => {
+      const shares = createShares()
+      for (const { net, thing, isUser } of list) {
+        const holder = shares.holder(`2001:db8:7:${net.toString(16)}::/64`)
+        if (isUser) holder.identify(`user ${net}`, true, all)
+        if (holder.take(thing, all) !== null) holder.end()
+      }
+      for (const thing of THINGS) expect(shares.held(thing)).toBeLessThanOrEqual(30)
+      expect(shares.holder('2001:db8:8:1::/64').take('requests', all)).toBe(null)
+    }),
+    { numRuns: 50 },
+  )
+})
+
 describe('who waits for a connection to the upstream', () => {
   const shared = rules({ upstream_connections: { address: 2, user: 1 } })
 
