@@ -160,9 +160,11 @@ class NodeListener implements Listener {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
       // Before a handshake of TLS, which costs something.
-      if (this.#open.open(socket) === null) return
+      const open = this.#open.open(socket)
+      if (open === null) return
       this.#server.keepAliveTimeout = this.#open.keepAliveMs(this.#options.keepAliveTimeoutMs)
       if (certificate === null) this.#connect(socket)
+      else this.#open.shakes(open)
     })
     this.#server.on('secureConnection', (socket: Socket) => {
       // As connections in the clear are: on others Node ends our side when the client ends its own, whatever `half_close` says.
@@ -187,6 +189,7 @@ class NodeListener implements Listener {
     const open = this.#open.of(raw)
     if (open === undefined) return
     if (raw !== socket) nameAlike(socket, raw)
+    this.#open.hasShaken(open)
     const onAccepted = () => this.#open.accepted(open)
     this.#connections.set(socket, new ClientConnection(socket, this.#context, open, onAccepted))
   }

@@ -8,6 +8,11 @@ import type { Holder, ShareRules, Shares } from './shares.ts'
 const NEARLY_FULL = 0.9
 /** Of `max`: with more connections idle ones are kept for a shorter time. */
 const FILLING = 0.5
+/**
+ * Connections by TLS whose hands are not shaken yet. A handshake takes 0.5 ms by RSA of 2048 bits, so all of them at once take 0.5 s. As many
+ * honest ones come within the 0.3 s of a long way and back.
+ */
+export const MOST_HANDSHAKES = 1000
 /** How long an idle connection is kept at least, in milliseconds. */
 const SHORTEST_KEEP_ALIVE_MS = 1000
 
@@ -55,6 +60,8 @@ export class OpenConnections {
   readonly #options: OpenConnectionsOptions
   readonly #strangers = new IdleConnections<OpenConnection>()
   readonly #others = new IdleConnections<OpenConnection>()
+  /** Those of the two above whose hands are not shaken yet. */
+  readonly #shaking = new IdleConnections<OpenConnection>()
   readonly #bySocket = new WeakMap<Socket, OpenConnection>()
 
   constructor(options: OpenConnectionsOptions) {
@@ -86,6 +93,19 @@ export class OpenConnections {
 
   of(socket: Socket): OpenConnection | undefined {
     return this.#bySocket.get(socket)
+  }
+
+  /**
+   * It comes by TLS: what it sends next is a handshake, which nobody sees before it is worked through. Whoever opens thousands of
+   * connections in silence could have as many handshakes made in one turn of the event loop, so of those that wait one goes first.
+   */
+  shakes(connection: OpenConnection): void {
+    if (this.#shaking.size >= MOST_HANDSHAKES) this.#close(this.#shaking.next())
+    this.#shaking.add(connection, connection.household)
+  }
+
+  hasShaken(connection: OpenConnection): void {
+    this.#shaking.remove(connection)
   }
 
   /** A credential was accepted that came on it. */
@@ -138,6 +158,7 @@ export class OpenConnections {
 
   #remove(connection: OpenConnection): void {
     this.#groupOf(connection).remove(connection)
+    this.#shaking.remove(connection)
     connection.holder.end()
   }
 
