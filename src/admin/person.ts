@@ -9,13 +9,20 @@ import { entryResponse } from './audit-entry.ts'
 import type { AdminStore } from './desk.ts'
 import { iso } from './http.ts'
 import { overrideOf } from './override.ts'
+import { showRefusals } from './refusals-shown.ts'
 import { shownEvent } from './routes/alerts.ts'
-import { shownRefusal } from './routes/refusals.ts'
 import { shownToken } from './routes/tokens.ts'
 
 type PersonStore = Pick<
   AdminStore,
-  'readHistory' | 'readMemberships' | 'knownFor' | 'listTokens' | 'readRefusals' | 'readAlerts' | 'readAudit'
+  | 'readUsage'
+  | 'readHistory'
+  | 'readMemberships'
+  | 'knownFor'
+  | 'listTokens'
+  | 'readRefusals'
+  | 'readAlerts'
+  | 'readAudit'
 >
 
 export interface PersonOptions {
@@ -48,7 +55,7 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     override: overrideOf(state, user, at),
     accessKeys: (await store.listTokens()).filter((token) => token.user === user).map(shownToken),
     usage,
-    refusals: [...(await refusalsOf(user, false, options)), ...(await refusalsOf(user, true, options))],
+    refusals: [...(await refusalsOf(user, false, at, options)), ...(await refusalsOf(user, true, at, options))],
     alerts: (await store.readAlerts(alerts, MOST_EVENTS)).flatMap(({ events }) => eventsOf(user, events)),
     audit: (await entriesOf(user, store)).map(entryResponse),
   }
@@ -59,7 +66,7 @@ const MOST_EVENTS = 2000
 /** Refusals and entries that one call of the store reads. */
 const STEP = 500
 
-async function refusalsOf(user: string, shadow: boolean, { store, windows }: PersonOptions) {
+async function refusalsOf(user: string, shadow: boolean, at: number, { store, windows }: PersonOptions) {
   const found: PersonExportResponse['refusals'][number][] = []
   let cursor: Place | null = null
   do {
@@ -67,7 +74,8 @@ async function refusalsOf(user: string, shadow: boolean, { store, windows }: Per
       { user, shadow },
       { cursor, limit: STEP },
     )
-    found.push(...episodes.map((episode) => ({ ...shownRefusal(episode, windows), shadow })))
+    const shown = await showRefusals(store, episodes, windows, at)
+    found.push(...shown.map((refusal) => ({ ...refusal, shadow })))
     cursor = next
   } while (cursor !== null)
   return found

@@ -166,6 +166,7 @@ export const watching: Examples = {
           last: '2026-11-20T10:14:50.000Z',
           cost: 4,
           until: '2026-11-20T11:10:00.000Z',
+          emptied: false,
         },
       ],
       next: null,

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import { endOf, type Window } from '../../quota/window.ts'
-import { cursorOf, type Episode, placeOf } from '../../usage/episodes.ts'
+import { cursorOf, placeOf } from '../../usage/episodes.ts'
 import { mostRefused } from '../../usage/refused-users.ts'
 import { spanMs, timeOf } from '../../usage/usage-query.ts'
 import type { RefusalsResponse, RefusedUsersResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
+import { showRefusals } from '../refusals-shown.ts'
 import * as schemas from '../schemas.ts'
 import { only } from '../used-filter.ts'
 
@@ -89,9 +89,10 @@ async function list({ store, setup }: Desk, { query }: Call): Promise<AdminRespo
   if ('problems' in fields) return badFields(fields.problems)
   const { cursor, limit, ...filter } = fields.data
   const place = cursor === undefined ? null : placeOf(cursor)
+  const { at } = await store.controlVersion()
   const { episodes, next } = await store.readRefusals(filter, { cursor: place, limit })
   const response: RefusalsResponse = {
-    refusals: episodes.map((episode) => shownRefusal(episode, setup().quota.windows)),
+    refusals: await showRefusals(store, episodes, setup().quota.windows, at),
     next: next === null ? null : cursorOf(next),
   }
   return ok(response)
@@ -110,21 +111,4 @@ async function listUsers(desk: Desk, { query, signal }: Call): Promise<AdminResp
     users: users.map(({ last, ...user }) => ({ ...user, last: iso(last) })),
   }
   return ok(response)
-}
-
-type Shown = RefusalsResponse['refusals'][number]
-
-export function shownRefusal(
-  { id, startedAt, first, last, shadow: _, ...episode }: Episode,
-  windows: readonly Window[],
-): Shown {
-  const window = windows.find(({ name }) => name === episode.window)
-  return {
-    ...episode,
-    cost: episode.cost ?? null,
-    until: startedAt === null || window === undefined ? null : iso(endOf(window, startedAt)),
-    startedAt: startedAt === null ? null : iso(startedAt),
-    first: iso(first),
-    last: iso(last),
-  }
 }

@@ -82,12 +82,13 @@ export const refusal = z.strictObject({
   source: z.string(),
   cost: count.nullable(),
   until: time.nullable(),
+  emptied: z.boolean(),
 })
 
 export const refusals = name(
   z.strictObject({ refusals: z.array(refusal), next: z.string().nullable() }),
   'Refusals',
-  'What the quota has refused, latest first: one entry for each user, category, scope, window and run. `user` is `null` for all callers together of whom nobody knows who they are. `cost` is that of the last refused request, `null` if an earlier version has stored the entry. `until` is when the run ends, `null` if the window was not running or is not configured any more. `next` is the cursor of the next page.',
+  'What the quota has refused, latest first: one entry for each user, category, scope, window and run. `user` is `null` for all callers together of whom nobody knows who they are. `cost` is that of the last refused request, `null` if an earlier version has stored the entry. `until` is when the run ends, `null` if the window was not running or is not configured any more, or if `emptied`: then the window was emptied, for example by a reset, and what would still be the run refuses nobody. `next` is the cursor of the next page.',
 )
 
 export const refusedUsers = name(

@@ -11,10 +11,11 @@ afterEach(() => running.stop())
 const get = (query: string) => running.call('GET', `/api/refusals${query}`)
 
 test('refusals are read page by page, with filters, and what is wrong in a question is named', async () => {
+  await running.spend('alice', 'write', 60)
   const episodes = ['alice', 'bob', null].map((user, i) =>
     episode({
       user,
-      startedAt: i === 2 ? null : NOW - 5000,
+      startedAt: i === 2 ? null : NOW,
       first: NOW - 1000,
       last: NOW - i,
       ...(i === 0 && { cost: 4 }),
@@ -23,10 +24,10 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
   await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
   const { json } = await get('?limit=2')
   expect(json.refusals).toMatchObject([
-    { user: 'alice', startedAt: '2026-11-20T10:09:55.000Z', last: '2026-11-20T10:10:00.000Z', count: 1 },
+    { user: 'alice', startedAt: '2026-11-20T10:10:00.000Z', last: '2026-11-20T10:10:00.000Z', count: 1 },
     { user: 'bob', cost: null },
   ])
-  expect(json.refusals[0]).toMatchObject({ cost: 4, until: '2026-11-20T11:09:55.000Z' })
+  expect(json.refusals[0]).toMatchObject({ cost: 4, until: '2026-11-20T11:10:00.000Z', emptied: false })
   const rest = await get(`?limit=2&cursor=${json.next}`)
   expect(rest.json).toMatchObject({ refusals: [{ user: null, startedAt: null, until: null }], next: null })
   expect((await get('?user=bob&scope=Personal&category=write&route=POST%20/v1/x')).json.refusals).toHaveLength(1)
@@ -47,6 +48,42 @@ test('refusals are read page by page, with filters, and what is wrong in a quest
   ]) {
     expect(await get(query ?? '')).toMatchObject({ status: 400, json: { problems: [{ path }] } })
   }
+})
+
+test('a refusal tells that the window was emptied since, and then says no time until which the user is refused', async () => {
+  let now = NOW
+  await running.stop()
+  running = await startAdmin({ now: () => now })
+  const ofAlice = { user: 'alice', category: 'read', window: '1h', startedAt: NOW, last: NOW } as const
+  const episodes = [
+    episode({ ...ofAlice, scope: 'Personal' }),
+    episode({ ...ofAlice, id: 'global-of-alice1', scope: 'Global' }),
+    // Of callers of whom nobody knows who they are there is no counter to look into.
+    episode({ ...ofAlice, scope: 'Personal', user: null }),
+  ]
+  await running.store.addUsage({ instance: 'i', sequence: 1, series: [], episodes })
+  await running.spend('alice', 'read', 120)
+  const shown = async () => {
+    const { json } = await get('?category=read')
+    const list = json.refusals as { user: string | null; scope: string; until: string | null; emptied: boolean }[]
+    return list.map(({ user, scope, until, emptied }) => [user, scope, until, emptied]).sort()
+  }
+  const until = '2026-11-20T11:10:00.000Z'
+  const [unknown, global] = [
+    [null, 'Personal', until, false],
+    ['alice', 'Global', until, false],
+  ]
+  expect(await shown()).toEqual([unknown, global, ['alice', 'Personal', until, false]])
+  now += 1000
+  const body = { reason: 'a bug of ours' }
+  expect((await running.call('POST', '/api/users/alice/reset', { body })).status).toBe(204)
+  const emptied = ['alice', 'Personal', null, true]
+  expect(await shown()).toEqual([unknown, global, emptied])
+  now += 60_000
+  await running.spend('alice', 'read', 120)
+  expect(await shown()).toEqual([unknown, global, emptied])
+  now += 3_600_000
+  expect(await shown()).toEqual([unknown, global, ['alice', 'Personal', until, false]])
 })
 
 test('users are listed by how often they were refused in a range, all unknown callers as one', async () => {

@@ -31,6 +31,7 @@ export const refusals = {
   'refusals.neverRan': 'until the limit is raised: the request costs more than all of it',
   'refusals.until': 'Until',
   'refusals.over': 'over since {at}',
+  'refusals.emptied': 'over: the window was emptied',
   'refusals.cost': 'Cost',
   'refusals.then': 'Refusals around {at}. Those of that minute are marked.',
   'refusals.notThen': 'Nothing was refused in the minute of {at}. The nearest refusal is marked.',

@@ -33,6 +33,7 @@ export const refusals: Translated<typeof en> = {
   'refusals.neverRan': '直到上限提高：请求的价格高于整个上限',
   'refusals.until': '何时恢复',
   'refusals.over': '已于 {at} 恢复',
+  'refusals.emptied': '已恢复：窗口已清空',
   'refusals.cost': '价格',
   'refusals.then': '{at} 前后的拒绝。该分钟内的已标出。',
   'refusals.notThen': '{at} 这一分钟内没有拒绝。已标出最接近的一次。',

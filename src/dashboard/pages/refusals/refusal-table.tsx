@@ -100,9 +100,10 @@ function When({ refusal: { first, last, count }, mark }: { readonly refusal: Ref
 }
 
 /** When the window is reset, and the user may go on. */
-function Ends({ refusal: { until, startedAt, cost, limit } }: { readonly refusal: Refusal }) {
+function Ends({ refusal: { until, emptied, startedAt, cost, limit } }: { readonly refusal: Refusal }) {
   const { t } = useTexts()
   if (startedAt === null || (cost !== null && cost > limit)) return t('refusals.neverRan')
+  if (emptied) return <span className="muted">{t('refusals.emptied')}</span>
   if (until === null) return '–'
   if (Date.parse(until) > serverNow()) return <Until at={wholeSecond(until)} />
   return (

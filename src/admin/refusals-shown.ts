@@ -1,0 +1,64 @@
+import { SCOPE_NAMES } from '../quota/charge.ts'
+import type { Counter } from '../quota/counter.ts'
+import type { QuotaStore, UsageSnapshot } from '../quota/quota-store.ts'
+import { endOf, type Window } from '../quota/window.ts'
+import type { Episode } from '../usage/episodes.ts'
+import type { RefusalsResponse } from './api.ts'
+import { iso } from './http.ts'
+
+type Shown = RefusalsResponse['refusals'][number]
+type Reader = Pick<QuotaStore, 'readUsage'>
+
+/** Users whose counters are read at once. */
+const AT_ONCE = 50
+
+/**
+ * Episodes as the API shows them. A run that has not ended is looked up: whoever empties its window ends it, and the user is
+ * refused no more.
+ * @param now about the store's time, in milliseconds since the epoch
+ * @throws StoreError
+ */
+export async function showRefusals(
+  store: Reader,
+  episodes: readonly Episode[],
+  windows: readonly Window[],
+  now: number,
+): Promise<Shown[]> {
+  const shown: Shown[] = []
+  for (let i = 0; i < episodes.length; i += AT_ONCE) {
+    const some = episodes.slice(i, i + AT_ONCE)
+    shown.push(...(await Promise.all(some.map((episode) => show(store, episode, windows, now)))))
+  }
+  return shown
+}
+
+async function show(store: Reader, episode: Episode, windows: readonly Window[], now: number): Promise<Shown> {
+  const { id, startedAt, first, last, shadow: _, ...rest } = episode
+  const window = windows.find(({ name }) => name === episode.window)
+  const until = startedAt === null || window === undefined ? null : endOf(window, startedAt)
+  const emptied = until !== null && until > now && (await isEmptied(store, episode, window))
+  return {
+    ...rest,
+    cost: episode.cost ?? null,
+    until: until === null || emptied ? null : iso(until),
+    emptied,
+    startedAt: startedAt === null ? null : iso(startedAt),
+    first: iso(first),
+    last: iso(last),
+  }
+}
+
+/** Whether the counter has the run no more, has nothing in it, or has a later one. Of callers of whom nobody knows who they are, only shared windows can be looked up. */
+async function isEmptied(store: Reader, episode: Episode, window: Window | undefined): Promise<boolean> {
+  const { user, organisation, category, scope, startedAt } = episode
+  if (user === null && scope === 'Personal') return false
+  const counter = counterIn(await store.readUsage(user ?? '', [category], organisation), scope)
+  const run = counter?.find(({ seconds }) => seconds === window?.seconds)
+  // A start that lay in the future was set to an earlier one: the run goes on.
+  return run === undefined || run.used === 0 || run.startedAt > (startedAt ?? 0)
+}
+
+function counterIn(snapshot: UsageSnapshot, scope: Episode['scope']): Counter | undefined {
+  const name = SCOPE_NAMES.find((each) => each === scope.toLowerCase())
+  return name === undefined ? undefined : snapshot[name]?.[0]
+}
