@@ -259,7 +259,8 @@ async function start(plane: Plane, problems: readonly string[] = []): Promise<st
   const url = await listener.start().catch(addressProblem('listen'))
   reportLoaded(plane)
   // A store that responds may take no charges all the same. The first client is not to find that out.
-  if (health.failure() === null) await ledger.ask()
+  // It is asked twice, as a script goes to Redis in full the first time and by its hash (EVALSHA) from then on.
+  for (let times = 0; times < 2 && health.failure() === null; times++) await ledger.ask()
   state.started = true
   // Set last: what was just reported would show them as mended.
   heartbeat.configProblems(problems)

@@ -463,7 +463,7 @@ describe('errors', () => {
   })
 
   test.each([
-    ['GET', '/api/tokens?user=alice'],
+    ['GET', '/api/failures?user=alice'],
     ['POST', '/api/quota/preview?user=alice'],
     ['DELETE', '/api/users/alice/override?user=alice'],
     ['GET', '/api/session?user=alice'],

@@ -18,8 +18,8 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
       method: 'GET',
       path: '/api/tokens',
       guard: 'read',
-      doc: { summary: 'All gateway tokens', responses: { 200: schemas.tokens } },
-      handle: async () => ok({ tokens: (await desk.store.listTokens()).map(shownToken) }),
+      doc: { summary: 'All gateway tokens, or those of one user', query: Asked, responses: { 200: schemas.tokens } },
+      handle: (call) => list(desk, call),
     },
     {
       method: 'POST',
@@ -52,6 +52,22 @@ const ORGANISATION = `must be a text of ${USER_ID}: the organisation of that use
 const NAME = `must be a text of 1 to 64 characters without control characters: what the token is for`
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
+
+const Asked = z.strictObject({
+  user: z
+    .string({ error: 'must be given once' })
+    .refine(isUserId, { error: `must be a user id: ${USER_ID}` })
+    .optional()
+    .meta({ description: 'Only those of this user' }),
+})
+
+async function list({ store }: Desk, { query }: Call): Promise<AdminResponse> {
+  const fields = readFields(Asked, query)
+  if ('problems' in fields) return badFields(fields.problems)
+  const { user } = fields.data
+  const all = await store.listTokens()
+  return ok({ tokens: all.filter((record) => user === undefined || record.user === user).map(shownToken) })
+}
 
 const NewToken = z.strictObject({
   user: z

@@ -27,6 +27,7 @@ export function checkAuth(parsed: Salvage): Finding[] {
   })
   return [
     ...checkEntrance(parsed),
+    ...checkBasic(parsed),
     ...ofEach,
     ...checkTwins(jwt),
     ...checkIntrospection(introspection),
@@ -48,6 +49,17 @@ function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
     'no credential is accepted, so only public rules are served: add auth.jwt, or set gateway_tokens: true'
   return [{ path: ['auth'], severity: 'warning', message }]
 }
+
+/** Clients make `Basic` of a name and a password, in base64, and no credential of ours looks like that. */
+function checkBasic({ auth: { from = [] } }: Salvage): Finding[] {
+  return from.flatMap((source, i): Finding[] => {
+    if (source.kind !== 'header' || source.scheme?.toLowerCase() !== 'basic') return []
+    return [{ path: ['auth', 'from', i], severity: 'warning', message: BASIC }]
+  })
+}
+
+const BASIC =
+  'is never met by "curl -u KEY:" or by a browser, which send a name and a password there, in base64: write another scheme or field, like { header: X-API-Key }'
 
 const NOWHERE = 'names no place, so no credential is read and only public rules are served: add one, like bearer'
 

@@ -37,6 +37,19 @@ test('an access key lives from its making to its revocation, and is shown once',
   expect((await running.call('DELETE', `/api/tokens/${record.id}`)).status).toBe(204)
 })
 
+test('access keys are listed for one user as well', async () => {
+  for (const user of ['alice', 'bob', 'alice']) await create({ user, name: 'phone' })
+  const usersOf = async (query: string) => {
+    const { json } = await running.call('GET', `/api/tokens${query}`)
+    return (json.tokens as { user: string }[]).map(({ user }) => user)
+  }
+  expect(await usersOf('?user=alice')).toEqual(['alice', 'alice'])
+  expect(await usersOf('?user=carol')).toEqual([])
+  expect(await usersOf('')).toHaveLength(3)
+  for (const query of ['?user=', '?user=a&user=b', '?name=phone'])
+    expect(await running.call('GET', `/api/tokens${query}`)).toMatchObject({ status: 400 })
+})
+
 test('an access key without an expiry does not end', async () => {
   expect((await create({ user: 'alice', name: 'phone' })).json.expiresAt).toBeNull()
   expect((await create({ user: 'alice', name: 'phone', expiresAt: null })).json.expiresAt).toBeNull()

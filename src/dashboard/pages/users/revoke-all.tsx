@@ -13,9 +13,9 @@ const EVERY_MS = 30_000
 /** Revokes all access keys of a user, one after the other. Of no use if the user has none. */
 export function RevokeAll({ user }: { readonly user: string }) {
   const { t, number } = useTexts()
-  const poll = usePoll<TokensResponse>('/api/tokens', EVERY_MS)
+  const poll = usePoll<TokensResponse>(`/api/tokens?${new URLSearchParams({ user })}`, EVERY_MS)
   const [asking, setAsking] = useState(false)
-  const keys = (poll.data?.tokens ?? []).filter((key) => key.user === user && isUsable(key))
+  const keys = (poll.data?.tokens ?? []).filter(isUsable)
 
   async function revoke(reason: string): Promise<void> {
     try {
