@@ -17,9 +17,10 @@ export interface QuotaStore {
    * Settles a batch with the arithmetic of `settleBatch` on the store's own clock: all of it or, on an error, nothing.
    * The decisions come in the order of the charges.
    * The same batch (same instance and sequence) may be sent again after an error: it is applied once and gets the same
-   * reply. A batch whose sequence is lower than one that was applied is refused with an error and never applied.
+   * reply. A batch whose sequence is lower than one that was applied is refused and never applied.
    * An instance sends one batch at a time. The call ends in bounded time.
    * @throws StoreError whose `applied` says whether the batch may have been applied
+   * @throws StaleBatch if a later batch of the instance was applied
    * @throws LostCharges if the store knows no more of `batch.after`; nothing is applied then
    */
   settle(batch: Batch): Promise<readonly Decision[]>
@@ -93,6 +94,14 @@ export class StoreError extends Error {
     this.name = 'StoreError'
     this.reason = reason
     this.applied = applied
+  }
+}
+
+/** The store has settled a later batch of the instance, as one that was put back to a newer state: it takes none of this name before that. */
+export class StaleBatch extends StoreError {
+  constructor(message: string, cause?: unknown) {
+    super(message, 'other', 'no', cause)
+    this.name = 'StaleBatch'
   }
 }
 

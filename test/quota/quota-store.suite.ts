@@ -430,7 +430,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     it('that was overtaken is refused and never applied', async () => {
       await under.store.settle(batch(2, 1))
       await expect(under.store.settle(batch(1, 5))).rejects.toMatchObject({
-        name: 'StoreError',
+        name: 'StaleBatch',
         applied: 'no',
       } satisfies Partial<StoreError>)
       expect((await used('a')).personal).toEqual([1, 1])

@@ -152,11 +152,13 @@ class BatchLedger implements Ledger {
     let batch = settlement.next(circuit.isOut())
     if (queue.sent.length > 0) delay.sent(queue.sent.length)
     let outcome = await sender.send(batch, this.#until)
-    while (outcome.settled === 'lost') {
-      batch = settlement.lost(batch, outcome.after)
+    while (outcome.settled === 'lost' || outcome.settled === 'stale') {
+      batch = outcome.settled === 'lost' ? settlement.lost(batch, outcome.after) : settlement.renamed(batch)
+      // What may have been applied under the old name would be counted twice.
+      if (outcome.settled === 'stale' && outcome.uncertain) break
       outcome = await sender.send(batch, this.#until)
     }
-    if (outcome.settled) {
+    if (outcome.settled === true) {
       circuit.settled()
       settlement.settled(outcome.decisions)
     } else if (this.#phase !== 'closed') settlement.dropped(outcome.failure, outcome.uncertain)

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts'
 import type { Observer } from '../../observe/observation.ts'
 import type { Batch, Decision } from '../charge.ts'
-import { LostCharges, type QuotaStore, StoreError } from '../quota-store.ts'
+import { LostCharges, type QuotaStore, StaleBatch, StoreError } from '../quota-store.ts'
 
 export interface Until {
   /** Whether anybody waits for a batch that certainly was not applied; any other is sent on. */
@@ -14,6 +14,8 @@ export type Outcome =
   | { readonly settled: true; readonly decisions: readonly Decision[] }
   /** Not applied, as the store has forgotten what it settled after the batch `after`. */
   | { readonly settled: 'lost'; readonly after: number }
+  /** Not applied now, as the store takes no more batches of this name; `uncertain`: an earlier attempt may have been applied. */
+  | { readonly settled: 'stale'; readonly failure: StoreError; readonly uncertain: boolean }
   /** Not applied, or (`uncertain`) given up without having learnt. */
   | { readonly settled: false; readonly failure: StoreError; readonly uncertain: boolean }
 
@@ -49,6 +51,7 @@ const LONGEST_PAUSE_MS = 200
  * | uncertain | it has failed for too long                         | given up, its outcome is unknown                      |
  * | any       | the store settles it                               | settled                                               |
  * | any       | the store has forgotten earlier ones               | lost, and certainly not applied                       |
+ * | any       | the store has settled a later one of this name     | stale: certainly not applied, or its outcome is unknown |
  * | any       | it fails, or a pause ends, and it is over          | given up                                              |
  */
 export class Sender {
@@ -104,6 +107,7 @@ export class Sender {
         this.#failed(failure)
         if (failure.applied === 'unknown') uncertain = true
         if (!uncertain) this.#open = null
+        if (failure instanceof StaleBatch) return { ...this.#giveUp(failure, uncertain), settled: 'stale' }
         const isLost = until.isOver() || this.#isHopeless(uncertain, failure, age(), until)
         if (isLost) return this.#giveUp(failure, uncertain)
         // Processes that lost the same store should not ask for it in step.
@@ -133,7 +137,7 @@ export class Sender {
     return isUnknown
   }
 
-  #giveUp(failure: StoreError, uncertain: boolean): Outcome {
+  #giveUp(failure: StoreError, uncertain: boolean): Extract<Outcome, { settled: false }> {
     this.#reportOpen()
     return { settled: false, failure, uncertain }
   }

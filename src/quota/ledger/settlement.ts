@@ -11,7 +11,7 @@ import { Refunds } from './refunds.ts'
 import { abandon, isAdmitted, type WaitingCharge } from './waiting-charge.ts'
 
 export interface SettlementOptions {
-  /** The instance of the batches. */
+  /** The instance of the batches, until the store takes none of this name any more. */
   readonly instance: string
   /** The most charges, refunds and debts, of each, in one batch. */
   readonly maxBatch: number
@@ -34,6 +34,7 @@ export interface SettlementOptions {
  * | idle      | `next`                            | under way, with debts, refunds and charges, or empty      |
  * | under way | `settled`                         | idle: each caller has its decision, the debts are paid    |
  * | under way | `lost`, so not applied            | under way again, without refunds of what is forgotten     |
+ * | under way | `renamed`, so not applied         | under way again, under a name that the store does not know |
  * | under way | `dropped`, certainly not applied  | idle: refunds and debts wait again                        |
  * | under way | `dropped`, uncertain              | idle: debts wait again, refunds are lost                  |
  */
@@ -42,6 +43,9 @@ export class Settlement {
   readonly #refunds: Refunds
   readonly #payment: DebtPayment
   readonly #losses = new Losses()
+  /** That of the options, and then others that are made of it. */
+  #instance: string
+  #names = 1
   #sequence = 0
   #sentAt = 0
   /** The batch that the store has settled last, and when, on our clock. */
@@ -50,6 +54,7 @@ export class Settlement {
 
   constructor(options: SettlementOptions) {
     this.#options = options
+    this.#instance = options.instance
     this.#refunds = new Refunds({ ...options, losses: this.#losses })
     this.#payment = new DebtPayment(options)
   }
@@ -78,7 +83,7 @@ export class Settlement {
 
   /** @param isEmpty for a store that is out: the batch asks whether it is back, and its loss leaves nothing open */
   next(isEmpty: boolean): Batch {
-    const { instance, maxBatch, queue, local, rememberMs, now } = this.#options
+    const { maxBatch, queue, local, rememberMs, now } = this.#options
     this.#sentAt = now()
     if (!isEmpty) {
       this.#payment.take(maxBatch, local.time())
@@ -88,7 +93,7 @@ export class Settlement {
     const debts = this.#payment.charges
     const charges = queue.sent.map(chargeOf)
     return {
-      instance,
+      instance: this.#instance,
       sequence: ++this.#sequence,
       after: now() - this.#settledAt < rememberMs ? this.#settled : 0,
       refunds: this.#refunds.sent,
@@ -106,6 +111,17 @@ export class Settlement {
     this.#settled = after
     this.#refunds.voidLost()
     return { ...batch, after, refunds: this.#refunds.sent }
+  }
+
+  /**
+   * The store has settled a later batch of our name, so it takes none before that: from now on the name is another. The numbers go on, by
+   * which what the store has forgotten is told.
+   * @returns the batch under way under the new name
+   */
+  renamed(batch: Batch): Batch {
+    this.#instance = `${this.#options.instance}-${++this.#names}`
+    this.#settled = 0
+    return { ...batch, instance: this.#instance, after: 0 }
   }
 
   /** @param decisions those of the charges of the batch under way */

@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts'
-import { LostCharges, StoreError, type StoreFailure } from '../../quota/quota-store.ts'
+import { LostCharges, StaleBatch, StoreError, type StoreFailure } from '../../quota/quota-store.ts'
 
 interface Kind {
   readonly reason: StoreFailure
@@ -63,6 +63,9 @@ const IS_NO_CLUSTER = /cluster support disabled/
 /** What the script of a batch replies where the store has forgotten batches. */
 const LOST = /\bLOST (\d+)$/
 
+/** What it replies where the store has settled a later batch of the instance. */
+const STALE = /\bSTALE batch \d+ comes after \d+/
+
 /** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */
 const NOT_SENT = 'enableOfflineQueue options is false'
 
@@ -95,6 +98,7 @@ export function asStoreError(error: unknown): StoreError {
   if (error instanceof Error && error.name === 'ReplyError') {
     const [, forgotten] = LOST.exec(message) ?? []
     if (forgotten !== undefined) return new LostCharges(Number(forgotten), error)
+    if (STALE.test(message)) return new StaleBatch(message, error)
     const { reason, cure } = kindOf(error)
     return new StoreError(cure === undefined ? message : withCure(message, cure), reason, 'no', error)
   }

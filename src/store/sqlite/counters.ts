@@ -12,7 +12,7 @@ import {
 import { type Counter, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
 import type { Onces } from '../../quota/once.ts'
-import { type QuotaStore, StoreError, type UsageSnapshot } from '../../quota/quota-store.ts'
+import { type QuotaStore, StaleBatch, type UsageSnapshot } from '../../quota/quota-store.ts'
 import { pack, unpack } from '../packed-value.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { type CounterRow, CounterRows } from './counter-rows.ts'
@@ -41,7 +41,7 @@ export function sqliteCounters(
     const last = replies.get(batch.instance)
     if (last?.sequence === batch.sequence) return last.decisions
     if (last !== undefined && last.sequence > batch.sequence) {
-      throw new StoreError(`batch ${batch.sequence} comes after ${last.sequence}`, 'other', 'no')
+      throw new StaleBatch(`batch ${batch.sequence} comes after ${last.sequence}`)
     }
     const made: number[] = []
     const decisions = writing(() => settleInside(batch, made))

@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
-import type { Charge } from '../../../src/quota/charge.ts'
+import type { Batch, Charge } from '../../../src/quota/charge.ts'
 import { usageOf } from '../../../src/quota/counter.ts'
 import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../../src/quota/ledger/ledger-contract.ts'
+import { StoreError } from '../../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import { sharedRedis } from '../../setup/redis.ts'
 
@@ -124,5 +125,54 @@ describe('charges that Redis has forgotten', () => {
     await ledger.charge(charge('alice', 1))
     expect(await used('alice')).toEqual([1, 1])
     expect(seen.filter(({ type }) => type === 'charges_lost' || type === 'refund_void')).toEqual([])
+  })
+})
+
+describe('a Redis that is put back to a newer state than its gateway', () => {
+  /** @returns puts it back to where batches of the name `one` are ahead of those of `ledger` */
+  async function ahead(): Promise<() => Promise<void>> {
+    const earlier = createLedger({ store, instance: 'one', deadlineMs: 5000, observe: () => {} })
+    for (const _ of [1, 2, 3, 4, 5]) await earlier.charge(charge('alice', 10))
+    await earlier.close(1000)
+    const restore = await saved()
+    await redis.del(...(await redis.keys(`{${prefix}}*`)))
+    return restore
+  }
+
+  it('takes the next batch under another name, and what is given back of later ones', async () => {
+    const restore = await ahead()
+    await ledger.charge(charge('alice', 1))
+    await restore()
+    const second = await ledger.charge(charge('alice', 2))
+    expect(await used('alice')).toEqual([52, 52])
+    ledger.refund({ charge: charge('alice', 2), decision: second })
+    await ledger.charge(charge('bob', 7))
+    expect([await used('alice'), await used('bob')]).toEqual([
+      [50, 57],
+      [7, 57],
+    ])
+    expect(seen.filter(({ type }) => type === 'outcome_unknown' || type === 'charges_lost')).toEqual([])
+  })
+
+  it('keeps nobody waiting for a batch whose reply was lost before, which is not counted a second time', async () => {
+    const restore = await ahead()
+    let isLost = false
+    const losing = {
+      ...store,
+      async settle(batch: Batch) {
+        const decisions = await store.settle(batch)
+        if (isLost || batch.charges.length === 0) return decisions
+        isLost = true
+        await restore()
+        throw new StoreError('the reply was lost', 'timeout', 'unknown')
+      },
+    }
+    const observe = (observation: Observation): void => void seen.push(observation)
+    const other = createLedger({ store: losing, instance: 'one', deadlineMs: 5000, observe })
+    await expect(other.charge(charge('alice', 1))).rejects.toMatchObject({ name: 'StaleBatch' })
+    expect(reported('outcome_unknown')).toEqual([{ type: 'outcome_unknown', charges: 1, settled: false }])
+    expect((await other.charge(charge('alice', 2))).accepted).toBe(true)
+    expect(await used('alice')).toEqual([52, 52])
+    await other.close(1000)
   })
 })

@@ -24,13 +24,17 @@ describe('an error that Redis replied', () => {
       'auth',
     ],
     ["NOPERM ACL failure in script: User u has no permissions to run the 'set' command script: 1a2b", 'auth'],
-    ['STALE batch 1 comes after 2', 'other'],
     ['', 'other'],
   ])('was not applied, and has a short reason: %s', (message, reason) => {
     const cause = reply(message)
     const error = asStoreError(cause)
     expect(error).toMatchObject({ name: 'StoreError', reason, applied: 'no', cause })
     expect(error.message.startsWith(message)).toBe(true)
+  })
+
+  it('says that a later batch was settled, with or without the words of a script before it', () => {
+    for (const message of ['STALE batch 1 comes after 2', 'ERR Error running script: -STALE batch 1 comes after 2'])
+      expect(asStoreError(reply(message))).toMatchObject({ name: 'StaleBatch', reason: 'other', applied: 'no' })
   })
 
   it.each([
