@@ -91,6 +91,11 @@ export class Refunds {
       this.#open.push(refund)
       return
     }
+    // The parts of a debt were paid by one batch: all of them are forgotten, or none is.
+    if (inStore.some(({ decision }) => this.#options.losses.has(decision))) {
+      this.#reportVoid([refund])
+      return
+    }
     this.#waiting.push(...inStore)
     // Of what was owed, or paid as a debt, only the parts go to the store.
     if (inStore.every(({ onMade }) => onMade === undefined)) refund.onMade?.(amountOf(refund))

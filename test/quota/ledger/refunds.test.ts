@@ -121,6 +121,27 @@ describe('a refund of a local admission', () => {
     expect(refunds.sent).toEqual([{ charge: mine.charge, decision: DECISION }])
   })
 
+  it('is void if the store has counted the charge, or the payment of its debt, and has forgotten that since', () => {
+    const made: number[] = []
+    const mine = { ...localRefund(4), onMade: (amount: number) => made.push(amount) }
+    refunds.add(mine)
+    outage.learn(mine.charge, mine.decision, { ...DECISION, batch: 7 })
+    refunds.retryOpen()
+    const owed = { ...localRefund(3), onMade: (amount: number) => made.push(amount) }
+    outage.owe(owed.charge, owed.decision)
+    const payment = outage.take(9, AT)
+    outage.settled(
+      payment,
+      payment.charges.map(() => ({ ...DECISION, batch: 7 })),
+    )
+    refunds.add(owed)
+    expect([refunds.length, made]).toEqual([0, [0, 0]])
+    expect(seen).toEqual([
+      { type: 'refund_void', tokens: 4 },
+      { type: 'refund_void', tokens: 3 },
+    ])
+  })
+
   it('lowers the debt once it is known that the store has not counted the charge', () => {
     const mine = localRefund(4)
     refunds.add(mine)
