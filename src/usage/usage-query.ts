@@ -355,11 +355,14 @@ const HALF_HOUR_MS = DAY_MS / 48
 /** Of one window in a store. */
 const MOST_RUNS = 3000
 
-function gapsOfSeries({ from, to, endsNow }: Asked, context: UsageContext): string[] {
+function gapsOfSeries({ by, from, to, endsNow }: Asked, context: UsageContext): string[] {
   const { at, books } = context
   const gaps: string[] = []
   const counted = books === null ? 0 : knownSince(context)
-  if (from < oldestStart(at)) gaps.push('half hours are kept for 7 days')
+  if (from < oldestStart(at)) {
+    const cure = by === 'category' ? ': the rows of by=user have the category of each day before' : ''
+    gaps.push(`half hours are kept for 7 days${cure}`)
+  }
   if (counted === undefined || from < halfHourOf(counted))
     gaps.push('what was used before the store was first used is not known')
   if (from % HALF_HOUR_MS !== 0) gaps.push('the range begins within a half hour')

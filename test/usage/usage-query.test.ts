@@ -147,6 +147,8 @@ describe('a question about usage', () => {
   test('has no window of plans, categories and routes, of which seven days are kept', () => {
     expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, gaps: [] })
     expect(queryOf({ by: 'route', from: '2026-11-01' })).toMatchObject({ gaps: ['half hours are kept for 7 days'] })
+    const gap = 'half hours are kept for 7 days: the rows of by=user have the category of each day before'
+    expect(queryOf({ by: 'category', from: '2026-11-01' })).toMatchObject({ gaps: [gap] })
     expect(queryOf({ by: 'all', from: '2026-11-19T10:10:00Z', to: '2026-11-20T10:10:00Z' })).toMatchObject({
       gaps: ['the range begins within a half hour', 'the range ends within a half hour'],
     })
