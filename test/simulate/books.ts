@@ -52,6 +52,17 @@ export class Books {
     this.#keeps = keeps
   }
 
+  /** Takes all back to what it is now. */
+  save(): () => void {
+    const [counters, earlier] = [structuredClone(this.#counters), structuredClone(this.#earlier)]
+    const paid = [...this.#paid].map(([key, of]) => [key, of, { ...of }] as const)
+    return () => {
+      refill(this.#counters, structuredClone(counters))
+      refill(this.#earlier, structuredClone(earlier))
+      refill(this.#paid, new Map(paid.map(([key, of, was]) => [key, Object.assign(of, was)])))
+    }
+  }
+
   /** The charge that is remembered by a key. */
   paid(key: string): Paid | undefined {
     return this.#paid.get(key)
@@ -228,6 +239,11 @@ export class Books {
   }
 }
 
+function refill<K, V>(map: Map<K, V>, entries: ReadonlyMap<K, V>): void {
+  map.clear()
+  for (const [key, value] of entries) map.set(key, value)
+}
+
 /** The windows that a charge counts in, those of the books last. */
 function listsOf({ organisation, limits }: Charge): Readonly<Record<CounterName['scope'], readonly Limit[]>> {
   const { books } = limits
@@ -240,7 +256,7 @@ function listsOf({ organisation, limits }: Charge): Readonly<Record<CounterName[
 }
 
 /** The windows that a charge is decided in, Personal first, then Organisation, then Global. */
-function windowsOf(charge: Charge): (Limit & { readonly name: CounterName })[] {
+export function windowsOf(charge: Charge): (Limit & { readonly name: CounterName })[] {
   const { user, organisation, category } = charge
   const lists = listsOf(charge)
   const ids = { personal: user, organisation: organisation ?? '', global: '' }

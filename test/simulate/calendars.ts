@@ -79,3 +79,36 @@ function endOfPeriod({ unit, zone }: Calendar, moment: number): number {
   const end = firstMoment(date, unit, 1, zone)
   return moment < end ? end : firstMoment(date, unit, 2, zone)
 }
+
+/** From the first of these days to the last but one. */
+export interface Days {
+  readonly from: Temporal.PlainDate
+  readonly to: Temporal.PlainDate
+}
+
+/** The date of the day that a moment lies in. */
+export function dateOf(moment: number, zone: string): Temporal.PlainDate {
+  const date = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(zone).toPlainDate()
+  const next = date.add({ days: 1 })
+  return moment < dayBegins(next, zone) ? date : next
+}
+
+/** The first moment of a date, in milliseconds since the epoch. */
+export function dayBegins(date: Temporal.PlainDate, zone: string): number {
+  return firstMoment(date, 'day', 0, zone)
+}
+
+/** These dates and those beside them, each once. */
+export function daysOf(dates: readonly Temporal.PlainDate[]): Days[] {
+  const all = dates.flatMap((date) => [-1, 0, 1].map((days) => date.add({ days })))
+  return eachOnce(all).map((from) => ({ from, to: from.add({ days: 1 }) }))
+}
+
+/** The months that these dates lie in, each once. */
+export function monthsOf(dates: readonly Temporal.PlainDate[]): Days[] {
+  return eachOnce(dates.map((date) => date.with({ day: 1 }))).map((from) => ({ from, to: from.add({ months: 1 }) }))
+}
+
+function eachOnce(dates: readonly Temporal.PlainDate[]): Temporal.PlainDate[] {
+  return [...new Set(dates.map(String))].sort().map((text) => Temporal.PlainDate.from(text))
+}

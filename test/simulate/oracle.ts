@@ -1,3 +1,4 @@
+import type { Settled } from '../../src/observe/observation.ts'
 import { BOOK_SECONDS } from '../../src/quota/books.ts'
 import {
   amountOf,
@@ -9,8 +10,9 @@ import {
   type ScopeName,
 } from '../../src/quota/charge.ts'
 import type { Limit } from '../../src/quota/window.ts'
-import { Books, type Paid } from './books.ts'
+import { Books, type Paid, windowsOf } from './books.ts'
 import type { EndOf } from './calendars.ts'
+import { LostBatches } from './lost-batches.ts'
 import type { Execution } from './redis.ts'
 import type { CounterName, Keeps, Runs, Stored } from './stored.ts'
 import type { Actor, World } from './world.ts'
@@ -31,8 +33,22 @@ export interface Gateway {
   stalledMs: number
 }
 
+/** What the store holds of an order. */
+interface Held {
+  /** The batch that brought it to the store, and what was decided there. */
+  batch: number
+  decided: Decision | null
+  /** The charge that pays for it, if it has a key: its own, or that which it repeats. */
+  payer: Paid | null
+  /** What the store has given back of it, or would have if others did not use its key; and the batch that brought that. */
+  refunded: number | null
+  refundedBy: number
+}
+
+const NOTHING_HELD: Held = { batch: 0, decided: null, payer: null, refunded: null, refundedBy: 0 }
+
 /** What is known of an order. */
-interface Story {
+interface Story extends Held {
   readonly order: Order
   readonly gateway: Gateway
   readonly askedAt: number
@@ -41,18 +57,22 @@ interface Story {
   response: 'none' | 'accepted' | 'alone' | 'refused' | 'failed'
   /** The answer on local counters. */
   local: Decision | null
-  /** The batch that brought it to the store, and what was decided there. */
-  batch: number
-  decided: Decision | null
-  /** The charge that pays for it, if it has a key: its own, or that which it repeats. */
-  payer: Paid | null
   /** Tokens that were asked back of it; below 0 such that it cost in addition. `null` for none. */
   refundAsked: number | null
-  /** What the store has given back of it, or would have if others did not use its key. */
-  refunded: number | null
+  /** Whether that was because it reached nobody. */
+  isUnreached: boolean
+  /** What was reported of its decision; `null` before. */
+  outcome: Settled['kind'] | null
+  /** What its caller's gateway reported as given back. */
+  reported: number | null
+  /** What the store has given back of it, each time that it did. */
+  readonly made: number[]
+  /** What the store knew of it, and has forgotten. */
+  readonly forgotten: Held[]
 }
 
 interface Applied {
+  readonly batch: Batch
   readonly decisions: readonly Decision[]
   readonly reply: Buffer
 }
@@ -75,6 +95,10 @@ export const NOTHING_COUNTED = {
   archived: 0,
   booked: 0,
   lost: 0,
+  failovers: 0,
+  forgottenCharges: 0,
+  forgottenTokens: 0,
+  voidRefunds: 0,
 }
 export type Count = typeof NOTHING_COUNTED
 
@@ -84,6 +108,8 @@ export interface OracleOptions {
   readonly counters: readonly CounterName[]
   /** Within which every caller must be answered, in milliseconds. */
   readonly boundMs: number
+  /** Whether what limits refuse is let through, uncharged. */
+  readonly shadow: boolean
   /** The share of the limits that a gateway may use while the store is out. */
   readonly share: number
   /** A window that does not end during a simulation, in seconds: only there a sum over all charges is a simple one. */
@@ -112,6 +138,12 @@ export class Oracle {
   readonly #unsure = new Map<number, number>()
   /** Tokens that such a run was to have in addition, and has not. */
   readonly #unadded = new Map<number, number>()
+  readonly #lost: LostBatches
+  readonly #gateways = new Map<string, Gateway>()
+  /** Tokens by category that gateways reported as charged, less those that they reported as given back. */
+  readonly #told = new Map<string, number>()
+  /** Takes what the store holds back to where the replica is; `null` while there is none that lags. */
+  #takeBack: (() => void) | null = null
   #lastSeen: Pick<Execution, 'at' | 'values'> = { at: 0, values: [] }
   #executions = 0
 
@@ -119,10 +151,12 @@ export class Oracle {
     this.#world = options.world
     this.#options = options
     this.#books = new Books(options.endOf, options.keeps)
+    this.#lost = new LostBatches(options.world, (instance) => this.#gateways.get(instance)?.ended === 'not')
   }
 
   asks(order: Order, gateway: Gateway): void {
     this.count.charges++
+    this.#gateways.set(gateway.instance, gateway)
     this.#stories.set(order.id, {
       order,
       gateway,
@@ -130,11 +164,13 @@ export class Oracle {
       stalledMs: gateway.stalledMs,
       response: 'none',
       local: null,
-      batch: 0,
-      decided: null,
-      payer: null,
+      ...NOTHING_HELD,
       refundAsked: null,
-      refunded: null,
+      isUnreached: false,
+      outcome: null,
+      reported: null,
+      made: [],
+      forgotten: [],
     })
   }
 
@@ -147,7 +183,7 @@ export class Oracle {
     }
     this.#answered(story, decision.accepted ? (isLocal ? 'alone' : 'accepted') : 'refused')
     if (isLocal) this.#decidedAlone(story, decision, decision.limits)
-    else if (!same({ ...decision, batch: undefined }, story.decided)) {
+    else if (![story, ...story.forgotten].some(({ decided }) => same({ ...decision, batch: undefined }, decided))) {
       this.#world.fail(`charge ${id} was told ${show(decision)}, and the store decided ${show(story.decided)}`)
     }
   }
@@ -197,8 +233,93 @@ export class Oracle {
     }
   }
 
-  givesBack(id: number, amount: number): void {
-    this.#story(id).refundAsked = amount
+  givesBack(id: number, amount: number, isUnreached: boolean): void {
+    Object.assign(this.#story(id), { refundAsked: amount, isUnreached })
+  }
+
+  /** A gateway reports what became of a charge: by how much that changed what the store counts. */
+  reports(id: number, { kind, tokens, charge: { category }, decision }: Settled): void {
+    const story = this.#story(id)
+    this.#told.set(category, (this.#told.get(category) ?? 0) + tokens)
+    if (kind === 'corrected' || kind === 'given_back') {
+      if (kind !== (story.isUnreached ? 'given_back' : 'corrected')) this.#world.fail(`charge ${id} is ${kind}`)
+      this.#reportsBack(story, 0 - tokens)
+      return
+    }
+    const expected = this.#outcomeOf(decision)
+    if (story.outcome !== null) this.#world.fail(`charge ${id} is reported twice`)
+    story.outcome = kind
+    if (kind !== expected || tokens !== (kind === 'charged' ? story.order.cost : 0)) {
+      this.#world.fail(`charge ${id} is reported as ${kind} with ${tokens} tokens, and is ${expected}`)
+    }
+  }
+
+  #outcomeOf(decision: Decision | null): Settled['kind'] {
+    if (decision?.accepted) return decision.once?.kind === 'replayed' ? 'repeated' : 'charged'
+    return this.#options.shadow ? 'shadowed' : 'refused'
+  }
+
+  #reportsBack(story: Story, amount: number): void {
+    const { id } = story.order
+    if (story.reported !== null) this.#world.fail(`charge ${id} is reported as given back twice`)
+    story.reported = amount
+    const { response, refundAsked } = story
+    const isOfDebt = response === 'alone' && refundAsked === amount
+    if (story.made.includes(amount) || isOfDebt || (refundAsked === null && amount === 0)) return
+    if (amount !== 0 || !this.#isVoid(story)) {
+      this.#world.fail(`charge ${id} is reported as ${amount} less, and the store made ${show(story.made)} of it`)
+    }
+    this.count.voidRefunds++
+  }
+
+  /** Whether a refund of it finds nothing in the store, as its gateway knows. */
+  #isVoid({ gateway: { instance }, forgotten, response }: Story): boolean {
+    return response === 'alone' || forgotten.some(({ batch }) => this.#lost.isKnown(instance, batch))
+  }
+
+  /** A replica lags: what the store learns from now on it lacks. */
+  lags(): void {
+    const books = this.#books.save()
+    const held = new Map([...this.#stories].map(([id, story]) => [id, heldOf(story)]))
+    const tokens = new Map([...this.#stories.values()].flatMap(({ payer }) => (payer ? [[payer, payer.tokens]] : [])))
+    const applied = [...this.#applied].map(([instance, batches]) => [instance, new Map(batches)] as const)
+    const [unsure, unadded] = [[...this.#unsure], [...this.#unadded]]
+    this.#takeBack = () => {
+      books()
+      for (const [id, story] of this.#stories) this.#forget(story, held.get(id) ?? NOTHING_HELD)
+      for (const [payer, paid] of tokens) payer.tokens = paid
+      this.#forgetBatches(new Map(applied))
+      refill(this.#unsure, unsure)
+      refill(this.#unadded, unadded)
+    }
+  }
+
+  /** The replica takes the place of the store. */
+  failsOver(): void {
+    this.count.failovers++
+    this.#takeBack?.()
+    this.#takeBack = null
+  }
+
+  #forget(story: Story, held: Held): void {
+    if (!same(heldOf(story), held)) story.forgotten.push(heldOf(story))
+    Object.assign(story, held)
+  }
+
+  #forgetBatches(known: ReadonlyMap<string, Map<number, Applied>>): void {
+    for (const [instance, batches] of this.#applied) {
+      const kept = known.get(instance) ?? new Map<number, Applied>()
+      for (const [sequence, { batch, decisions }] of batches) {
+        if (!kept.has(sequence)) this.#lost.took(batch, decisions)
+      }
+      this.#applied.set(instance, kept)
+    }
+  }
+
+  /** A gateway says that the store has forgotten charges. */
+  hearsOfLoss(instance: string, tokens: number, since: number): void {
+    const sent = this.#sent.get(instance) ?? new Map<number, Batch>()
+    this.#lost.reports(sent.get(Math.max(...sent.keys())) as Batch, tokens, since)
   }
 
   /** A ledger hands a batch to its store. */
@@ -206,7 +327,7 @@ export class Oracle {
     const sent = getOrSet(this.#sent, batch.instance, () => new Map<number, Batch>())
     const before = sent.get(batch.sequence)
     const last = Math.max(0, ...sent.keys())
-    if (before !== undefined && !same(before, batch))
+    if (before !== undefined && !same(before, batch) && !same(this.#lost.remade(before), batch))
       this.#world.fail(`${nameOf(batch)} was sent again with other content`)
     if (batch.sequence < last) this.#world.fail(`${nameOf(batch)} was sent after ${last}`)
     sent.set(batch.sequence, batch)
@@ -237,12 +358,22 @@ export class Oracle {
     const before = applied.get(batch.sequence)
     const last = Math.max(0, ...applied.keys())
     const isError = reply[0] === '-'.charCodeAt(0)
-    if (isError && isOutside(reply)) this.#toBeMadeAnew(batch, args, at, last)
+    const after = Number(args[4])
+    const isForgotten = batch.sequence > last && last < after
+    if (isForgotten !== startsWith(reply, `-LOST ${last}\r`)) this.#world.fail(`${nameOf(batch)} comes after ${after}`)
+    else if (isForgotten) this.#tellsLoss(batch, last, after)
+    else if (isError && isOutside(reply)) this.#toBeMadeAnew(batch, args, at, last)
     else if (isError) this.#refusedWhole(batch, last, refuses, reply)
     else if (before !== undefined) this.#repeated(batch, before, reply, last)
     else if (batch.sequence < last) this.#world.fail(`${nameOf(batch)} was applied after ${last}`)
-    else applied.set(batch.sequence, { decisions: this.#apply(batch, at), reply })
+    else applied.set(batch.sequence, { batch, decisions: this.#apply(batch, at), reply })
     this.#compare(at, values)
+  }
+
+  /** The store lacks what the gateway knows it had settled. */
+  #tellsLoss(batch: Batch, last: number, after: number): void {
+    this.#world.tell(`redis knows no batch of ${batch.instance} between ${last} and ${batch.sequence}`)
+    this.#lost.tells(batch, { after: last, last: after })
   }
 
   #batchOf(keys: readonly string[], args: readonly string[]): Batch {
@@ -281,7 +412,8 @@ export class Oracle {
 
   #apply(batch: Batch, at: number): Decision[] {
     this.count.batches++
-    for (const refund of batch.refunds) this.#giveBack(refund, at)
+    this.#lost.applied(batch)
+    for (const refund of batch.refunds) this.#giveBack(refund, batch.sequence, at)
     const decisions = batch.charges.map((charge) => this.#decide(charge, batch.sequence, at))
     const verdicts = batch.charges.map(({ forced }, i) => (forced ? 'f' : decisions[i]?.accepted ? '1' : '0')).join('')
     this.#world.tell(`redis applies ${nameOf(batch)}: ${batch.refunds.length} refunds, charges ${verdicts}`)
@@ -303,7 +435,7 @@ export class Oracle {
     return decision
   }
 
-  #giveBack(refund: Refund, at: number): void {
+  #giveBack(refund: Refund, batch: number, at: number): void {
     const amount = amountOf(refund)
     this.count[amount < 0 ? 'additions' : 'refunds']++
     const given = this.#books.giveBack(refund, at)
@@ -320,7 +452,12 @@ export class Oracle {
     if (isTold(story) && story.refundAsked !== amount) {
       this.#world.fail(`${amount} of charge ${id} were given back, and not ${story.refundAsked}`)
     }
+    if (isTold(story) && story.isUnreached !== (refund.amount === undefined)) {
+      this.#world.fail(`charge ${id} was given back as if it had ${story.isUnreached ? '' : 'not '}reached anybody`)
+    }
     story.refunded = amount
+    story.refundedBy = batch
+    story.made.push(given.amount)
   }
 
   #countKey({ once }: Decision): void {
@@ -362,8 +499,10 @@ export class Oracle {
     for (const story of this.#stories.values()) {
       if (story.response === 'none' && story.gateway.ended === 'not')
         this.#world.fail(`charge ${story.order.id} has no answer`)
-      if (isLost(story)) this.#lose(story, isCalm)
+      if (this.#isLost(story)) this.#lose(story, isCalm)
+      this.#mustBeHeld(story)
     }
+    this.count.forgottenTokens += this.#lost.settled()
     for (const name of this.#options.counters) {
       this.#sum(name)
       if (this.#options.keeps(name)) this.#sumOfBooks(name)
@@ -372,15 +511,92 @@ export class Oracle {
     }
   }
 
-  /** Tokens of all that were told that they may go on, less what was given back: what the upstream has seen of a category. */
+  /** Tokens of a category that gateways reported. */
   told(category: string): number {
-    let tokens = 0
-    for (const story of this.#stories.values()) {
-      const isReplayed = story.response === 'accepted' && story.decided?.once?.kind === 'replayed'
-      if (story.order.category !== category || !isTold(story) || isReplayed) continue
-      tokens += story.order.cost - (story.refundAsked ?? 0)
+    return this.#told.get(category) ?? 0
+  }
+
+  /** What was used on days of the books. */
+  days(name: CounterName): Runs {
+    return this.#books.used(name).filter(({ seconds }) => seconds === BOOK_SECONDS)
+  }
+
+  /** A failover alone may take with it what a caller was told. */
+  #mustBeHeld(story: Story): void {
+    const { order, gateway, response, decided, refundAsked, reported } = story
+    const lives = gateway.ended === 'not'
+    if (response === 'accepted' && decided === null) {
+      this.count.forgottenCharges++
+      if (!this.#isForgotten(story))
+        this.#world.fail(`charge ${order.id} was accepted, and the store has nothing of it`)
     }
-    return tokens
+    if (lives && refundAsked !== null && reported === null)
+      this.#world.fail(`it was never reported that charge ${order.id} was given back`)
+  }
+
+  /** Whether the store had accepted it, and has forgotten that together with a batch that nobody sends again. */
+  #isForgotten({ gateway: { instance }, decided, forgotten }: Story): boolean {
+    return (
+      decided === null && forgotten.some((held) => held.decided?.accepted && this.#lost.isGone(instance, held.batch))
+    )
+  }
+
+  /** Whether the store has made a refund of it, and has forgotten only that. */
+  #isRefundForgotten({ gateway: { instance }, forgotten, refunded }: Story): boolean {
+    return refunded === null && forgotten.some((held) => this.#lost.isGone(instance, held.refundedBy))
+  }
+
+  /** It counts in the store, and nobody was told, or who was told gave it back. */
+  #isLost(story: Story): boolean {
+    const { decided, refunded, refundAsked } = story
+    if (decided?.once?.kind === 'replayed' || this.#isRefundForgotten(story)) return false
+    return decided?.accepted === true && refunded === null && (!isTold(story) || refundAsked !== null)
+  }
+
+  /** The tokens that a charge counts with in the store at the end: its last amount, or a range where its gateway ended. */
+  #counted(story: Story): readonly [number, number] {
+    const { cost } = story.order
+    const { gateway, response, decided, payer, refunded } = story
+    const lives = gateway.ended === 'not'
+    const settled = cost - (story.refundAsked ?? 0)
+    // Of a charge and its repetitions the store counts one, and what the last of them gave back.
+    if (payer !== null && decided?.once?.kind === 'charged') return [payer.tokens, payer.tokens]
+    // Admitted alone, it is not owed if its gateway lives to learn that the store let it through.
+    const isLearnt = response !== 'alone' || lives
+    if (isLearnt && (decided?.once?.kind === 'replayed' || this.#isForgotten(story))) return [0, 0]
+    if (this.#isLost(story)) return [cost, cost]
+    if (decided?.accepted && this.#isRefundForgotten(story)) return [cost, cost]
+    if (response === 'accepted') return [cost - (refunded ?? 0), cost - (refunded ?? 0)]
+    if (response !== 'alone') return [0, 0]
+    return lives && !this.#isDebtGone(story) ? [settled, settled] : [0, Math.max(cost, settled)]
+  }
+
+  /** Whether a debt of its user was paid by a batch that is gone: how much of it was this charge's nobody knows. */
+  #isDebtGone({ order, gateway }: Story): boolean {
+    return this.#lost
+      .gone()
+      .some(
+        ({ batch }) =>
+          batch.instance === gateway.instance &&
+          batch.charges.some(
+            ({ forced, user, category }) => forced && user === order.user && category === order.category,
+          ),
+      )
+  }
+
+  /** What debts gave back by batches that are gone stays in a window: less at the least, more at the most. */
+  #backOfDebts(name: CounterName, window: number): readonly [number, number] {
+    let [least, most] = [0, 0]
+    for (const { batch } of this.#lost.gone()) {
+      for (const refund of batch.refunds) {
+        const isStory = this.#stories.has((refund.charge as Order).id)
+        const isIn = windowsOf(refund.charge).some((each) => each.window.seconds === window && same(each.name, name))
+        if (isStory || !isIn) continue
+        least += Math.min(0, amountOf(refund))
+        most += Math.max(0, amountOf(refund))
+      }
+    }
+    return [least, most]
   }
 
   #lose({ order, gateway, response, batch }: Story, isCalm: boolean): void {
@@ -416,13 +632,13 @@ export class Oracle {
 
   /** @param isIn whether an order counts in the window */
   #mustBeTold(name: CounterName, window: number, used: number, isIn: (order: Order) => boolean): void {
-    let [least, most] = [0, 0]
+    let [least, most] = this.#backOfDebts(name, window)
     const terms: string[] = []
     for (const story of this.#stories.values()) {
       const { user, organisation, category, cost } = story.order
       const id = { personal: user, organisation, global: '' }[name.scope]
       if (category !== name.category || id !== name.id || !isIn(story.order)) continue
-      const [low, high] = counted(story)
+      const [low, high] = this.#counted(story)
       least += low
       most += high
       if (high > 0 || story.local !== null) terms.push(`${describe(story)}: ${low} to ${high} of ${cost}`)
@@ -446,35 +662,22 @@ function describe({ order, gateway, response, batch, decided, refundAsked, refun
   return `${gateway.instance} (${gateway.ended}) charge ${order.id}: told ${response}, ${there}${back}`
 }
 
-/** The tokens that a charge counts with in the store at the end: its last amount, or a range where its gateway ended. */
-function counted(story: Story): readonly [number, number] {
-  const { cost } = story.order
-  const settled = cost - (story.refundAsked ?? 0)
-  // Of a charge and its repetitions the store counts one, and what the last of them gave back.
-  if (story.payer !== null && story.decided?.once?.kind === 'charged') return [story.payer.tokens, story.payer.tokens]
-  // Admitted alone, it is not owed if its gateway lives to learn that the store let it through.
-  const isLearnt = story.response !== 'alone' || story.gateway.ended === 'not'
-  if (story.decided?.once?.kind === 'replayed' && isLearnt) return [0, 0]
-  if (isLost(story)) return [cost, cost]
-  if (story.response === 'accepted') return [cost - (story.refunded ?? 0), cost - (story.refunded ?? 0)]
-  if (story.response !== 'alone') return [0, 0]
-  return story.gateway.ended === 'not' ? [settled, settled] : [0, Math.max(cost, settled)]
+function heldOf({ batch, decided, payer, refunded, refundedBy }: Held): Held {
+  return { batch, decided, payer, refunded, refundedBy }
 }
 
 function isTold({ response }: Story): boolean {
   return response === 'accepted' || response === 'alone'
 }
 
-/** It counts in the store, and nobody was told, or who was told gave it back. */
-function isLost(story: Story): boolean {
-  if (story.decided?.once?.kind === 'replayed') return false
-  return story.decided?.accepted === true && story.refunded === null && (!isTold(story) || story.refundAsked !== null)
-}
-
 /** Start of the local run of a window that a charge was admitted in. */
 function startOf({ order, local }: Story, scope: ScopeName, seconds: number): number | undefined {
   const i = order.limits[scope]?.findIndex(({ window }) => window.seconds === seconds) ?? -1
   return local?.[scope]?.[i]?.startedAt
+}
+
+function startsWith(reply: Buffer, text: string): boolean {
+  return reply.toString('latin1', 0, text.length) === text
 }
 
 function isOutside(reply: Buffer): boolean {
@@ -501,6 +704,11 @@ function same(a: unknown, b: unknown): boolean {
 
 function show(value: unknown): string {
   return JSON.stringify(value)
+}
+
+function refill<K, V>(map: Map<K, V>, entries: Iterable<readonly [K, V]>): void {
+  map.clear()
+  for (const [key, value] of entries) map.set(key, value)
 }
 
 function getOrSet<K, V>(map: Map<K, V>, key: K, make: () => V): V {

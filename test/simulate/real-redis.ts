@@ -9,6 +9,12 @@ import type { Hashes } from './usage-books.ts'
 export interface ScriptRunner {
   /** Runs a script, and reads keys right before and after it. */
   run(script: Script): Promise<{ reply: Buffer; before: Buffer; values: Buffer }>
+  /** Runs a command that only reads, at a time as `Script` has it. */
+  look(words: readonly (string | Buffer)[], timeUs: number): Promise<Buffer>
+  /** A replica gets all that there is now, and nothing after it. */
+  replicate(): Promise<void>
+  /** The replica takes the place of what it was copied from. */
+  failOver(): Promise<void>
   /** All hashes of usage: series and refusals. */
   hashes(): Promise<Hashes>
   /** Forgets all keys. */
@@ -52,7 +58,7 @@ local redis = (function(redis)
     PEXPIRE = function(key, ms) if redis.call('EXISTS', key) == 0 then return 0 end ends_at(key, now + ms) return 1 end,
     PEXPIREAT = function(key, at) if redis.call('EXISTS', key) == 0 then return 0 end ends_at(key, tonumber(at)) return 1 end,
   }
-  for _, name in ipairs({ 'GET', 'MGET', 'GETRANGE', 'EXISTS', 'STRLEN', 'HGET', 'HMGET', 'HLEN', 'ZRANGE' }) do
+  for _, name in ipairs({ 'GET', 'MGET', 'GETRANGE', 'EXISTS', 'STRLEN', 'HGET', 'HMGET', 'HLEN', 'HKEYS', 'SCAN', 'ZRANGE' }) do
     commands[name] = function(...) return redis.call(name, ...) end
   end
   for _, name in ipairs({ 'SETRANGE', 'DEL', 'HSET', 'HDEL', 'ZADD', 'ZREMRANGEBYRANK' }) do
@@ -74,6 +80,14 @@ local ends = redis.call('HGETALL', ENDS)
 for i = 1, #ends, 2 do
   if now > tonumber(ends[i + 1]) then redis.call('DEL', ends[i]) redis.call('HDEL', ENDS, ends[i]) end
 end
+`
+
+/** The replica is another database of the same server. */
+const REPLICATE = `
+redis.call('SELECT', 1)
+redis.call('FLUSHDB')
+redis.call('SELECT', 0)
+for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', 1) end
 `
 
 /** As one text: the replies of Redis are read here as a whole only. */
@@ -137,6 +151,17 @@ export async function startScriptRunner(): Promise<ScriptRunner> {
   await send(['HELLO', '3'])
   return {
     run,
+    async look(words, timeUs) {
+      const expire = ['EVALSHA', await load(EXPIRE, ''), '0', timeUs.toFixed(0)]
+      const [, reply] = await send(expire, [...words])
+      return reply as Buffer
+    },
+    async replicate() {
+      await send(['EVAL', REPLICATE, '0'])
+    },
+    async failOver() {
+      await send(['SWAPDB', '0', '1'])
+    },
     hashes: async () => {
       const [reply] = await send(['EVAL', HASHES, '0'])
       const lists: Record<string, string[]> = JSON.parse(decodeString(reply as Buffer))

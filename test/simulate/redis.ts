@@ -51,8 +51,12 @@ export class SimulatedRedis implements Server {
   }
 
   get now(): number {
+    return Math.floor(this.#timeUs / 1000)
+  }
+
+  get #timeUs(): number {
     const { epoch, now } = this.#options.network.world
-    return Math.floor(epoch + now + this.clockOffsetMs)
+    return Math.floor((epoch + now + this.clockOffsetMs) * 1000)
   }
 
   async receive(connection: Connection, bytes: Buffer): Promise<void> {
@@ -89,6 +93,17 @@ export class SimulatedRedis implements Server {
     this.accepts = true
   }
 
+  /** From now on a replica lacks what is written. */
+  replicate(): Promise<void> {
+    return this.#options.runner.replicate()
+  }
+
+  /** The process ends, and the replica will be started in its place. */
+  async failOver(): Promise<void> {
+    this.stop()
+    await this.#options.runner.failOver()
+  }
+
   flushScripts(): void {
     this.#scripts.clear()
   }
@@ -111,6 +126,9 @@ export class SimulatedRedis implements Server {
       // No change was ever made.
       case 'ZRANGE':
         return Buffer.from('*0\r\n')
+      case 'MGET':
+      case 'HGETALL':
+        return this.#options.runner.look([name, ...args], this.#timeUs)
       case 'PING':
         return Buffer.from('+PONG\r\n')
       case 'EVAL':
@@ -130,11 +148,11 @@ export class SimulatedRedis implements Server {
   }
 
   async #run(lua: string, [, count, ...rest]: Buffer[]): Promise<Buffer> {
-    const { network, runner, read, executed, leap } = this.#options
+    const { runner, read, executed, leap } = this.#options
     const keys = rest.slice(0, Number(count))
     const args = rest.slice(Number(count))
     this.clockOffsetMs += leap(this.now)
-    const timeUs = Math.floor((network.world.epoch + network.world.now + this.clockOffsetMs) * 1000)
+    const timeUs = this.#timeUs
     const names = keys.map(String)
     const script = { lua, keys, args, timeUs, refusal: this.refusal, read: read(names) }
     const { reply, before, values } = await runner.run(script)

@@ -1,23 +1,36 @@
 import { createHash } from 'node:crypto'
+import { type CountedNotes, createCountedNotes } from '../../src/app/counted-notes.ts'
 import { createStoreClock, type StoreClock } from '../../src/app/store-clock.ts'
+import { isDenial } from '../../src/errors.ts'
+import {
+  type Charging,
+  correct,
+  giveBack,
+  isPaid,
+  type Paid,
+  type Order as SettlementOrder,
+  settle,
+} from '../../src/gateway/settlement.ts'
+import type { Route, Rules } from '../../src/gateway/snapshot.ts'
 import type { Observation } from '../../src/observe/observation.ts'
-import { bookWindow } from '../../src/quota/books.ts'
-import type { Decision, Limits } from '../../src/quota/charge.ts'
+import { bookWindow, countedName } from '../../src/quota/books.ts'
+import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../src/quota/ledger/ledger-contract.ts'
+import type { Once } from '../../src/quota/once.ts'
+import type { Policy } from '../../src/quota/policy.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
-import { violations } from '../../src/quota/refusal.ts'
 import type { Limit, Window } from '../../src/quota/window.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createUsageRecorder, type UsageRecorder } from '../../src/usage/recorder.ts'
-import { refusingLimit, request } from '../observe/request.ts'
-import { settled } from '../observe/settled.ts'
+import { request } from '../observe/request.ts'
 import { endsBy, worldTimeOf, ZONES } from './calendars.ts'
+import { Invoices } from './invoices.ts'
 import { Network } from './network.ts'
-import { type Count, type Gateway, Oracle, type Order } from './oracle.ts'
+import { type Count, type Gateway, Oracle } from './oracle.ts'
 import { createRandom, type Random } from './random.ts'
 import type { ScriptRunner } from './real-redis.ts'
 import { type Execution, SimulatedRedis } from './redis.ts'
@@ -32,7 +45,7 @@ export interface Outcome {
   readonly trace: readonly string[]
   /** SHA-256 of the trace. */
   readonly hash: string
-  readonly count: Count & UsageBooks['count']
+  readonly count: Count & UsageBooks['count'] & Invoices['count']
   /** What was wrong; `null` where all was right. */
   readonly failure: Error | null
 }
@@ -41,6 +54,8 @@ const PREFIX = 'tollgate'
 const DEADLINE_MS = 250
 /** A charge waits four times the deadline at most; a timer is late by a little. */
 const BOUND_MS = 4 * DEADLINE_MS + 5
+/** More than clocks are set back together. */
+const LONG_BEFORE_MS = 300 * 86_400_000
 const USERS = ['alice', 'read:alice', 'Zoë {x}']
 /** In worlds that keep histories: of the last user none is kept. */
 const KEPT: Retention = {
@@ -71,7 +86,7 @@ export async function simulate(seed: number, runner: ScriptRunner, isDay = false
   )
   const { trace } = world
   const hash = createHash('sha256').update(trace.join('\n')).digest('hex')
-  return { seed, trace, hash, count: { ...simulation.oracle.count, ...simulation.usage.count }, failure }
+  return { seed, trace, hash, count: simulation.count(), failure }
 }
 
 /** A place where a gateway runs; when one ends, another is started there. */
@@ -83,14 +98,17 @@ interface Place {
   setting: Setting
 }
 
-/** The limits of each plan. */
-type Setting = readonly Limits[]
+/** The limits of each plan: of users of an organisation, and of others. */
+type Setting = readonly { readonly member: Limits; readonly alone: Limits }[]
 
 interface Running extends Gateway {
   readonly ledger: Ledger
   readonly store: Store
   readonly recorder: UsageRecorder
   readonly clock: StoreClock
+  readonly notes: CountedNotes
+  /** By how much its clock was set forward in all, in milliseconds. */
+  forwardMs: number
 }
 
 class Simulation {
@@ -108,7 +126,15 @@ class Simulation {
   /** The plan of each user, by its number. */
   readonly #plans = new Map<string, number>()
   readonly #share: number
+  readonly #shadow: boolean
   readonly #retention: Retention
+  readonly #invoices: Invoices
+  /** How stores name the windows that are counted in. */
+  readonly #counted: readonly string[]
+  /** Whether a replica lags, or takes the place of Redis now. */
+  #isFailingOver = false
+  /** While the store is only read, its clock does not leap. */
+  #mayLeap = true
   #orders = 0
 
   constructor(world: World, runner: ScriptRunner, calendars: readonly Window[], weather: Weather) {
@@ -119,34 +145,49 @@ class Simulation {
     this.#weather = weather
     this.#users = USERS.slice(0, random.integer(1, USERS.length))
     this.#share = random.pick([0, 0, 0.1, 0.5])
+    this.#shadow = random.chance(0.1)
     this.#retention = random.chance(weather.kept) ? KEPT : NO_RETENTION
     const books = bookWindow(calendars[0]?.calendar?.zone ?? random.pick(ZONES))
     const kept = this.#retention === NO_RETENTION ? {} : { books }
     this.#settings = Array.from({ length: random.integer(1, 4) }, () =>
-      settingOf(random, calendars, weather).map((limits) => ({ ...limits, ...kept })),
+      settingOf(random, calendars, weather).map((limits) => ({
+        member: { ...limits, ...kept },
+        alone: { ...limits, ...kept, organisation: null },
+      })),
     )
+    const windows = windowsIn(this.#settings)
+    this.#counted = (this.#retention === NO_RETENTION ? windows : [...windows, books]).map(countedName)
     const stored = createStored(PREFIX, COUNTERS)
+    const keeps = ({ scope, id }: CounterName): boolean => keptOf(this.#retention, scope, id) !== null
     this.oracle = new Oracle({
       world,
       stored,
       counters: COUNTERS,
       boundMs: BOUND_MS,
+      shadow: this.#shadow,
       share: this.#share,
       longWindow: weather.longWindow,
       compareEvery: weather.compareEvery,
       endOf: endsBy([...calendars, books]),
-      keeps: ({ scope, id }) => keptOf(this.#retention, scope, id) !== null,
+      keeps,
+    })
+    this.#invoices = new Invoices({
+      world,
+      rules: { windows, books, zone: books.calendar?.zone ?? 'UTC', kept: this.#retention },
+      counters: COUNTERS.filter(keeps),
+      days: (name) => this.oracle.days(name),
     })
     const names = createKeys(PREFIX)
     this.usage = new UsageBooks(world, names.flush)
     const isFlush = ([key = '']: readonly string[]): boolean => key.startsWith(names.flush(''))
+    const isBatch = ([key = '']: readonly string[]): boolean => key.startsWith(names.instance(''))
     const executed = (execution: Execution): void => {
       const { keys, args, at, reply } = execution
       if (isFlush(keys)) this.usage.executed(keys, Number(args[0]), at, reply[0] === '-'.charCodeAt(0))
-      else this.oracle.executed(execution)
+      else if (isBatch(keys)) this.oracle.executed(execution)
     }
-    const read = (keys: readonly string[]): readonly string[] => (isFlush(keys) ? [] : stored.keys)
-    const leap = (now: number): number => this.#leap(now)
+    const read = (keys: readonly string[]): readonly string[] => (isBatch(keys) ? stored.keys : [])
+    const leap = (now: number): number => (this.#mayLeap ? this.#leap(now) : 0)
     this.#network = new Network(world, (network) => new SimulatedRedis({ network, runner, read, executed, leap }))
     this.#redis = this.#network.server as SimulatedRedis
     this.#network.latencyMs = random.pick(this.#weather.isCalm ? [0.2, 1, 20] : [0.2, 1, 20, 100])
@@ -161,6 +202,7 @@ class Simulation {
   async run(): Promise<void> {
     const release = this.#network.takeOver()
     try {
+      if (this.#random.chance(0.5)) await this.#countLongBefore()
       for (const place of this.#places) this.#start(place)
       await this.#world.runUntil(this.#world.now + 500)
       await this.#roughTime()
@@ -169,9 +211,57 @@ class Simulation {
       const told = (category: string): number => this.oracle.told(category)
       this.usage.settled(this.#weather.isCalm, await this.#runner.hashes(), CATEGORIES, told)
       this.#world.check()
+      if (this.#retention !== NO_RETENTION) await this.#readInvoices()
     } finally {
       release()
     }
+  }
+
+  /** The windows have been counted for longer than the world lasts, so that all of its days are known. */
+  async #countLongBefore(): Promise<void> {
+    const world = this.#world
+    const actor = createActor('before')
+    const { latencyMs } = this.#network
+    this.#network.latencyMs = 0.2
+    this.#redis.clockOffsetMs = -LONG_BEFORE_MS
+    world.after(
+      0,
+      () => {
+        const store = openRedisStore({ url: 'redis://simulated:6379', prefix: PREFIX, observe() {} })
+        world.after(100, () => void store.noteCounted(this.#counted), actor)
+        world.after(200, () => void store.close(), actor)
+      },
+      actor,
+    )
+    await world.runUntil(world.now + 300)
+    this.#redis.clockOffsetMs = 0
+    this.#network.latencyMs = latencyMs
+  }
+
+  count(): Outcome['count'] {
+    return { ...this.oracle.count, ...this.usage.count, ...this.#invoices.count }
+  }
+
+  /** Through one of the gateways, as its administrators would. */
+  async #readInvoices(): Promise<void> {
+    const { gateway } = this.#places[0] as Place
+    if (gateway === null) throw new Error('no gateway runs')
+    const world = this.#world
+    this.#mayLeap = false
+    this.#network.latencyMs = 0.2
+    let isRead = false
+    const read = (): void => {
+      this.#invoices.check(gateway.store).then(
+        () => {
+          isRead = true
+        },
+        (error: unknown) => world.fail(`the invoices cannot be read: ${error}`),
+      )
+    }
+    world.after(0, read, gateway.actor)
+    for (let ms = 0; !isRead && ms < 60_000; ms += 50) await world.runUntil(world.now + 50)
+    world.check()
+    if (!isRead) throw new Error('the invoices were not read in a minute')
   }
 
   /** Chance would hardly ever find the very millisecond at which a window ends. */
@@ -226,7 +316,7 @@ class Simulation {
   #probe(place: Place, mustBeDecided: boolean): void {
     const { gateway } = place
     if (gateway === null) throw new Error(`no gateway runs at ${place.name}`)
-    this.#world.after(0, () => this.#charge(place, gateway, mustBeDecided), gateway.actor)
+    this.#world.after(0, () => this.#request(place, gateway, mustBeDecided), gateway.actor)
   }
 
   #start(place: Place): void {
@@ -263,8 +353,11 @@ class Simulation {
       const recorder = createUsageRecorder({ store: { addUsage }, instance, observe })
       const clock = createStoreClock({ store, observe: recorder.observer })
       clock.start()
+      const notes = createCountedNotes(store, () => [...this.#counted])
+      // Not at once: there is no connection yet.
+      this.#world.after(450, () => void notes.start(), actor)
       this.usage.starts(gateway)
-      place.gateway = Object.assign(gateway, { ledger, store, recorder, clock })
+      place.gateway = Object.assign(gateway, { ledger, store, recorder, clock, notes, forwardMs: 0 })
     }
     this.#world.after(0, start, actor)
   }
@@ -285,6 +378,7 @@ class Simulation {
   #observed({ instance, ended }: Gateway, seen: Observation): void {
     if (seen.type === 'batch_settled' || seen.type === 'outage_charge') return
     const { type, ...rest } = seen
+    if (seen.type === 'charges_lost') this.oracle.hearsOfLoss(instance, seen.tokens, seen.since)
     this.#world.tell(`${instance} observes ${type} ${JSON.stringify(rest)}`)
     if (type === 'outcome_unknown' && !seen.settled && ended === 'not') this.#world.fail('a batch was given up')
     if (type === 'store_out' && this.#weather.isCalm) this.#world.fail('the store was given up without need')
@@ -294,82 +388,116 @@ class Simulation {
     const { gateway } = place
     if (gateway === null) return
     for (let n = this.#random.pick([1, 1, 1, 2, 6]); n > 0; n--) {
-      this.#world.after(0, () => this.#charge(place, gateway, this.#weather.isCalm), gateway.actor)
+      this.#world.after(0, () => this.#request(place, gateway, this.#weather.isCalm), gateway.actor)
     }
   }
 
-  #charge(place: Place, gateway: Running, mustBeDecided: boolean): void {
-    const { oracle } = this
-    const random = this.#random
+  /** What the steps of a request do that charge it and tell what it was. */
+  #request(place: Place, gateway: Running, mustBeDecided: boolean): void {
     const id = ++this.#orders
-    const user = random.pick(this.#users)
-    const asked: Order = {
-      id,
-      user,
-      organisation: random.pick([null, ...ORGANISATIONS]),
-      category: random.pick(CATEGORIES),
-      cost: random.integer(1, 4),
-      limits: this.#limitsOf(user, place),
-    }
-    const order = random.chance(this.#weather.keyed) ? keyed(asked, random) : asked
-    this.#world.tell(`${gateway.instance} charges ${order.cost} to ${order.user}/${order.category}: ${id}`)
-    oracle.asks(order, gateway)
-    gateway.ledger.charge(order).then(
-      (decision) => {
-        const alone = decision.limits === undefined ? '' : ' without the store'
-        this.#world.tell(`charge ${id} is ${decision.accepted ? 'accepted' : 'refused'}${alone}`)
-        oracle.decided(id, decision)
-        if (mustBeDecided && alone !== '') this.#world.fail(`charge ${id} was decided without the store`)
-        const of = this.#observes(gateway, order, decision)
-        if (!decision.accepted || !random.chance(0.4)) return
-        // The request never reached the upstream, or its response says another cost.
-        const amount = random.chance(0.5) ? order.cost : order.cost - random.integer(0, 8)
-        this.#world.after(random.between(0, 400), () => {
-          if (gateway.ended !== 'not' || amount === 0) return
-          this.#world.tell(`${gateway.instance} gives ${amount} of charge ${id} back`)
-          oracle.givesBack(id, amount)
-          gateway.ledger.refund({ charge: order, decision, amount })
-          of.givenBack(amount)
-        })
+    const charging = this.#chargingOf(gateway, id, mustBeDecided)
+    const order = this.#orderOf(place)
+    settle(charging, order).then(
+      (settlement) => {
+        if (isDenial(settlement)) return
+        const { decision, charge } = settlement
+        const refusedBy = typeof settlement.refusedBy === 'object' ? settlement.refusedBy : null
+        const { category, cost, user } = charge
+        const of = { category, planLabel: order.caller.plan, route: order.route.match, user, cost, refusedBy }
+        charging.observe(request({ ...of, httpStatus: decision?.accepted ? 200 : null }))
+        if (isPaid(settlement) && this.#random.chance(0.4)) this.#ends(gateway, charging, id, settlement)
       },
-      (error: Error) => {
-        this.#world.tell(`charge ${id} fails: ${error.message}`)
-        oracle.failed(id)
-        if (mustBeDecided && gateway.ended === 'not') this.#world.fail(`charge ${id} failed without need`)
-      },
+      (error: Error) => this.#world.fail(`charge ${id} cannot be settled: ${error.stack}`),
     )
   }
 
-  /** What the steps of a request would: it was charged or not, and it ended. */
-  #observes(gateway: Running, order: Order, decision: Decision): { givenBack(amount: number): void } {
-    const { category, cost, user } = order
-    const of = { category, plan: `p${this.#plans.get(user) ?? 0}`, route: `POST /${category}`, at: decision.at }
-    const see = (seen: Observation): void => {
-      this.usage.observes(gateway, seen)
-      gateway.recorder.observer(seen)
-    }
-    const { once } = decision
-    const [worst] = violations(order, decision)
-    const isRefused = !decision.accepted && once?.kind !== 'reused'
-    if (isRefused && worst === undefined) this.#world.fail(`charge ${order.id} was refused by no window`)
-    const refusedBy =
-      !isRefused || worst === undefined
-        ? null
-        : refusingLimit({ ...worst, window: worst.limit.window.name, limit: worst.limit.limit, resetAt: '', at: of.at })
-    const isCharged = decision.accepted && once?.kind !== 'replayed'
-    const outcome = settled({ ...of, user, cost })
-    if (isCharged) see(outcome)
-    if (refusedBy !== null) see({ ...outcome, kind: 'refused', tokens: 0, refusedBy })
-    see(request({ ...of, planLabel: of.plan, user, cost, refusedBy, httpStatus: decision.accepted ? 200 : null }))
+  /** The request never reached the upstream, or its response says what it cost. */
+  #ends(gateway: Running, charging: Charging, id: number, paid: Paid): void {
+    const random = this.#random
+    const { cost } = paid.charge
+    const isUnreached = random.chance(0.5)
+    const tokens = isUnreached ? 0 : random.integer(0, 8)
+    this.#world.after(random.between(0, 400), () => {
+      if (gateway.ended !== 'not') return
+      this.#world.tell(`${gateway.instance} ${isUnreached ? 'gives charge' : `says ${tokens} of charge`} ${id}`)
+      if (cost !== tokens || paid.decision.once !== undefined) this.oracle.givesBack(id, cost - tokens, isUnreached)
+      if (isUnreached) void giveBack(charging, paid)
+      else void correct(charging, paid, { tokens, source: 'response' })
+    })
+  }
+
+  #chargingOf(gateway: Running, id: number, mustBeDecided: boolean): Charging {
+    const { oracle } = this
     return {
-      givenBack: (amount) => {
-        if (isCharged) see({ ...outcome, kind: 'corrected', tokens: -amount })
+      ledger: {
+        charge: (charge) => this.#charge(gateway, Object.assign(charge, { id }), mustBeDecided),
+        refund: (refund) => gateway.ledger.refund(refund),
+      },
+      knownUsers: { lookUp: async () => false },
+      observe: (seen) => {
+        if (seen.type === 'settled') oracle.reports(id, seen)
+        this.usage.observes(gateway, seen)
+        gateway.recorder.observer(seen)
       },
     }
   }
 
-  #limitsOf(user: string, { setting }: Place): Limits {
-    return setting[this.#plans.get(user) ?? 0] as Limits
+  async #charge(gateway: Running, charge: Charge & { readonly id: number }, mustBeDecided: boolean): Promise<Decision> {
+    const { oracle } = this
+    const { id, cost, user, category } = charge
+    this.#world.tell(`${gateway.instance} charges ${cost} to ${user}/${category}: ${id}`)
+    oracle.asks(charge, gateway)
+    try {
+      const decision = await gateway.ledger.charge(charge)
+      const alone = decision.limits === undefined ? '' : ' without the store'
+      this.#world.tell(`charge ${id} is ${decision.accepted ? 'accepted' : 'refused'}${alone}`)
+      oracle.decided(id, decision)
+      if (mustBeDecided && alone !== '') this.#world.fail(`charge ${id} was decided without the store`)
+      return decision
+    } catch (error) {
+      this.#world.tell(`charge ${id} fails: ${error}`)
+      oracle.failed(id)
+      if (mustBeDecided && gateway.ended === 'not') this.#world.fail(`charge ${id} failed without need`)
+      throw error
+    }
+  }
+
+  #orderOf(place: Place): SettlementOrder {
+    const random = this.#random
+    const user = random.pick(this.#users)
+    const organisation = random.pick([null, ...ORGANISATIONS])
+    const category = random.pick(CATEGORIES)
+    const plan = `p${this.#plans.get(user) ?? 0}`
+    const repetition = { header: 'Idempotency-Key' } as Route['repetition']
+    return {
+      rules: this.#rulesOf(place),
+      route: { match: `POST /${category}`, shadow: false, repetition } as Route,
+      caller: { user, organisation, plan, kind: 'jwt' },
+      plan: { name: plan, from: 'credential', unknown: null },
+      category,
+      cost: random.integer(1, 4),
+      once: random.chance(this.#weather.keyed) ? onceOf(user, random) : null,
+      accept: undefined,
+    }
+  }
+
+  /** Of a configuration what the charge of a request asks it for. */
+  #rulesOf(place: Place): Rules {
+    const policy: Pick<Policy, 'limitsFor' | 'sourceOf' | 'isShadowed'> = {
+      limitsFor: (_category, { user, organisation }) => {
+        const { member, alone } = place.setting[this.#plans.get(user) ?? 0] as Setting[number]
+        return organisation === null ? alone : member
+      },
+      sourceOf: () => 'baseline',
+      isShadowed: () => false,
+    }
+    const rules: Partial<Rules> = {
+      policy: () => policy as Policy,
+      shadow: () => this.#shadow,
+      timeZone: 'UTC',
+      retryAfterMax: Number.POSITIVE_INFINITY,
+    }
+    return rules as Rules
   }
 
   async #mishap(): Promise<void> {
@@ -405,6 +533,8 @@ class Simulation {
         redis.stop()
         later(random.between(20, 2500), () => redis.start())
         return
+      case 'fail over':
+        return this.#failOver()
       case 'refuse writes':
         redis.refusal = random.pick(['READONLY no', 'OOM no'])
         later(random.between(20, 2000), () => {
@@ -426,8 +556,7 @@ class Simulation {
         later(random.between(50, 3000), () => network.cutOff.delete(actor))
         return
       case 'clock of a gateway':
-        // By more than half an hour the machine counts as one that slept: what is open then is given up.
-        actor.clockOffsetMs += random.pick([-3_600_000, -1000, 1000, 1_500_000])
+        this.#setClock(gateway)
         return
       case 'stall': {
         const ms = random.between(5, 1500)
@@ -448,8 +577,36 @@ class Simulation {
     }
   }
 
-  #close({ ledger, store, recorder, clock, actor }: Running): void {
+  /** From now on a replica lacks what is written; after a while it takes the place of Redis. */
+  async #failOver(): Promise<void> {
+    if (this.#isFailingOver) return
+    this.#isFailingOver = true
+    await this.#redis.replicate()
+    this.oracle.lags()
+    this.usage.lags()
+    const world = this.#world
+    const takeOver = async (): Promise<void> => {
+      world.tell('* the replica takes over')
+      await this.#redis.failOver()
+      this.oracle.failsOver()
+      this.usage.failsOver()
+      this.#isFailingOver = false
+      world.after(this.#random.between(20, 2500), () => this.#redis.start(), world.nobody)
+    }
+    world.after(this.#random.between(0.005, 1) * this.#weather.replicaLagMs, takeOver, world.nobody)
+  }
+
+  /** Forward by more than half an hour in all, the machine would count as one that slept: what is open then is given up. */
+  #setClock(gateway: Running): void {
+    const ms = this.#random.pick([-3_600_000, -1000, 1000, 1_500_000])
+    if (ms > 0 && gateway.forwardMs + ms > 1_700_000) return
+    gateway.forwardMs += Math.max(0, ms)
+    gateway.actor.clockOffsetMs += ms
+  }
+
+  #close({ ledger, store, recorder, clock, notes, actor }: Running): void {
     clock.stop()
+    notes.stop()
     void ledger.close(1000).then(async () => {
       await recorder.close(1000)
       await store.close()
@@ -465,15 +622,17 @@ class Simulation {
   }
 }
 
-/** A request that may come again. Under other windows it is another one, as to the gateway. */
-function keyed(order: Order, random: Random): Order {
-  const { user, category, cost, limits } = order
-  const windows = [limits.personal, limits.organisation, limits.global].map((list) =>
-    list?.map(({ window }) => window.seconds),
-  )
-  const key = JSON.stringify([random.integer(1, 2), user, order.organisation, category, cost, windows])
+/** By what a request is known that may come again, whatever it costs and whatever limits it has meanwhile. */
+function onceOf(user: string, random: Random): Once {
+  const key = JSON.stringify([user, random.integer(1, 4)])
   const [forMs, replays] = [random.pick([500, 5000, 60_000]), random.integer(1, 3)]
-  return { ...order, once: { key, body: random.pick(['one body', 'one body', 'another']), forMs, replays } }
+  return { key, body: random.pick(['one body', 'one body', 'another']), forMs, replays }
+}
+
+/** All that a setting limits, each once. */
+function windowsIn(settings: readonly Setting[]): Window[] {
+  const all = settings.flatMap((plans) => plans.flatMap(({ member }) => member.personal.map(({ window }) => window)))
+  return [...new Map(all.map((window) => [window.seconds, window])).values()]
 }
 
 /**
@@ -489,14 +648,14 @@ function windowsOf(random: Random, calendars: readonly Window[], { windows, long
 }
 
 /** Small limits, so that charges are refused. A plan has limits of its own for a user, and all plans those of everybody. */
-function settingOf(random: Random, calendars: readonly Window[], weather: Weather): Setting {
+function settingOf(random: Random, calendars: readonly Window[], weather: Weather): Limits[] {
   const windows = windowsOf(random, calendars, weather)
   const generosity = random.pick([1, 5, 20])
   const { limitSeconds } = weather
   const times = ({ seconds }: Window): number => (limitSeconds === 0 ? 1 : Math.ceil(seconds / limitSeconds))
   const list = (most: number): Limit[] =>
     windows.map((window) => ({ window, limit: times(window) * random.integer(4, most * generosity) }))
-  const organisation = random.chance(0.5) ? list(30) : null
+  const organisation = random.chance(0.5) ? list(30) : []
   const global = random.chance(0.8) ? list(40) : null
   return Array.from({ length: PLANS }, () => ({ personal: list(20), organisation, global }))
 }

@@ -28,10 +28,19 @@ interface Sender {
   counted: Sums
   /** Refusals that no flush has yet. */
   refusals: number
-  /** What it sent last. */
-  last: UsageFlush | null
-  /** Number of the last flush that the store has added. */
+  /** What it sent, by number, and what it sent last. */
+  readonly flushes: Map<number, Sent>
+  last: Sent | null
+  /** Number of the last flush that the store has added, as it knows. */
   added: number
+  /** All that it holds. */
+  inStore: Set<number>
+}
+
+interface Sent {
+  readonly flush: UsageFlush
+  /** Whether the store has added it; it may have forgotten that since. */
+  isAdded: boolean
 }
 
 /** What Redis holds: by key, then name. */
@@ -49,7 +58,17 @@ export class UsageBooks {
   readonly #refusals: Sums = new Map()
   /** Tokens that are in no series, by category: their gateway ended before, or they are of a half hour that no store keeps. */
   readonly lost: Sums = new Map()
-  readonly count = { flushes: 0, repeatedFlushes: 0, lostFlushes: 0, inEpisodes: 0, tokens: 0, lostTokens: 0 }
+  readonly count = {
+    flushes: 0,
+    repeatedFlushes: 0,
+    lostFlushes: 0,
+    forgottenFlushes: 0,
+    inEpisodes: 0,
+    tokens: 0,
+    lostTokens: 0,
+  }
+  /** Takes what the store holds back to where the replica is; `null` while there is none that lags. */
+  #takeBack: (() => void) | null = null
 
   /** @param keyOf where the number of the last flush of an instance is kept */
   constructor(world: World, keyOf: (instance: string) => string) {
@@ -58,7 +77,39 @@ export class UsageBooks {
   }
 
   starts(gateway: Gateway): void {
-    this.#senders.set(gateway.instance, { gateway, counted: new Map(), refusals: 0, last: null, added: 0 })
+    const flushes = new Map<number, Sent>()
+    this.#senders.set(gateway.instance, {
+      gateway,
+      counted: new Map(),
+      refusals: 0,
+      flushes,
+      last: null,
+      added: 0,
+      inStore: new Set(),
+    })
+  }
+
+  /** A replica lags: what the store learns from now on it lacks. */
+  lags(): void {
+    const held = new Map(
+      [...this.#senders.values()].map((sender) => [sender, { added: sender.added, inStore: new Set(sender.inStore) }]),
+    )
+    const sums = [this.#series, this.#refusals, this.lost].map((of) => [of, new Map(of)] as const)
+    this.#takeBack = () => {
+      for (const sender of this.#senders.values()) {
+        Object.assign(sender, held.get(sender) ?? { added: 0, inStore: new Set() })
+      }
+      for (const [of, before] of sums) {
+        of.clear()
+        for (const [name, n] of before) of.set(name, n)
+      }
+    }
+  }
+
+  /** The replica takes the place of the store. */
+  failsOver(): void {
+    this.#takeBack?.()
+    this.#takeBack = null
   }
 
   observes({ instance }: Gateway, seen: Observation): void {
@@ -72,8 +123,8 @@ export class UsageBooks {
       const names = { category: seen.charge.category, plan: planLabel(seen.plan), route }
       if (tokens !== 0) add(counted, names, 'tokens', at, tokens)
       if (kind === 'charged') add(counted, names, 'accepted', at, 1)
-      if (kind !== 'refused' || refusedBy === null || typeof refusedBy === 'string') return
-      add(counted, names, REFUSED[refusedBy.scope], at, 1)
+      if (refusedBy === null || typeof refusedBy === 'string') return
+      if (kind === 'refused') add(counted, names, REFUSED[refusedBy.scope], at, 1)
       this.#sender(instance).refusals = refusals + 1
     }
   }
@@ -81,13 +132,15 @@ export class UsageBooks {
   /** A gateway hands a flush to its store. */
   sends(flush: UsageFlush): void {
     const sender = this.#sender(flush.instance)
-    const { last, added, counted } = sender
-    if (last?.sequence === flush.sequence) {
-      this.#mustBe(`${nameOf(flush)} when it is sent again`, JSON.stringify(flush), JSON.stringify(last))
+    const { last, flushes, counted } = sender
+    if (last?.flush.sequence === flush.sequence) {
+      this.#mustBe(`${nameOf(flush)} when it is sent again`, JSON.stringify(flush), JSON.stringify(last.flush))
       return
     }
-    this.#mustBe(`the number of ${nameOf(flush)}`, flush.sequence, added + 1)
-    sender.last = flush
+    this.#mustBe(`the number of ${nameOf(flush)}`, flush.sequence, (last?.flush.sequence ?? 0) + 1)
+    this.#mustBe(`whether the flush before ${nameOf(flush)} was added`, last?.isAdded ?? true, true)
+    sender.last = { flush, isAdded: false }
+    flushes.set(flush.sequence, sender.last)
     sender.refusals -= flush.episodes.reduce((sum, { count }) => sum + count, 0)
     if (flush.series.length === 0) return
     this.#mustBe(nameOf(flush), show(sumsOf(flush, () => true, false)), show(counted))
@@ -97,17 +150,18 @@ export class UsageBooks {
   /** Redis ran the script of a flush. @param keys and the first of its arguments */
   executed(keys: readonly string[], sequence: number, at: number, isError: boolean): void {
     const sender = [...this.#senders].find(([instance]) => this.#keyOf(instance) === keys[0])?.[1]
-    if (sender === undefined || sequence > (sender.last?.sequence ?? 0)) {
-      throw new Error('a script ran for a flush that nobody sent')
-    }
+    const sent = sender?.flushes.get(sequence)
+    if (sender === undefined || sent === undefined) throw new Error('a script ran for a flush that nobody sent')
     if (isError) return
     if (sequence <= sender.added) this.count.repeatedFlushes++
-    else this.#adds(sender, at)
+    else this.#adds(sender, sent, at)
   }
 
-  #adds(sender: Sender, at: number): void {
-    const flush = sender.last as UsageFlush
+  #adds(sender: Sender, sent: Sent, at: number): void {
+    const { flush } = sent
+    sent.isAdded = true
     sender.added = flush.sequence
+    sender.inStore.add(flush.sequence)
     this.count.flushes++
     this.#world.tell(`redis adds ${nameOf(flush)}`)
     const isKept = (start: number): boolean => start > at - KEPT_MS && start < at + DAY_MS
@@ -134,15 +188,17 @@ export class UsageBooks {
     }
   }
 
-  /** Of whoever ended, the last flush may be missing, and what was counted after it. */
-  #ended({ gateway: { instance, ended }, counted, refusals, last, added }: Sender, isCalm: boolean): void {
-    const missing = last !== null && last.sequence > added ? last : null
-    if (missing === null && show(counted) === '' && refusals === 0) return
-    if (missing !== null) this.count.lostFlushes++
-    if (ended === 'not' || (isCalm && ended === 'closed')) this.#world.fail(`${instance} has not sent all it counted`)
-    for (const sums of [counted, missing === null ? new Map() : sumsOf(missing, () => true, false)]) {
-      this.#lose(sums)
+  /** Of whoever ended, the last flush may be missing, and what was counted after it; of anybody what a failover took. */
+  #ended({ gateway: { instance, ended }, counted, refusals, flushes, last, inStore }: Sender, isCalm: boolean): void {
+    for (const { flush, isAdded } of flushes.values()) {
+      if (inStore.has(flush.sequence)) continue
+      this.count[isAdded ? 'forgottenFlushes' : 'lostFlushes']++
+      this.#lose(sumsOf(flush, () => true, false))
     }
+    const isAllSent = (last?.isAdded ?? true) && show(counted) === '' && refusals === 0
+    if (isAllSent) return
+    if (ended === 'not' || (isCalm && ended === 'closed')) this.#world.fail(`${instance} has not sent all it counted`)
+    this.#lose(counted)
   }
 
   #lose(sums: Sums): void {

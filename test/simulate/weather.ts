@@ -15,6 +15,7 @@ export type Mishap =
   | 'plan'
   | 'pause redis'
   | 'restart redis'
+  | 'fail over'
   | 'flush scripts'
   | 'refuse writes'
 
@@ -39,6 +40,7 @@ const HARMFUL: Record<Mishap, number> = {
   plan: 2,
   'pause redis': 2,
   'restart redis': 2,
+  'fail over': 5,
   'flush scripts': 1,
   'refuse writes': 2,
 }
@@ -61,6 +63,8 @@ export interface Weather {
   readonly gateways: number
   /** How often each of them is asked. */
   readonly chargeEveryMs: number
+  /** How long a replica lacks what is written, before it takes the place of Redis: at most. */
+  readonly replicaLagMs: number
   /** How many of such worlds keep histories. */
   readonly kept: number
   /** How many of the requests may come again by a key. */
@@ -88,6 +92,7 @@ export function weatherOf(random: Random): Weather {
     lastsMs: random.between(2000, 8000),
     gateways: random.integer(1, 4),
     chargeEveryMs: random.between(20, 250),
+    replicaLagMs: 2500,
     kept: 0.7,
     keyed: 0.3,
     windows: [1, 2, 3, 5, 10, 60],
@@ -108,6 +113,7 @@ export function dayOf(random: Random): Weather {
     lastsMs: DAY_SECONDS * 1000,
     gateways: 3,
     chargeEveryMs: 40_000,
+    replicaLagMs: 600_000,
     kept: 1,
     keyed: 0,
     windows: [300, 900, 3600],
