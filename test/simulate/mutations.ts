@@ -1,3 +1,4 @@
+import { SETTLED_MUTATIONS } from './settled-mutations.ts'
 import { USAGE_MUTATIONS } from './usage-mutations.ts'
 
 /** One change of the text of a file. What is to be replaced must occur exactly once. */
@@ -33,6 +34,7 @@ export type Check =
   | 'series'
   | 'recorder'
   | 'overrides'
+  | 'bills'
 
 const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'
@@ -971,6 +973,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'FROM counters WHERE ends >= ?',
   ]),
   ...USAGE_MUTATIONS,
+  ...SETTLED_MUTATIONS,
 ]
 
 function lua(name: string, change: readonly [string, string]): Mutation {

@@ -22,6 +22,8 @@ export const ALL_ARRIVES: Fates = { arrives: 1, late: 0, lost: 0, reset: 0, repe
 export interface Server {
   readonly actor: Actor
   readonly accepts: boolean
+  /** How many times another one has taken its place: what was sent to one never reaches the next. */
+  readonly failovers: number
   receive(connection: Connection, bytes: Buffer): unknown
 }
 
@@ -31,6 +33,8 @@ export class Connection {
   readonly client: Actor
   readonly socket: SimulatedSocket
   readonly #network: Network
+  /** Of the server, when it was made. */
+  readonly #failovers: number
   /** The server has not closed it. */
   open = false
   swallows = false
@@ -41,6 +45,7 @@ export class Connection {
     this.name = name
     this.client = client
     this.#network = network
+    this.#failovers = network.server.failovers
     this.socket = new SimulatedSocket(this, network.world)
   }
 
@@ -50,10 +55,15 @@ export class Connection {
     if (fate === 'lost' || this.swallows) return
     if (fate === 'repeated') {
       const first = new Connection(`${this.name}'`, this.client, this.#network)
-      world.after(this.#network.delay('arrives'), () => server.receive(first, bytes), server.actor)
+      world.after(this.#network.delay('arrives'), () => first.#arrive(bytes), server.actor)
     }
     this.#lastRequest = Math.max(this.#lastRequest, world.now + this.#network.delay(fate))
-    world.after(this.#lastRequest - world.now, () => server.receive(this, bytes), server.actor)
+    world.after(this.#lastRequest - world.now, () => this.#arrive(bytes), server.actor)
+  }
+
+  #arrive(bytes: Buffer): unknown {
+    const { server } = this.#network
+    return server.failovers === this.#failovers ? server.receive(this, bytes) : undefined
   }
 
   reply(bytes: Buffer): void {

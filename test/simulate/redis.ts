@@ -35,6 +35,7 @@ const INFO = 'redis_version:7.4.0\r\nloading:0\r\nmaxmemory:0\r\nmaxmemory_polic
 export class SimulatedRedis implements Server {
   readonly actor = createActor('redis')
   accepts = true
+  failovers = 0
   /** Added to the time of the world, in milliseconds. */
   clockOffsetMs = 0
   /** What every write fails with; empty where it does not. */
@@ -101,6 +102,7 @@ export class SimulatedRedis implements Server {
   /** The process ends, and the replica will be started in its place. */
   async failOver(): Promise<void> {
     this.stop()
+    this.failovers++
     await this.#options.runner.failOver()
   }
 

@@ -35,6 +35,22 @@ describe('a store that has forgotten charges', () => {
     expect(losses.lost(1500, most - 4000)).toEqual({ tokens: 5000, since: AT + 1001 })
   })
 
+  it('has those of no other second, if the clock of the store was set back between the two', () => {
+    const losses = new Losses()
+    losses.settled(1, 5, AT)
+    for (let batch = 2; batch <= 10_000; batch++) losses.settled(batch, 1, AT - 60_000)
+    expect(losses.lost(1, 10_000)).toEqual({ tokens: 9999, since: AT - 60_000 })
+  })
+
+  it('has lost those of each time that it has forgotten some', () => {
+    const losses = new Losses()
+    for (const batch of [1, 2, 3]) losses.settled(batch, 1, AT)
+    losses.lost(1, 3)
+    for (const batch of [4, 5, 6]) losses.settled(batch, 1, AT)
+    expect(losses.lost(5, 6)).toEqual({ tokens: 1, since: AT })
+    expect([1, 2, 3, 4, 5, 6].filter((batch) => losses.has(of(batch)))).toEqual([2, 3, 6])
+  })
+
   it('has lost none if nothing was charged meanwhile', () => {
     const losses = new Losses()
     losses.settled(1, 5, AT)

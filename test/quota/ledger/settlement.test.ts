@@ -26,10 +26,13 @@ let outage: Outage
 let refusals: RecentRefusals
 let settlement: Settlement
 let seen: Observation[]
+/** Monotonic milliseconds. */
+let clock: number
 beforeEach(() => {
   counters = new Map()
   seen = []
-  const now = (): number => 1000
+  clock = 1000
+  const now = (): number => clock
   const times = { deadlineMs: 600_000, askedAt: () => 1000, lastResponse: () => 1000 }
   queue = new Queue({ ...times, onSilence: () => {}, now })
   outage = new Outage({ share: () => 1, report: () => {} })
@@ -209,4 +212,12 @@ it('a settlement that closes reports what is never charged and never given back'
     { type: 'refunds_lost', tokens: 7 },
   ])
   close()
+})
+
+it('a store is told which batch it has settled last, for as long as it certainly remembers that', () => {
+  const afters = [0, 999, 1000].map((ms) => {
+    clock += ms
+    return settleNext().after
+  })
+  expect(afters).toEqual([0, 1, 0])
 })
