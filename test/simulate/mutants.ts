@@ -25,6 +25,11 @@ const CHECKS: Record<Check, readonly string[]> = {
   calendar: vitest('test/quota/calendar.test.ts'),
   clock: vitest('test/store/clock.test.ts'),
   ledger: vitest('test/quota/ledger'),
+  losses: vitest(
+    'test/quota/ledger/losses.test.ts',
+    'test/quota/ledger/refunds.test.ts',
+    'test/quota/ledger/settlement.test.ts',
+  ),
   plans: vitest('test/quota/plans.test.ts', 'test/e2e/plans.test.ts'),
   cost: vitest('test/gateway/response-cost.test.ts', 'test/routing/final-cost.test.ts'),
   history: vitest('test/store/packed-history.test.ts', 'test/store/sqlite/history.test.ts'),

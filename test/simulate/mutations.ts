@@ -35,6 +35,7 @@ export type Check =
   | 'recorder'
   | 'overrides'
   | 'bills'
+  | 'losses'
 
 const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'

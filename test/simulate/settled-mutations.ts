@@ -161,7 +161,7 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
 ]
 
 function ledger(file: string, name: string, change: readonly [string, string]): Mutation {
-  return one(file, name, change, 'simulation', 'ledger')
+  return one(file, name, change, 'losses', 'simulation', 'ledger')
 }
 
 function receipt(file: string, name: string, change: readonly [string, string]): Mutation {
