@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError } from 'fastify'
+import { isPlainHttp, rawSocketOf } from '../node/raw-socket.ts'
 import type { Observer } from '../observe/observation.ts'
 import { isSilence, StoreError } from '../quota/quota-store.ts'
 import { OutcomeUnknown } from './desk.ts'
@@ -53,12 +54,21 @@ export function responseTo(error: FastifyError, maxBody: number, observe: Observ
 
 /** What cannot be read as a request gets its response on the bare socket. */
 export function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  // A failed handshake leaves nobody who could read a response.
-  if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const { status, body } = connectionResponse(error.code)
+  // A failed handshake leaves nobody who could read a response, but for a client that speaks in the clear.
+  if (isPlainHttp(error)) refusePlain(rawSocketOf(socket))
+  else if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) socket.destroy()
+  else respondRaw(socket, connectionResponse(error.code))
+}
+
+/** How long the client may take to read that, in milliseconds: nobody hears any more when it leaves. */
+const LINGER_MS = 1000
+
+function refusePlain(socket: Socket): void {
+  respondRaw(socket, refusal('bad_request', 'This port speaks TLS only: write https:// in place of http://.'))
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}
+
+function respondRaw(socket: Socket, { status, body }: AdminResponse): void {
   const text = JSON.stringify(body)
   const headers = {
     ...SECURITY_HEADERS,

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { denial } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
-import { type Presentation, presented } from '../respond/presentation.ts'
-import { denialResponse, writeRawResponse } from '../respond/response.ts'
+import type { Presentation } from '../respond/presentation.ts'
 import { type Announced, prefaceOf } from './proxy-protocol.ts'
+import { refuseConnection } from './refuse-connection.ts'
 
 export interface AnnouncedOptions {
   /** Whether there are peers that begin each of their connections with PROXY protocol. */
@@ -82,19 +82,16 @@ export class AnnouncedClients {
 
   #refuse(socket: Socket, bytes: Buffer, reason: string): void {
     const { observe, isEncrypted, presentation } = this.#options
-    const requestId = randomUUID()
-    const refused = { requestId, method: null, error: 'bad_request', reason } as const
-    const isAnswered = !isEncrypted && bytes.length > 0
-    observe({ type: 'bad_connection', code: 'proxy_protocol', status: isAnswered ? 400 : 0, refused })
-    if (!isAnswered) {
+    const code = 'proxy_protocol'
+    if (isEncrypted || bytes.length === 0) {
+      const refused = { requestId: randomUUID(), method: null, error: 'bad_request', reason } as const
+      observe({ type: 'bad_connection', code, status: 0, refused })
       socket.destroy()
       return
     }
     const msg = 'A connection from this address must begin with PROXY protocol.'
-    const asked = { origin: undefined, requestId, method: null, path: null, user: null }
-    const response = presented(presentation(), denialResponse(denial('bad_request', msg)), asked)
-    socket.on('error', () => {})
-    writeRawResponse(socket, response, { requestId, method: null })
+    const refused = refuseConnection(socket, denial('bad_request', msg, { reason }), presentation())
+    observe({ type: 'bad_connection', code, status: 400, refused })
   }
 }
 

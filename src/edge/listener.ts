@@ -1,18 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { denial } from '../errors.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { beforeConnection } from '../node/before-connection.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
 import { readBehindUpgrade } from '../node/ignored-upgrade.ts'
 import { lookForLateRequestsTogether } from '../node/late-requests.ts'
-import { rawSocketOf } from '../node/raw-socket.ts'
+import { isPlainHttp, rawSocketOf } from '../node/raw-socket.ts'
 import { boundRecords } from '../node/short-records.ts'
-import type { Observation, Observer } from '../observe/observation.ts'
+import type { Observer } from '../observe/observation.ts'
 import { AnnouncedClients, nameAlike } from './announced-clients.ts'
 import { createUploadWatch, type UploadWatch } from './body/slow-upload.ts'
 import { ClientConnection, type ConnectionContext, type ConnectionLimits, type RequestHandler } from './connection.ts'
@@ -20,6 +20,7 @@ import { isWebSocketHandshake } from './head-rules.ts'
 import { MAX_FIELDS } from './header-rules.ts'
 import { OpenConnections } from './open-connections.ts'
 import type { ParserError } from './parser-error.ts'
+import { refuseConnection } from './refuse-connection.ts'
 import { byServerName } from './server-names.ts'
 import type { Shares } from './shares.ts'
 
@@ -175,13 +176,25 @@ class NodeListener implements Listener {
       const onFlood = () => observe({ type: 'bad_connection', code: 'short_records', status: 0 })
       boundRecords(this.#server, { isProxy: (address) => limits().isProxy(address), onFlood })
     }
-    this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (isPlainHttp(error)) {
+        this.#refusePlain(rawSocketOf(socket))
+        return
+      }
       // One that came and went is a load balancer that looks whether the port is open.
-      if (error.code === 'ERR_SSL_HTTP_REQUEST') observe(plainOnTls())
-      else if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
+      if (error.code !== 'ECONNRESET') observe({ type: 'bad_connection', code: 'tls', status: 0 })
       socket.destroy()
     })
     this.#server.on('drop', () => observe({ type: 'bad_connection', code: 'too_many', status: 0 }))
+  }
+
+  /** In the clear, as the client speaks: by TLS it could read nothing. */
+  #refusePlain(socket: Socket): void {
+    const { limits, observe } = this.#options
+    const msg = 'This port speaks TLS only: write https:// in place of http://.'
+    const denied = denial('bad_request', msg, { reason: 'plain HTTP on a port of TLS' })
+    const refused = refuseConnection(socket, denied, limits().presentation)
+    observe({ type: 'bad_connection', code: 'tls', status: 400, refused })
   }
 
   #connect(socket: Socket): void {
@@ -259,15 +272,4 @@ function createTlsServer(certificate: Certificate, ofHttp: http.ServerOptions, h
 
 function urlOf({ address, family, port }: AddressInfo, scheme: 'http' | 'https'): string {
   return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-}
-
-/** Nobody but the log can say it: the client would take a response in the clear for a broken handshake. */
-function plainOnTls(): Observation {
-  const refused = {
-    requestId: randomUUID(),
-    method: null,
-    error: 'bad_request',
-    reason: 'plain HTTP on a port of TLS',
-  } as const
-  return { type: 'bad_connection', code: 'tls', status: 0, refused }
 }

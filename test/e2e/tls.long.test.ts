@@ -162,7 +162,7 @@ describe('a listener with a certificate', () => {
     }
   })
 
-  it('closes a connection that speaks HTTP in the clear, without an answer and without a charge', async () => {
+  it('refuses a connection that speaks HTTP in the clear, so that its client can read it, and without a charge', async () => {
     const { url, admin, observations } = await start()
     for (const listener of [url, admin]) {
       const clear = listener.replace('https', 'http')
@@ -170,11 +170,11 @@ describe('a listener with a certificate', () => {
         clear,
         `GET /x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${jwtOf('a')}\r\n\r\n`,
       )
-      expect(response).not.toContain('HTTP/1.1')
+      expect(response).toMatch(/^HTTP\/1\.1 400 [\s\S]*This port speaks TLS only/)
     }
     expect(backend.seen).toEqual([])
     expect(observations.filter((o) => o.type === 'bad_connection')).toEqual([
-      { type: 'bad_connection', code: 'tls', status: 0 },
+      expect.objectContaining({ code: 'tls', status: 400 }),
     ])
     expect((await get(`${url}/x`)).status).toBe(200)
   })
@@ -217,17 +217,18 @@ describe('a listener with a certificate', () => {
     server.close()
   })
 
-  it('gives up a client that does not finish its handshake, and takes none beyond max_connections_per_address', async () => {
+  it('gives up a client that does not finish its handshake, and before that for another of an address that has all it may', async () => {
     const { url, observations } = await start(
       config('edge: { headers_timeout: 300ms, max_connections_per_address: 2 }'),
     )
     const port = Number(new URL(url).port)
     const silent = [net.connect(port, '127.0.0.1'), net.connect(port, '127.0.0.1')]
     await Promise.all(silent.map((socket) => once(socket, 'connect')))
-    expect(await greet(url)).toEqual({ failed: expect.any(String) })
-    await Promise.all(silent.map((socket) => once(socket.resume(), 'close')))
+    const closes = silent.map((socket) => once(socket.resume(), 'close'))
+    expect(await greet(url)).toMatchObject({ name: 'one' })
+    await Promise.all(closes)
     const codes = observations.flatMap((o) => (o.type === 'bad_connection' ? o.code : []))
-    expect(codes).toEqual(['too_many_of_address', 'tls', 'tls'])
+    expect(codes).toEqual(['made_room', 'tls'])
     // Those that are closed count no more.
     for (let i = 0; i < 5; i++) await expect.poll(async () => (await get(`${url}/x`)).status).toBe(200)
   })

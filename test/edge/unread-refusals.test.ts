@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { rawExchange, statusesIn } from '../e2e/raw.ts'
@@ -58,10 +57,17 @@ describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) 
   })
 })
 
-it('plain HTTP on a port of TLS is named in the log', async () => {
+it('plain HTTP on a port of TLS is named in response and log, however long its head is', async () => {
   await start({ name: '', clients: true, upstream: false })
-  const client = connect(Number(new URL(app.url).port), '127.0.0.1')
-  client.on('error', () => {}).write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  await expect.poll(refusals).toEqual(['plain HTTP on a port of TLS'])
-  client.destroy()
+  const clear = app.url.replace('https:', 'http:')
+  for (const request of [
+    'GET / HTTP/1.1\r\nHost: a\r\n\r\n',
+    `POST / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(9000)}\r\n\r\n`,
+  ]) {
+    const text = await rawExchange(clear, request)
+    expect(statusesIn(text)).toEqual([400])
+    expect(text).toContain('"error":"bad_request","msg":"This port speaks TLS only: write https://')
+  }
+  expect(refusals()).toEqual(Array(2).fill('plain HTTP on a port of TLS'))
+  await app.stop()
 })
