@@ -16,6 +16,7 @@ export const STATUS_OF = {
   too_many_in_flight: 429,
   headers_too_large: 431,
   internal: 500,
+  not_implemented: 501,
   upstream_unreachable: 502,
   bad_upstream_answer: 502,
   store_unavailable: 503,

@@ -23,7 +23,7 @@ function reason(code: ReasonCode, text: string, values: ReasonValues = {}): Reas
 
 /** Everything that an explanation says in English; the dashboard has a sentence for each code in its other languages. */
 export const REASONS = {
-  /** The very sentence that the client would read. A method that Node's parser does not know has 400, the others 405. */
+  /** The very sentence that the client would read. A method that Node's parser does not know has 501, the others 405. */
   denied: ({ code, denial, values }: PlanRefusal) =>
     code === 'method_not_accepted'
       ? reason(code, 'The gateway accepts no request of this method.')

@@ -53,8 +53,14 @@ function methodsProblem(methods: string): string | null {
 function methodCure(method: string): string {
   if (method === '') return ': join methods by one "|" without spaces'
   if (method === '*') return ': write * alone for any method'
-  return didYouMean(method, SERVED) || ': write GET, POST, PUT, PATCH, DELETE, or * for any'
+  const isUnknown = /^[A-Z][A-Z_-]*$/.test(method) && !METHODS.includes(method)
+  return (
+    didYouMean(method, SERVED) || (isUnknown ? UNKNOWN : '') || ': write GET, POST, PUT, PATCH, DELETE, or * for any'
+  )
 }
+
+const UNKNOWN =
+  ': Node’s HTTP parser does not know it, so clients get 501. Write one of GET, POST, PUT, PATCH, DELETE, PROPFIND and the like, or * for any'
 
 function pathProblem(path: string): string | null {
   const segments = path.slice(1).split('/')

@@ -13,6 +13,8 @@ export interface ParserError extends NodeJS.ErrnoException {
   readonly reason?: string
   /** The piece in which it found the fault. */
   readonly rawPacket?: Buffer
+  /** How many bytes of that piece were good. */
+  readonly bytesParsed?: number
 }
 
 /** In bytes. */
@@ -23,7 +25,8 @@ export interface HeadBounds {
 }
 
 /** Node's parser and limits, in the contract's words. */
-export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl, maxHeaderSize }: HeadBounds): Denial {
+export function parserDenial(error: ParserError, { maxUrl, maxHeaderSize }: HeadBounds): Denial {
+  const { code, reason, rawPacket } = error
   // As in the plan of a request the length counts first, before what the target consists of.
   const isOfTarget = code === 'HPE_HEADER_OVERFLOW' || code === 'HPE_INVALID_URL'
   if (isOfTarget && beginsTooLong(rawPacket, maxUrl)) return targetTooLong(maxUrl)
@@ -46,8 +49,28 @@ export function parserDenial({ code, reason, rawPacket }: ParserError, { maxUrl,
     const msg = 'This connection begins with PROXY protocol, which is not taken from this address.'
     return denial('bad_request', msg, { reason: 'it begins with PROXY protocol (edge.proxy_protocol)' })
   }
+  const method = code === 'HPE_INVALID_METHOD' ? unknownMethodIn(error) : null
+  if (method !== null) {
+    const msg = `The method ${method} is not implemented.`
+    return denial('not_implemented', msg, { reason: 'a method that the parser does not know' })
+  }
   // The parser has these words of its own: nothing that the client sent is among them.
   return denial('bad_request', 'This request is not valid HTTP/1.1.', { reason: reason ?? code ?? 'not HTTP' })
+}
+
+/** In octets. The longest that is registered has 16. */
+const LONGEST_METHOD = 40
+const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]+) [!-~]+ HTTP\/1\.[01]\r?\n/
+
+/**
+ * The method of a request line that is valid but for it: nothing else of the request is read, and its connection ends.
+ * @returns `null` for any other line, and for one that did not come as a whole
+ */
+function unknownMethodIn({ rawPacket, bytesParsed = 0 }: ParserError): string | null {
+  const text = rawPacket?.toString('latin1') ?? ''
+  const begin = bytesParsed === 0 ? 0 : text.lastIndexOf('\n', bytesParsed - 1) + 1
+  const method = REQUEST_LINE.exec(text.slice(begin))?.[1]
+  return method !== undefined && method.length <= LONGEST_METHOD ? method : null
 }
 
 /** Whether a piece begins with a request line whose target alone is longer than targets may be. */

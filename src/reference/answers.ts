@@ -109,7 +109,7 @@ const json = (name: string) => ({ 'application/json': { schema: ref('schemas', n
 const either = (...names: string[]) => ({ schema: { oneOf: names.map((name) => ref('schemas', name)) } })
 
 /** No route or another method: what a document describes has both. */
-type OfOtherRequests = 404 | 405
+type OfOtherRequests = 404 | 405 | 501
 export type OwnStatus = Exclude<(typeof STATUS_OF)[ErrorCode], OfOtherRequests>
 
 const refused = (description: string, headers?: Json) => ({

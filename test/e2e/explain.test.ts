@@ -258,7 +258,7 @@ function isOwn({ reasons }: ExplainResponse): boolean {
 /** What the client may get; a page that is not built is 404, and a method that Node's parser does not know 400. */
 function statusesOf({ decision, why, reasons }: ExplainResponse, isBadBody: boolean): number[] {
   if (isBadBody) return [400]
-  if (reasons[0]?.code === 'method_not_accepted') return [400, 405]
+  if (reasons[0]?.code === 'method_not_accepted') return [405, 501]
   if (reasons[0]?.code === 'own_options') return [204]
   if (reasons[0]?.code === 'reference_page') return [200, 404]
   const [, status] = /^(\d{3}): /.exec(why) ?? []

@@ -188,14 +188,14 @@ describe.each<[string, number, readonly (readonly [string, string])[]]>([
     ],
   ],
   [
-    'the method',
-    400,
+    'a method that the parser does not know',
+    501,
     [
       ['in lower case', line('get /api/x HTTP/1.1')],
       ['unknown', line('FOO /api/x HTTP/1.1')],
-      ['PRI, as in the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ],
   ],
+  ['the method', 400, [['PRI, as in the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n']]],
   [
     'a method that is not served',
     405,

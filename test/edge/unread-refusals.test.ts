@@ -69,5 +69,38 @@ it('plain HTTP on a port of TLS is named in response and log, however long its h
     expect(text).toContain('"error":"bad_request","msg":"This port speaks TLS only: write https://')
   }
   expect(refusals()).toEqual(Array(2).fill('plain HTTP on a port of TLS'))
-  await app.stop()
+})
+
+describe.each(BOTH_WAYS)('a method that the parser does not know, $name', (way) => {
+  const asked = (method: string, rest = ''): string => `${method} /x HTTP/1.1\r\nHost: a\r\n${rest}\r\n`
+
+  it.each(['VERSION-CONTROL', 'LABEL', 'ORDERPATCH', 'RPC_IN_DATA', 'BITS_POST', 'GETS', 'get', "a!#$%&'*+.^`|~"])(
+    'is 501 with its name: %s',
+    async (method) => {
+      await start(way)
+      const text = await rawExchange(app.url, asked(method))
+      expect(statusesIn(text)).toEqual([501])
+      expect(text).toContain(
+        JSON.stringify({ error: 'not_implemented', msg: `The method ${method} is not implemented.` }),
+      )
+      expect(refusals()).toEqual(['a method that the parser does not know'])
+    },
+  )
+
+  it('is the last of its connection: what its body says is no request', async () => {
+    await start(way)
+    const body = asked('LABEL', `Content-Length: 40\r\n`) + asked('GET')
+    expect(statusesIn(await rawExchange(app.url, asked('OPTIONS').replace('/x', '*') + body))).toEqual([204, 501])
+  })
+
+  it.each([
+    ['no target', 'LABEL HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['another protocol', 'LABEL /x FTP/1.1\r\nHost: a\r\n\r\n'],
+    ['no token', 'LA{BEL /x HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['two blanks', 'LABEL  /x HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['more than 40 letters', asked('L'.repeat(41))],
+  ])('is 400 in a line that is no request line: %s', async (_what, text) => {
+    await start(way)
+    expect(statusesIn(await rawExchange(app.url, text))).toEqual([400])
+  })
 })
