@@ -143,6 +143,8 @@ export class ClientConnection implements ClientPeer {
   #isLast = false
   /** The request with which the client asked for the end, as by `Connection: close`. */
   #lastAsked: IncomingMessage | null = null
+  /** The last request that had its response before its body was complete. */
+  #cutShort: IncomingMessage | null = null
   /** Bytes that had come with the last read behind the stop. */
   #bytesSeen = 0
   /** What is done as soon as it is idle: once, however much garbage comes. */
@@ -240,6 +242,8 @@ export class ClientConnection implements ClientPeer {
     // response is not out yet.
     if (socket.writableEnded && !isBroken(error)) closeLater(socket)
     else if (socket.destroyed || !socket.writable || isBroken(error)) socket.destroy()
+    // The client has left within a body that nobody waits for: there is nothing to refuse, and nothing to report again.
+    else if (last === undefined && this.#cutShort?.complete === false) hangUp(socket)
     // Nothing behind a body that is not complete is a request: the error is one of the last request's body.
     else if (last !== undefined && !last.req.complete) this.#breakBody(last, error)
     // The requests before the broken one get their responses first, or the denial would be taken for one of those.
@@ -272,6 +276,7 @@ export class ClientConnection implements ClientPeer {
     const { req, res } = request
     this.#requests.splice(this.#requests.indexOf(request), 1)
     if (!res.shouldKeepAlive) this.#isLast = true
+    if (!req.complete) this.#cutShort = req
     const denial = cutOffBy(req)
     if (denial !== null && !isForwarded(req)) this.#breakOff(request, denial)
     if (this.#requests.length > 1) this.#turnTimer?.refresh()

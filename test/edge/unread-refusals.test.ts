@@ -9,7 +9,7 @@ let app: RunningApp
 afterEach(() => app.stop())
 
 const start = async (way: Way, edge = '') => {
-  const rest = `unmatched: forward\nedge: { ${edge} }\n${certificates.listener(way)}`
+  const rest = `routes: [{ match: POST /, category: read, cost: 1 }]\nunmatched: forward\nedge: { ${edge} }\n${certificates.listener(way)}`
   app = await startApp(yaml('http://127.0.0.1:9', rest))
 }
 const refusals = () => app.observations.flatMap((o) => (o.type === 'bad_connection' ? (o.refused?.reason ?? '') : []))
@@ -43,6 +43,16 @@ describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) 
     await start(way)
     expect(await rawExchange(app.url, Buffer.from(bytes, 'latin1'))).toContain('PROXY protocol')
     expect(refusals()).toEqual(['it begins with PROXY protocol (edge.proxy_protocol)'])
+  })
+
+  it('is not what a client leaves behind that has its response and ends within the body', async () => {
+    await start(way)
+    const client = connectTo(app.url)
+    client.write('POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nContent-Length: 100\r\n\r\nabc')
+    client.once('data', () => client.end())
+    await new Promise((resolve) => client.once('close', resolve))
+    await expect.poll(() => app.requests().length).toBe(1)
+    expect(refusals()).toEqual([])
   })
 
   it('gets nothing if it has sent nothing: the connection is closed in silence', async () => {
