@@ -24,7 +24,11 @@ function wished(change: Change): unknown {
 /** A value before or after a change. The end of an override is kept in milliseconds, and written like every other time. */
 export function shown(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if ('overrides' in value && isObject(value.overrides)) return { ...value, overrides: shownEach(value.overrides) }
+  if ('overrides' in value && isObject(value.overrides)) {
+    const { organisations } = value as { readonly organisations?: unknown }
+    const ofOrganisations = isObject(organisations) && { organisations: shownEach(organisations) }
+    return { ...value, overrides: shownEach(value.overrides), ...ofOrganisations }
+  }
   const layered = withLayersShown(value)
   if (!('expiresAt' in layered)) return layered
   const { expiresAt } = layered

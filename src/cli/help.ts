@@ -10,7 +10,7 @@ export const HELP = `Usage: tollgate COMMAND [options]
   explain      tell what would become of a request now, and why
   replay       decide the requests of access logs again, under another configuration
   suggest      write a configuration that fits what users did, from access logs or the store
-  overrides    write the overrides of users to a file, or put those of a file in force
+  overrides    write all overrides to a file, or put those of a file in force
   usage        print what was used
   user         print all that is kept of a user, or forget the user
   store        copy a store into another one
@@ -130,11 +130,11 @@ Exit code: 0 done; 1 not done, with the reason; 2 wrongly called.`,
        tollgate overrides apply -f FILE [--format ndjson|csv] [--merge] [--dry-run] [--allow-empty]
                                [--max-removed N] [--reason TEXT] [-c FILE]
 
-Overrides of users as a file, a line for each: { "user": "bob", "read": { "1h": 50 }, "plan": "pro", "reason": "why" }, or CSV
+Overrides of users and organisations as a file, a line for each: { "user": "bob", "read": { "1h": 50 }, "plan": "pro", "reason": "why" }, or CSV
 with a head. apply puts those of the file in force together, these and no others, within 2 seconds on every gateway of the store.
   -f, --file   the file, at most 10 MiB; any problem, with its line, leaves everything as it is
   --format     default csv for a file that is called so, else ndjson
-  --merge      overrides of users whom the file does not name stay
+  --merge      overrides that the file does not name stay
   --dry-run    changes nothing, and prints what would change
   --allow-empty    lets a file that sets nothing remove all overrides
   --max-removed N  how many overrides may be removed. Default a tenth of all

@@ -44,7 +44,7 @@ const OPTIONS = {
   reason: { type: 'string' },
 } as const
 
-/** Overrides of users as a file, out of the store and into it, also where no gateway runs. */
+/** Overrides of users and of organisations as a file, out of the store and into it, also where no gateway runs. */
 export async function overrides(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
   const { config, ...options } = values
@@ -103,8 +103,8 @@ function formatOf({ format, file = '' }: Options): OverrideFormat {
 
 async function exportAll(store: Store, { config }: Loaded, options: Options): Promise<number> {
   const { at } = await store.controlVersion()
-  const { overrides } = storedOf(await follower(store).fresh())
-  for await (const text of writeOverrides(overrides, formatOf(options), config.quota, at)) {
+  const stored = storedOf(await follower(store).fresh())
+  for await (const text of writeOverrides(stored, formatOf(options), config.quota, at)) {
     if (!process.stdout.write(text)) await new Promise((resolve) => process.stdout.once('drain', resolve))
   }
   return 0
@@ -118,17 +118,18 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
   const { config } = loaded
   const bytes = readFile(options.file ?? '')
   const control = follower(store)
-  const { overrides } = storedOf(await control.fresh())
+  const stored = storedOf(await control.fresh())
   const { at: now } = await store.controlVersion()
-  const read = await readOverrides(bytes, { format: formatOf(options), file: config.quota, now, overrides })
+  const read = await readOverrides(bytes, { format: formatOf(options), file: config.quota, now, stored })
   if ('problems' in read) {
     for (const { path, msg } of read.problems) console.error(`${options.file}: ${path === '' ? '' : `${path}: `}${msg}`)
     return 1
   }
   const sha256 = createHash('sha256').update(bytes).digest('hex')
-  for (const { line, user, expiresAt } of read.ended.slice(0, 100)) {
+  for (const { line, expiresAt, ...whose } of read.ended.slice(0, 100)) {
+    const [id] = Object.values(whose)
     console.error(
-      `${options.file}: line ${line}: warning: the override of ${user} ended ${expiresAt}, so the line counts as none`,
+      `${options.file}: line ${line}: warning: the override of ${id} ended ${expiresAt}, so the line counts as none`,
     )
   }
   const changes = await putInForce(store, () => control.fresh(), read.wanted, options, { sha256, at: now })
@@ -188,7 +189,7 @@ async function warn(
   file: string,
 ): Promise<void> {
   const setup = setupOf(config)
-  const stored = { ...storedOf(state), overrides: next }
+  const stored = { ...storedOf(state), ...next }
   const { policy } = inForceOf(setup, inForce(stored, NOTHING_CHANGED, Date.now()).state, 1)
   const { lines, count } = await tooDearLines(policy, wanted, setup.priced)
   for (const { line, msg } of lines) console.error(`${file}: line ${line}: warning: ${msg}`)
@@ -197,6 +198,6 @@ async function warn(
 
 function summary({ counts, next }: OverrideChanges, { 'dry-run': isDry = false }: Options, store: string): string {
   const { added, changed, removed, unchanged } = counts
-  const what = `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged: ${next.size} overrides`
+  const what = `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged: ${next.overrides.size + next.organisationOverrides.size} overrides`
   return isDry ? `would be ${what} in ${store}` : `${what} in ${store}`
 }

@@ -63,19 +63,29 @@ export interface QuotaReset {
   readonly all: boolean
 }
 
-/** Puts all overrides that were staged in the place of those in force. */
+/** Puts all overrides that were staged, of users and of organisations, in the place of those in force. */
 export interface OverridesChange {
   readonly kind: 'overrides'
   /** Number of the last change of any kind when they were worked out. After another one nothing is changed. */
   readonly base: number
   /** The name under which they were staged. It is used up, also if nothing is changed. */
   readonly staged: string
-  /** How many were staged. */
+  /** How many were staged: of users, and of organisations. */
   readonly count: number
+  readonly organisations: number
   /** For the audit: what is so before and after. */
   readonly from: unknown
   readonly to: unknown
 }
+
+/** All overrides, by user and by organisation. */
+export type AllOverrides = Pick<StoredControl, 'overrides' | 'organisationOverrides'>
+
+/** By the id of a user or an organisation. */
+export type StagedOverride = readonly [
+  id: string,
+  override: Versioned<Packed<UserOverride>> | Versioned<Packed<OrganisationOverride>>,
+]
 
 /** Overrides that one call of `stageOverrides` takes, at most. */
 export const STAGED_AT_ONCE = 500
@@ -220,18 +230,16 @@ export interface ControlStore {
    * Lays overrides aside, each with the version that it is to have, until a change of kind `overrides` puts them in force
    * together. What is not put in force is gone STAGED_MS after the last call.
    * @param staged a name that nobody else uses
-   * @param overrides STAGED_AT_ONCE at most, of users that were not staged under this name before
+   * @param overrides STAGED_AT_ONCE at most, of users or organisations that were not staged under this name before
+   * @param of whose they are
    * @throws StoreError
    */
-  stageOverrides(
-    staged: string,
-    overrides: readonly (readonly [user: string, override: Versioned<Packed<UserOverride>>])[],
-  ): Promise<void>
+  stageOverrides(staged: string, overrides: readonly StagedOverride[], of?: 'users' | 'organisations'): Promise<void>
   /**
-   * The overrides of users that a change of kind `overrides` has replaced, by its number; `null` if they are not kept any more.
+   * The overrides that a change of kind `overrides` has replaced, by its number; `null` if they are not kept any more.
    * @throws StoreError
    */
-  readReplaced(version: number): Promise<ReadonlyMap<string, Versioned<Packed<UserOverride>>> | null>
+  readReplaced(version: number): Promise<AllOverrides | null>
   /** Entries with a version below `before` (`null`: the newest), newest first. @throws StoreError */
   readAudit(before: number | null, limit: number): Promise<readonly AuditEntry[]>
   /** How many entries the audit has forgotten, ever. @throws StoreError */

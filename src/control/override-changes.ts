@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { sameJson } from '../lib/json.ts'
 import { inSlices } from '../lib/slices.ts'
-import type { ControlStore, OverridesChange } from './control-store.ts'
-import type { WantedOverrides } from './override-file.ts'
+import type { AllOverrides, ControlStore, OverridesChange, StagedOverride } from './control-store.ts'
+import type { Wanted, WantedOverrides } from './override-file.ts'
 import { withOverrides } from './override-layers.ts'
-import type { Packed, StoredControl, UserOverride, Versioned } from './state.ts'
+import type { OrganisationOverride, Packed, StoredControl, UserOverride, Versioned } from './state.ts'
 
 /** What a file of overrides would change. */
 export interface OverrideChanges {
@@ -12,11 +12,12 @@ export interface OverrideChanges {
   /** The first that are added, changed or removed. The audit keeps them. */
   readonly sample: readonly OverrideDifference[]
   /** All overrides as they would be, those that are new under the version of the change. */
-  readonly next: ReadonlyMap<string, Versioned<Packed<UserOverride>>>
+  readonly next: AllOverrides
   /** Number of the last change before. */
   readonly base: number
 }
 
+/** Of users and of organisations together. */
 export interface OverrideCounts {
   readonly added: number
   readonly changed: number
@@ -26,9 +27,10 @@ export interface OverrideCounts {
 }
 
 export interface OverrideDifference {
-  readonly user: string
-  readonly from: Packed<UserOverride> | null
-  readonly to: Packed<UserOverride> | null
+  readonly kind: 'user' | 'organisation'
+  readonly id: string
+  readonly from: Packed<UserOverride> | Packed<OrganisationOverride> | null
+  readonly to: Packed<UserOverride> | Packed<OrganisationOverride> | null
 }
 
 /** Of the sample: so many, and so many characters of JSON. The audit and the log stay small. */
@@ -36,63 +38,86 @@ const MOST_SHOWN = 20
 const MOST_CHARACTERS = 8192
 
 /**
- * @param merge whether overrides of users whom the file does not name stay
+ * @param merge whether overrides stay that the file does not name
  * @param who makes the change @param at the store's time
  */
 export async function overrideChanges(
-  { version: base, overrides }: Pick<StoredControl, 'version' | 'overrides'>,
+  stored: Pick<StoredControl, 'version' | 'overrides' | 'organisationOverrides'>,
   wanted: WantedOverrides,
   merge: boolean,
   who: string,
   at: number,
 ): Promise<OverrideChanges> {
+  const toBe =
+    <T extends UserOverride | OrganisationOverride>(of: Wanted<T>) =>
+    (id: string, now: Versioned<Packed<T>> | undefined): Packed<T> | null => {
+      const lines = of.get(id)?.all
+      return lines === undefined ? (merge ? (now?.value ?? null) : null) : withOverrides<T>(now?.value, lines, who, at)
+    }
+  return compared(stored, wanted, { user: toBe(wanted.users), organisation: toBe(wanted.organisations) })
+}
+
+/**
+ * What puts back the overrides that a file has replaced. What was set for a user or an organisation since stays.
+ * @param before those that it has replaced @param version the number of its change
+ */
+export async function changesBack(
+  stored: Pick<StoredControl, 'version' | 'overrides' | 'organisationOverrides'>,
+  before: AllOverrides,
+  version: number,
+): Promise<OverrideChanges> {
+  const back =
+    <T>(of: ReadonlyMap<string, Versioned<T>>) =>
+    (id: string, now: Versioned<T> | undefined): T | null =>
+      (now !== undefined && now.version > version ? now : of.get(id))?.value ?? null
+  const { overrides: users, organisationOverrides: organisations } = before
+  return compared(stored, { users, organisations }, { user: back(users), organisation: back(organisations) })
+}
+
+/** What somebody is to have, by what there is now. */
+type ToBe<T> = (id: string, now: Versioned<Packed<T>> | undefined) => Packed<T> | null
+
+/** @param named whom it is about, beside those who have something now */
+async function compared(
+  { version: base, overrides, organisationOverrides }: Pick<StoredControl, 'version'> & AllOverrides,
+  named: { readonly users: ReadonlyMap<string, unknown>; readonly organisations: ReadonlyMap<string, unknown> },
+  toBe: { readonly user: ToBe<UserOverride>; readonly organisation: ToBe<OrganisationOverride> },
+): Promise<OverrideChanges> {
   const slices = inSlices()
-  const next = new Map<string, Versioned<Packed<UserOverride>>>()
   const sample = sampling()
   const counts = { added: 0, changed: 0, removed: 0, unchanged: 0 }
-  for (const [user, before] of overrides) {
-    if (slices.isOver()) await slices.next()
-    const lines = wanted.get(user)?.all
-    const to = lines === undefined ? (merge ? before.value : null) : withOverrides(before.value, lines, who, at)
-    const isSame = to === before.value || (to !== null && sameJson(to, before.value))
-    counts[isSame ? 'unchanged' : to === null ? 'removed' : 'changed']++
-    if (!isSame) sample.add({ user, from: before.value, to })
-    if (to !== null) next.set(user, isSame ? before : { version: base + 1, value: to })
+
+  async function of<T extends UserOverride | OrganisationOverride>(
+    kind: OverrideDifference['kind'],
+    before: ReadonlyMap<string, Versioned<Packed<T>>>,
+    others: ReadonlyMap<string, unknown>,
+    toHave: ToBe<T>,
+  ): Promise<ReadonlyMap<string, Versioned<Packed<T>>>> {
+    const next = new Map<string, Versioned<Packed<T>>>()
+    for (const id of idsOf(before, others)) {
+      if (slices.isOver()) await slices.next()
+      const now = before.get(id)
+      const to = toHave(id, now)
+      if (now === undefined && to === null) continue
+      const isSame = now !== undefined && to !== null && (to === now.value || sameJson(to, now.value))
+      counts[isSame ? 'unchanged' : now === undefined ? 'added' : to === null ? 'removed' : 'changed']++
+      if (!isSame) sample.add({ kind, id, from: now?.value ?? null, to } as OverrideDifference)
+      if (to !== null) next.set(id, isSame ? now : { version: base + 1, value: to })
+    }
+    return next
   }
-  for (const [user, { all }] of wanted) {
-    if (slices.isOver()) await slices.next()
-    if (overrides.has(user)) continue
-    counts.added++
-    const value = withOverrides<UserOverride>(undefined, all, who, at)
-    sample.add({ user, from: null, to: value })
-    next.set(user, { version: base + 1, value })
+
+  const next = {
+    overrides: await of('user', overrides, named.users, toBe.user),
+    organisationOverrides: await of('organisation', organisationOverrides, named.organisations, toBe.organisation),
   }
   return { counts, sample: sample.taken, next, base }
 }
 
-/**
- * What puts back the overrides that a file has replaced. What was set for a user since stays.
- * @param before those that it has replaced @param version the number of its change
- */
-export async function changesBack(
-  { version: base, overrides }: Pick<StoredControl, 'version' | 'overrides'>,
-  before: StoredControl['overrides'],
-  version: number,
-): Promise<OverrideChanges> {
-  const slices = inSlices()
-  const next = new Map<string, Versioned<Packed<UserOverride>>>()
-  const sample = sampling()
-  const counts = { added: 0, changed: 0, removed: 0, unchanged: 0 }
-  for (const user of new Set([...overrides.keys(), ...before.keys()])) {
-    if (slices.isOver()) await slices.next()
-    const now = overrides.get(user)
-    const back = now !== undefined && now.version > version ? now : before.get(user)
-    const isSame = now !== undefined && back !== undefined && sameJson(back.value, now.value)
-    counts[isSame ? 'unchanged' : now === undefined ? 'added' : back === undefined ? 'removed' : 'changed']++
-    if (!isSame) sample.add({ user, from: now?.value ?? null, to: back?.value ?? null })
-    if (back !== undefined) next.set(user, isSame ? now : { version: base + 1, value: back.value })
-  }
-  return { counts, sample: sample.taken, next, base }
+/** Those of before first. */
+function* idsOf(before: ReadonlyMap<string, unknown>, others: ReadonlyMap<string, unknown>): Generator<string> {
+  yield* before.keys()
+  for (const id of others.keys()) if (!before.has(id)) yield id
 }
 
 function sampling(): { add(difference: OverrideDifference): void; readonly taken: OverrideDifference[] } {
@@ -130,10 +155,11 @@ export function tooLarge(
   { empty, removed: most }: Allowed,
 ): Largeness | null {
   const total = changed + removed + unchanged
-  if (wanted.size === 0 && !merge && !empty && total > 0) {
+  const isEmpty = wanted.users.size + wanted.organisations.size === 0
+  if (isEmpty && !merge && !empty && total > 0) {
     return { word: 'allow_empty', msg: `the file sets nothing, and would remove all ${total} overrides` }
   }
-  if (removed <= (most ?? (wanted.size === 0 ? total : Math.floor(total / 10)))) return null
+  if (removed <= (most ?? (isEmpty ? total : Math.floor(total / 10)))) return null
   const bound = most === null ? 'a tenth' : String(most)
   return { word: 'max_removed', msg: `${removed} of ${total} overrides would be removed, which is more than ${bound}` }
 }
@@ -156,25 +182,40 @@ export async function stageChanges(
   signal?: AbortSignal,
 ): Promise<OverridesChange> {
   const staged = randomUUID()
-  let some: [string, Versioned<Packed<UserOverride>>][] = []
-  const flush = async (): Promise<void> => {
-    signal?.throwIfAborted()
-    await store.stageOverrides(staged, some)
-    some = []
-    // The embedded store has each step at once.
-    await new Promise((resolve) => setImmediate(resolve))
+  for (const whose of ['users', 'organisations'] as const) {
+    for (const some of portionsOf(whose === 'users' ? next.overrides : next.organisationOverrides)) {
+      signal?.throwIfAborted()
+      await store.stageOverrides(staged, some, whose)
+      // The embedded store has each step at once.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
-  for (const each of next) if (some.push(each) === STEP) await flush()
-  if (some.length > 0) await flush()
   const { added, changed, removed } = counts
   const isWhole = sample.length === added + changed + removed
-  const shown = (side: 'from' | 'to') => Object.fromEntries(sample.map((each) => [each.user, each[side]]))
+  const shown = (side: 'from' | 'to') => ({
+    overrides: ofKind('user', side),
+    ...(sample.some(({ kind }) => kind === 'organisation') && { organisations: ofKind('organisation', side) }),
+  })
+  const ofKind = (kind: OverrideDifference['kind'], side: 'from' | 'to') =>
+    Object.fromEntries(sample.flatMap((each) => (each.kind === kind ? [[each.id, each[side]]] : [])))
+  const total = next.overrides.size + next.organisationOverrides.size
   return {
     kind: 'overrides',
     base,
     staged,
-    count: next.size,
-    from: { total: counts.unchanged + changed + removed, overrides: shown('from') },
-    to: { total: next.size, ...counts, ...about, whole: isWhole, overrides: shown('to') },
+    count: next.overrides.size,
+    organisations: next.organisationOverrides.size,
+    from: { total: counts.unchanged + changed + removed, ...shown('from') },
+    to: { total, ...counts, ...about, whole: isWhole, ...shown('to') },
   }
+}
+
+function* portionsOf(all: ReadonlyMap<string, StagedOverride[1]>): Generator<StagedOverride[]> {
+  let some: StagedOverride[] = []
+  for (const each of all) {
+    if (some.push(each) < STEP) continue
+    yield some
+    some = []
+  }
+  if (some.length > 0) yield some
 }

@@ -2,16 +2,17 @@ import { csvRow, rowOf } from '../lib/csv.ts'
 import { isObject, sameJson } from '../lib/json.ts'
 import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
 import { inSlices, sortedInSlices } from '../lib/slices.ts'
+import type { AllOverrides } from './control-store.ts'
 import { overridesIn } from './override-layers.ts'
-import { overrideFrom } from './overrides.ts'
+import { organisationOverrideFrom, overrideFrom } from './overrides.ts'
 import type { Json, Problem } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
-import type { StoredControl, UserOverride } from './state.ts'
+import type { OrganisationOverride, Packed, UserOverride, Versioned } from './state.ts'
 import { isUserId, USER_ID } from './user-id.ts'
 
 /**
- * Overrides as a file, as JSON lines or as CSV with a head: a line for what was set for a user for good, and one for each override with
- * an end that lies above it, the oldest first.
+ * Overrides as a file, as JSON lines or as CSV with a head: a line for what was set for a user or an organisation for good, and one for
+ * each override with an end that lies above it, the oldest first.
  */
 
 export const OVERRIDE_FORMATS = ['ndjson', 'csv'] as const
@@ -24,20 +25,27 @@ const MOST_OF_LINE = 16 * 1024
 /** Problems after which no more lines are looked at. */
 const MOST_PROBLEMS = 50
 
-/** What a file sets, by user. */
-export type WantedOverrides = ReadonlyMap<string, WantedOverride>
+/** What a file sets, by user and by organisation. */
+export interface WantedOverrides {
+  readonly users: Wanted<UserOverride>
+  readonly organisations: Wanted<OrganisationOverride>
+}
 
-export interface WantedOverride {
+export type Wanted<T> = ReadonlyMap<string, WantedOverride<T>>
+
+export interface WantedOverride<T> {
   /** The number of the first line. */
   readonly line: number
   /** In the order of the lines: one without an end at most. */
-  readonly all: readonly UserOverride[]
+  readonly all: readonly T[]
 }
 
+/** Whom a line is about. */
+export type Whose = { readonly user: string } | { readonly organisation: string }
+
 /** A line whose end has passed. It counts as none. */
-export interface EndedLine {
+export type EndedLine = Whose & {
   readonly line: number
-  readonly user: string
   /** ISO 8601. */
   readonly expiresAt: string
 }
@@ -54,7 +62,7 @@ export interface OverrideFileOptions {
   /** The store's time, in milliseconds since the epoch. */
   readonly now: number
   /** In force now. A line that is as one of these is always good: what `writeOverrides` writes can be read again. */
-  readonly overrides: StoredControl['overrides']
+  readonly stored: AllOverrides
 }
 
 /** Reads a file, with the event loop free in between. Any problem is one of the whole file. */
@@ -63,7 +71,7 @@ export async function readOverrides(
   options: OverrideFileOptions,
 ): Promise<OverrideFile | { readonly problems: readonly Problem[] }> {
   const reading = options.format === 'csv' ? csvLines(options) : jsonLines
-  const wanted = new Map<string, { readonly line: number; readonly all: UserOverride[] }>()
+  const wanted = { users: gathering<UserOverride>(), organisations: gathering<OrganisationOverride>() }
   const ended: EndedLine[] = []
   const problems: Problem[] = []
   const slices = inSlices()
@@ -76,23 +84,57 @@ export async function readOverrides(
     const read = typeof text === 'string' ? overrideOf(reading(text), options) : [text]
     if (read === null) continue
     if (Array.isArray(read)) problems.push(...read.map(problemAt))
+    else if (isOver(read, options.now)) ended.push({ line, ...whose(read), expiresAt: isoOf(read.override.expiresAt) })
     else {
-      const { user, override } = read
-      const before = wanted.get(user)
-      if (override.expiresAt !== null && override.expiresAt <= options.now) {
-        ended.push({ line, user, expiresAt: new Date(override.expiresAt).toISOString() })
-      } else if (before === undefined) wanted.set(user, { line, all: [override] })
-      else if (before.all.some(({ expiresAt }) => expiresAt === override.expiresAt)) {
-        const msg = `stands on line ${before.line} already: keep one, or give it another end by expiresAt`
-        problems.push(problemAt({ path: 'user', msg }))
-      } else before.all.push(override)
+      const { kind, id } = read
+      const before =
+        kind === 'user'
+          ? wanted.users.take(line, id, read.override)
+          : wanted.organisations.take(line, id, read.override)
+      if (before !== null) {
+        const msg = `stands on line ${before} already: keep one, or give it another end by expiresAt`
+        problems.push(problemAt({ path: kind, msg }))
+      }
     }
     if (problems.length < MOST_PROBLEMS) continue
     return {
       problems: [...problems.slice(0, MOST_PROBLEMS), { path: '', msg: 'the lines after these were not looked at' }],
     }
   }
-  return problems.length > 0 ? { problems } : { wanted, ended }
+  if (problems.length > 0) return { problems }
+  return { wanted: { users: wanted.users.taken, organisations: wanted.organisations.taken }, ended }
+}
+
+/** Takes lines. `take` gives the number of the line that has the same id and the same end already. */
+function gathering<T extends OrganisationOverride>() {
+  const taken = new Map<string, { readonly line: number; readonly all: T[] }>()
+
+  function take(line: number, id: string, override: T): number | null {
+    const before = taken.get(id)
+    if (before === undefined) taken.set(id, { line, all: [override] })
+    else if (before.all.some(({ expiresAt }) => expiresAt === override.expiresAt)) return before.line
+    else before.all.push(override)
+    return null
+  }
+
+  return { taken, take }
+}
+
+/** A line that was read. */
+type Line =
+  | { readonly kind: 'user'; readonly id: string; readonly override: UserOverride }
+  | { readonly kind: 'organisation'; readonly id: string; readonly override: OrganisationOverride }
+
+function whose({ kind, id }: Line): Whose {
+  return kind === 'user' ? { user: id } : { organisation: id }
+}
+
+function isOver({ override: { expiresAt } }: Line, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now
+}
+
+function isoOf(ms: number | null): string {
+  return new Date(ms ?? 0).toISOString()
 }
 
 /** Number and text of each line that is not empty; a problem for one that is no text. */
@@ -117,8 +159,8 @@ function textOf(bytes: Uint8Array, utf8: TextDecoder): string | Problem {
   }
 }
 
-/** A user, and the fields of the override. `null` for a line that holds none: the head. */
-type Read = { readonly user: unknown; readonly fields: Json } | Problem[] | null
+/** A user or an organisation, and the fields of the override. `null` for a line that holds none: the head. */
+type Read = { readonly user: unknown; readonly organisation: unknown; readonly fields: Json } | Problem[] | null
 
 function jsonLines(text: string): Read {
   const fault = jsonFault(text)
@@ -127,31 +169,49 @@ function jsonLines(text: string): Read {
   if (twice !== null) return [{ path: twice, msg: 'is here twice: keep one' }]
   const value: unknown = JSON.parse(text)
   if (!isObject(value)) return [{ path: '', msg: 'must be a JSON object, one on each line' }]
-  const { user, ...fields } = value
-  return { user, fields }
+  const { user, organisation, ...fields } = value
+  return { user, organisation, fields }
 }
 
-function overrideOf(
-  read: Read,
-  options: OverrideFileOptions,
-): { user: string; override: UserOverride } | Problem[] | null {
+function overrideOf(read: Read, { file, stored }: OverrideFileOptions): Line | Problem[] | null {
   if (read === null || Array.isArray(read)) return read
-  const { user, fields } = read
+  const { user, organisation, fields } = read
+  if (user !== undefined && organisation !== undefined) {
+    return [{ path: 'organisation', msg: 'stands beside a user: a line is about one of them' }]
+  }
+  if (organisation !== undefined) {
+    if (!isUserId(organisation)) return [{ path: 'organisation', msg: `must be the id of an organisation: ${USER_ID}` }]
+    const override = oneOf(fields, stored.organisationOverrides.get(organisation), (body) =>
+      organisationOverrideFrom(body, file, Number.NEGATIVE_INFINITY),
+    )
+    return Array.isArray(override) ? override : { kind: 'organisation', id: organisation, override }
+  }
   if (!isUserId(user)) return [{ path: 'user', msg: `must be a user id: ${USER_ID}` }]
-  const known = overridesIn(options.overrides.get(user)?.value).find((one) => sameJson(fields, fieldsOf(one)))
-  if (known !== undefined) return { user, override: known }
-  // A line that has ended counts as none, which is for its reader to say.
-  const made = overrideFrom(fields, options.file, Number.NEGATIVE_INFINITY)
-  return 'problems' in made ? [...made.problems] : { user, override: made.override }
+  const override = oneOf(fields, stored.overrides.get(user), (body) =>
+    overrideFrom(body, file, Number.NEGATIVE_INFINITY),
+  )
+  return Array.isArray(override) ? override : { kind: 'user', id: user, override }
+}
+
+/** @param read a line that has ended counts as none, which is for its reader to say */
+function oneOf<T extends UserOverride | OrganisationOverride>(
+  fields: Json,
+  stored: Versioned<Packed<T>> | undefined,
+  read: (body: Json) => { readonly override: T } | { readonly problems: readonly Problem[] },
+): T | Problem[] {
+  const known = overridesIn(stored?.value).find((one) => sameJson(fields, fieldsOf(one)))
+  if (known !== undefined) return known
+  const made = read(fields)
+  return 'problems' in made ? [...made.problems] : made.override
 }
 
 const TEXTS = ['plan', 'reason', 'expiresAt'] as const
 const FLAGS = ['bypassGlobal', 'shadow'] as const
-const FIXED = ['user', 'factor', 'plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
+const FIXED = ['user', 'organisation', 'factor', 'plan', 'bypassGlobal', 'shadow', 'reason', 'expiresAt']
 
 /** The first line is the head. Columns stand in any order; an empty cell is a missing value. */
-function csvLines({ file, overrides }: OverrideFileOptions): (text: string) => Read {
-  const limits = limitColumns(file, overrides)
+function csvLines({ file, stored }: OverrideFileOptions): (text: string) => Read {
+  const limits = limitColumns(file, stored)
   const most = FIXED.length + limits.size
   let head: readonly string[] | null = null
 
@@ -170,15 +230,12 @@ function csvLines({ file, overrides }: OverrideFileOptions): (text: string) => R
 }
 
 /** Category and window by the name of the column: all of the file, and those that an override in force has. */
-function limitColumns(
-  file: FileSettings,
-  overrides: StoredControl['overrides'],
-): Map<string, readonly [string, string]> {
+function limitColumns(file: FileSettings, stored: AllOverrides): Map<string, readonly [string, string]> {
   const columns = new Map<string, readonly [string, string]>()
   for (const category of categoriesOf(file)) {
     for (const { name } of file.windows) columns.set(`${category}.${name}`, [category, name])
   }
-  for (const [category, window] of placesIn(overrides)) columns.set(`${category}.${window}`, [category, window])
+  for (const [category, window] of placesIn(stored)) columns.set(`${category}.${window}`, [category, window])
   return columns
 }
 
@@ -187,7 +244,8 @@ function problemsOfHead(head: readonly string[], limits: ReadonlyMap<string, unk
     return [{ path: '', msg: `the head has more than ${most} columns, which is all that there are` }]
   const unknown = head.filter((name) => !FIXED.includes(name) && !limits.has(name))
   const twice = head.filter((name, i) => head.indexOf(name) < i)
-  const missing = ['user', 'reason'].filter((name) => !head.includes(name))
+  const who = head.includes('organisation') ? [] : ['user']
+  const missing = [...who, 'reason'].filter((name) => !head.includes(name))
   const known = [...FIXED, ...limits.keys()].slice(0, 40).join(', ')
   return [
     ...unknown
@@ -214,7 +272,8 @@ function rowFields(
   const tables = [...rows].map(([category, row]): [string, unknown] => [category, Object.fromEntries(row)])
   const factor = numberOf(given.get('factor') ?? '')
   const fields = [...tables, ['factor', factor] as const, ...texts, ...flags].filter(([, value]) => value !== '')
-  return { user: given.get('user'), fields: Object.fromEntries(fields) }
+  const idOf = (column: string) => given.get(column) || undefined
+  return { user: idOf('user'), organisation: idOf('organisation'), fields: Object.fromEntries(fields) }
 }
 
 /** What is no number stays a text, of which the check says what it must be. */
@@ -228,42 +287,49 @@ function flagOf(cell: string): boolean | string {
   return /^false$/i.test(cell) ? '' : cell
 }
 
-/** An override as a line has it, without the user. */
-export function fieldsOf({ limits, factor, plan, bypassGlobal, shadow, reason, expiresAt }: UserOverride): Json {
+/** An override as a line has it, without whose it is. */
+export function fieldsOf(override: UserOverride | OrganisationOverride): Json {
+  const { limits, factor, plan, bypassGlobal, shadow, reason, expiresAt } = override as UserOverride
   return {
     ...limits,
     ...(factor !== undefined && { factor }),
     ...(plan !== undefined && { plan }),
-    ...(bypassGlobal && { bypassGlobal }),
-    ...(shadow && { shadow }),
+    ...(bypassGlobal === true && { bypassGlobal }),
+    ...(shadow === true && { shadow }),
     reason,
     ...(expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() }),
   }
 }
 
 /**
- * The file, some lines at a time, in the order of the users, with the event loop free in between. What has ended is left out.
+ * The file, some lines at a time, in the order of the users and then of the organisations, with the event loop free in between. What has
+ * ended is left out.
  * @param now the store's time
  */
 export async function* writeOverrides(
-  overrides: StoredControl['overrides'],
+  stored: AllOverrides,
   format: OverrideFormat,
   file: FileSettings,
   now: number,
 ): AsyncGenerator<string, void> {
   const slices = inSlices()
-  const users = await sortedInSlices([...overrides.keys()], slices)
-  const columns = format === 'csv' ? usedColumns(limitColumns(file, overrides), overrides) : new Map()
+  const columns = format === 'csv' ? usedColumns(limitColumns(file, stored), stored) : new Map()
   let some = format === 'csv' ? [csvRow([...FIXED, ...columns.keys()])] : []
-  for (const user of users) {
-    for (const one of overridesIn(overrides.get(user)?.value)) {
-      if (one.expiresAt !== null && one.expiresAt <= now) continue
-      some.push(format === 'csv' ? csvLine(user, one, columns) : JSON.stringify({ user, ...fieldsOf(one) }))
+  const { overrides, organisationOverrides } = stored
+  for (const [kind, of] of [
+    ['user', overrides],
+    ['organisation', organisationOverrides],
+  ] as const) {
+    for (const id of await sortedInSlices([...of.keys()], slices)) {
+      for (const one of overridesIn<UserOverride | OrganisationOverride>(of.get(id)?.value)) {
+        if (one.expiresAt !== null && one.expiresAt <= now) continue
+        some.push(format === 'csv' ? csvLine(kind, id, one, columns) : JSON.stringify({ [kind]: id, ...fieldsOf(one) }))
+      }
+      if (some.length < AT_ONCE) continue
+      yield textOfLines(some)
+      some = []
+      if (slices.isOver()) await slices.next()
     }
-    if (some.length < AT_ONCE) continue
-    yield textOfLines(some)
-    some = []
-    if (slices.isOver()) await slices.next()
   }
   if (some.length > 0) yield textOfLines(some)
 }
@@ -274,30 +340,38 @@ function textOfLines(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function* placesIn(overrides: StoredControl['overrides']): Generator<[category: string, window: string]> {
-  for (const { value } of overrides.values()) {
-    for (const { limits } of overridesIn(value)) {
-      for (const [category, row] of Object.entries(limits)) {
-        for (const window of Object.keys(row)) yield [category, window]
-      }
+function* placesIn({ overrides, organisationOverrides }: AllOverrides): Generator<[category: string, window: string]> {
+  for (const { value } of overrides.values()) yield* placesOf(overridesIn(value))
+  for (const { value } of organisationOverrides.values()) yield* placesOf(overridesIn(value))
+}
+
+function* placesOf(all: readonly Pick<UserOverride, 'limits'>[]): Generator<[category: string, window: string]> {
+  for (const { limits } of all) {
+    for (const [category, row] of Object.entries(limits)) {
+      for (const window of Object.keys(row)) yield [category, window]
     }
   }
 }
 
 type Columns = ReadonlyMap<string, readonly [string, string]>
 
-function usedColumns(columns: Columns, overrides: StoredControl['overrides']): Columns {
+function usedColumns(columns: Columns, stored: AllOverrides): Columns {
   const used = new Set<string>()
-  for (const [category, window] of placesIn(overrides)) used.add(`${category}.${window}`)
+  for (const [category, window] of placesIn(stored)) used.add(`${category}.${window}`)
   return new Map([...columns].filter(([name]) => used.has(name)))
 }
 
-function csvLine(user: string, override: UserOverride, columns: Columns): string {
+function csvLine(
+  kind: 'user' | 'organisation',
+  id: string,
+  override: UserOverride | OrganisationOverride,
+  columns: Columns,
+): string {
   const fields = fieldsOf(override)
-  const fixed = FIXED.slice(1).map((name) => String(fields[name] ?? ''))
+  const fixed = FIXED.slice(2).map((name) => String(fields[name] ?? ''))
   const cells = [...columns.values()].map(([category, window]) => {
     const row = Object.hasOwn(override.limits, category) ? (override.limits[category] ?? {}) : {}
     return Object.hasOwn(row, window) ? String(row[window]) : ''
   })
-  return csvRow([user, ...fixed, ...cells])
+  return csvRow([kind === 'user' ? id : '', kind === 'user' ? '' : id, ...fixed, ...cells])
 }

@@ -101,10 +101,11 @@ const isAuditEntry = shapeOf({
 /** Any value. What of it is shown as a time, also in a sample of values, is one. */
 function isDated(value: unknown): boolean {
   if (!isObject(value)) return true
-  const { expiresAt, overrides, layers } = value
+  const { expiresAt, overrides, organisations = {}, layers } = value
   if (layers !== undefined && !layersOf(isDated)(layers)) return false
   if (typeof expiresAt === 'number' && !isTime(expiresAt)) return false
-  return !isObject(overrides) || Object.values(overrides).every(isDated)
+  const samples = [overrides, organisations].filter(isObject)
+  return samples.every((sample) => Object.values(sample).every(isDated))
 }
 
 /** What the values before and after a change of some kinds are; `null` for none. */

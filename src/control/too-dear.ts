@@ -2,6 +2,7 @@ import { inSlices } from '../lib/slices.ts'
 import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
 import { neverFitsSentence, type Scope } from '../quota/refusal.ts'
 import type { Limit } from '../quota/window.ts'
+import type { WantedOverrides, Whose } from './override-file.ts'
 import type { Table, UserOverride } from './state.ts'
 
 /** What requests of a rule may cost, where the quota may refuse them. */
@@ -108,7 +109,7 @@ function dearest({ costs }: Priced): number {
 
 /** Lines of a file of overrides that some request can never fit into: the first of them, and how many there are. */
 export interface TooDearLines {
-  readonly lines: readonly (TooDear & { readonly line: number; readonly user: string })[]
+  readonly lines: readonly (TooDear & Whose & { readonly line: number })[]
   readonly count: number
 }
 
@@ -121,7 +122,7 @@ const MOST_LINES = 100
  */
 export async function tooDearLines(
   policy: Policy,
-  wanted: ReadonlyMap<string, { readonly line: number; readonly all: readonly UserOverride[] }>,
+  wanted: WantedOverrides,
   routes: readonly Priced[],
 ): Promise<TooDearLines> {
   const most = new Map<string, number>()
@@ -133,10 +134,16 @@ export async function tooDearLines(
     Object.entries(limits).some(([category, row]) =>
       Object.values(row).some((limit) => limit < (most.get(category) ?? 0)),
     )
-  const lines: (TooDear & { line: number; user: string })[] = []
+  const lines: (TooDear & Whose & { line: number })[] = []
   const slices = inSlices()
   let count = 0
-  for (const [user, { line, all }] of wanted) {
+  for (const [organisation, { line, all }] of wanted.organisations) {
+    const override = all.at(-1)
+    const found = override === undefined ? [] : tooDearForOrganisation(policy, organisation, override, routes)
+    if (found.length > 0) count++
+    if (lines.length < MOST_LINES) lines.push(...found.map((each) => ({ line, organisation, ...each })))
+  }
+  for (const [user, { line, all }] of wanted.users) {
     if (slices.isOver()) await slices.next()
     // The last one is that which is in force, and by whose limits the policy goes.
     const override = all.at(-1)

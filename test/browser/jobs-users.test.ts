@@ -264,8 +264,7 @@ test('what somebody else has set since the question was asked is not set over', 
   await actions.click(button('Look again'))
   await actions.click(button('Raise the limits'))
   await page.getByText('The override is set.').waitFor()
-  expect(await stage.api('GET', '/api/users/bob')).toMatchObject({
-    override: { limits: { read: { '1h': 77 } }, factor: 1.5 },
-    windows: { read: [{ limit: 115 }] },
-  })
+  const { override, windows } = await stage.api<UserResponse>('GET', '/api/users/bob')
+  expect(override).toMatchObject({ limits: { read: { '1h': 77 } }, factor: 1.5 })
+  expect(windows.read?.[0]?.limit).toBe(115)
 })

@@ -105,7 +105,10 @@ export function createFakeStore(): FakeStore {
       return { done: true, entry, forgotten: 0 }
     },
     async stageOverrides(name, overrides) {
-      staged.set(name, new Map([...(staged.get(name) ?? []), ...overrides]))
+      staged.set(
+        name,
+        new Map([...(staged.get(name) ?? []), ...(overrides as [string, Versioned<Packed<UserOverride>>][])]),
+      )
     },
     readReplaced: async () => null,
     readAudit: (before, limit) =>

@@ -20,15 +20,23 @@ const limited = (limit: number, more: Partial<UserOverride> = {}): UserOverride 
 })
 
 const NONE: ControlState['overrides'] = new Map()
+const NONE_OF_ORGANISATIONS: ControlState['organisationOverrides'] = new Map()
 const stored = (...of: [string, UserOverride][]): Map<string, Versioned<UserOverride>> =>
   new Map(of.map(([user, value], i) => [user, { version: i + 1, value }]))
 
 const read = (text: string | Buffer, format: OverrideFormat = 'ndjson', overrides = NONE) =>
-  readOverrides(typeof text === 'string' ? Buffer.from(text) : text, { format, file: FILE, now: NOW, overrides })
+  readOverrides(typeof text === 'string' ? Buffer.from(text) : text, {
+    ...{ format, file: FILE, now: NOW },
+    stored: { overrides, organisationOverrides: NONE_OF_ORGANISATIONS },
+  })
 
-async function written(overrides: ControlState['overrides'], format: OverrideFormat): Promise<string> {
+async function written(
+  overrides: ControlState['overrides'],
+  format: OverrideFormat,
+  organisationOverrides = NONE_OF_ORGANISATIONS,
+): Promise<string> {
   let all = ''
-  for await (const some of writeOverrides(overrides, format, FILE, NOW)) all += some
+  for await (const some of writeOverrides({ overrides, organisationOverrides }, format, FILE, NOW)) all += some
   return all
 }
 
@@ -62,7 +70,7 @@ describe.each(FORMATS)('overrides as %s', (format) => {
         // As if nothing were in force: then each line is checked.
         const result = await read(text, format)
         if ('problems' in result) throw new Error(JSON.stringify(result.problems))
-        expect(new Map([...result.wanted].map(([user, { all }]) => [user, all]))).toEqual(
+        expect(new Map([...result.wanted.users].map(([user, { all }]) => [user, all]))).toEqual(
           new Map([...wanted].map(([user, one]) => [user, [one]])),
         )
       }),
@@ -74,8 +82,30 @@ describe.each(FORMATS)('overrides as %s', (format) => {
     const resting = stored(['bob', limited(5, { limits: { gone: { '1h': 5 } }, plan: 'lost' })])
     const text = await written(resting, format)
     const result = await read(text, format, resting)
-    expect('wanted' in result && result.wanted.get('bob')?.all).toEqual([resting.get('bob')?.value])
+    expect('wanted' in result && result.wanted.users.get('bob')?.all).toEqual([resting.get('bob')?.value])
     expect(await problems(text, format)).not.toEqual([])
+  })
+})
+
+describe.each(FORMATS)('overrides of organisations as %s', (format) => {
+  it('stand behind those of users, a line for each layer, and are read as they were', async () => {
+    const acme = { limits: { read: { '1h': 800 } }, reason: 'a fair', expiresAt: null }
+    const fair = { limits: {}, factor: 1.5, reason: 'for a week', expiresAt: NOW + 1000 }
+    const layer = {
+      id: 'f',
+      from: NOW - 1,
+      until: NOW + 1000,
+      value: fair,
+      begun: true as const,
+      who: 'ann',
+      why: null,
+    }
+    const organisations = new Map([['acme', { version: 3, value: { ...acme, layers: [layer] } }]])
+    const text = await written(stored(['acme', limited(5)]), format, organisations)
+    const result = await read(text, format)
+    if ('problems' in result) throw new Error(JSON.stringify(result.problems))
+    expect([...result.wanted.users.keys()]).toEqual(['acme'])
+    expect(result.wanted.organisations.get('acme')?.all).toEqual([acme, fair])
   })
 })
 
@@ -90,6 +120,8 @@ describe('a file of overrides with problems', () => {
       '{ "user": "", "shadow": true, "reason": "r" }',
       '{ "user": "d", "user": "e", "shadow": true, "reason": "r" }',
       '{ "user": "f", "shadow": true, "reason": "r", "expiresAt": "2020-01-01T00:00:00Z" }',
+      '{ "user": "g", "organisation": "acme", "factor": 2, "reason": "r" }',
+      '{ "organisation": "acme", "plan": "pro", "factor": 2, "reason": "r" }',
       '[1]',
       '{ "user": ',
     ]
@@ -99,7 +131,9 @@ describe('a file of overrides with problems', () => {
       'line 5, user: stands on line 1 already: keep one, or give it another end by expiresAt',
       expect.stringContaining('line 6, user: must be a user id'),
       'line 7, user: is here twice: keep one',
-      'line 9: must be a JSON object, one on each line',
+      'line 9, organisation: stands beside a user: a line is about one of them',
+      expect.stringContaining('line 10, plan: unknown field "plan"'),
+      'line 11: must be a JSON object, one on each line',
       expect.stringContaining('is not valid JSON: it ends too early'),
     ])
   })
@@ -136,7 +170,11 @@ describe('a file of overrides with problems', () => {
 })
 
 describe('what a file changes', () => {
-  const before = { version: 7, overrides: stored(['a', limited(1)], ['b', limited(2)], ['c', limited(3)]) }
+  const before = {
+    version: 7,
+    overrides: stored(['a', limited(1)], ['b', limited(2)], ['c', limited(3)]),
+    organisationOverrides: NONE_OF_ORGANISATIONS,
+  }
   const lines = (of: Record<string, number>): string =>
     Object.entries(of)
       .map(([user, limit]) => JSON.stringify({ user, read: { '1h': limit }, reason: limited(1).reason }))
@@ -150,7 +188,7 @@ describe('what a file changes', () => {
   it('is counted, and what stays as it is keeps its version', async () => {
     const { counts, next } = await changes(lines({ a: 1, b: 5, d: 9 }))
     expect(counts).toEqual({ added: 1, changed: 1, removed: 1, unchanged: 1 })
-    expect([...next].map(([user, { version }]) => [user, version])).toEqual([
+    expect([...next.overrides].map(([user, { version }]) => [user, version])).toEqual([
       ['a', 1],
       ['b', 8],
       ['d', 8],
@@ -160,7 +198,7 @@ describe('what a file changes', () => {
   it('leaves users alone whom it does not name, if it is merged', async () => {
     const { counts, next } = await changes(lines({ b: 5 }), true)
     expect(counts).toEqual({ added: 0, changed: 1, removed: 0, unchanged: 2 })
-    expect([...next.keys()]).toEqual(['a', 'b', 'c'])
+    expect([...next.overrides.keys()]).toEqual(['a', 'b', 'c'])
     expect(changesNothing(await changes(lines({ a: 1, b: 2, c: 3 })))).toBe(true)
   })
 

@@ -86,7 +86,7 @@ export const STEPS: readonly Step[] = [
       staged = crypto.randomUUID()
       return store.stageOverrides(staged, [['alice', { version: base + 1, value: ofUser(1000 + round) }]])
     },
-    changeOf: (_, base) => ({ kind: 'overrides', base, staged, count: 1, from: null, to: null }),
+    changeOf: (_, base) => ({ kind: 'overrides', base, staged, count: 1, organisations: 0, from: null, to: null }),
   },
   {
     what: 'schedule',

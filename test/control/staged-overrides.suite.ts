@@ -39,7 +39,15 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
   }
 
   function use(name: string, count: number, base: number): Promise<Changed> {
-    const change: OverridesChange = { kind: 'overrides', staged: name, count, base, from: { a: {} }, to: { b: [] } }
+    const change: OverridesChange = {
+      kind: 'overrides',
+      staged: name,
+      count,
+      organisations: 0,
+      base,
+      from: { a: {} },
+      to: { b: [] },
+    }
     return under.store.change(change, ANN, null)
   }
 
@@ -55,14 +63,37 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
 
     it('keep those that they replace, under the number of the change, until others are put in force', async () => {
       await use(await stage(staged(many(700), 1)), 700, 0)
-      expect(await under.other.readReplaced(1)).toEqual(new Map())
+      expect(await under.other.readReplaced(1)).toEqual({ overrides: new Map(), organisationOverrides: new Map() })
       await use(await stage([]), 0, 1)
       expect(await under.other.readReplaced(1)).toBeNull()
-      expect(await under.other.readReplaced(2)).toEqual(new Map(staged(many(700), 1)))
+      expect((await under.other.readReplaced(2))?.overrides).toEqual(new Map(staged(many(700), 1)))
       expect((await overrides()).size).toBe(0)
       await use(await stage(staged(['bob'], 3)), 1, 2)
       expect(await under.other.readReplaced(2)).toBeNull()
-      expect(await under.other.readReplaced(3)).toEqual(new Map())
+      expect((await under.other.readReplaced(3))?.overrides).toEqual(new Map())
+    })
+
+    it('of organisations are put in force with those of users, in the place of all others, and kept like these', async () => {
+      const of = (limit: number) => ({ limits: { read: { '1h': limit } }, reason: 'r', expiresAt: null })
+      for (const organisation of ['acme', 'gone']) {
+        await under.store.change({ kind: 'organisation_override', organisation, to: of(1) }, ANN, null)
+      }
+      const wanted = [...STRANGE_IDS, 'acme'].map((id, i) => [id, { version: 3, value: of(i + 2) }] as const)
+      const name = await stage(staged(['alice'], 3))
+      await under.store.stageOverrides(name, wanted, 'organisations')
+      const change = { kind: 'overrides', staged: name, count: 1, base: 2, from: null, to: null } as const
+      const changed = await under.store.change({ ...change, organisations: wanted.length }, ANN, null)
+      expect(changed).toMatchObject({ done: true })
+      const { overrides, organisationOverrides } = await under.other.readControl()
+      expect(organisationOverrides).toEqual(new Map(wanted))
+      expect(overrides).toEqual(new Map(staged(['alice'], 3)))
+      const set = { kind: 'organisation_override', organisation: 'acme', to: of(9) } as const
+      expect(await under.store.change(set, ANN, 3)).toMatchObject({ done: true, entry: { version: 4 } })
+      expect((await under.other.readReplaced(3))?.organisationOverrides).toEqual(
+        new Map(['acme', 'gone'].map((id, i) => [id, { version: i + 1, value: of(1) }])),
+      )
+      await use('no others', 0, 4)
+      expect((await under.other.readControl()).organisationOverrides).toEqual(new Map())
     })
 
     it('take the place of all others together, with one entry of the audit and the versions that were given', async () => {
@@ -117,6 +148,9 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       await use(await stage(staged(['alice'], 1, 1)), 1, 0)
       expect(await use(await stage(staged(['bob'], 2)), 2, 1)).toEqual({ done: false, version: 1 })
       expect(await use('never staged', 1, 1)).toEqual({ done: false, version: 1 })
+      const ofOrganisations = { kind: 'overrides', staged: 'neither', count: 0, organisations: 1, base: 1 } as const
+      const missing = await under.store.change({ ...ofOrganisations, from: null, to: null }, ANN, null)
+      expect(missing).toEqual({ done: false, version: 1 })
       expect([...(await overrides()).keys()]).toEqual(['alice'])
     })
 
@@ -127,7 +161,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
           const store = stores[i % 2] as typeof under.other
           await store.stageOverrides(`by-${i}`, staged([`of-${i}`], 1, i))
           return store.change(
-            { kind: 'overrides', staged: `by-${i}`, count: 1, base: 0, from: null, to: null },
+            { kind: 'overrides', staged: `by-${i}`, count: 1, organisations: 0, base: 0, from: null, to: null },
             ANN,
             null,
           )

@@ -33,6 +33,7 @@ const OF: Readonly<Record<string, string>> = {
   forgottenUser: 'HASH',
   olderAudit: 'KIND',
   stagedOverrides: 'NAME',
+  stagedOrganisationOverrides: 'NAME',
   guard: 'GUARD',
   claim: 'PLACE',
   alertDue: 'ALERT',

@@ -324,7 +324,7 @@ async function administer(store: Store, user: string, at: number): Promise<void>
   await store.stageOverrides(`set-${base}`, [...overrides])
   const sample = { total: 3, overrides: { [user]: override, carol: likeIt } }
   await store.change(
-    { kind: 'overrides', base, staged: `set-${base}`, count: overrides.size, from: null, to: sample },
+    { kind: 'overrides', base, staged: `set-${base}`, count: overrides.size, organisations: 0, from: null, to: sample },
     author,
     null,
   )

@@ -6,6 +6,7 @@ import {
   changesNothing,
   type Largeness,
   type OverrideChanges,
+  type OverrideDifference,
   overrideChanges,
   stageChanges,
   tooLarge,
@@ -19,7 +20,7 @@ import {
   writeOverrides,
 } from '../../control/override-file.ts'
 import { overridesIn } from '../../control/override-layers.ts'
-import { type Packed, storedOf, type UserOverride } from '../../control/state.ts'
+import { type OrganisationOverride, storedOf, type UserOverride } from '../../control/state.ts'
 import { tooDearLines } from '../../control/too-dear.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import type { OverridesSetResponse } from '../api.ts'
@@ -41,7 +42,7 @@ const flag = z.enum(['0', '1'], { error: 'must be 1, or 0' }).optional()
 
 const Way = z.strictObject({
   dry_run: flag.meta({ description: '1: changes nothing, and says what would change' }),
-  merge: flag.meta({ description: '1: overrides of users whom the file does not name stay' }),
+  merge: flag.meta({ description: '1: overrides that the file does not name stay' }),
   allow_empty: flag.meta({ description: '1: a file that sets nothing removes all overrides' }),
   max_removed: z
     .string()
@@ -51,7 +52,7 @@ const Way = z.strictObject({
   reason: schemas.reason.optional(),
 })
 
-/** The routes of all overrides of users as a file. */
+/** The routes of all overrides as a file. */
 export function overridesRoutes(desk: Desk): Route[] {
   const inTurn = oneAtATime()
   return [
@@ -62,7 +63,7 @@ export function overridesRoutes(desk: Desk): Route[] {
       takesLines: true,
       maxBody: MOST_BYTES,
       doc: {
-        summary: 'All overrides of users that are in force, as a file',
+        summary: 'All overrides of users and of organisations, as a file',
         query: Format,
         responses: { 200: 'lines' },
       },
@@ -92,9 +93,9 @@ async function show({ control, setup }: Desk, { query }: Call): Promise<AdminRes
   const fields = readFields(Format, query)
   if ('problems' in fields) return badFields(fields.problems)
   const { format } = fields.data
-  const { version, overrides } = storedOf(await control.fresh())
-  const headers = { ...etag(version), 'content-disposition': `attachment; filename="overrides.${format}"` }
-  const body = Readable.from(writeOverrides(overrides, format, setup().quota, control.storeTime()))
+  const stored = storedOf(await control.fresh())
+  const headers = { ...etag(stored.version), 'content-disposition': `attachment; filename="overrides.${format}"` }
+  const body = Readable.from(writeOverrides(stored, format, setup().quota, control.storeTime()))
   return { status: 200, body, contentType: LINE_TYPES[format], headers }
 }
 
@@ -107,8 +108,7 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
   const bytes = call.body instanceof Buffer ? call.body : Buffer.alloc(0)
   const { at } = await desk.store.controlVersion()
   const before = storedOf(await desk.control.fresh())
-  const { overrides } = before
-  const read = await readOverrides(bytes, { format, file: desk.setup().quota, now: at, overrides })
+  const read = await readOverrides(bytes, { format, file: desk.setup().quota, now: at, stored: before })
   if ('problems' in read) return badFields(read.problems)
   const isDry = way.data.dry_run === '1'
   const merge = way.data.merge === '1'
@@ -139,14 +139,14 @@ async function responseTo(
   { wanted, ended }: OverrideFile,
   about: Pick<OverridesSetResponse, 'dryRun' | 'merge' | 'version'>,
 ): Promise<AdminResponse> {
-  const stored = { ...storedOf(control.state()), overrides: next }
+  const stored = { ...storedOf(control.state()), ...next }
   const { state } = inForce(stored, NOTHING_CHANGED, control.storeTime())
   const { policy } = inForceOf(setup(), state, adaptive().factor)
   const { lines: warnings, count: warningCount } = await tooDearLines(policy, wanted, setup().priced)
-  const changes = sample.map(({ user, from, to }) => ({ user, from: line(from), to: line(to) }))
+  const changes = sample.map(({ kind, id, from, to }) => ({ [kind]: id, from: line(from), to: line(to) }))
   const response: OverridesSetResponse = {
     ...about,
-    total: next.size,
+    total: next.overrides.size + next.organisationOverrides.size,
     ...counts,
     changes,
     warnings: [...warnings],
@@ -158,8 +158,8 @@ async function responseTo(
 }
 
 /** The one that lies above all others. */
-function line(packed: Packed<UserOverride> | null) {
-  const override = overridesIn(packed ?? undefined).at(-1)
+function line(packed: OverrideDifference['from']) {
+  const override = overridesIn<UserOverride | OrganisationOverride>(packed ?? undefined).at(-1)
   return override === undefined ? null : fieldsOf(override)
 }
 

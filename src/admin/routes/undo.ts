@@ -45,7 +45,7 @@ async function undo(desk: Desk, call: Call): Promise<AdminResponse> {
   })
 }
 
-/** Puts back all overrides that a file has replaced, but for users for whom something was set since. */
+/** Puts back all overrides that a file has replaced, but where something was set since. */
 async function undoFile(desk: Desk, call: Call, entry: AuditEntry): Promise<AdminResponse> {
   const before = await desk.store.readReplaced(entry.version)
   if (before === null) return responseTo(undoOf(entry, storedOf(desk.control.state()), 0), entry, undefined)

@@ -140,6 +140,9 @@ export const userInForce = name(
   'The limits of a user that this gateway enforces, by category, Personal first, with the layers of each. With `quota.reserve`, `known` says whether the user may use the reserve; null if this process has not asked the store, and the limits shown are those of new users.',
 )
 
+/** One of the two is there. */
+const whose = { user: z.string().optional(), organisation: z.string().optional() }
+
 const fieldsOfLine = byName(z.unknown()).nullable()
 
 export const overridesSet = name(
@@ -155,11 +158,11 @@ export const overridesSet = name(
     removed: count,
     unchanged: count,
     /** The first of those that are added, changed or removed, as a line has them. */
-    changes: z.array(z.strictObject({ user: z.string(), from: fieldsOfLine, to: fieldsOfLine })),
-    warnings: z.array(z.strictObject({ line: count, user: z.string(), ...warnings.element.shape })),
+    changes: z.array(z.strictObject({ ...whose, from: fieldsOfLine, to: fieldsOfLine })),
+    warnings: z.array(z.strictObject({ line: count, ...whose, ...warnings.element.shape })),
     warningCount: count,
     /** The first 100 lines whose end has passed. They count as none. */
-    ended: z.array(z.strictObject({ line: count, user: z.string(), expiresAt: time })),
+    ended: z.array(z.strictObject({ line: count, ...whose, expiresAt: time })),
     endedCount: count,
   }),
   'OverridesSet',

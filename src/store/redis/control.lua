@@ -9,7 +9,7 @@
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
   behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
            counter of everybody in one category. For 'overrides' the overrides of users, the staged ones (hash), and the key under which those that
-           are replaced are kept, with the number of the change under the empty name. For a token the records
+           are replaced are kept, with the number of the change under the empty name; then the same three of organisations. For a token the records
            (hash, by SHA-256) and the SHA-256s (hash, by id). For 'user_forgotten' the user's counters, and the keys of what is edited
   ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created', 'token_revoked' or 'user_forgotten'
   ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings and 'overrides'
@@ -27,7 +27,7 @@
            runs of the longest window and of the others are kept; empty if none are. For 'quota_reset' also `category`, `windows`,
            each as [seconds, name as JSON, from, to], and `all`: the windows to be emptied, and whether all others are too; of a
            calendar window the period around the moment at which this was made. For
-           'overrides': how many are staged, a blank, and `from` of the audit as JSON. For a token: its SHA-256, a blank, and its record as JSON.
+           'overrides': how many are staged of users, and of organisations, and `from` of the audit as JSON, with blanks between. For a token: its SHA-256, a blank, and its record as JSON.
            For 'user_forgotten' what `forget` is asked for, as JSON, and `again` where the entry is there already
   ARGV[13] for 'overrides': for how many milliseconds those that are replaced are kept
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
@@ -192,11 +192,19 @@ if expected ~= '' and (what == 'settings' or is_override) then
   if known ~= tonumber(expected) then return known end
 end
 
+-- The overrides of users and those of organisations, each with what is staged, and where those that are replaced are kept.
+local lists = {}
 if what == 'overrides' then
-  local staged, count = KEYS[place + 1], nil
-  count, from = string.match(ARGV[12], '^(%d+) (.+)$')
-  if last ~= tonumber(expected) or redis.call('HLEN', staged) ~= tonumber(count) then
-    redis.call('UNLINK', staged)
+  local users, organisations
+  users, organisations, from = string.match(ARGV[12], '^(%d+) (%d+) (.+)$')
+  for i, count in ipairs({ users, organisations }) do
+    local at = place + 3 * (i - 1)
+    lists[i] = { live = KEYS[at], staged = KEYS[at + 1], replaced = KEYS[at + 2], count = tonumber(count) }
+  end
+  local is_whole = last == tonumber(expected)
+  for _, list in ipairs(lists) do is_whole = is_whole and redis.call('HLEN', list.staged) == list.count end
+  if not is_whole then
+    for _, list in ipairs(lists) do redis.call('UNLINK', list.staged) end
     return last
   end
 end
@@ -257,27 +265,31 @@ local forgotten = count_at(KEYS[3]) or 0
 -- a token as revoked that is good. RENAME to a key that is there would free what it held at once: 30 ms for 100,000 overrides. The
 -- overrides that are replaced stay for an undo, with the number of this change under a name that no user has.
 if what == 'overrides' then
-  local staged, replaced = KEYS[place + 1], KEYS[place + 2]
-  local has_some = redis.call('EXISTS', staged) == 1
-  if has_some then
-    redis.call('RENAME', staged, staged)
-    redis.call('PERSIST', staged)
+  for _, list in ipairs(lists) do
+    if list.count > 0 then
+      redis.call('RENAME', list.staged, list.staged)
+      redis.call('PERSIST', list.staged)
+    end
   end
-  local done = redis.pcall('UNLINK', replaced)
-  if type(done) ~= 'table' then done = redis.pcall('HSET', KEYS[place], '', version) end
-  -- What is no hash is no list of overrides.
-  if type(done) == 'table' and string.find(done.err, '^WRONGTYPE') then
-    redis.call('UNLINK', KEYS[place])
-    done = redis.pcall('HSET', KEYS[place], '', version)
+  for _, list in ipairs(lists) do
+    local done = redis.pcall('UNLINK', list.replaced)
+    if type(done) ~= 'table' then done = redis.pcall('HSET', list.live, '', version) end
+    -- What is no hash is no list of overrides.
+    if type(done) == 'table' and string.find(done.err, '^WRONGTYPE') then
+      redis.call('UNLINK', list.live)
+      done = redis.pcall('HSET', list.live, '', version)
+    end
+    if type(done) == 'table' then
+      for _, each in ipairs(lists) do redis.call('PEXPIRE', each.staged, 1000) end
+      return done
+    end
   end
-  if type(done) == 'table' then
-    redis.call('PEXPIRE', staged, 1000)
-    return done
+  for _, list in ipairs(lists) do
+    redis.call('RENAME', list.live, list.replaced)
+    -- Without the right to it they stay until the next file.
+    redis.pcall('PEXPIRE', list.replaced, ARGV[13])
+    if list.count > 0 then redis.call('RENAME', list.staged, list.live) end
   end
-  redis.call('RENAME', KEYS[place], replaced)
-  -- Without the right to it they stay until the next file.
-  redis.pcall('PEXPIRE', replaced, ARGV[13])
-  if has_some then redis.call('RENAME', staged, KEYS[place]) end
 elseif is_token then
   local hash, record = string.match(ARGV[12], '^(%S+) (.+)$')
   for i = place, place + 1 do redis.call('HLEN', KEYS[i]) end

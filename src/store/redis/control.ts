@@ -14,7 +14,7 @@ import {
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
 import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
-import type { LastChange, Packed, UserOverride, Versioned } from '../../control/state.ts'
+import type { LastChange, Versioned } from '../../control/state.ts'
 import { periodOf } from '../../quota/calendar.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
@@ -40,7 +40,7 @@ export function redisControl(
 ): Omit<ControlStore, 'onChange'> {
   const older = KINDS.map(keys.olderAudit)
 
-  const { settings, ofUsers, ofOrganisations, replacedOfUsers, audit } = listsOf(redis, keys, records)
+  const { settings, ofUsers, ofOrganisations, replaced, audit } = listsOf(redis, keys, records)
 
   async function readHead(): Promise<Head> {
     const [newest, text] = await reading<[string[], string | null]>(
@@ -68,6 +68,20 @@ export function redisControl(
       return override === null ? [] : [[id, override] as const]
     })
     return { overrides, next: next === '0' ? null : next }
+  }
+
+  async function readAll<T>(
+    key: string,
+    list: RecordList<string, Versioned<T>>,
+  ): Promise<ReadonlyMap<string, Versioned<T>>> {
+    const all = new Map<string, Versioned<T>>()
+    let from: string | null = null
+    do {
+      const step: OverridesStep<T> = await readOverrides(key, list, from)
+      for (const [id, override] of step.overrides) all.set(id, override)
+      from = step.next
+    } while (from !== null)
+    return all
   }
 
   /** By the newest entry. Where that cannot be read, the number of the last change says which one is it. */
@@ -159,27 +173,20 @@ export function redisControl(
       return changedBy(reply)
     },
 
-    async stageOverrides(staged, overrides) {
-      const key = keys.stagedOverrides(staged)
-      const pairs = overrides.flatMap(([user, { version, value }]) => [user, `${version} ${JSON.stringify(value)}`])
+    async stageOverrides(staged, overrides, of = 'users') {
+      const key = of === 'users' ? keys.stagedOverrides(staged) : keys.stagedOrganisationOverrides(staged)
+      const pairs = overrides.flatMap(([id, { version, value }]) => [id, `${version} ${JSON.stringify(value)}`])
       if (pairs.length > 0) await transaction(redis, (multi) => multi.hset(key, ...pairs).pexpire(key, STAGED_MS))
     },
 
     async readReplaced(version) {
       const isOf = async () => (await lookedUp(() => redis.hget(keys.replacedOverrides, ''))) === String(version)
       if (!(await isOf())) return null
-      const replaced = new Map<string, Versioned<Packed<UserOverride>>>()
-      let from: string | null = null
-      do {
-        const step: OverridesStep<Packed<UserOverride>> = await readOverrides(
-          keys.replacedOverrides,
-          replacedOfUsers,
-          from,
-        )
-        for (const [user, override] of step.overrides) replaced.set(user, override)
-        from = step.next
-      } while (from !== null)
-      return (await isOf()) ? replaced : null
+      const all = {
+        overrides: await readAll(keys.replacedOverrides, replaced.ofUsers),
+        organisationOverrides: await readAll(keys.replacedOrganisationOverrides, replaced.ofOrganisations),
+      }
+      return (await isOf()) ? all : null
     },
 
     async readAudit(before, limit) {
@@ -260,14 +267,20 @@ function expectedBy(change: Change, expected: number | null): string {
 }
 
 function detailsOf(change: Change, keys: Keys, retention: Retention, now: number): string {
-  if (change.kind === 'overrides') return `${change.count} ${JSON.stringify(change.from)}`
+  if (change.kind === 'overrides') return `${change.count} ${change.organisations} ${JSON.stringify(change.from)}`
   if ('record' in change) return `${change.record.hash} ${JSON.stringify(change.record)}`
   return emptiedOf(change, keys, retention, now)
 }
 
 function placeOf(change: Change, keys: Keys): string[] {
   if (change.kind === 'settings') return [keys.settings]
-  if (change.kind === 'overrides') return [keys.overrides, keys.stagedOverrides(change.staged), keys.replacedOverrides]
+  if (change.kind === 'overrides') {
+    const { staged } = change
+    return [
+      ...[keys.overrides, keys.stagedOverrides(staged), keys.replacedOverrides],
+      ...[keys.organisationOverrides, keys.stagedOrganisationOverrides(staged), keys.replacedOrganisationOverrides],
+    ]
+  }
   if (change.kind === 'override') return [keys.overrides]
   if (change.kind === 'organisation_override') return [keys.organisationOverrides]
   if (change.kind === 'reset' || change.kind === 'user_forgotten') return [keys.user(change.user)]
@@ -328,12 +341,20 @@ function listsOf(redis: RedisClient, keys: Keys, records: Records) {
       parse: versionedBy(userOverrideOf),
       look: (user) => lookedUp(() => redis.hget(keys.overrides, user)),
     }),
-    replacedOfUsers: records.list({
-      kind: 'override',
-      list: keys.replacedOverrides,
-      parse: versionedBy(userOverrideOf),
-      look: (user) => lookedUp(() => redis.hget(keys.replacedOverrides, user)),
-    }),
+    replaced: {
+      ofUsers: records.list({
+        kind: 'override',
+        list: keys.replacedOverrides,
+        parse: versionedBy(userOverrideOf),
+        look: (user) => lookedUp(() => redis.hget(keys.replacedOverrides, user)),
+      }),
+      ofOrganisations: records.list({
+        kind: 'organisation_override',
+        list: keys.replacedOrganisationOverrides,
+        parse: versionedBy(organisationOverrideOf),
+        look: (id) => lookedUp(() => redis.hget(keys.replacedOrganisationOverrides, id)),
+      }),
+    },
     ofOrganisations: records.list({
       kind: 'organisation_override',
       list: keys.organisationOverrides,

@@ -71,9 +71,10 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
     if (record?.user !== user) return
     found.push([keys.tokens, 'hash', hash, text, false], [keys.tokenIds, 'hash', String(record.id), hash, false])
   })
-  for (const key of [keys.overrides, keys.replacedOverrides, keys.organisationOverrides]) {
+  const ofOrganisations = [keys.organisationOverrides, keys.replacedOrganisationOverrides]
+  for (const key of [keys.overrides, keys.replacedOverrides, ...ofOrganisations]) {
     await eachField(key, (id, text) => {
-      const isOwn = key !== keys.organisationOverrides && id === user
+      const isOwn = !ofOrganisations.includes(key) && id === user
       const next = isOwn ? null : withoutName(text)
       if (isOwn || next !== null) found.push([key, 'hash', id, text, next ?? false])
     })

@@ -56,6 +56,9 @@ export interface Keys {
   stagedOverrides(name: string): string
   /** The overrides before the last file was put in force. */
   readonly replacedOverrides: string
+  /** The same of organisations. */
+  stagedOrganisationOverrides(name: string): string
+  readonly replacedOrganisationOverrides: string
   /** Organisation -> override. */
   readonly organisationOverrides: string
   readonly audit: string
@@ -114,6 +117,8 @@ export function createKeys(prefix: string): Keys {
     overrides: `${tag}:overrides`,
     stagedOverrides: (name) => `${tag}:overrides:staged:${name}`,
     replacedOverrides: `${tag}:overrides:replaced`,
+    stagedOrganisationOverrides: (name) => `${tag}:organisation-overrides:staged:${name}`,
+    replacedOrganisationOverrides: `${tag}:organisation-overrides:replaced`,
     organisationOverrides: `${tag}:organisation-overrides`,
     audit: `${tag}:audit`,
     olderAudit: (kind) => `${tag}:audit:of:${kind}`,

@@ -13,7 +13,7 @@ import {
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
 import { auditEntryOf, changesOf, organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
-import type { LastChange, Packed, UserOverride, Versioned } from '../../control/state.ts'
+import type { LastChange, Versioned } from '../../control/state.ts'
 import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
 import { endedRuns, keptOf, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
 import type { HistoryScope } from '../../quota/history-store.ts'
@@ -71,6 +71,21 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
     const rows = some.all(from ?? '')
     const last = rows.length === STEP ? rows.at(-1)?.id : null
     return { overrides: overridesIn(list, rows), next: typeof last === 'string' ? last : null }
+  }
+
+  async function readEdition<T>(
+    edition: number,
+    { ofEdition }: OverridesTable,
+    list: RecordList<Row, Versioned<T>>,
+  ): Promise<ReadonlyMap<string, Versioned<T>>> {
+    const all = new Map<string, Versioned<T>>()
+    for (let from: string | null = ''; from !== null; ) {
+      const rows: Row[] = await attempt(() => ofEdition.all(edition, from as string))
+      for (const [id, override] of overridesIn(list, rows)) all.set(id, override)
+      const last: Row[string] | null | undefined = rows.length === STEP ? rows.at(-1)?.id : null
+      from = typeof last === 'string' ? last : null
+    }
+    return all
   }
 
   /** What cannot be read counts as nothing. */
@@ -174,8 +189,9 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
     if (hasVersion(change) && expected !== null && expected !== has) return { done: false, version: has }
     const before = last().version
     if (change.kind === 'overrides') {
-      const { staged, count, base } = change
-      if (!editions.use(staged, count, base === before ? before + 1 : null)) return { done: false, version: before }
+      const { staged, count, organisations, base } = change
+      if (!editions.use(staged, count + organisations, base === before ? before + 1 : null))
+        return { done: false, version: before }
     }
     return makeNow(change, change.kind === 'user_forgotten' ? authorWithout(author, change) : author, before + 1, known)
   }
@@ -208,19 +224,16 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
       return changed
     },
 
-    stageOverrides: (staged, overrides) => attempt(() => writing(() => editions.stage(staged, overrides))),
+    stageOverrides: (staged, overrides, of = 'users') =>
+      attempt(() => writing(() => editions.stage(staged, overrides, of))),
 
     async readReplaced(version) {
       const edition = await attempt(() => editions.replacedBy(version))
       if (edition === null) return null
-      const replaced = new Map<string, Versioned<Packed<UserOverride>>>()
-      for (let from: string | null = ''; from !== null; ) {
-        const rows: Row[] = await attempt(() => sql.ofEdition.all(edition, from as string))
-        for (const [user, override] of overridesIn(records.ofUsers, rows)) replaced.set(user, override)
-        const last: Row[string] | null | undefined = rows.length === STEP ? rows.at(-1)?.id : null
-        from = typeof last === 'string' ? last : null
+      return {
+        overrides: await readEdition(edition, sql.ofUsers, records.ofUsers),
+        organisationOverrides: await readEdition(edition, sql.ofOrganisations, records.ofOrganisations),
       }
-      return replaced
     },
 
     readAudit: (before, limit) => attempt(() => newestOf(before, limit)),
@@ -247,11 +260,7 @@ function prepare(database: DatabaseSync) {
     last: rowsOf(database, `SELECT version, at FROM audit WHERE ${OF_OURS} ORDER BY version DESC LIMIT 1`),
     settings: rowsOf(database, SETTINGS),
     setSettings: database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)'),
-    ofUsers: overridesTable(database, 'overrides', 'user', IN_FORCE),
-    ofEdition: rowsOf(
-      database,
-      `SELECT user AS id, version, value FROM overrides WHERE edition = ? AND user > ? ORDER BY user LIMIT ${STEP}`,
-    ),
+    ofUsers: overridesTable(database, 'overrides', 'user'),
     ofOrganisations: overridesTable(database, 'organisation_overrides', 'organisation'),
     windowsOf: database.prepare('SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'),
     shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
@@ -278,20 +287,17 @@ function prepare(database: DatabaseSync) {
 
 type OverridesTable = ReturnType<typeof overridesTable>
 
-/** @param edition which rows of the table count, for a statement; all if it is missing */
-function overridesTable(database: DatabaseSync, table: string, key: string, edition?: string) {
-  const counts = edition === undefined ? '' : `edition = ${edition} AND `
-  const [column, value] = edition === undefined ? ['', ''] : ['edition, ', `${edition}, `]
+function overridesTable(database: DatabaseSync, table: string, key: string) {
+  const some = (edition: string) =>
+    `SELECT ${key} AS id, version, value FROM ${table} WHERE edition = ${edition} AND ${key} > ? ORDER BY ${key} LIMIT ${STEP}`
   return {
-    one: rowsOf(database, `SELECT version, value FROM ${table} WHERE ${counts} ${key} = ?`),
-    some: rowsOf(
-      database,
-      `SELECT ${key} AS id, version, value FROM ${table} WHERE ${counts} ${key} > ? ORDER BY ${key} LIMIT ${STEP}`,
-    ),
+    ofEdition: rowsOf(database, some('?')),
+    one: rowsOf(database, `SELECT version, value FROM ${table} WHERE edition = ${IN_FORCE} AND ${key} = ?`),
+    some: rowsOf(database, some(IN_FORCE)),
     set: database.prepare(
-      `INSERT OR REPLACE INTO ${table} (${column} ${key}, version, value) VALUES (${value} ?, ?, ?)`,
+      `INSERT OR REPLACE INTO ${table} (edition, ${key}, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,
     ),
-    drop: database.prepare(`DELETE FROM ${table} WHERE ${counts} ${key} = ?`),
+    drop: database.prepare(`DELETE FROM ${table} WHERE edition = ${IN_FORCE} AND ${key} = ?`),
   }
 }
 
@@ -313,7 +319,10 @@ interface Values {
 export function controlRecords(database: DatabaseSync, records: Records) {
   const settings = rowsOf(database, SETTINGS)
   const ofUser = rowsOf(database, `SELECT version, value FROM overrides WHERE edition = ${IN_FORCE} AND user = ?`)
-  const ofOrganisation = rowsOf(database, 'SELECT version, value FROM organisation_overrides WHERE organisation = ?')
+  const ofOrganisation = rowsOf(
+    database,
+    `SELECT version, value FROM organisation_overrides WHERE edition = ${IN_FORCE} AND organisation = ?`,
+  )
   const entry = rowsOf(database, 'SELECT * FROM audit WHERE version = ?')
   return {
     settings: records.list({

@@ -138,7 +138,7 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
   for await (const some of rows(OVERRIDES)) {
     yield { kind: 'overrides', overrides: overridesIn(control.ofUsers, some) }
   }
-  for await (const some of rows('SELECT organisation AS id, version, value FROM organisation_overrides')) {
+  for await (const some of rows(ORGANISATION_OVERRIDES)) {
     yield { kind: 'organisation_overrides', overrides: overridesIn(control.ofOrganisations, some) }
   }
   for await (const some of rows('SELECT * FROM audit ORDER BY version')) {
@@ -162,6 +162,7 @@ function isEmptyPortion(portion: Portion): boolean {
 }
 
 const OVERRIDES = `SELECT user AS id, version, value FROM overrides WHERE edition = ${IN_FORCE}`
+const ORGANISATION_OVERRIDES = `SELECT organisation AS id, version, value FROM organisation_overrides WHERE edition = ${IN_FORCE}`
 
 /** All rows of a query, some at a time, with the event loop free in between. */
 async function* inSteps<R>(database: DatabaseSync, sql: string, values: number[]): AsyncGenerator<R[], void> {
@@ -259,7 +260,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     `INSERT OR REPLACE INTO overrides (edition, user, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,
   )
   const organisationOverride = database.prepare(
-    'INSERT OR REPLACE INTO organisation_overrides (organisation, version, value) VALUES (?, ?, ?)',
+    `INSERT OR REPLACE INTO organisation_overrides (edition, organisation, version, value) VALUES (${IN_FORCE}, ?, ?, ?)`,
   )
   const entry = database.prepare(
     `INSERT OR REPLACE INTO audit (version, at, who, what, subject, before, after, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { REPLACED_MS, STAGED_MS } from '../../control/control-store.ts'
-import type { Packed, UserOverride, Versioned } from '../../control/state.ts'
+import { REPLACED_MS, STAGED_MS, type StagedOverride } from '../../control/control-store.ts'
 
-/** The edition of the overrides that is in force, for a statement. There is always one. */
+/** The edition of the overrides of users and of organisations that is in force, for a statement. There is always one. */
 export const IN_FORCE = '(SELECT edition FROM editions WHERE ends IS NULL)'
 
 /** In the place of the name under which it was staged, before the number of the change that has replaced an edition. */
@@ -10,10 +9,7 @@ const REPLACED = 'replaced:'
 
 /** Overrides that are put in force together. Its functions belong into a transaction. */
 export interface Editions {
-  stage(
-    staged: string,
-    overrides: readonly (readonly [user: string, override: Versioned<Packed<UserOverride>>])[],
-  ): void
+  stage(staged: string, overrides: readonly StagedOverride[], of: 'users' | 'organisations'): void
   /**
    * Uses up what was staged, and puts it in force if it is whole.
    * @param count how many must be there
@@ -32,7 +28,10 @@ export function sqliteEditions(database: DatabaseSync, clock: () => number): Edi
       `INSERT INTO editions (staged, size, ends) VALUES (?, ?, ?)
          ON CONFLICT (staged) DO UPDATE SET size = size + excluded.size, ends = excluded.ends RETURNING edition`,
     ),
-    add: database.prepare('INSERT INTO overrides (edition, user, version, value) VALUES (?, ?, ?, ?)'),
+    users: database.prepare('INSERT INTO overrides (edition, user, version, value) VALUES (?, ?, ?, ?)'),
+    organisations: database.prepare(
+      'INSERT INTO organisation_overrides (edition, organisation, version, value) VALUES (?, ?, ?, ?)',
+    ),
     find: database.prepare('SELECT edition FROM editions WHERE staged = ? AND size = ? AND ends > ?'),
     giveUp: database.prepare('UPDATE editions SET staged = NULL, ends = 0 WHERE staged = ?'),
     forget: database.prepare(`UPDATE editions SET staged = NULL, ends = 0 WHERE staged GLOB '${REPLACED}*'`),
@@ -41,13 +40,13 @@ export function sqliteEditions(database: DatabaseSync, clock: () => number): Edi
     putInForce: database.prepare('UPDATE editions SET staged = NULL, ends = NULL WHERE edition = ?'),
   }
 
-  function stage(...[staged, overrides]: Parameters<Editions['stage']>): void {
+  function stage(...[staged, overrides, of]: Parameters<Editions['stage']>): void {
     const { edition } = sql.grow.get(staged, overrides.length, clock() + STAGED_MS) as { edition: number }
-    for (const [user, { version, value }] of overrides) sql.add.run(edition, user, version, JSON.stringify(value))
+    for (const [id, { version, value }] of overrides) sql[of].run(edition, id, version, JSON.stringify(value))
   }
 
   function use(staged: string, count: number, version: number | null): boolean {
-    if (count === 0) stage(staged, [])
+    if (count === 0) stage(staged, [], 'users')
     const found = sql.find.get(staged, count, clock()) as { edition: number } | undefined
     if (version === null || found === undefined) {
       sql.giveUp.run(staged)

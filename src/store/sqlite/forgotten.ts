@@ -154,8 +154,8 @@ export function sqliteForgetting(database: DatabaseSync, clock: () => number): (
     for (const { edition, user: other, value } of sql.overrides.all() as unknown as Row[]) {
       rewrite(value, forgetting, (json) => void sql.setOverride.run(json, edition, other))
     }
-    for (const { organisation, value } of sql.ofOrganisations.all() as unknown as Row[]) {
-      rewrite(value, forgetting, (json) => void sql.setOfOrganisation.run(json, organisation))
+    for (const { edition, organisation, value } of sql.ofOrganisations.all() as unknown as Row[]) {
+      rewrite(value, forgetting, (json) => void sql.setOfOrganisation.run(json, edition, organisation))
     }
   }
 }
@@ -204,7 +204,9 @@ function statements(database: DatabaseSync) {
     setSettings: database.prepare('UPDATE settings SET value = ?'),
     overrides: database.prepare('SELECT edition, user, value FROM overrides'),
     setOverride: database.prepare('UPDATE overrides SET value = ? WHERE edition = ? AND user = ?'),
-    ofOrganisations: database.prepare('SELECT organisation, value FROM organisation_overrides'),
-    setOfOrganisation: database.prepare('UPDATE organisation_overrides SET value = ? WHERE organisation = ?'),
+    ofOrganisations: database.prepare('SELECT edition, organisation, value FROM organisation_overrides'),
+    setOfOrganisation: database.prepare(
+      'UPDATE organisation_overrides SET value = ? WHERE edition = ? AND organisation = ?',
+    ),
   }
 }

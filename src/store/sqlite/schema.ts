@@ -196,6 +196,17 @@ const MIGRATIONS = [
      name TEXT PRIMARY KEY,       -- of a window: its seconds, and the zone of its days
      since INTEGER NOT NULL       -- when it was counted in first, milliseconds since the epoch
    ) WITHOUT ROWID;`,
+  `ALTER TABLE organisation_overrides RENAME TO organisation_overrides_before;
+   CREATE TABLE organisation_overrides (
+     edition INTEGER NOT NULL,
+     organisation TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     value TEXT NOT NULL,         -- JSON
+     PRIMARY KEY (edition, organisation)
+   ) WITHOUT ROWID;
+   INSERT INTO organisation_overrides
+     SELECT edition, organisation, version, value FROM organisation_overrides_before, editions WHERE ends IS NULL;
+   DROP TABLE organisation_overrides_before;`,
 ]
 
 /** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */

@@ -36,7 +36,13 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
          (SELECT edition, user FROM editions JOIN overrides USING (edition) WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(
-      `DELETE FROM editions WHERE ends <= ? AND NOT EXISTS (SELECT 1 FROM overrides WHERE edition = editions.edition)`,
+      `DELETE FROM organisation_overrides WHERE (edition, organisation) IN
+         (SELECT edition, organisation FROM editions JOIN organisation_overrides USING (edition) WHERE ends <= ?
+          LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare(
+      `DELETE FROM editions WHERE ends <= ? AND NOT EXISTS (SELECT 1 FROM overrides WHERE edition = editions.edition)
+         AND NOT EXISTS (SELECT 1 FROM organisation_overrides WHERE edition = editions.edition)`,
     ),
     database.prepare(
       `DELETE FROM forgotten WHERE (digest, category) IN

@@ -69,7 +69,7 @@ describe('a file of overrides', () => {
     await put(`${line('=1+1', 50)}\n${line('"a",b', 60)}\n`)
     const { text, headers } = await get('?format=csv')
     expect(headers['content-type']).toBe('text/csv')
-    expect(text.split('\n')[0]).toBe('user,factor,plan,bypassGlobal,shadow,reason,expiresAt,read.1h')
+    expect(text.split('\n')[0]).toBe('user,organisation,factor,plan,bypassGlobal,shadow,reason,expiresAt,read.1h')
     expect(text).toContain("\n'=1+1,")
     expect((await put(text, '', CSV)).json).toMatchObject({
       unchanged: 2,
@@ -91,6 +91,32 @@ describe('a file of overrides', () => {
       { user: 'alice', from: null, to: { read: { '1h': 60 }, reason: 'from a file' } },
     ])
     expect((await get()).text).toBe(`${line('bob', 50)}\n`)
+  })
+
+  it('has organisations too, so that what was exported is put back whole, and guards them like users', async () => {
+    const acme = '/api/organisations/acme/override'
+    const until = '2099-01-01T00:00:00.000Z'
+    await put(line('bob', 50))
+    await running.call('PUT', acme, { body: { read: { '1h': 800 }, reason: 'a fair' } })
+    await running.call('PUT', acme, { body: { factor: 1.5, reason: 'a week', expiresAt: until } })
+    const exported = (await get()).text
+    expect(exported.split('\n').slice(1)).toEqual([
+      '{"organisation":"acme","read":{"1h":800},"reason":"a fair"}',
+      `{"organisation":"acme","factor":1.5,"reason":"a week","expiresAt":"${until}"}`,
+      '',
+    ])
+    expect((await put(exported)).json).toMatchObject({ total: 2, unchanged: 2, added: 0 })
+    const refused = await put(line('bob', 50))
+    expect(refused).toMatchObject({ status: 400, json: { problems: [{ path: 'max_removed' }] } })
+    expect(await put('')).toMatchObject({ status: 400, json: { problems: [{ path: 'allow_empty' }] } })
+    const removed = await put(line('bob', 50), '?max_removed=1')
+    expect(removed.json).toMatchObject({ total: 1, removed: 1, changes: [{ organisation: 'acme', to: null }] })
+    expect((await running.call('GET', acme)).status).toBe(404)
+    const { entries } = (await running.call('GET', '/api/audit')).json
+    expect(entries[0]).toMatchObject({ from: { total: 2, organisations: { acme: { layers: [{ until }] } } } })
+    const undone = await running.call('POST', `/api/audit/${entries[0].version}/undo`)
+    expect(undone.status).toBe(200)
+    expect((await get()).text).toBe(exported)
   })
 
   it('leaves the others alone if it is merged', async () => {

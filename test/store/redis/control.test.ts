@@ -23,6 +23,7 @@ const replaceAll = (staged: string, count: number, base: number): Change => ({
   kind: 'overrides',
   staged,
   count,
+  organisations: 0,
   base,
   from: null,
   to: null,

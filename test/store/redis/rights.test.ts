@@ -84,7 +84,15 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     for (const change of changes) await store.change(change, { who: 'ann', why: null }, null)
     for (const base of [7, 8]) {
       await store.stageOverrides(`s-${base}`, [['alice', { version: base + 1, value: override }]])
-      const all: Change = { kind: 'overrides', staged: `s-${base}`, count: 1, base, from: null, to: null }
+      const all: Change = {
+        kind: 'overrides',
+        staged: `s-${base}`,
+        count: 1,
+        organisations: 0,
+        base,
+        from: null,
+        to: null,
+      }
       expect((await store.change(all, { who: 'ann', why: null }, null)).done).toBe(true)
     }
     await expect.poll(() => heard, { timeout: 30_000 }).toBe(10)

@@ -88,7 +88,7 @@ export const audit = {
   'undo.titleOf': 'Undo change #{version} of {name}?',
   'undo.comesBack': 'The undo puts these values in force:',
   'undo.file':
-    'The undo puts back the {total} overrides that the file replaced. What was set for a user since stays. They are kept for 30 days, or until the next file.',
+    'The undo puts back the {total} overrides that the file replaced. What was set for somebody since stays. They are kept for 30 days, or until the next file.',
   'undo.over':
     '{user} has used {used} in the window {window} of {category}. That is more than a limit of {limit} has room for: requests are refused at once, until {at}.',
   'undo.overAll':

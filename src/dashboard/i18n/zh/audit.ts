@@ -89,7 +89,7 @@ export const audit: Translated<typeof en> = {
   'undo.titleOf': '撤销 {name} 的更改 #{version}？',
   'undo.comesBack': '撤销后生效的值：',
   'undo.file':
-    '撤销会恢复被该文件替换的 {total} 项特别设置；此后为用户单独设置的内容保持不变。它们保留 30 天，或直到下一个文件。',
+    '撤销会恢复被该文件替换的 {total} 项特别设置；此后单独设置的内容保持不变。它们保留 30 天，或直到下一个文件。',
   'undo.over':
     '{user} 在 {category} 的 {window}窗口已用 {used}，超出上限 {limit} 的余量：请求将立即被拒绝，直到 {at}。',
   'undo.overAll': '{category} 的 {window}窗口上限为 {limit}，任何请求都无法通过：{user} 的请求将全部被拒绝。',

@@ -125,17 +125,19 @@ function partsOfKey({ subject, to }: Entry): Record<string, ReactNode> {
   }
 }
 
-/** The first users whose overrides a file has changed. */
+/** The first users and organisations whose overrides a file has changed. */
 function Sample({ of: { from, to } }: { readonly of: Entry }) {
-  const users = [...new Set([...usersIn(from), ...usersIn(to)])]
-  if (users.length === 0) return null
+  const all = (['users', 'organisations'] as const).flatMap((page) =>
+    [...new Set([...idsIn(page, from), ...idsIn(page, to)])].map((id) => ({ page, id })),
+  )
+  if (all.length === 0) return null
   return (
     <p>
-      {users.map((user, place) => (
-        <span key={user}>
+      {all.map(({ page, id }, place) => (
+        <span key={`${page} ${id}`}>
           {place > 0 && ', '}
-          <a href={hashOf('users', user)}>
-            <Name of={user} />
+          <a href={hashOf(page, id)}>
+            <Name of={id} />
           </a>
         </span>
       ))}
@@ -143,8 +145,12 @@ function Sample({ of: { from, to } }: { readonly of: Entry }) {
   )
 }
 
-function usersIn(side: unknown): string[] {
-  return Object.keys((side as { readonly overrides?: object } | null)?.overrides ?? {})
+function idsIn(page: 'users' | 'organisations', side: unknown): string[] {
+  const { overrides = {}, organisations = {} } = (side ?? {}) as {
+    readonly overrides?: object
+    readonly organisations?: object
+  }
+  return Object.keys(page === 'users' ? overrides : organisations)
 }
 
 function NoteText({ note }: { readonly note: Note }) {
