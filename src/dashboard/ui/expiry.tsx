@@ -8,6 +8,8 @@ interface ExpiryProps {
   readonly value: Expiry
   /** What is set already, in ISO 8601; `null` if nothing is. */
   readonly keep: string | null
+  /** Whether it may have no end. Default true. */
+  readonly hasNever?: boolean
   /** What never is called here. */
   readonly never?: string
   readonly error: string | undefined
@@ -15,12 +17,12 @@ interface ExpiryProps {
 }
 
 /** When something ends: never, after one of the usual times, or at a time. Each option has its day. */
-export function ExpiryField({ label, value, keep, never, error, onChange }: ExpiryProps) {
+export function ExpiryField({ label, value, keep, hasNever = true, never, error, onChange }: ExpiryProps) {
   const texts = useTexts()
   const { t, time } = texts
   const chosen = value.kind === 'hours' ? String(value.hours) : value.kind
   const data = [
-    { value: 'never', label: never ?? t('override.expiry.never') },
+    ...(hasNever ? [{ value: 'never', label: never ?? t('override.expiry.never') }] : []),
     ...(keep === null ? [] : [{ value: 'keep', label: t('override.expiry.keep', { time: time(keep) }) }]),
     ...presetsOf(texts, serverNow()),
     { value: 'at', label: t('override.expiry.at') },

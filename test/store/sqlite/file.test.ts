@@ -90,7 +90,8 @@ describe('the file of the embedded store', () => {
   })
 
   it.each([
-    ['disk_full', 'PRAGMA max_page_count = 1', 'CREATE TABLE more (x)'],
+    // A page may be free, of a table that a migration has dropped.
+    ['disk_full', 'PRAGMA max_page_count = 1', 'CREATE TABLE more (x); CREATE TABLE another (x)'],
     ['readonly', 'PRAGMA query_only = 1', 'CREATE TABLE more (x)'],
   ])('that takes no writes says why: %s', async (reason, before, write) => {
     const database = openDatabase(file)

@@ -87,6 +87,11 @@ export const limits = {
   'quotas.scheduled': 'Scheduled: it is made at {time}. Its entry in the audit is version {version}.',
 
   'pending.title': 'For a while, guarded, or to come',
+  'pending.permanent': 'Set for good, under all of these:',
+  'pending.next': 'then {value}',
+  'pending.move': 'Move the end…',
+  'pending.move.do': 'Move the end',
+  'bar.endsGuard': 'This sets all values of a change that is guarded until {at}, so its guard ends.',
   'pending.covered': 'A newer change lies above it.',
   'pending.guard':
     'The change of {who} is guarded until {at}. It is taken back if more than {share} of the requests is refused.',

@@ -84,6 +84,11 @@ export const limits: Translated<typeof en> = {
   'quotas.scheduled': '已计划：将于 {time} 更改。审计中的版本为 {version}。',
 
   'pending.title': '临时、受保护或已计划的更改',
+  'pending.permanent': '长期设置，在以上各项之下：',
+  'pending.next': '之后为 {value}',
+  'pending.move': '更改结束时间…',
+  'pending.move.do': '更改结束时间',
+  'bar.endsGuard': '这会重新设置一项更改的全部值（保护至 {at}），因此结束对它的保护。',
   'pending.covered': '上面有更新的更改。',
   'pending.guard': '{who} 的更改受到保护，直到 {at}。若被拒请求超过 {share}，更改将自动收回。',
   'pending.guard.counted': '目前 {requests} 个请求中有 {refused} 个被拒（按调用者加权）。',

@@ -3,12 +3,18 @@ import { useRef, useState } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
+import { patchOf } from '../../logic/settings.ts'
+import { notesOfPatch } from '../../logic/settings-layers.ts'
 import { Conflict } from '../../ui/conflict.tsx'
 import { Discard } from '../../ui/discard.tsx'
 import { fieldProblems, messageOf } from '../../ui/failure.tsx'
+import { Filled } from '../../ui/filled.tsx'
 import { useFocusBack } from '../../ui/focus-back.ts'
+import { Moment } from '../../ui/moment.tsx'
 import { Note } from '../../ui/note.tsx'
+import { Name } from '../../ui/small.tsx'
 import { ChangeTerms } from './change-terms.tsx'
+import { useEditing } from './edit.tsx'
 import type { Applied, SettingsEditing } from './use-settings.ts'
 
 interface BarProps {
@@ -75,6 +81,7 @@ function Change({ editing, out }: BarProps) {
         </Button>
         <Discard disabled={work === 'apply'} onDiscard={editing.discard} />
       </div>
+      {terms.from === '' && <PatchNotes editing={editing} />}
       <ChangeTerms
         terms={terms}
         isOpen={isShown}
@@ -84,6 +91,26 @@ function Change({ editing, out }: BarProps) {
       />
     </>
   )
+}
+
+/** Which ends and guards of others the change drops. */
+function PatchNotes({ editing: { draft, terms } }: Pick<BarProps, 'editing'>) {
+  const { t } = useTexts()
+  const { quota } = useEditing()
+  const { patch } = patchOf(draft)
+  const { layers = [] } = quota
+  if (patch === null || layers.length === 0) return null
+  const until = terms.until.kind === 'never' ? null : 'some'
+  const notes = notesOfPatch(layers, patch, { until, isGuarded: terms.guard !== '' })
+  return notes.map((note) => (
+    <p key={`${note.kind} ${note.at}`} className="ends">
+      {note.kind === 'guardEnded' ? (
+        <Filled text={t('bar.endsGuard')} parts={{ at: <Moment at={note.at} /> }} />
+      ) : (
+        <Filled text={t('ends.dropped')} parts={{ at: <Moment at={note.at} />, why: <Name of={note.why} /> }} />
+      )}
+    </p>
+  ))
 }
 
 const TERMS = ['reason', 'guard', 'guard.for', 'guard.refused', 'from', 'until']

@@ -1,12 +1,15 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import type { LayerResponse, SettingsInForceResponse } from '../../../admin/api.ts'
-import { call } from '../../api/client.ts'
+import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
-import { useTexts } from '../../i18n/text.tsx'
+import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { leavesOf } from '../../logic/change-terms.ts'
+import { type Expiry, expiryOf } from '../../logic/override.ts'
 import type { Value } from '../../logic/settings.ts'
+import { followsIn, isOnTop } from '../../logic/settings-layers.ts'
 import { Confirm } from '../../ui/confirm.tsx'
+import { ExpiryField } from '../../ui/expiry.tsx'
 import { Filled } from '../../ui/filled.tsx'
 import { Moment } from '../../ui/moment.tsx'
 import { Panel } from '../../ui/panel.tsx'
@@ -26,13 +29,22 @@ interface PendingProps {
 export function PendingChanges({ quota: { layers = [] }, reload }: PendingProps) {
   const { t } = useTexts()
   const temporary = layers.filter(({ id }) => id !== 'permanent')
+  const permanent = layers.find(({ id }) => id === 'permanent')
   if (temporary.length === 0) return null
   return (
     <Panel title={t('pending.title')}>
       <ul className="plain pending">
         {temporary.map((layer) => (
-          <LayerItem key={layer.id} layer={layer} reload={reload} />
+          <LayerItem key={layer.id} layer={layer} layers={layers} reload={reload} />
         ))}
+        {permanent !== undefined && (
+          <li>
+            <div>
+              <p className="muted">{t('pending.permanent')}</p>
+              <PatchLines patch={permanent.value} />
+            </div>
+          </li>
+        )}
       </ul>
     </Panel>
   )
@@ -44,7 +56,13 @@ function whatOf({ state, until }: LayerResponse): 'start' | 'end' | 'guard' {
   return until === null ? 'guard' : 'end'
 }
 
-function LayerItem({ layer, reload }: { readonly layer: LayerResponse } & Pick<PendingProps, 'reload'>) {
+interface LayerProps extends Pick<PendingProps, 'reload'> {
+  readonly layer: LayerResponse
+  /** All of them. */
+  readonly layers: readonly LayerResponse[]
+}
+
+function LayerItem({ layer, layers, reload }: LayerProps) {
   const { t } = useTexts()
   const { id, from, until, state, value, guard, why } = layer
   const cancel = async (reason: string) => {
@@ -58,6 +76,7 @@ function LayerItem({ layer, reload }: { readonly layer: LayerResponse } & Pick<P
     <Item
       why={why}
       cancel={{ title: t(`pending.${what}.cancel`), text: t(`pending.${what}.cancelText`), onConfirm: cancel }}
+      move={until !== null && isOnTop(layers, layer) ? <MoveEnd layer={layer} reload={reload} /> : null}
     >
       {what === 'start' && (
         <p>
@@ -76,7 +95,7 @@ function LayerItem({ layer, reload }: { readonly layer: LayerResponse } & Pick<P
         </p>
       )}
       {state === 'covered' && <p className="muted">{t('pending.covered')}</p>}
-      <PatchLines patch={value} />
+      <PatchLines patch={value} next={until === null ? null : (path) => followsIn(layers, layer, path)} />
     </Item>
   )
 }
@@ -106,6 +125,8 @@ function GuardText({
 
 interface ItemProps {
   readonly why: string | null
+  /** The button that moves the end; `null` for none. */
+  readonly move: ReactNode
   readonly cancel: {
     readonly title: string
     readonly text: string
@@ -114,7 +135,7 @@ interface ItemProps {
   readonly children: ReactNode
 }
 
-function Item({ why, cancel, children }: ItemProps) {
+function Item({ why, cancel, move, children }: ItemProps) {
   const { t } = useTexts()
   const may = useMayChange()
   const [isAsking, setAsking] = useState(false)
@@ -128,6 +149,7 @@ function Item({ why, cancel, children }: ItemProps) {
           </p>
         )}
       </div>
+      {may && move}
       {may && (
         <Button variant="default" aria-label={cancel.title} onClick={() => setAsking(true)}>
           {t('word.cancel')}
@@ -147,7 +169,56 @@ function Item({ why, cancel, children }: ItemProps) {
   )
 }
 
-function PatchLines({ patch }: { readonly patch: Readonly<Record<string, unknown>> }) {
+/** Sets the same with another end: the end moves. */
+function MoveEnd({ layer: { value, until }, reload }: Pick<LayerProps, 'layer' | 'reload'>) {
+  const { t } = useTexts()
+  const [isAsking, setAsking] = useState(false)
+  const [expiry, setExpiry] = useState<Expiry>({ kind: 'hours', hours: 1 })
+  const at = expiryOf(expiry, serverNow())
+  async function move(reason: string): Promise<void> {
+    const end = expiryOf(expiry, serverNow())
+    if (end == null) throw new Error(t('problem.expiry'))
+    await call('PATCH', '/api/quota', { body: { ...value, until: end, ...(reason !== '' && { reason }) } })
+    reload()
+  }
+  return (
+    <>
+      <Button variant="default" onClick={() => setAsking(true)}>
+        {t('pending.move')}
+      </Button>
+      {isAsking && (
+        <Confirm
+          title={t('pending.move')}
+          action={t('pending.move.do')}
+          onConfirm={move}
+          onClose={() => setAsking(false)}
+        >
+          <ExpiryField
+            label={t('bar.until')}
+            value={expiry}
+            keep={until}
+            hasNever={false}
+            error={at == null ? t('problem.expiry') : undefined}
+            onChange={setExpiry}
+          />
+          {at != null && (
+            <p>
+              <Filled text={t('ends.moved')} parts={{ from: <Moment at={until ?? ''} />, at: <Moment at={at} /> }} />
+            </p>
+          )}
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+interface LinesProps {
+  readonly patch: Readonly<Record<string, unknown>>
+  /** The value of a place behind the end; `null` if there is no end. Default none. */
+  readonly next?: ((path: string) => unknown) | null
+}
+
+function PatchLines({ patch, next = null }: LinesProps) {
   const texts = useTexts()
   const { t } = texts
   return (
@@ -155,8 +226,15 @@ function PatchLines({ patch }: { readonly patch: Readonly<Record<string, unknown
       {leavesOf(patch).map(([path, value]) => (
         <li key={path}>
           {nameOf(path, texts)}: <ins>{value === null ? t('word.file') : shownValue(value as Value, texts)}</ins>
+          {next !== null && (
+            <span className="muted"> {t('pending.next', { value: nextValue(next(path), texts) })}</span>
+          )}
         </li>
       ))}
     </ul>
   )
+}
+
+function nextValue(value: unknown, texts: Texts): string {
+  return value === undefined ? texts.t('word.file') : shownValue(value as Value, texts)
 }
