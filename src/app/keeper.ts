@@ -20,7 +20,9 @@ export function openKeeper({ store, control, quota, observe }: KeeperParts): Kee
     store,
     control,
     problemsOf: (patch, changes) => problemsOf(patch, quota(), changes),
-    onChange: (entry, forgotten) => observe({ type: 'changed', entry: entryResponse(entry), forgotten }),
+    onChange(entry, forgotten, outcome) {
+      observe({ type: 'changed', entry: entryResponse(entry), forgotten, outcome })
+    },
     onUnknown: (change, author) => observe({ type: 'change_unknown', ...wishResponse(change, author) }),
     onError: (error) => observe({ type: 'internal_error', where: 'keeper', error }),
   })

@@ -62,6 +62,18 @@ export type Outcome =
   | 'kept'
   | 'taken_back'
 
+/**
+ * What the keeper has done by an entry of the audit, if somebody has to hear of it; `null` for every other entry. The entry says it
+ * itself, so that any replica can tell.
+ */
+export function upsetOf({ who, why }: Pick<AuditEntry, 'who' | 'why'>): 'not_made' | 'taken_back' | null {
+  if (who === SCHEDULE && why?.startsWith(NOT_MADE)) return 'not_made'
+  return who === GUARD && why?.startsWith(TAKES_BACK) ? 'taken_back' : null
+}
+
+const NOT_MADE = 'is not made as scheduled'
+const TAKES_BACK = 'takes back the change of'
+
 /** A change that is due. */
 interface Due {
   readonly to: Stack
@@ -223,7 +235,7 @@ function judgement(layer: StackLayer, stack: Stack, verdicts: Verdicts, at: numb
   const share = requests === 0 ? 0 : (100 * refused) / requests
   const counted = `${share.toFixed(1)} % of ${Math.round(requests)} weighed requests were refused`
   if (trips(counts, guard)) {
-    const why = `takes back the change of ${layer.who}: ${counted}, and ${100 * guard.refused} % may be`
+    const why = `${TAKES_BACK} ${layer.who}: ${counted}, and ${100 * guard.refused} % may be`
     return { to: takenBack(stack, id), author: { who: GUARD, why }, outcome: 'taken_back' }
   }
   if (at < guard.until + LAST_COUNTS_MS) return null
@@ -245,14 +257,14 @@ function beginning(
 ): Due | null {
   if (isOver(layer, at)) {
     const why = 'its end had come before any gateway could make it'
-    const author = scheduleAuthor('is not made as scheduled', layer, why)
+    const author = scheduleAuthor(NOT_MADE, layer, why)
     return { to: removed(stack, layer.id), author, outcome: 'not_made' }
   }
   const problems = problemsOf(treeOf(layer.leaves) as QuotaPatchLike, value)
   if (problems.length > 0 && at < layer.from + GRACE_MS) return null
   const to = begun(stack, layer.id, at)
   if (problems.length === 0) return { to, author: scheduleAuthor('begins as scheduled', layer), outcome: 'begun' }
-  const author = scheduleAuthor('is not made as scheduled', layer, problems.map(sentence).join('; '))
+  const author = scheduleAuthor(NOT_MADE, layer, problems.map(sentence).join('; '))
   return { to, author, outcome: 'not_made' }
 }
 

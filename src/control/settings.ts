@@ -177,6 +177,28 @@ function isEmpty({ personal, global }: ScopedLimits): boolean {
   return personal.size === 0 && global.size === 0
 }
 
+/** A limit that the file has no place for. */
+export interface Resting {
+  /** As a path of `changed`. */
+  readonly path: string
+  readonly value: number
+}
+
+/** What was set in a category or a window that this file does not have. Another replica may have it. */
+export function restingIn(file: FileSettings, changes: Changes): Resting[] {
+  const windows = new Set(file.windows.map(({ name }) => name))
+  const categories = new Set(categoriesOf(file))
+  return (['baselines', 'custom'] as const).flatMap((layer) =>
+    SCOPES.flatMap((scope) =>
+      Object.entries(changes[layer]?.[scope] ?? {}).flatMap(([category, row]) =>
+        Object.entries(row)
+          .filter(([window]) => !categories.has(category) || !windows.has(window))
+          .map(([window, value]) => ({ path: `${layer}.${scope}.${category}.${window}`, value })),
+      ),
+    ),
+  )
+}
+
 function changedPaths(file: FileSettings, changes: Changes): string[] {
   const limits = (layer: Layer): string[] =>
     SCOPES.flatMap((scope) =>

@@ -137,6 +137,9 @@ function configMetrics(meter: Meter, now: () => number): Counting {
   }
 }
 
+const SCHEDULED = ['begun', 'ended', 'not_made'] as const
+const GUARDED = ['kept', 'taken_back'] as const
+
 /** Processes that follow the same store show the same. */
 function controlMetrics(meter: Meter): Counting {
   const version = meter.gauge('control_version', 'The last change at run time that is in force.', [], 'min')
@@ -145,8 +148,16 @@ function controlMetrics(meter: Meter): Counting {
   const factor = meter.gauge('adaptive_factor', 'Factor of mode adaptive, whichever mode is in force.', [], 'max')
   const trimmed = meter.counter('audit_trimmed_total', 'Entries that the audit forgot for newer ones.', [])
   trimmed.add('', 0)
+  const scheduled = meter.counter('scheduled_changes_total', 'Scheduled changes by what became of them.', ['outcome'])
+  const guards = meter.counter('guard_total', 'Guarded changes by what their guard decided.', ['outcome'])
+  for (const outcome of SCHEDULED) scheduled.add(outcome, 0)
+  for (const outcome of GUARDED) guards.add(outcome, 0)
   return {
-    changed: (seen) => trimmed.add('', seen.forgotten),
+    changed({ forgotten, outcome }) {
+      trimmed.add('', forgotten)
+      if (outcome === 'kept' || outcome === 'taken_back') guards.add(outcome, 1)
+      else if (outcome !== undefined) scheduled.add(outcome, 1)
+    },
     control_followed: (seen) => version.set(seen.version),
     adaptive_factor: (seen) => factor.set(seen.factor),
   }

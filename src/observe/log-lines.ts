@@ -151,7 +151,11 @@ const PROCESS = {
 
 /** What changes while the gateway runs. */
 const RUN_TIME = {
-  changed: (seen) => line('info', 'changed at run time', changeOf(seen.entry)),
+  changed: ({ entry, outcome }) => {
+    if (outcome === 'not_made') return line('warn', 'a scheduled change could not be made', changeOf(entry))
+    if (outcome === 'taken_back') return line('warn', 'a guard has taken a change back', changeOf(entry))
+    return line('info', 'changed at run time', changeOf(entry))
+  },
   change_unknown: (seen) => line('warn', 'a change at run time may have been made', changeOf(seen)),
   control_followed: (seen) => {
     // The store was emptied, or restored from a copy.

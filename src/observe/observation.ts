@@ -43,6 +43,8 @@ export type Observation =
       }
       /** Entries that the audit forgot for it. */
       readonly forgotten: number
+      /** Of a change that was scheduled or guarded, and that this process made when its time had come. */
+      readonly outcome?: 'begun' | 'ended' | 'not_made' | 'kept' | 'taken_back'
     }
   /** The store failed in the middle of a change: it may have been made. */
   | {

@@ -297,6 +297,11 @@ test('an exempt user is marked as such wherever limits of the user are shown, an
   ])
   expect((await running.call('GET', '/api/in-force/users/monitor')).json.exempt).toBe(true)
   expect((await running.call('GET', '/api/in-force/users/alice')).json.exempt).toBe(false)
+  const block = { body: { read: { '1h': 0 }, reason: 'an attack' } }
+  const { json: blocked } = await running.call('PUT', '/api/users/monitor/override', block)
+  expect(blocked).toMatchObject({ exempt: true, warnings: [] })
+  const { json: other } = await running.call('PUT', '/api/users/alice/override', block)
+  expect(other).toMatchObject({ exempt: false, warnings: [{ limit: 0 }] })
   await running.stop()
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
 import type { Author, Change } from '../../src/control/control-store.ts'
-import { createKeeper, type Keeper, type Outcome } from '../../src/control/keeper.ts'
+import { createKeeper, type Keeper, type Outcome, upsetOf } from '../../src/control/keeper.ts'
 import { problemsOf } from '../../src/control/settings.ts'
 import type { Changes, Layer, Packed } from '../../src/control/state.ts'
 import { timingProblems } from '../../src/control/timing.ts'
@@ -106,6 +106,7 @@ describe('a change that is to begin later', () => {
     await set(scheduled({}, start(T + MINUTE, { until: T + 2 * MINUTE })))
     await pass(T + 60 * MINUTE)
     expect(await settings()).toEqual({})
+    expect((await store.readAudit(null, 9)).map(upsetOf)).toEqual(['not_made', null])
     expect((await audit())[0]).toMatch(/^schedule: is not made as scheduled by ann: a busy evening: its end had come/)
     await store.close()
   })

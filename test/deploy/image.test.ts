@@ -34,7 +34,7 @@ describe('in the image', () => {
       /^(?:package\.json|LICENSE)$/,
       /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
       /^dist\/compiled\/v26[\w.-]+\/\w+$/,
-      /^dist\/store\/redis\/[\w-]+\.lua$/,
+      /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
       /^node_modules\/(?:.*\/)?package\.json$/,

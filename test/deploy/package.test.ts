@@ -70,7 +70,7 @@ describe('in the package', () => {
       /^config\/tollgate\.(?:yaml|schema\.json)$/,
       /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
       /^dist\/bin\/\w+\.cjs$/,
-      /^dist\/store\/redis\/[\w-]+\.lua$/,
+      /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
       /^dist\/admin\/api\.d\.ts$/,

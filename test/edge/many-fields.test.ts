@@ -49,6 +49,7 @@ async function sent(head: string): Promise<Sent> {
     limits: () => ({
       shares,
       isProxy: () => false,
+      readsProxyProtocol: false,
       uploads: { minBytesPerSecond: 0, graceMs: 1000 } as never,
       maxUrl: 8192,
       answersHalfClosed: false,

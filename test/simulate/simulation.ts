@@ -156,7 +156,7 @@ class Simulation {
       })),
     )
     const windows = windowsIn(this.#settings)
-    this.#counted = (this.#retention === NO_RETENTION ? windows : [...windows, books]).map(countedName)
+    this.#counted = (this.#retention === NO_RETENTION ? windows : [...windows, books]).map((window) => countedName(window))
     const stored = createStored(PREFIX, COUNTERS)
     const keeps = ({ scope, id }: CounterName): boolean => keptOf(this.#retention, scope, id) !== null
     this.oracle = new Oracle({

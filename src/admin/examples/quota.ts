@@ -109,6 +109,7 @@ export const quota: Examples = {
     response: {
       scanned: 3,
       movedCount: 3,
+      movesNobody: false,
       blockedCount: 1,
       newlyBlockedCount: 1,
       freedCount: 0,

@@ -116,7 +116,7 @@ export const users: Examples = {
   'PUT /api/users/{id}/override': {
     parameters: { id: 'alice', 'If-Match': '"0"' },
     body: { read: { '1h': 500 }, reason: 'import of a season', expiresAt: '2026-11-21T10:15:00.000Z' },
-    response: { ...override, warnings: [], ends: { added: [], dropped: [], guards: [] } },
+    response: { ...override, exempt: false, warnings: [], ends: { added: [], dropped: [], guards: [] } },
   },
   'DELETE /api/users/{id}/override': {
     parameters: { id: 'alice' },

@@ -1,4 +1,5 @@
-import type { Changes } from '../../control/state.ts'
+import { upsetOf } from '../../control/keeper.ts'
+import type { Changes, LastChange } from '../../control/state.ts'
 import { type Bucket, lastHalfHour } from '../../failures/histogram.ts'
 import type { LimitTable } from '../../quota/policy.ts'
 import { StoreError } from '../../quota/quota-store.ts'
@@ -14,7 +15,7 @@ type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
 
 /** The routes that show what goes on: the replicas and their sums, and the route map with its hits. */
 export function nowRoutes(desk: Desk, now: () => number): Route[] {
-  const seen = lastSeen(desk, now)
+  const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk) }
   return [
     {
       method: 'GET',
@@ -54,19 +55,45 @@ function lastSeen({ store }: Desk, now: () => number) {
   }
 }
 
-async function show(desk: Desk, seen: ReturnType<typeof lastSeen>, now: () => number): Promise<AdminResponse> {
+type Upset = NonNullable<NowResponse['upsets']>[number]
+
+/** So far back an upset is shown, in milliseconds. */
+const UPSET_MS = 24 * 3_600_000
+/** Entries of the audit that are looked at for them, the latest ones. */
+const LOOKED_AT = 100
+
+/** The audit is read after a change alone. */
+function upsetsOf({ store }: Desk) {
+  let last: { readonly of: LastChange; readonly upsets: readonly Upset[] } | null = null
+  return async (of: LastChange, at: number): Promise<readonly Upset[]> => {
+    if (last?.of.version !== of.version || last.of.changedAt !== of.changedAt) {
+      const entries = of.version === 0 ? [] : await store.readAudit(null, LOOKED_AT)
+      const upsets = entries.flatMap((entry): Upset[] => {
+        const outcome = upsetOf(entry)
+        return outcome === null ? [] : [{ version: entry.version, at: iso(entry.at), outcome, why: entry.why ?? '' }]
+      })
+      last = { of, upsets }
+    }
+    return last.upsets.filter((upset) => Date.parse(upset.at) > at - UPSET_MS)
+  }
+}
+
+type Seen = ReturnType<typeof lastSeen> & { readonly upsets: ReturnType<typeof upsetsOf> }
+
+async function show(desk: Desk, seen: Seen, now: () => number): Promise<AdminResponse> {
   try {
     // A store that takes no writes may still be read, but nothing is charged there and no replica can report.
     if (desk.lacksStore()) return ok(withoutStore(desk, seen.recall(), now()))
-    return ok(await nowResponse(desk, await seen.ask()))
+    return ok(await nowResponse(desk, await seen.ask(), seen.upsets))
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     return ok(withoutStore(desk, seen.recall(), now()))
   }
 }
 
-async function nowResponse(desk: Desk, beats: Beats): Promise<NowResponse> {
+async function nowResponse(desk: Desk, beats: Beats, upsetsAt: Seen['upsets']): Promise<NowResponse> {
   const view = await desk.view()
+  const upsets = await upsetsAt(view.state, view.at)
   return {
     ...ofReplicas(beats),
     ...ofSetup(desk, beats),
@@ -77,6 +104,7 @@ async function nowResponse(desk: Desk, beats: Beats): Promise<NowResponse> {
     controlVersion: view.state.version,
     windows: await globalWindows(desk, view),
     shadow: view.shadow,
+    ...(upsets.length > 0 && { upsets }),
   }
 }
 

@@ -45,6 +45,8 @@ interface Overridden<
   readonly shownIn: (state: ControlState, id: string, at: number) => Shown | null
   readonly changeTo: (id: string, to: Packed<Stored> | null) => Change
   readonly warningsOf: (view: View, id: string, override: Shown) => readonly WarningResponse[]
+  /** What else is said of one that was set. Default nothing. */
+  readonly alsoOf?: (view: View, id: string) => { readonly exempt: boolean }
 }
 
 const USERS: Overridden<UserOverride, OverrideResponse> = {
@@ -56,7 +58,9 @@ const USERS: Overridden<UserOverride, OverrideResponse> = {
   storedIn: ({ overrides }) => overrides,
   shownIn: overrideOf,
   changeTo: (user, to) => ({ kind: 'override', user, to }),
-  warningsOf: ({ policy, setup }, user, override) => tooDearFor(policy, user, override, setup.priced),
+  warningsOf: ({ policy, setup }, user, override) =>
+    setup.exempt.has(user) ? [] : tooDearFor(policy, user, override, setup.priced),
+  alsoOf: ({ setup }, user) => ({ exempt: setup.exempt.has(user) }),
 }
 
 const ORGANISATIONS: Overridden<OrganisationOverride, OrganisationOverrideResponse> = {
@@ -216,7 +220,8 @@ async function showSet<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R e
   const override = of.shownIn(view.state, id, view.at)
   if (override === null) return noOverride(of)
   const ends = endsOf(entry)
-  return ok({ ...override, warnings: of.warningsOf(view, id, override), ends }, etag(override.version))
+  const warnings = of.warningsOf(view, id, override)
+  return ok({ ...override, ...of.alsoOf?.(view, id), warnings, ends }, etag(override.version))
 }
 
 async function takeAway<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extends { readonly version: number }>(

@@ -1,10 +1,12 @@
 import type { AuditEntry } from '../../control/control-store.ts'
 import { SETTINGS } from '../../control/forms.ts'
 import { stackOf } from '../../control/layers.ts'
+import { leavesOfPatch } from '../../control/leaves.ts'
+import { movesNobody } from '../../control/moved.ts'
 import { asOverrides } from '../../control/overrides.ts'
 import { ANYBODY, preview } from '../../control/preview.ts'
-import { applyPatch, problemsOf, type QuotaPatchLike, resolve } from '../../control/settings.ts'
-import { type ControlState, storedOf } from '../../control/state.ts'
+import { applyPatch, problemsOf, type QuotaPatchLike, resolve, restingIn } from '../../control/settings.ts'
+import { type Changes, type ControlState, storedOf } from '../../control/state.ts'
 import { tooDear } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
@@ -111,10 +113,31 @@ async function withCounts(
   )
 }
 
-async function showChanged(desk: Desk, entry: AuditEntry | undefined): Promise<AdminResponse> {
-  const response: QuotaChangedResponse = { ...(await quotaNow(desk)), ends: endsOf(entry) }
+/**
+ * Whether the limits that a patch sets make no difference to anybody, whoever comes: plans set them for everybody, or the mode goes by
+ * others. A mode, a switch or a factor is there for what follows.
+ */
+function isForNobody(desk: Desk, state: ControlState, patch: QuotaPatchLike): boolean {
+  const { quota } = desk.setup()
+  const { factor } = desk.adaptive()
+  const of = (changes: Changes) => {
+    const { settings, shadow } = resolve(quota, changes)
+    return { policy: createPolicy(settings, factor), shadow }
+  }
+  const { value } = state.settings
+  const after = applyPatch(value, patch)
+  const areLimits = leavesOfPatch(patch).every(([[field]]) => field === 'baselines' || field === 'custom')
+  return areLimits && !sameJson(value, after) && movesNobody(of(value), of(after))
+}
+
+async function showChanged(desk: Desk, entry: AuditEntry | undefined, isMoot: boolean): Promise<AdminResponse> {
+  const moot = isMoot && { movesNobody: true as const }
+  const response: QuotaChangedResponse = { ...(await quotaNow(desk)), ends: endsOf(entry), ...moot }
   return ok(response, etag(response.version))
 }
+
+/** In the audit, before the reason that was given. */
+const MOOT = 'without effect on anybody now'
 
 async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   // Fresh: what another replica has set a moment ago may be taken away.
@@ -125,14 +148,16 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   const { at } = await desk.store.controlVersion()
   const problems = wishProblems(wish, storedOf(state).settings.value, at)
   if (problems.length > 0) return badFields(problems)
+  const isMoot = isForNobody(desk, state, read.patch)
   return desk.change(call, {
+    ...(isMoot && { why: MOOT }),
     versionOf: ({ settings }) => settings.version,
     changeOf(state) {
       const { value } = storedOf(state).settings
       const to = wishedSettings(wish, value, call.identity?.name ?? 'nobody', at)
       return sameJson(to, value) ? null : { kind: 'settings', to }
     },
-    response: (entry) => showChanged(desk, entry),
+    response: (entry) => showChanged(desk, entry, isMoot),
   })
 }
 
@@ -141,6 +166,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   const read = readPatch(desk, state, body)
   if ('problems' in read) return badFields(read.problems)
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
+  const movesNobody = isForNobody(desk, state, read.patch)
   const { isKnown } = desk.knownUsers
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state), isKnown)
   const previewed = await preview({
@@ -157,7 +183,8 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
     learn: (users) => desk.learn(users),
     signal,
   })
-  return ok({ ...previewed, warnings: warningsOf(setup, next.settings, adaptive.factor) } satisfies PreviewResponse)
+  const warnings = warningsOf(setup, next.settings, adaptive.factor)
+  return ok({ ...previewed, movesNobody, warnings } satisfies PreviewResponse)
 }
 
 /** Categories and windows are those of the file, which only the domain knows. The schema is behind it as a net. */
@@ -183,6 +210,7 @@ function quotaResponse(view: View, windows: WindowStatuses): QuotaResponse {
 /** @param factor of mode `adaptive` @param at the store's time, in milliseconds since the epoch */
 export function settingsInForce(inForce: InForce, factor: number, at: number): SettingsInForceResponse {
   const { settings, shadow, changed, policy, setup, state } = inForce
+  const resting = restingIn(setup.quota, state.settings.value)
   const layers = layersShown(SETTINGS, storedOf(state).settings.value, at)
   return {
     version: state.settings.version,
@@ -197,6 +225,7 @@ export function settingsInForce(inForce: InForce, factor: number, at: number): S
     }),
     file: settingsResponse(setup.quota),
     changed,
+    ...(resting.length > 0 && { resting }),
     categories: policy.categories,
     cheapest: Object.fromEntries(setup.cheapest),
     windowLengths: [...settings.windows],

@@ -103,6 +103,8 @@ export const preview = name(
     ...counted(blocked.extend({ user: z.string() })),
     /** Users of those looked at for whom the change makes any difference. */
     movedCount: count,
+    /** Whether the change makes no difference to anybody, whoever comes. */
+    movesNobody: z.boolean(),
     organisations: z.strictObject(counted(blocked.extend({ organisation: z.string(), plan: z.string().nullable() }))),
     /** Global windows that block everybody who does not bypass them. */
     everybody: z.array(blocked),

@@ -53,6 +53,10 @@ export const now = name(
     /** The global windows by category. */
     windows: windows.nullable(),
     shadow: z.boolean(),
+    /** Changes of the last 24 hours that are not in force though somebody wanted them: a scheduled one that could not be made, or one that a guard has taken back. Missing if there are none, latest first. */
+    upsets: z
+      .array(z.strictObject({ version: count, at: time, outcome: z.enum(['not_made', 'taken_back']), why: z.string() }))
+      .optional(),
     /** The built-in limits that hold for charged categories whose limits nobody wrote, neither in the file nor at run time. Missing if there are none. */
     unwritten: scopedTable.optional(),
     /** Whether auth.shadow lets everybody in, and whom it has let in since the replicas started, by what was wrong. */

@@ -53,6 +53,8 @@ export const settingsInForce = z.strictObject({
   file: settings,
   /** Dotted paths of the values that were changed at run time: `mode`, `global.multiplier`, `baselines.personal.read.1h`. */
   changed: z.array(z.string()),
+  /** Limits that were set at run time in a category or window that this file does not have: they hold where a file has it, and here once it does. Missing if there are none. */
+  resting: z.array(z.strictObject({ path: z.string(), value: count })).optional(),
   categories: z.array(z.string()),
   /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
   cheapest: byName(count),
@@ -95,9 +97,13 @@ export const quota = name(
 )
 
 export const quotaChanged = name(
-  quota.extend({ ends }),
+  quota.extend({
+    ends,
+    /** Whether the change makes no difference to anybody, whoever comes: plans set the limits that it names for everybody, or the mode goes by others. Missing if it does. */
+    movesNobody: z.literal(true).optional(),
+  }),
   'QuotaChanged',
-  'The settings after a change, and the ends that it has added or dropped.',
+  'The settings after a change, and the ends that it has added or dropped. With `movesNobody` no limit of anybody is another one by it.',
 )
 
 export const inForce = name(

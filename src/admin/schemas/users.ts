@@ -49,9 +49,9 @@ export const override = name(
 )
 
 export const overrideSet = name(
-  override.extend({ warnings, ends }),
+  override.extend({ /** Whether nothing is charged to the user. */ exempt: z.boolean(), warnings, ends }),
   'OverrideSet',
-  'What was set for one user; `warnings` has those of its limits that some request can never fit into.',
+  'What was set for one user. With `exempt` no limit holds, a block neither: the file exempts the user (`quota.exempt`), and nothing is charged. Else `warnings` has those of its limits that some request can never fit into.',
 )
 
 export const organisationOverrideFields = z.object({

@@ -13,6 +13,8 @@ import { Meanwhile } from './outage.tsx'
 const EVERY_MS = 5000
 /** As many as say how many users there are; more are "100 or more". */
 const LATEST = 100
+/** The audit has the others. */
+const MOST_UPSETS = 2
 /** The configuration changes seldom. */
 const ROUTES_EVERY_MS = 60_000
 
@@ -44,6 +46,7 @@ export function StatusLine() {
           {t('status.shadow')}
         </Line>
       )}
+      <Upsets of={now.upsets ?? []} />
       {isNobodyRefused(status) && !status.isShadow && (
         <Line tone={error === null ? 'good' : 'info'}>
           {t(error === null ? 'status.nobody' : 'status.nobodyBefore')}
@@ -117,6 +120,16 @@ function Full({ of: { category, window, until, remaining, tooDear } }: { readonl
       {dear === null ? t('status.full', words) : t('status.nearlyFull', dear)} {t('status.until')} <Until at={until} />
     </Line>
   )
+}
+
+/** What somebody wanted to be in force and is not. */
+function Upsets({ of }: { readonly of: NonNullable<NowResponse['upsets']> }) {
+  const { t, time } = useTexts()
+  return of.slice(0, MOST_UPSETS).map(({ version, at, outcome }) => (
+    <Line key={version} tone="warn" href={hashOf('audit')} cure={t('status.audit')}>
+      {t(outcome === 'not_made' ? 'status.notMade' : 'status.takenBack', { time: time(at) })}
+    </Line>
+  ))
 }
 
 function Failing({ share: part }: { readonly share: number }) {

@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
+import { GUARD, SCHEDULE } from '../../../src/control/control-store.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
 import type { Replica } from '../../../src/replicas/presence.ts'
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { NOW, type Running, startAdmin, YAML } from '../running.ts'
 
 let running: Running
@@ -267,4 +269,21 @@ test('limits that nobody wrote are named until somebody writes them, in the file
   await running.stop()
   await start()
   expect(await now()).not.toHaveProperty('unwritten')
+})
+
+test('what was scheduled and could not be made, or was taken back by its guard, is said for a day', async () => {
+  const { store } = await start({ store: openSqliteStore({ file: ':memory:', clock: () => clock }) })
+  expect((await now()).upsets).toBe(undefined)
+  const set = (mode: 'loose' | 'custom', who: string, why: string, version: number) =>
+    store.change({ kind: 'settings', to: { mode } }, { who, why }, version)
+  await set('loose', SCHEDULE, 'is not made as scheduled by ann: mode: must be one of normal', 0)
+  await set('custom', GUARD, 'takes back the change of bob: 9.0 % of 100 weighed requests were refused', 1)
+  await set('loose', 'carol', 'is not made as scheduled by me', 2)
+  expect((await now()).upsets).toEqual([
+    { version: 2, at: '2026-11-20T10:10:00.000Z', outcome: 'taken_back', why: expect.stringContaining('bob') },
+    { version: 1, at: '2026-11-20T10:10:00.000Z', outcome: 'not_made', why: expect.stringContaining('ann') },
+  ])
+  clock += 24 * 3_600_000
+  expect((await now()).upsets).toBe(undefined)
+  await store.close()
 })

@@ -15,6 +15,44 @@ const patch = (body: unknown, headers: CallOptions['headers'] = {}) =>
   running.call('PATCH', '/api/quota', { body, headers })
 const audit = async () => (await running.call('GET', '/api/audit')).json.entries
 
+test('a change that moves nobody says so, in its response, its preview and the audit', async () => {
+  const yaml = YAML.replace(
+    'quota:\n',
+    'quota:\n  default_plan: free\n  plans: { free: { personal: { read: { 1h: 40, 5h: 80 } } }, pro: { personal: { read: { 1h: 90 } } } }\n',
+  )
+  const planned = await startAdmin({ yaml })
+  const set = async (row: object, more: object = {}) => {
+    const body = { baselines: { personal: { read: row } }, ...more }
+    const { json: preview } = await planned.call('POST', '/api/quota/preview', { body })
+    const { json: changed } = await planned.call('PATCH', '/api/quota', {
+      body: { ...body, reason: 'free users complained' },
+    })
+    const { json: audit } = await planned.call('GET', '/api/audit?limit=1')
+    return [
+      preview.movesNobody,
+      changed.movesNobody === true,
+      audit.entries[0].why.startsWith('without effect on anybody'),
+    ]
+  }
+  expect(await set({ '1h': 80 })).toEqual([true, true, true])
+  // Users of pro have the baseline of 5 hours.
+  expect(await set({ '5h': 300 })).toEqual([false, false, false])
+  expect(await set({ '1h': 70 }, { shadow: true })).toEqual([false, false, false])
+  await planned.stop()
+})
+
+test('a limit that was set for a window of another file is shown as resting, with its value', async () => {
+  expect((await get()).resting).toBe(undefined)
+  const to = { baselines: { personal: { read: { '1h': 50, '5m': 7 }, export: { '1h': 9 } } } }
+  await running.store.change({ kind: 'settings', to }, { who: 'replica 2', why: null }, 0)
+  const { changed, resting } = await get()
+  expect(changed).toEqual(['baselines.personal.read.1h'])
+  expect(resting).toEqual([
+    { path: 'baselines.personal.read.5m', value: 7 },
+    { path: 'baselines.personal.export.1h', value: 9 },
+  ])
+})
+
 describe('the settings', () => {
   test('are those of the file before anything is changed, with the fields of the contract', async () => {
     const { json, headers } = await running.call('GET', '/api/quota')

@@ -109,6 +109,7 @@ describe('an override', () => {
     const { ends, ...set } = made.json
     expect(ends).toMatchObject({ added: [{ until: '2026-11-20T16:00:00.000Z' }], dropped: [], guards: [] })
     expect(set).toEqual({
+      exempt: false,
       warnings: [],
       version: 1,
       limits: { read: { '1h': 500 } },

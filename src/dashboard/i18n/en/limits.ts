@@ -25,8 +25,11 @@ export const limits = {
   'quotas.discard': 'Discard edits',
   'quotas.edits': 'Edits, not applied: {count}',
   'quotas.applied': 'Applied as version {version}. Every replica follows within 2 seconds.',
+  'quotas.movesNobody': 'It moves nobody, since plans or the mode decide these limits for everybody.',
   'quotas.made':
     'The response to this change was lost, but the change is in force as version {version}. Every replica follows within 2 seconds.',
+  'quotas.resting':
+    'These limits were set at run time in a category or window that this file does not have: {values}. They rest here, hold on replicas whose file has it, and go with everything that is reset to the file.',
   'quotas.allToFile': 'Reset everything to file',
   'quotas.fileHint': 'The file is the starting point. Values changed at run time: {count}.',
 
@@ -61,6 +64,9 @@ export const limits = {
   'preview.roomThen': 'Room then',
   'preview.limits': 'Limits in force',
   'preview.sameLimits': 'No limit in force changes.',
+  'preview.movesNobody':
+    'This change moves nobody: plans set these limits for everybody who may come, or the mode goes by others. It has no effect as things stand.',
+  'preview.moved': 'It makes a difference to {moved} of the {scanned} users.',
   'preview.tooDear': 'Some requests cost more than these limits ever allow, so waiting does not help them:',
   'preview.tooSmall':
     'Not even the cheapest request would fit into these limits, for everybody without an override: {windows}.',

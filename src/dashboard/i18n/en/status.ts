@@ -17,5 +17,8 @@ export const status = {
   'status.more': 'More',
   'status.less': 'Less',
   'status.shadow': 'Shadow mode is on: whatever is used, nobody gets 429.',
+  'status.notMade': 'A change that was scheduled for {time} could not be made.',
+  'status.takenBack': 'A guard has taken a change back at {time}: too many requests were refused.',
+  'status.audit': 'What the audit says',
   'status.storeOut': 'The store takes no charges.',
 } as const

@@ -27,7 +27,10 @@ export const limits: Translated<typeof en> = {
   'quotas.discard': '放弃编辑',
   'quotas.edits': '{count} 处编辑，尚未应用',
   'quotas.applied': '已应用，版本 {version}。所有副本将在 2 秒内生效。',
+  'quotas.movesNobody': '它对任何人都没有影响，因为所有人的这些上限由套餐或模式决定。',
   'quotas.made': '此更改的响应丢失了，但更改已生效（以版本 {version} 为准）。各副本会在 2 秒内跟上。',
+  'quotas.resting':
+    '以下上限是在运行时为此文件没有的类别或窗口设置的：{values}。它们在此处不生效，但在文件中有该窗口的副本上生效；恢复为文件的值时会一并删除。',
   'quotas.allToFile': '全部恢复为文件的值',
   'quotas.fileHint': '以文件为起点。运行时更改了 {count} 个值。',
 
@@ -59,6 +62,9 @@ export const limits: Translated<typeof en> = {
   'preview.roomThen': '之后余量',
   'preview.limits': '生效的上限',
   'preview.sameLimits': '生效的上限不变。',
+  'preview.movesNobody':
+    '此更改对任何人都没有影响：所有用户的这些上限都由套餐决定，或当前模式采用其他上限。在目前情况下它不起作用。',
+  'preview.moved': '此更改影响 {scanned} 个用户中的 {moved} 个。',
   'preview.tooDear': '以下上限低于某些请求的价格，这些请求永远被拒绝，等待无济于事：',
   'preview.tooSmall': '以下上限低于最低的请求价格，任何请求都无法通过（有特别设置的用户除外）：{windows}。',
   'preview.apply': '应用',

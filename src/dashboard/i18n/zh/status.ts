@@ -19,5 +19,8 @@ export const status: Translated<typeof en> = {
   'status.more': '展开',
   'status.less': '收起',
   'status.shadow': '影子模式已开启：无论用量多少，都不会返回 429。',
+  'status.notMade': '计划于 {time} 进行的更改未能完成。',
+  'status.takenBack': '{time} 有更改被守护规则撤回：被拒绝的请求过多。',
+  'status.audit': '查看审计',
   'status.storeOut': '存储无法扣除额度。',
 }

@@ -129,11 +129,11 @@ function Cancel({ onClick }: { readonly onClick: () => void }) {
 
 function AppliedNote({ applied, onClose }: { readonly applied: Applied; readonly onClose: () => void }) {
   const { t, time } = useTexts()
-  const { message, version, at } = applied
+  const { message, version, at, movesNobody = false } = applied
   return (
     <div className="change-done">
-      <Note tone="good" live>
-        {t(message, { version, time: at === undefined ? '' : time(at) })}
+      <Note tone={movesNobody ? 'warn' : 'good'} live>
+        {t(message, { version, time: at === undefined ? '' : time(at) })} {movesNobody && t('quotas.movesNobody')}
       </Note>
       <Button variant="default" onClick={onClose}>
         {t('word.close')}

@@ -19,13 +19,18 @@ interface PreviewProps {
 
 /** What a change would do, from the live counters. */
 export function Preview({ quota, draft, patch, response, at, onBack }: PreviewProps) {
-  const { t, time } = useTexts()
+  const { t, number, time } = useTexts()
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   return (
     <Review text={t('preview.counted', { time: time(at) })} onBack={onBack}>
       <ChangeList quota={quota} draft={draft} />
       <h4>{t('preview.limits')}</h4>
       <LimitTable quota={quota} response={response} />
+      {response.movesNobody ? (
+        <Note tone="warn">{t('preview.movesNobody')}</Note>
+      ) : (
+        <p>{t('preview.moved', { moved: number(response.movedCount), scanned: number(response.scanned) })}</p>
+      )}
       <TooSmall quota={quota} response={response} />
       <TooDear response={response} />
       <h4>{t('preview.users')}</h4>

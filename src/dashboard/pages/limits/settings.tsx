@@ -1,9 +1,11 @@
 import { Button } from '@mantine/core'
+import type { SettingsInForceResponse } from '../../../admin/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Edit, withEdit, withoutEdit } from '../../logic/settings.ts'
 import { fieldProblems } from '../../ui/failure.tsx'
 import { useFocusWrong } from '../../ui/focus-wrong.ts'
+import { Note } from '../../ui/note.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { ChangeBar } from './change-bar.tsx'
 import { Distribution } from './distribution.tsx'
@@ -24,6 +26,7 @@ export function Settings({ quota, etag, out, reload, take }: SettingsProps) {
   const form = useFocusWrong(problems, termProblems, error)
   return (
     <Panel title={t('quotas.settings')} text={t('quotas.fileHint', { count: quota.changed.length })}>
+      <Resting quota={quota} />
       {!may && <p className="viewer">{t('quotas.viewer')}</p>}
       <EditContext
         value={{
@@ -80,4 +83,12 @@ function AllToFile({ quota, change }: AllToFileProps) {
       </Button>
     </div>
   )
+}
+
+/** What was set for a file that has more categories or windows than this one. */
+function Resting({ quota: { resting = [] } }: { readonly quota: SettingsInForceResponse }) {
+  const { t, number } = useTexts()
+  if (resting.length === 0) return null
+  const values = resting.map(({ path, value }) => `${path}: ${number(value)}`).join(t('word.listComma'))
+  return <Note tone="info">{t('quotas.resting', { values })}</Note>
 }

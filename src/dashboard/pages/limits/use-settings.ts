@@ -1,5 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
-import type { PreviewResponse, QuotaPatch, QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type {
+  PreviewResponse,
+  QuotaChangedResponse,
+  QuotaPatch,
+  QuotaResponse,
+  SettingsInForceResponse,
+} from '../../../admin/api.ts'
 import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { NO_TERMS, type TermProblems, type Terms, termsBodyOf } from '../../logic/change-terms.ts'
@@ -29,6 +35,8 @@ export interface Applied {
   readonly version: number
   /** When it will be made, in ISO 8601. */
   readonly at?: string
+  /** It makes no difference to anybody. */
+  readonly movesNobody?: boolean
 }
 
 const NO_EDITS: Draft = {}
@@ -122,15 +130,16 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
     if (Object.keys(problems).length > 0) return
     sent.current = of.draft
     void attempt({ what: 'apply' }, async () => {
-      const response = await call<QuotaResponse>('PATCH', '/api/quota', {
+      const response = await call<QuotaChangedResponse>('PATCH', '/api/quota', {
         body: { ...of.patch, ...body },
         ifMatch: of.etag,
       })
       take(response)
       change((now) => editsSince(now, of.draft))
       setTerms(() => NO_TERMS)
-      const { version } = response.data
-      setApplied(body.from ? { message: 'quotas.scheduled', version, at: body.from } : appliedAs(version))
+      const { version, movesNobody = false } = response.data
+      const made = body.from ? ({ message: 'quotas.scheduled', version, at: body.from } as const) : appliedAs(version)
+      setApplied({ ...made, movesNobody })
     })
   }
 

@@ -18,6 +18,8 @@ import { RevokeAll } from './revoke-all.tsx'
 
 interface QuickProps extends Pick<Polled<unknown>, 'etag' | 'read'> {
   readonly of: Overridable
+  /** Whether nothing is charged to the user, so that no limit holds. Default not so. */
+  readonly exempt?: boolean
   /** Of the user or the organisation in the API. */
   readonly path: string
 }
@@ -86,7 +88,7 @@ interface QuickDialogProps extends QuickProps {
 const A_DAY: Expiry = { kind: 'hours', hours: 24 }
 
 /** Says what would be set, and until when. It is refused if somebody else has changed the override since the dialog was opened. */
-function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
+function QuickDialog({ of, exempt = false, path, etag, read, kind, onClose, onDone }: QuickDialogProps) {
   const { t } = useTexts()
   const [expiry, setExpiry] = useState(A_DAY)
   // What is confirmed is what was seen when the question was asked, however often the page is read meanwhile.
@@ -117,6 +119,7 @@ function QuickDialog({ of, path, etag, read, kind, onClose, onDone }: QuickDialo
       onConfirm={set}
       onClose={onClose}
     >
+      {exempt && <Note tone="warn">{t('users.status.exempt')}</Note>}
       <p>{t(of.kind === 'user' ? `quick.${kind}.text` : `quick.${kind}.textOrganisation`)}</p>
       <QuickLines of={seen.of} kind={kind} />
       {kind === 'block' ? (

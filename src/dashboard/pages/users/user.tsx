@@ -71,6 +71,7 @@ function User({ user }: { readonly user: string }) {
             />
             <QuickActions
               of={{ kind: 'user', id: user, ...response }}
+              exempt={response.standing.state === 'exempt'}
               etag={poll.etag}
               path={pathOf(user)}
               read={poll.read}
