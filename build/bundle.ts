@@ -54,7 +54,8 @@ const { output } = await bundle.write({
 })
 writeFileSync(join(dist, 'licenses.txt'), licenses())
 writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n')
-for (const file of globSync('src/**/*.lua', { cwd: root })) cpSync(join(root, file), join(dist, relative('src', file)))
+for (const file of globSync('src/**/*.{lua,sql}', { cwd: root }))
+  cpSync(join(root, file), join(dist, relative('src', file)))
 for (const file of globSync('src/bin/*.cjs', { cwd: root })) cpSync(join(root, file), join(dist, relative('src', file)))
 
 /** @returns the way from the folder of a file to `dist` */

@@ -79,7 +79,7 @@ function readingOf(seen: Seen): Reading {
   const fate = fateOf(seen)
   if (fate === null) return BEFORE_THE_QUOTA
   if (typeof route !== 'string') return NO_RULE
-  // Older logs do not have the moment of the decision.
+  // A request that the quota did not decide, because it was exempt or cost nothing, counts at its beginning.
   const at = isMoment(decidedAt) ? decidedAt : time - durationMs
   return { kind: 'request', entry: entryOf(seen, { at, time, method, route, fate }) }
 }

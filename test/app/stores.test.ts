@@ -22,7 +22,7 @@ test('a file that is no database, or cannot be opened, is reported with its path
   rmSync(folder, { recursive: true })
 })
 
-test('a database of another program, or of a newer Tollgate, is refused with the cure, and stays as it is', async () => {
+test('a database of another program, or of another version of Tollgate, is refused with the cure, and stays as it is', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-open-'))
   const path = join(folder, 'x.db')
   const other = new DatabaseSync(path)
@@ -33,9 +33,15 @@ test('a database of another program, or of a newer Tollgate, is refused with the
     await expect(open(path)).rejects.toThrow(`cannot open ${path} (another program made it): name a file that Tollgate`)
     expect(readFileSync(path)).toEqual(before)
   }
-  other.exec('CREATE TABLE failures (a); CREATE TABLE tokens (a); PRAGMA user_version = 99')
   other.close()
-  await expect(open(path)).rejects.toThrow(/a newer Tollgate made it: version 99, .*\): run that version of Tollgate/)
+  const ours = join(folder, 'ours.db')
+  await (await open(ours)).close()
+  const later = new DatabaseSync(ours)
+  later.exec('PRAGMA user_version = 99')
+  later.close()
+  await expect(open(ours)).rejects.toThrow(
+    /another version of Tollgate made it: its tables are of version 99, and not \d+\): run the Tollgate that made it/,
+  )
   rmSync(folder, { recursive: true })
 })
 

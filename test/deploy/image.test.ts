@@ -35,6 +35,7 @@ describe('in the image', () => {
       /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
       /^dist\/compiled\/v26[\w.-]+\/\w+$/,
       /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
+      /^dist\/store\/sqlite\/schema\.sql$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
       /^node_modules\/(?:.*\/)?package\.json$/,

@@ -71,6 +71,7 @@ describe('in the package', () => {
       /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
       /^dist\/bin\/\w+\.cjs$/,
       /^dist\/store\/redis\/(?:form\/)?[\w-]+\.lua$/,
+      /^dist\/store\/sqlite\/schema\.sql$/,
       /^dist\/(?:dashboard|reference\/page)\/(?:.*\/)?[\w.-]+\.(?:html|js|css|svg|png)$/,
       /^dist\/reference\/page\/licenses\//,
       /^dist\/admin\/api\.d\.ts$/,

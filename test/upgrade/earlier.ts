@@ -17,9 +17,12 @@ export interface Version {
   readonly folder: string
 }
 
+/** It came with the present form of what the stores hold, which no build before it reads. */
+const FIRST_FILE = 'src/store/sqlite/schema.sql'
+
 /**
  * The version to upgrade from: `UPGRADE_FROM`, else the latest release that has a tag, else the commit that was the last one a day
- * before this one. It is kept in $TOLLGATE_TOOLS.
+ * before this one, or the first whose stores this one reads. It is kept in $TOLLGATE_TOOLS.
  * @throws Error if the history does not have it
  */
 export function earlierVersion(): Version {
@@ -35,10 +38,11 @@ function wanted(): string {
   const [release] = git('tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n')
   if (release) return release
   const before = Number(git('log', '-1', '--format=%ct')) - AGE_SECONDS
-  const commit = git('log', '-1', '--format=%H', `--before=@${before}`)
-  if (commit === '')
-    throw new Error('The history has no commit that is a day older: fetch it, or name one in UPGRADE_FROM')
-  return commit
+  const old = git('log', '-1', '--format=%H', `--before=@${before}`)
+  if (old !== '' && git('ls-tree', old, FIRST_FILE) !== '') return old
+  const first = git('log', '--diff-filter=A', '--format=%H', '--', FIRST_FILE).split('\n').at(-1)
+  if (!first) throw new Error('The history has no commit to upgrade from: fetch it, or name one in UPGRADE_FROM')
+  return first
 }
 
 /** The files of a commit, and its modules: those of this build, if the lock file is the same. */

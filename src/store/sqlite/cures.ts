@@ -5,7 +5,10 @@ const CURES: readonly (readonly [RegExp, string])[] = [
     /readonly database/,
     'let the user of the gateway write it, its folder, and the files beside it that end in -wal and -shm',
   ],
-  [/newer Tollgate/, 'run that version of Tollgate again, or put back a backup from before it'],
+  [
+    /another version/,
+    'run the Tollgate that made it, or put back a backup of this version, or name a file that is yet to be made',
+  ],
   [/another program/, 'name a file that Tollgate made, or one that is yet to be made'],
   [
     /not a database|malformed/,

@@ -4,7 +4,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { messageOf } from '../../errors.ts'
 import { StoreError, type StoreFailure } from '../../quota/quota-store.ts'
 import { cureOf } from './cures.ts'
-import { migrate, recognise } from './schema.ts'
+import { makeTables, recognise } from './schema.ts'
 
 /** How long a call waits for another process that holds the file, in milliseconds. */
 const BUSY_MS = 200
@@ -25,7 +25,7 @@ export function openDatabase(file: string, toWrite = false): DatabaseSync {
     recognise(database)
     // What is replaced or deleted goes from the pages that are written anyway.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST')
-    migrate(database)
+    makeTables(database)
     if (toWrite) insistOnWriting(database)
     // From now on `attempt` waits: SQLite's own waiting would hold up the event loop.
     database.exec('PRAGMA busy_timeout = 0')

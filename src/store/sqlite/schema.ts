@@ -1,240 +1,39 @@
+import { readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Each entry brings the database one version further; `user_version` is how many have been applied. */
-const MIGRATIONS = [
-  `CREATE TABLE counters (
-     scope INTEGER NOT NULL,      -- 0 personal, 1 global, 2 organisation
-     category TEXT NOT NULL,
-     user TEXT NOT NULL,          -- or organisation; empty for the global scope
-     windows BLOB NOT NULL,       -- see packed.ts
-     ends INTEGER NOT NULL,       -- when the last window is over, milliseconds since the epoch
-     PRIMARY KEY (category, scope, user)
-   ) WITHOUT ROWID;
-   CREATE INDEX counters_by_end ON counters (ends);
-   CREATE TABLE failures (
-     start INTEGER PRIMARY KEY,   -- milliseconds since the epoch
-     total INTEGER NOT NULL,
-     status0 INTEGER NOT NULL,
-     status5xx INTEGER NOT NULL
-   );
-   CREATE TABLE tokens (
-     hash TEXT PRIMARY KEY,
-     id TEXT NOT NULL UNIQUE,
-     user TEXT NOT NULL,
-     name TEXT NOT NULL,
-     created_at INTEGER NOT NULL,
-     expires_at INTEGER,
-     revoked_at INTEGER
-   ) WITHOUT ROWID;`,
-  `CREATE INDEX counters_by_user ON counters (user) WHERE scope = 0;
-   ALTER TABLE failures ADD COLUMN aside INTEGER NOT NULL DEFAULT 0;
-   ALTER TABLE failures ADD COLUMN aside_failed INTEGER NOT NULL DEFAULT 0;
-   CREATE TABLE settings (
-     id INTEGER PRIMARY KEY CHECK (id = 1),
-     version INTEGER NOT NULL,
-     value TEXT NOT NULL          -- JSON
-   );
-   CREATE TABLE overrides (
-     user TEXT PRIMARY KEY,
-     version INTEGER NOT NULL,
-     value TEXT NOT NULL          -- JSON
-   ) WITHOUT ROWID;
-   CREATE TABLE audit (
-     version INTEGER PRIMARY KEY, -- the highest is the number of the last change
-     at INTEGER NOT NULL,         -- milliseconds since the epoch
-     who TEXT NOT NULL,
-     what TEXT NOT NULL,
-     subject TEXT,
-     before TEXT NOT NULL,        -- JSON
-     after TEXT NOT NULL,         -- JSON
-     why TEXT
-   );
-   CREATE TABLE replicas (
-     instance TEXT PRIMARY KEY,
-     at INTEGER NOT NULL,         -- when it spoke last, milliseconds since the epoch
-     told TEXT NOT NULL           -- JSON
-   ) WITHOUT ROWID;`,
-  `CREATE TABLE known_users (
-     user TEXT PRIMARY KEY,
-     first INTEGER NOT NULL,      -- of the first charge, milliseconds since the epoch
-     ends INTEGER NOT NULL        -- when it is forgotten
-   ) WITHOUT ROWID;
-   CREATE INDEX known_users_by_end ON known_users (ends);`,
-  `ALTER TABLE tokens ADD COLUMN plan TEXT;
-   ALTER TABLE tokens ADD COLUMN organisation TEXT;`,
-  `CREATE INDEX counters_by_organisation ON counters (user) WHERE scope = 2;`,
-  `CREATE TABLE memberships (
-     user TEXT PRIMARY KEY,
-     plan TEXT,
-     organisation TEXT,
-     ends INTEGER NOT NULL        -- when it is forgotten
-   ) WITHOUT ROWID;
-   CREATE INDEX memberships_by_end ON memberships (ends);`,
-  `CREATE TABLE once (
-     key TEXT PRIMARY KEY,
-     body TEXT NOT NULL,
-     since INTEGER NOT NULL,      -- when it was charged, milliseconds since the epoch
-     replays INTEGER NOT NULL,
-     uses INTEGER NOT NULL,
-     least INTEGER NOT NULL,      -- tokens that one of its requests gave back; the cost as long as there is none
-     ends INTEGER NOT NULL        -- when it is forgotten
-   ) WITHOUT ROWID;
-   CREATE INDEX once_by_end ON once (ends);`,
-  `CREATE TABLE organisation_overrides (
-     organisation TEXT PRIMARY KEY,
-     version INTEGER NOT NULL,
-     value TEXT NOT NULL          -- JSON
-   ) WITHOUT ROWID;`,
-  `ALTER TABLE overrides RENAME TO overrides_before;
-   CREATE TABLE overrides (
-     edition INTEGER NOT NULL,
-     user TEXT NOT NULL,
-     version INTEGER NOT NULL,
-     value TEXT NOT NULL,         -- JSON
-     PRIMARY KEY (edition, user)
-   ) WITHOUT ROWID;
-   INSERT INTO overrides SELECT 1, user, version, value FROM overrides_before;
-   DROP TABLE overrides_before;
-   CREATE TABLE editions (        -- of the overrides
-     edition INTEGER PRIMARY KEY,
-     staged TEXT UNIQUE,          -- the name under which it is filled
-     size INTEGER NOT NULL,       -- how many were staged
-     ends INTEGER                 -- when it is forgotten, milliseconds since the epoch; NULL for the one in force
-   );
-   INSERT INTO editions VALUES (1, NULL, 0, NULL);`,
-  // With a rowid: a row of a kilobyte would go on in a page of its own otherwise.
-  `CREATE TABLE history (
-     scope INTEGER NOT NULL,      -- as in counters: 0 personal, 2 organisation
-     user TEXT NOT NULL,          -- or organisation
-     runs BLOB NOT NULL,          -- see packed-history.ts
-     ends INTEGER NOT NULL,       -- when the last run need not be kept any more
-     UNIQUE (scope, user)
-   );
-   CREATE INDEX history_by_end ON history (ends);`,
-  `CREATE TABLE organisation_plans (
-     organisation TEXT PRIMARY KEY,
-     plan TEXT NOT NULL,
-     ends INTEGER NOT NULL        -- when it is forgotten
-   ) WITHOUT ROWID;
-   CREATE INDEX organisation_plans_by_end ON organisation_plans (ends);`,
-  `CREATE TABLE guard_counts (
-     guard TEXT NOT NULL,
-     instance TEXT NOT NULL,      -- of the process that has counted
-     requests REAL NOT NULL,
-     refused REAL NOT NULL,
-     PRIMARY KEY (guard, instance)
-   ) WITHOUT ROWID;`,
-  `CREATE TABLE series (
-     kind TEXT NOT NULL,          -- all, category, plan, route
-     start INTEGER NOT NULL,      -- of the half hour, milliseconds since the epoch
-     name TEXT NOT NULL,
-     counts TEXT NOT NULL,        -- see usage/series.ts
-     PRIMARY KEY (kind, start, name)
-   ) WITHOUT ROWID;
-   CREATE INDEX series_by_start ON series (start);
-   CREATE TABLE refusals (
-     id TEXT PRIMARY KEY,
-     last INTEGER NOT NULL,       -- of the last refusal, milliseconds since the epoch
-     episode TEXT NOT NULL        -- JSON
-   ) WITHOUT ROWID;
-   CREATE INDEX refusals_by_last ON refusals (last, id);
-   CREATE TABLE flushes (
-     instance TEXT PRIMARY KEY,
-     sequence INTEGER NOT NULL,   -- of the last flush of the process
-     ends INTEGER NOT NULL        -- when it is forgotten
-   ) WITHOUT ROWID;
-   CREATE INDEX flushes_by_end ON flushes (ends);`,
-  `CREATE TABLE alert_claims (
-     place TEXT PRIMARY KEY,      -- an alert, and whose window
-     run INTEGER NOT NULL,        -- its start, milliseconds since the epoch
-     threshold REAL NOT NULL,
-     ends INTEGER NOT NULL        -- when it is forgotten
-   ) WITHOUT ROWID;
-   CREATE INDEX alert_claims_by_end ON alert_claims (ends);
-   CREATE TABLE alert_events (
-     id TEXT PRIMARY KEY,
-     alert TEXT NOT NULL,
-     happening TEXT NOT NULL,     -- JSON
-     state TEXT NOT NULL,
-     raised INTEGER NOT NULL,     -- milliseconds since the epoch
-     attempts INTEGER NOT NULL,
-     due INTEGER,                 -- of a pending event: when it is to be tried
-     done INTEGER,                -- when it was delivered or given up
-     error TEXT                   -- of the last attempt that failed
-   ) WITHOUT ROWID;
-   CREATE INDEX alert_events_due ON alert_events (alert, due) WHERE due IS NOT NULL;
-   CREATE INDEX alert_events_by_time ON alert_events (alert, raised);`,
-  `DROP TABLE once;
-   CREATE TABLE once (
-     key TEXT PRIMARY KEY,
-     body TEXT NOT NULL,
-     since INTEGER NOT NULL,      -- when it was charged, milliseconds since the epoch
-     start INTEGER NOT NULL,      -- from when its time counts
-     replays INTEGER NOT NULL,
-     open INTEGER NOT NULL,       -- requests that have not reported what they cost
-     paid INTEGER NOT NULL,       -- tokens that the windows hold of it
-     dearest INTEGER NOT NULL,    -- tokens that the dearest of those that have reported cost
-     receipt TEXT NOT NULL,       -- where it was counted, JSON
-     ends INTEGER NOT NULL        -- when it is forgotten
-   ) WITHOUT ROWID;
-   CREATE INDEX once_by_end ON once (ends);`,
-  `CREATE TABLE forgotten_salt (
-     id INTEGER PRIMARY KEY CHECK (id = 1),
-     salt TEXT NOT NULL,          -- hexadecimal
-     ends INTEGER NOT NULL        -- of the last row of forgotten
-   );
-   CREATE TABLE forgotten (       -- users who were forgotten, see forgotten.ts
-     digest TEXT NOT NULL,        -- SHA-1 of salt, colon and user
-     category TEXT NOT NULL,      -- empty for the row that says when
-     windows BLOB NOT NULL,       -- those that ran then, see packed.ts
-     since INTEGER NOT NULL,      -- when that was, milliseconds since the epoch
-     ends INTEGER NOT NULL,       -- when it is forgotten
-     PRIMARY KEY (digest, category)
-   ) WITHOUT ROWID;
-   CREATE INDEX forgotten_by_end ON forgotten (ends);`,
-  `CREATE TABLE counted (
-     name TEXT PRIMARY KEY,       -- of a window: its seconds, and the zone of its days
-     since INTEGER NOT NULL       -- when it was counted in first, milliseconds since the epoch
-   ) WITHOUT ROWID;`,
-  `ALTER TABLE organisation_overrides RENAME TO organisation_overrides_before;
-   CREATE TABLE organisation_overrides (
-     edition INTEGER NOT NULL,
-     organisation TEXT NOT NULL,
-     version INTEGER NOT NULL,
-     value TEXT NOT NULL,         -- JSON
-     PRIMARY KEY (edition, organisation)
-   ) WITHOUT ROWID;
-   INSERT INTO organisation_overrides
-     SELECT edition, organisation, version, value FROM organisation_overrides_before, editions WHERE ends IS NULL;
-   DROP TABLE organisation_overrides_before;`,
-]
+const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
 
-/** Of all versions. One statement, so that a file which another process just makes is seen before or after it. */
-const LOOK = `SELECT (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things,
-  count(*) FILTER (WHERE type = 'table' AND name IN ('counters', 'failures', 'tokens')) AS ours FROM sqlite_schema`
+/** `application_id` of a file of ours: `Toll` in ASCII. */
+const PROGRAM = 0x54_6f_6c_6c
 
-/** Only reads. @throws Error when the file was written by another program, or by a newer Tollgate */
+/** `user_version` of a file with the tables of schema.sql, which gets a new number with each change of these. */
+const VERSION = 1
+
+/** One statement, so that a file which another process just makes is seen before or after it. */
+const LOOK = `SELECT (SELECT application_id FROM pragma_application_id) AS program,
+  (SELECT user_version FROM pragma_user_version) AS version, count(*) AS things FROM sqlite_schema`
+
+/** Only reads. @throws Error when the file was written by another program, or by a Tollgate with other tables */
 export function recognise(database: DatabaseSync): void {
-  const { version, things, ours } = database.prepare(LOOK).get() as Record<'version' | 'things' | 'ours', number>
-  const isNew = version === 0 && things === 0
-  if (!isNew && (version === 0 || ours < 3)) throw new Error('another program made it')
-  if (version > MIGRATIONS.length)
-    throw new Error(`a newer Tollgate made it: version ${version}, this one knows ${MIGRATIONS.length}`)
+  const { program, version, things } = database.prepare(LOOK).get() as Record<'program' | 'version' | 'things', number>
+  if (program === 0 && version === 0 && things === 0) return
+  if (program !== PROGRAM) throw new Error('another program made it')
+  if (version !== VERSION)
+    throw new Error(`another version of Tollgate made it: its tables are of version ${version}, and not ${VERSION}`)
 }
 
-/**
- * Brings a file that is ours, or new, to the version of this Tollgate. If it throws, closing the file takes back what
- * was done.
- */
-export function migrate(database: DatabaseSync): void {
-  if (versionOf(database) === MIGRATIONS.length) return
+/** Makes the tables in a new file. If it throws, closing the file takes back what was done. */
+export function makeTables(database: DatabaseSync): void {
+  if (isMade(database)) return
   database.exec('BEGIN IMMEDIATE')
   // Asked again under the lock: two processes may open a new file at the same moment.
-  for (const sql of MIGRATIONS.slice(versionOf(database))) database.exec(sql)
-  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}; COMMIT`)
+  if (!isMade(database)) {
+    database.exec(`${SCHEMA}; PRAGMA application_id = ${PROGRAM}; PRAGMA user_version = ${VERSION}`)
+  }
+  database.exec('COMMIT')
 }
 
-function versionOf(database: DatabaseSync): number {
+function isMade(database: DatabaseSync): boolean {
   const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
-  return version
+  return version === VERSION
 }

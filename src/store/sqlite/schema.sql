@@ -1,0 +1,199 @@
+-- The tables of the embedded store. Times are milliseconds since the epoch on the clock of the store.
+
+CREATE TABLE counters (
+  scope INTEGER NOT NULL,      -- 0 personal, 1 global, 2 organisation
+  category TEXT NOT NULL,
+  user TEXT NOT NULL,          -- or organisation; empty for the global scope
+  windows BLOB NOT NULL,       -- see ../packed-value.ts
+  ends INTEGER NOT NULL,       -- when the last window is over
+  PRIMARY KEY (category, scope, user)
+) WITHOUT ROWID;
+CREATE INDEX counters_by_end ON counters (ends);
+CREATE INDEX counters_by_user ON counters (user) WHERE scope = 0;
+CREATE INDEX counters_by_organisation ON counters (user) WHERE scope = 2;
+
+-- With a rowid, because a row of a kilobyte would otherwise go on in a page of its own.
+CREATE TABLE history (
+  scope INTEGER NOT NULL,      -- as in counters: 0 personal, 2 organisation
+  user TEXT NOT NULL,          -- or organisation
+  runs BLOB NOT NULL,          -- see ../packed-history.ts
+  ends INTEGER NOT NULL,       -- when the last run need not be kept any more
+  UNIQUE (scope, user)
+);
+CREATE INDEX history_by_end ON history (ends);
+
+CREATE TABLE counted (
+  name TEXT PRIMARY KEY,       -- of a window: its seconds, and the zone of its days
+  since INTEGER NOT NULL       -- when it was counted in first
+) WITHOUT ROWID;
+
+CREATE TABLE once (
+  key TEXT PRIMARY KEY,
+  body TEXT NOT NULL,
+  since INTEGER NOT NULL,      -- when it was charged
+  start INTEGER NOT NULL,      -- from when its time counts
+  replays INTEGER NOT NULL,
+  open INTEGER NOT NULL,       -- requests that have not reported what they cost
+  paid INTEGER NOT NULL,       -- tokens that the windows hold of it
+  dearest INTEGER NOT NULL,    -- tokens that the dearest of those that have reported cost
+  receipt TEXT NOT NULL,       -- where it was counted, JSON
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX once_by_end ON once (ends);
+
+CREATE TABLE known_users (
+  user TEXT PRIMARY KEY,
+  first INTEGER NOT NULL,      -- of the first charge
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX known_users_by_end ON known_users (ends);
+
+CREATE TABLE memberships (
+  user TEXT PRIMARY KEY,
+  plan TEXT,
+  organisation TEXT,
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX memberships_by_end ON memberships (ends);
+
+CREATE TABLE organisation_plans (
+  organisation TEXT PRIMARY KEY,
+  plan TEXT NOT NULL,
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX organisation_plans_by_end ON organisation_plans (ends);
+
+CREATE TABLE forgotten_salt (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  salt TEXT NOT NULL,          -- hexadecimal
+  ends INTEGER NOT NULL        -- of the last row of forgotten
+);
+CREATE TABLE forgotten (       -- users who were forgotten, see forgotten.ts
+  digest TEXT NOT NULL,        -- SHA-1 of salt, colon and user
+  category TEXT NOT NULL,      -- empty for the row that says when
+  windows BLOB NOT NULL,       -- those that ran then, see ../packed-value.ts
+  since INTEGER NOT NULL,      -- when that was
+  ends INTEGER NOT NULL,       -- when it is forgotten
+  PRIMARY KEY (digest, category)
+) WITHOUT ROWID;
+CREATE INDEX forgotten_by_end ON forgotten (ends);
+
+CREATE TABLE failures (
+  start INTEGER PRIMARY KEY,   -- of the half hour
+  total INTEGER NOT NULL,
+  status0 INTEGER NOT NULL,
+  status5xx INTEGER NOT NULL,
+  aside INTEGER NOT NULL,
+  aside_failed INTEGER NOT NULL
+);
+
+CREATE TABLE series (
+  kind TEXT NOT NULL,          -- all, category, plan, route
+  start INTEGER NOT NULL,      -- of the half hour
+  name TEXT NOT NULL,
+  counts TEXT NOT NULL,        -- see ../../usage/series.ts
+  PRIMARY KEY (kind, start, name)
+) WITHOUT ROWID;
+CREATE INDEX series_by_start ON series (start);
+
+CREATE TABLE refusals (
+  id TEXT PRIMARY KEY,
+  last INTEGER NOT NULL,       -- of the last refusal
+  episode TEXT NOT NULL        -- JSON
+) WITHOUT ROWID;
+CREATE INDEX refusals_by_last ON refusals (last, id);
+
+CREATE TABLE flushes (
+  instance TEXT PRIMARY KEY,
+  sequence INTEGER NOT NULL,   -- of the last flush of the process
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX flushes_by_end ON flushes (ends);
+
+CREATE TABLE tokens (
+  hash TEXT PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  user TEXT NOT NULL,
+  name TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER,
+  plan TEXT,
+  organisation TEXT
+) WITHOUT ROWID;
+
+CREATE TABLE settings (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  version INTEGER NOT NULL,
+  value TEXT NOT NULL          -- JSON
+);
+
+CREATE TABLE overrides (
+  edition INTEGER NOT NULL,
+  user TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  value TEXT NOT NULL,         -- JSON
+  PRIMARY KEY (edition, user)
+) WITHOUT ROWID;
+CREATE TABLE editions (        -- of the overrides
+  edition INTEGER PRIMARY KEY,
+  staged TEXT UNIQUE,          -- the name under which it is filled
+  size INTEGER NOT NULL,       -- how many were staged
+  ends INTEGER                 -- when it is forgotten; NULL for the one in force
+);
+INSERT INTO editions VALUES (1, NULL, 0, NULL);
+
+CREATE TABLE organisation_overrides (
+  edition INTEGER NOT NULL,
+  organisation TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  value TEXT NOT NULL,          -- JSON
+  PRIMARY KEY (edition, organisation)
+) WITHOUT ROWID;
+
+CREATE TABLE audit (
+  version INTEGER PRIMARY KEY, -- the highest is the number of the last change
+  at INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  what TEXT NOT NULL,
+  subject TEXT,
+  before TEXT NOT NULL,        -- JSON
+  after TEXT NOT NULL,         -- JSON
+  why TEXT
+);
+
+CREATE TABLE guard_counts (
+  guard TEXT NOT NULL,
+  instance TEXT NOT NULL,      -- of the process that has counted
+  requests REAL NOT NULL,
+  refused REAL NOT NULL,
+  PRIMARY KEY (guard, instance)
+) WITHOUT ROWID;
+
+CREATE TABLE replicas (
+  instance TEXT PRIMARY KEY,
+  at INTEGER NOT NULL,         -- when it spoke last
+  told TEXT NOT NULL           -- JSON
+) WITHOUT ROWID;
+
+CREATE TABLE alert_claims (
+  place TEXT PRIMARY KEY,      -- an alert, and whose window
+  run INTEGER NOT NULL,        -- its start
+  threshold REAL NOT NULL,
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX alert_claims_by_end ON alert_claims (ends);
+
+CREATE TABLE alert_events (
+  id TEXT PRIMARY KEY,
+  alert TEXT NOT NULL,
+  happening TEXT NOT NULL,     -- JSON
+  state TEXT NOT NULL,
+  raised INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  due INTEGER,                 -- of a pending event: when it is to be tried
+  done INTEGER,                -- when it was delivered or given up
+  error TEXT                   -- of the last attempt that failed
+) WITHOUT ROWID;
+CREATE INDEX alert_events_due ON alert_events (alert, due) WHERE due IS NOT NULL;
+CREATE INDEX alert_events_by_time ON alert_events (alert, raised);
