@@ -91,7 +91,7 @@ it('each request over 3 gateways that lose replies of one Redis, which is killed
         await redis.kill('SIGKILL')
         await redis.restart()
       }
-      if (i % 20 === 0) proxies[random.integer(0, 2)]?.dropReply({ containing: '"p":' })
+      if (i % 20 === 0) proxies[random.integer(0, 2)]?.dropReply({ containing: '"plans":' })
     }
   }
   await Promise.all(Array.from({ length: 30 }, client))

@@ -111,7 +111,7 @@ it('requests over 3 gateways that lose replies of one Redis are counted, kept an
       const response = await fetch(`${apps[i % 3]?.url}${path}`, { method: 'POST', headers, dispatcher })
       await response.text()
       statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
-      if (i % 40 === 0) proxies[i % 3]?.dropReply({ containing: '"p":' })
+      if (i % 40 === 0) proxies[i % 3]?.dropReply({ containing: '"plans":' })
       if (i % 250 === 0) proxies[i % 3]?.dropReply({ containing: ':series:' })
     }
   }

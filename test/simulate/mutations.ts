@@ -71,6 +71,7 @@ const RESPONSE_COST = 'src/gateway/response-cost.ts'
 const FINAL_COST = 'src/routing/final-cost.ts'
 const EXEMPTION = 'src/gateway/exemption.ts'
 const BATCH = 'src/store/redis/charge-batch.ts'
+const BATCH_TEXT = 'src/store/redis/batch-text.ts'
 const REPLY = 'src/store/redis/charge-reply.ts'
 const ENCODER = 'src/store/redis/charge-encoder.ts'
 const REDIS = 'src/store/redis/redis-store.ts'
@@ -154,7 +155,10 @@ export const MUTATIONS: readonly Mutation[] = [
     '.. sub(bytes, place + TOKENS_SIZE)\n          values[key], whole[key] = bytes, true',
     '.. sub(bytes, place + TOKENS_SIZE)\n          values[key] = bytes',
   ]),
-  lua('the script refuses forced charges above the limit', ['if fits or plan[2] == 1 then', 'if fits then']),
+  lua('the script refuses forced charges above the limit', [
+    'if fits or plan[PLAN_IS_FORCED] == 1 then',
+    'if fits then',
+  ]),
   edit(
     WINDOWS,
     'the script lets a counter end with its first window',
@@ -211,8 +215,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   oneLua('the script settles one charge in a window that starts in the future', ['started > now or ', '']),
   oneLua('the script settles two charges as one', ['#charge == 4 or #charge == 6', '#charge >= 4']),
-  oneLua('the script settles one charge and forgets the refunds beside it', [' or batch.r', '']),
-  oneLua('the script settles one charge and forgets its key', [' or batch.o', '']),
+  oneLua('the script settles one charge and forgets the refunds beside it', ['batch.refunds or ', '']),
+  oneLua('the script settles one charge and forgets its key', ['batch.onces or ', '']),
   oneLua('the script refuses one charge that reaches the limit', ['limit and used > limit', 'limit and used >= limit']),
   oneLua('the script lets one charge pass the limit', ['limit and used > limit', 'limit and used > limit + 1']),
   oneLua('the script lets one charge pass the limits of its first windows', [
@@ -229,7 +233,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'for key = 2, accepted and #KEYS or 0',
     'for key = 2, #KEYS',
   ]),
-  oneLua('the script refuses one forced charge above the limit', ['fits or plan[2] == 1', 'fits']),
+  oneLua('the script refuses one forced charge above the limit', ['fits or plan[PLAN_IS_FORCED] == 1', 'fits']),
   oneLua('the script takes the distance of a window for its start in one charge', [
     'first or first + section[i]',
     'first or section[i]',
@@ -358,7 +362,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   // The reply in our words.
   edit(
-    BATCH,
+    BATCH_TEXT,
     'a refund names the wrong run of a window',
     ['[seconds, startedAt])', '[seconds, startedAt + 1])'],
     ['simulation'],
@@ -367,8 +371,8 @@ export const MUTATIONS: readonly Mutation[] = [
     BATCH,
     'global refunds are not sent',
     [
-      '      const { position } = ownerOf(',
-      "      if (scope === 'global') continue\n      const { position } = ownerOf(",
+      '      const { position } = this.#ownerOf(',
+      "      if (scope === 'global') continue\n      const { position } = this.#ownerOf(",
     ],
     ['simulation'],
   ),
@@ -376,8 +380,8 @@ export const MUTATIONS: readonly Mutation[] = [
     BATCH,
     'refunds of an organisation are not sent',
     [
-      '      const { position } = ownerOf(',
-      "      if (scope === 'organisation') continue\n      const { position } = ownerOf(",
+      '      const { position } = this.#ownerOf(',
+      "      if (scope === 'organisation') continue\n      const { position } = this.#ownerOf(",
     ],
     ['simulation'],
   ),
@@ -791,7 +795,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ['model'],
   ),
   edit(
-    BATCH,
+    BATCH_TEXT,
     'charges of one batch all have the zone of the first',
     [' && a.calendar?.zone === b.calendar?.zone', ''],
     ['model'],

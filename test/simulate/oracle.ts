@@ -388,9 +388,9 @@ export class Oracle {
   #toBeMadeAnew(batch: Batch, args: readonly string[], at: number, last: number): void {
     this.count.anew++
     this.#world.tell(`redis is not in the periods of ${nameOf(batch)}`)
-    const { c = [], s: shapes } = JSON.parse(String(args[2])) as { c?: number[]; s: (number | string)[][] }
-    const books = shapes.flatMap((shape) => (shape.at(-2) === 0 ? [] : [0, 0, ...shape.slice(-3, -1)]))
-    const periods = [...c, ...books] as number[]
+    const text = JSON.parse(String(args[2])) as { periods?: number[]; shapes: (number | string)[][] }
+    const books = text.shapes.flatMap((shape) => (shape.at(-2) === 0 ? [] : [0, 0, ...shape.slice(-3, -1)]))
+    const periods = [...(text.periods ?? []), ...books] as number[]
     const isInAll = periods.every((_, i) => i % 4 !== 2 || ((periods[i] ?? 0) <= at && at < (periods[i + 1] ?? 0)))
     if (batch.sequence <= last || isInAll) this.#world.fail(`${nameOf(batch)} was refused for its periods`)
   }

@@ -149,7 +149,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'archive.with_runs(known, ended, tonumber(now)',
     "archive.with_runs('', ended, tonumber(now)",
   ]),
-  redisHistory(BATCH, 'a batch does not say whose runs are not kept', ['anonymous.push(first.position)', '{}']),
+  redisHistory(BATCH, 'a batch does not say whose runs are not kept', ['this.#anonymous.push(position)', '{}']),
   redisHistory(READ, 'the runs of a counter in Redis are left out', [
     'for (const [category, counter] of readCounters(counters)) {',
     'for (const [category, counter] of readCounters(null)) {',

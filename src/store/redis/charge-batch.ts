@@ -1,5 +1,3 @@
-import { isBook } from '../../quota/books.ts'
-import { periodOf } from '../../quota/calendar.ts'
 import {
   amountOf,
   type Batch,
@@ -10,16 +8,16 @@ import {
   countedIn,
   EVERYBODY,
   type Limits,
+  type Refund,
   reportOf,
   SCOPE_NAMES,
   type ScopeName,
 } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type Kept, longestKept, NO_RETENTION, type Retention } from '../../quota/history.ts'
-import { keptMs, type Once } from '../../quota/once.ts'
+import type { Once } from '../../quota/once.ts'
 import { StoreError } from '../../quota/quota-store.ts'
-import { type Limit, MOST_WINDOWS, type Window } from '../../quota/window.ts'
-import { checkName, needsWide } from './form/section.ts'
+import { BatchText, type Shape } from './batch-text.ts'
 import { type Keys, keyOf } from './keys.ts'
 
 /**
@@ -41,24 +39,16 @@ export interface EncodedBatch {
 /** By scope: the first section under the key of each user and organisation, and of everybody by category. */
 type Owners = Readonly<Record<ScopeName, Map<string, Section>>>
 
-/** The windows of one category. */
-export interface Shape {
-  readonly category: string
-  readonly limits: readonly Limit[]
-  readonly isWide: boolean
-  /** Position as Lua counts. */
-  readonly position: number
-}
-
 /** What many charges have in common. */
 interface Plan {
   readonly category: string
   readonly cost: number
   readonly limits: Limits
-  readonly counted: Counted
   readonly forced: true | undefined
+  /** As the text of the batch names it. */
+  readonly position: number
   /** `null` for a charge without personal windows. */
-  readonly shape: Shape | null
+  readonly own: Shape | null
   /** Of the organisation; `null` for a charge that has none. */
   readonly theirs: Shape | null
   readonly everybody: Section | null
@@ -86,9 +76,6 @@ interface Opened {
   readonly shape: Shape
 }
 
-/** Two digits of base 128. */
-const MOST = 128 * 128 - 1
-
 /**
  * @param now where the store's clock stands about, for the periods of calendars
  * @param retention how long runs are kept. Default: not at all
@@ -99,42 +86,96 @@ export function encodeBatch(
   now = Date.now(),
   retention: Retention = NO_RETENTION,
 ): EncodedBatch {
-  const names = [keys.instance(batch.instance)]
-  const owners: Owners = { personal: new Map(), organisation: new Map(), global: new Map() }
-  const shapes: Shape[] = []
-  const plans: Plan[] = []
-  const opened: Opened[] = []
-  const anonymous: number[] = []
-  const hasHistory = longestKept(retention) > 0 || retention.anonymousSeconds > 0
+  const writer = new BatchWriter(keys, batch.instance, retention)
+  for (const refund of batch.refunds) writer.refund(refund)
+  for (const charge of batch.charges) writer.charge(charge)
+  return writer.written(now)
+}
+
+/** Finds what is known of a batch already, and gives its text the rest. */
+class BatchWriter {
+  readonly #text = new BatchText()
+  readonly #owners: Owners = { personal: new Map(), organisation: new Map(), global: new Map() }
+  readonly #plans: Plan[] = []
+  readonly #opened: Opened[] = []
+  /** The keys of users whose runs are kept as those of strangers. */
+  readonly #anonymous: number[] = []
+  readonly #remembered = new Map<string, number>()
+  readonly #keys: Keys
+  readonly #retention: Retention
+  readonly #hasHistory: boolean
+
+  constructor(keys: Keys, instance: string, retention: Retention) {
+    this.#keys = keys
+    this.#retention = retention
+    this.#hasHistory = longestKept(retention) > 0 || retention.anonymousSeconds > 0
+    this.#text.key(keys.instance(instance))
+  }
+
+  refund(back: Refund): void {
+    const first = this.#text.refundCount + 1
+    for (const { scope, id, category, runs } of chargedRuns(back)) {
+      const { position } = this.#ownerOf(scope, id, category)
+      this.#text.refund(position, category, amountOf(back), runs)
+    }
+    const report = reportOf(back)
+    if (report !== null) this.#text.use(this.#rememberedAt(report.once), report, first)
+  }
+
+  charge(charge: Charge): void {
+    const { user, organisation, category, once } = charge
+    if (once !== undefined) this.#text.once(this.#rememberedAt(once), once, receiptText(charge))
+    const owner = this.#ownerOf('personal', user, category)
+    const { position, own, theirs, everybody, all } = this.#planOf(charge)
+    if (own !== null) this.#opened.push({ counter: sectionOf(owner, category).counter, shape: own })
+    const their = theirs === null ? null : this.#ownerOf('organisation', organisation ?? '', category)
+    this.#text.charge(owner.position, position, their === null ? null : their.position)
+    if (their !== null && theirs !== null) this.#open(their, theirs)
+    if (everybody !== null && all !== null) this.#open(everybody, all)
+  }
+
+  written(now: number): EncodedBatch {
+    const owners = this.#owners
+    const counterOf: CounterOf = (scope, id, of) => {
+      const first = owners[scope].get(scope === 'global' ? of : id)
+      if (first === undefined) throw notAsked()
+      return sectionOf(first, of).counter
+    }
+    const { keys, charges } = this.#text
+    return { keys, json: this.#text.json(now, this.#history()), charges, opened: this.#opened, counterOf }
+  }
+
+  #history(): string | null {
+    if (!this.#hasHistory) return null
+    return [...historyRule(this.#keys, this.#retention), this.#retention.anonymousSeconds, ...this.#anonymous].join(' ')
+  }
 
   /** The first section under the key of a user, of an organisation, or of everybody in the category. */
-  function ownerOf(scope: ScopeName, id: string, category: string): Section {
+  #ownerOf(scope: ScopeName, id: string, category: string): Section {
     const name = scope === 'global' ? category : id
-    let first = owners[scope].get(name)
+    let first = this.#owners[scope].get(name)
     if (first === undefined) {
-      first = { position: names.push(keyOf(keys, scope, name)), category, counter: [], open: null, next: null }
-      owners[scope].set(name, first)
-      if (hasHistory && scope === 'personal' && retention.isAnonymous(id)) anonymous.push(first.position)
+      const position = this.#text.key(keyOf(this.#keys, scope, name))
+      first = { position, category, counter: [], open: null, next: null }
+      this.#owners[scope].set(name, first)
+      if (this.#hasHistory && scope === 'personal' && this.#retention.isAnonymous(id)) this.#anonymous.push(position)
     }
     return first
   }
 
-  function shapeOf(category: string, limits: readonly Limit[]): Shape {
-    const known = shapes.find((shape) => shape.category === category && sameWindows(shape.limits, limits))
-    if (known !== undefined) return known
-    const isWide = needsWide(limits.map(({ window }) => window))
-    const shape = { category, limits: checked(category, limits), isWide, position: shapes.length + 1 }
-    shapes.push(shape)
-    return shape
+  #rememberedAt({ key }: Once): number {
+    const position = this.#remembered.get(key) ?? this.#text.key(this.#keys.once(key))
+    this.#remembered.set(key, position)
+    return position
   }
 
   /** Charges that follow each other are mostly alike; limits are made once for each change of settings. */
-  function planOf(charge: Charge): number {
+  #planOf(charge: Charge): Plan {
     const { category, cost, limits, forced } = charge
     const counted = countedIn(charge)
     const hasTheirs = counted.organisation.length > 0
-    for (let i = plans.length - 1; i >= 0; i--) {
-      const plan = plans[i] as Plan
+    for (let i = this.#plans.length - 1; i >= 0; i--) {
+      const plan = this.#plans[i] as Plan
       if (
         plan.limits === limits &&
         plan.cost === cost &&
@@ -142,101 +183,44 @@ export function encodeBatch(
         plan.forced === forced &&
         (plan.theirs !== null) === hasTheirs
       ) {
-        return i + 1
+        return plan
       }
     }
-    const shape = forced && counted.personal.length === 0 ? null : shapeOf(category, counted.personal)
-    const theirs = hasTheirs ? shapeOf(category, counted.organisation) : null
-    const all = limits.global === null ? null : shapeOf(category, limits.global)
-    const everybody = all === null ? null : ownerOf('global', EVERYBODY, category)
-    return plans.push({ category, cost, limits, counted, forced, shape, theirs, everybody, all })
+    return this.#newPlan(charge, counted)
   }
 
-  function open(first: Section, shape: Shape): void {
+  #newPlan({ category, cost, limits, forced }: Charge, counted: Counted): Plan {
+    const text = this.#text
+    const own = forced && counted.personal.length === 0 ? null : text.shape(category, counted.personal)
+    const theirs = counted.organisation.length > 0 ? text.shape(category, counted.organisation) : null
+    const all = limits.global === null ? null : text.shape(category, limits.global)
+    const everybody = all === null ? null : this.#ownerOf('global', EVERYBODY, category)
+    const position = text.plan(
+      cost,
+      forced ? 1 : 0,
+      own?.position ?? 0,
+      text.limits(counted.personal),
+      everybody?.position ?? 0,
+      all?.position ?? 0,
+      all === null ? 0 : text.limits(counted.global),
+      theirs?.position ?? 0,
+      theirs === null ? 0 : text.limits(counted.organisation),
+    )
+    const plan = { category, cost, limits, forced, position, own, theirs, everybody, all }
+    this.#plans.push(plan)
+    return plan
+  }
+
+  #open(first: Section, shape: Shape): void {
     if (first.open === shape) return
     first.open = shape
-    opened.push({ counter: sectionOf(first, shape.category).counter, shape })
+    this.#opened.push({ counter: sectionOf(first, shape.category).counter, shape })
   }
-
-  const remembered = new Map<string, number>()
-
-  function rememberedAt({ key }: Once): number {
-    const position = remembered.get(key) ?? names.push(keys.once(key))
-    remembered.set(key, position)
-    return position
-  }
-
-  const r: (number | string)[][] = []
-  const u: (number | string)[][] = []
-  for (const back of batch.refunds) {
-    const before = r.length
-    for (const { scope, id, category, runs } of chargedRuns(back)) {
-      const { position } = ownerOf(scope, id, category)
-      const named = runs.flatMap(({ seconds, startedAt }) => [seconds, startedAt])
-      r.push([position, category, amountOf(back), ...named])
-    }
-    const report = reportOf(back)
-    if (report === null) continue
-    const { once, isFirst, since, cost, reserve, isUnreached } = report
-    const use = [isFirst ? 1 : 0, since, keptMs(once), cost, reserve, isUnreached ? 1 : 0]
-    u.push([rememberedAt(once), ...use, before + 1, r.length])
-  }
-
-  const o: (number | string)[][] = []
-  let charges = ''
-  let number = 0
-  for (const charge of batch.charges) {
-    number++
-    const { user, organisation, category, once } = charge
-    if (once !== undefined) o.push([number, rememberedAt(once), ...ruleOf(once), receiptText(charge)])
-    const own = ownerOf('personal', user, category)
-    const position = planOf(charge)
-    const { shape, theirs, everybody, all } = plans[position - 1] as Plan
-    if (shape !== null) opened.push({ counter: sectionOf(own, category).counter, shape })
-    charges += String.fromCharCode(own.position >> 7, own.position & 127, position >> 7, position & 127)
-    if (theirs !== null) {
-      const first = ownerOf('organisation', organisation ?? '', category)
-      open(first, theirs)
-      charges += String.fromCharCode(first.position >> 7, first.position & 127)
-    }
-    if (everybody !== null && all !== null) open(everybody, all)
-  }
-  if (names.length > MOST || plans.length > MOST) throw new StoreError('the batch is too large', 'other', 'no')
-
-  const s = shapes.map((shape) => shapeInWords(shape, now))
-  const lists: (readonly Limit[])[] = []
-  const limitsOf = (list: readonly Limit[]): number => lists.indexOf(list) + 1 || lists.push(list)
-  const p = plans.map(({ cost, shape, counted, forced, theirs, everybody, all }) => {
-    const plan = [cost, forced ? 1 : 0, shape?.position ?? 0, limitsOf(counted.personal)]
-    if (everybody !== null && all !== null) plan.push(everybody.position, all.position, limitsOf(counted.global))
-    if (theirs === null) return plan
-    if (everybody === null) plan.push(0, 0, 0)
-    return [...plan, theirs.position, limitsOf(counted.organisation)]
-  })
-  const l = lists.map((list) => list.flatMap(({ window, limit }) => (isBook(window) ? [] : [limit])))
-  const h = hasHistory && [...historyRule(keys, retention), retention.anonymousSeconds, ...anonymous].join(' ')
-  const seldom = {
-    ...(r.length > 0 && { r }),
-    ...periodsOf(shapes, now),
-    ...(h && { h }),
-    ...(o.length > 0 && { o }),
-    ...(u.length > 0 && { u }),
-  }
-  const counterOf: CounterOf = (scope, id, of) => {
-    const first = owners[scope].get(scope === 'global' ? of : id)
-    if (first === undefined) throw notAsked()
-    return sectionOf(first, of).counter
-  }
-  return { keys: names, json: JSON.stringify({ s, l, p, ...seldom }), charges, opened, counterOf }
 }
 
 /** How many bytes all keys have in common, and for how many seconds runs are kept. */
 export function historyRule(keys: Keys, { longestSeconds, shorterSeconds }: Kept): [number, number, number] {
   return [Buffer.byteLength(keys.all), longestSeconds, shorterSeconds]
-}
-
-function ruleOf(once: Once): (number | string)[] {
-  return [once.body, once.forMs, once.replays, keptMs(once)]
 }
 
 /** A receipt but for the starts of its runs, which the script adds. Read by `receiptIn`. */
@@ -245,45 +229,6 @@ function receiptText(charge: Charge): string {
   const counted = countedIn(charge)
   const lengths = SCOPE_NAMES.map((scope) => counted[scope].map(({ window }) => window.seconds))
   return JSON.stringify([category, counted.organisation.length === 0 ? null : organisation, ...lengths])
-}
-
-function shapeInWords({ category, limits }: Shape, now: number): (number | string)[] {
-  const lengths = limits.map(({ window }) => window.seconds)
-  const book = limits.at(-1)?.window
-  if (book?.calendar === undefined || !isBook(book)) return [...lengths, 0, 0, category]
-  const { from, to } = periodOf(book.calendar, now)
-  return [...lengths, from, to, category]
-}
-
-/** Nothing without calendar windows that limit. */
-function periodsOf(shapes: readonly Shape[], now: number): { readonly c?: readonly number[] } {
-  const c = shapes.flatMap(({ limits, position }) =>
-    limits.flatMap(({ window }, i) => {
-      const { calendar } = window
-      if (calendar === undefined || (isBook(window) && i === limits.length - 1)) return []
-      const { from, to } = periodOf(calendar, now)
-      return [position, i + 1, from, to]
-    }),
-  )
-  return c.length === 0 ? {} : { c }
-}
-
-function sameWindows(a: readonly Limit[], b: readonly Limit[]): boolean {
-  return a === b || (a.length === b.length && a.every(({ window }, i) => sameWindow(window, b[i]?.window)))
-}
-
-/** A reload may change the zone of a calendar. */
-function sameWindow(a: Window, b: Window | undefined): boolean {
-  return a.seconds === b?.seconds && a.calendar?.zone === b.calendar?.zone
-}
-
-/** The configuration allows no others; a section has no room for them. */
-function checked(category: string, limits: readonly Limit[]): readonly Limit[] {
-  checkName(category)
-  if (limits.length < 1 || limits.length > MOST_WINDOWS) {
-    throw new StoreError(`a category has 1 to ${MOST_WINDOWS} windows: ${category}`, 'other', 'no')
-  }
-  return limits
 }
 
 function sectionOf(first: Section, category: string): Section {

@@ -2,7 +2,8 @@ import { type Calendar, type Period, periodOf } from '../../quota/calendar.ts'
 import { type Batch, type Charge, type CounterOf, countedIn, type Limits, SCOPE_NAMES } from '../../quota/charge.ts'
 import type { Counter } from '../../quota/counter.ts'
 import type { Retention } from '../../quota/history.ts'
-import { type EncodedBatch, encodeBatch, notAsked, type Shape } from './charge-batch.ts'
+import type { Shape } from './batch-text.ts'
+import { type EncodedBatch, encodeBatch, notAsked } from './charge-batch.ts'
 import type { Keys } from './keys.ts'
 
 /** What the batches of one charge have in common that differ in names alone. */

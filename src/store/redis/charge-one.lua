@@ -9,36 +9,25 @@
   ARGV[1]   sequence of the batch within its instance
   ARGV[2]   how long the reply is remembered, in milliseconds
   ARGV[3]   JSON; a key is its position in KEYS, everything else counts from 1:
-              s  [[seconds, ..., from, to, category], ...]         shapes: the windows of a category; where the last of them is that
-                                                               of the books, from and to are the day around the moment at which
-                                                               the batch was made, else 0
-              l  [[limit, ...], ...]                           limits, one for each window of a shape but for that of the books,
-                                                               which is the last
-              p  [[cost, forced, shape, limits], ...]          plans: what many charges have in common; forced is 1
-                                                               for a charge that is accepted whatever was used; shape 0
-                                                               for one without personal windows; key, shape and limits
-                                                               of the global scope follow, if it applies, and behind
-                                                               these (or three 0) shape and limits of the organisation
-              r  [[key, category, amount, seconds, startedAt, ...], ...]   refunds; an amount below 0 is charged. Missing for none
-              c  [shape, window, from, to, ...]     other calendar windows, each with the period around that moment;
-                                                    missing for none
-              o  [[charge, key, body, for, replays, forgotten, receipt], ...]   by its number the charge of a request that may
-                                                               come again: a hash of its body, for how many milliseconds how
-                                                               many repetitions are not charged, after how many the charge
-                                                               may be forgotten, and the receipt without its starts. Missing
-                                                               for none
-              u  [[key, first, since, forgotten, cost, reserve, unreached, refund, refund], ...]   what one use of a remembered
-                                                               charge cost: whether it is that of the charge itself (1) and
-                                                               not of a repetition, the time of the charge, the cost, what it
-                                                               would be charged by itself, whether it reached nobody (1), and
-                                                               the first and the last of the refunds of it, which get their
-                                                               amount by it. Missing for none
-              h  'prefix keep shorter anonymous key ...'       histories: how many characters all keys have in common, and for
-                                                               how many seconds runs of the longest window of a category are kept,
-                                                               of the others, and of all windows of the users of these keys.
-                                                               Missing where nothing is kept. The keys of histories follow from
-                                                               those of the counters: few batches touch one. So it is a text, which
-                                                               the others need not read
+              shapes   [[seconds, ..., from, to, category], ...]   the windows of a category; where the last of them is that of the
+                                       books, from and to are the day around the moment at which the batch was made, else 0
+              limits   [[limit, ...], ...]    one for each window of a shape but for that of the books, which is the last
+              plans    [[cost, ...], ...]     what many charges have in common; batch-text.ts names the numbers. A charge that is
+                                       forced is accepted whatever was used, and may have no personal windows
+              periods  [shape, window, from, to, ...]     the period around that moment of each other calendar window
+              history  'prefix keep shorter anonymous key ...'    how many characters all keys have in common, and for how many
+                                       seconds runs of the longest window of a category are kept, of the others, and of all windows
+                                       of the users of these keys. The keys of histories follow from those of the counters. Few
+                                       batches touch one, so it is a text, which the others need not read
+              refunds  [[key, category, amount, seconds, startedAt, ...], ...]    an amount below 0 is charged
+              onces    [[charge, key, body, for, replays, forgotten, receipt], ...]   by its number the charge of a request that may
+                                       come again: a hash of its body, for how many milliseconds how many repetitions are not
+                                       charged, after how many the charge may be forgotten, and the receipt without its starts
+              uses     [[key, first, since, forgotten, cost, reserve, unreached, refund, refund], ...]   what one use of a remembered
+                                       charge cost: whether it is that of the charge itself (1) and not of a repetition, the time of
+                                       the charge, the cost, what it would be charged by itself, whether it reached nobody (1), and
+                                       the first and the last of the refunds of it, which get their amount by it
+            All but the first three are missing where a batch has none of them.
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
             organisation, if the plan has windows for it
   ARGV[5]   the batch of the instance that was settled last, as far as its sender knows; 0 for none
@@ -48,7 +37,7 @@
             then the numbers of each section of its shape, as they were when it was opened, refunds given
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
             where its shape changes; then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
-            the receipt; at the end for each of `u` the tokens that were given back, and 2^47 (6). From these the caller
+            the receipt; at the end for each of `uses` the tokens that were given back, and 2^47 (6). From these the caller
             works out everything else by the same arithmetic.
 
   Where the store does not know the batch of ARGV[5] any more, it replies with an error, 'LOST' and the last batch that it knows, and
@@ -85,7 +74,7 @@ local batch = cjson.decode(ARGV[3])
 
 -- A calendar window runs if it started in the period of now. So in the place of a length stands how long that is at most, a millisecond
 -- more. A table that is made with all its fields need not grow: shapes were a fifth of what most batches cost.
-for i, shape in ipairs(batch.s) do
+for i, shape in ipairs(batch.shapes) do
   local n = #shape - 3
   local from, to, name = shape[n + 1], shape[n + 2], shape[n + 3]
   if to ~= 0 and (now < from or now >= to) then return redis.error_reply('CALENDAR ' .. string.format('%.0f', now)) end
@@ -94,17 +83,17 @@ for i, shape in ipairs(batch.s) do
   if to ~= 0 then lengths[n] = now - from + 1 end
   local head, is_wide = head_of(name, shape, n)
   local used, all, bytes = numbers_of(n, is_wide)
-  batch.s[i] = {
+  batch.shapes[i] = {
     name = name, windows = n, seconds = shape, lengths = lengths, head = head, size = #head,
     used = used, all = all, bytes = bytes,
   }
 end
 
-local calendars = batch.c
+local calendars = batch.periods
 for i = 1, calendars and #calendars or 0, 4 do
   local from = calendars[i + 2]
   if now < from or now >= calendars[i + 3] then return redis.error_reply('CALENDAR ' .. string.format('%.0f', now)) end
-  batch.s[calendars[i]].lengths[calendars[i + 1]] = now - from + 1
+  batch.shapes[calendars[i]].lengths[calendars[i + 1]] = now - from + 1
 end
 
 -- Where the numbers of the section with this very head begin.
@@ -123,10 +112,10 @@ end
 -- Gives the reply; nothing for any other batch, and then nothing is written.
 local function settle_one(charge)
   local is_one = #charge == 4 or #charge == 6
-  if not is_one or batch.r or batch.o or batch.u then return nil end
+  if not is_one or batch.refunds or batch.onces or batch.uses then return nil end
   local a, b, c, d, e, f = byte(charge, 1, 6)
-  local plan = batch.p[c * 128 + d]
-  local cost, fits, records, tokens, offsets = plan[1], true, { '' }, {}, {}
+  local plan = batch.plans[c * 128 + d]
+  local cost, fits, records, tokens, offsets = plan[PLAN_COST], true, { '' }, {}, {}
 
   -- Whether all windows of a counter run.
   local function look(key, shape, limits)
@@ -148,13 +137,13 @@ local function settle_one(charge)
     return true
   end
 
-  local shapes, limits = batch.s, batch.l
-  local mine, theirs, all = shapes[plan[3]], shapes[plan[8]], shapes[plan[6]]
-  if not mine or not look(a * 128 + b, mine, limits[plan[4]]) then return nil end
-  if theirs and not look(e * 128 + f, theirs, limits[plan[9]]) then return nil end
-  if all and not look(plan[5], all, limits[plan[7]]) then return nil end
+  local shapes, limits = batch.shapes, batch.limits
+  local mine, theirs, all = shapes[plan[PLAN_OWN_SHAPE]], shapes[plan[PLAN_THEIR_SHAPE]], shapes[plan[PLAN_ALL_SHAPE]]
+  if not mine or not look(a * 128 + b, mine, limits[plan[PLAN_OWN_LIMITS]]) then return nil end
+  if theirs and not look(e * 128 + f, theirs, limits[plan[PLAN_THEIR_LIMITS]]) then return nil end
+  if all and not look(plan[PLAN_ALL_KEY], all, limits[plan[PLAN_ALL_LIMITS]]) then return nil end
 
-  local accepted = fits or plan[2] == 1
+  local accepted = fits or plan[PLAN_IS_FORCED] == 1
   records[1] = REPLY .. pack('>I6I6', sequence, now) .. (accepted and '1' or '0')
   local reply = table.concat(records)
   -- As with other batches, a user of Redis who may not SETRANGE is found out before the first write.

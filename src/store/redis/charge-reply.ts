@@ -2,7 +2,8 @@ import { type Batch, type Charge, type Decision, reportMade, reportOf, settleBat
 import type { AheadListener, Counter } from '../../quota/counter.ts'
 import type { ChargedRun, Onces, Receipt } from '../../quota/once.ts'
 import type { Limit } from '../../quota/window.ts'
-import { type EncodedBatch, type Shape, unexpected } from './charge-batch.ts'
+import type { Shape } from './batch-text.ts'
+import { type EncodedBatch, unexpected } from './charge-batch.ts'
 import { read48 } from './form/numbers.ts'
 import { numbersSize, startAt, usedAt } from './form/section.ts'
 

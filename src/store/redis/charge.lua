@@ -3,7 +3,7 @@
 ]==]
 -- For how many seconds the runs of the counter under a key are kept, those of the books and of the longest window of a category, and the others;
 -- nothing for a counter without a history.
-local rule, kept, anonymous = batch.h, nil, nil
+local rule, kept, anonymous = batch.history, nil, nil
 local function keeping(key)
   if not rule then return nil end
   if not kept then
@@ -236,43 +236,45 @@ local function welcome_back()
 end
 welcome_back()
 
-local keyed = (batch.o or batch.u) and once_functions(values, now)
+local keyed = (batch.onces or batch.uses) and once_functions(values, now)
 -- Adds the starts of an open section as they are with a charge of now.
 local function starts_of(section, shape, starts)
   for i = 1, shape and shape.windows or 0 do starts[#starts + 1] = section[i] == 0 and now or section[i] end
 end
 
 local made = {}
-for i, use in ipairs(batch.u or {}) do
+for i, use in ipairs(batch.uses or {}) do
   local amount = keyed.report(use)
   made[i] = pack('>I6', amount + 2 ^ 47)
-  for n = use[8], use[9] do batch.r[n][3] = amount end
+  for n = use[8], use[9] do batch.refunds[n][3] = amount end
 end
-for _, refund in ipairs(batch.r or {}) do
+for _, refund in ipairs(batch.refunds or {}) do
   if refund[3] ~= 0 then give_back(refund) end
 end
 
-for _, plan in ipairs(batch.p) do
-  plan[3], plan[4] = batch.s[plan[3]], batch.l[plan[4]]
-  plan[6], plan[7] = batch.s[plan[6]], batch.l[plan[7]]
-  plan[8], plan[9] = batch.s[plan[8]], batch.l[plan[9]]
+local shapes, limits = batch.shapes, batch.limits
+for _, plan in ipairs(batch.plans) do
+  plan[PLAN_OWN_SHAPE], plan[PLAN_OWN_LIMITS] = shapes[plan[PLAN_OWN_SHAPE]], limits[plan[PLAN_OWN_LIMITS]]
+  plan[PLAN_ALL_SHAPE], plan[PLAN_ALL_LIMITS] = shapes[plan[PLAN_ALL_SHAPE]], limits[plan[PLAN_ALL_LIMITS]]
+  plan[PLAN_THEIR_SHAPE], plan[PLAN_THEIR_LIMITS] = shapes[plan[PLAN_THEIR_SHAPE]], limits[plan[PLAN_THEIR_LIMITS]]
 end
 local onces, paid = nil, {}
-for _, once in ipairs(batch.o or {}) do
+for _, once in ipairs(batch.onces or {}) do
   onces = onces or {}
   onces[once[1]] = once
 end
-local charges, plans, refused, n, at = ARGV[4], batch.p, nil, 0, 1
+local charges, plans, refused, n, at = ARGV[4], batch.plans, nil, 0, 1
 local own = blank()
 while at < #charges do
   local a, b, c, d = byte(charges, at, at + 3)
   n, at = n + 1, at + 4
   local key, plan = a * 128 + b, plans[c * 128 + d]
-  local cost, mine, theirs, all, organisation, everybody, fits = plan[1], plan[3], plan[8], plan[6], nil, nil, true
+  local cost, mine, theirs, all = plan[PLAN_COST], plan[PLAN_OWN_SHAPE], plan[PLAN_THEIR_SHAPE], plan[PLAN_ALL_SHAPE]
+  local organisation, everybody, fits = nil, nil, true
   if mine then
     if returning and returning[key] then returning[key].is_back = true end
     open(own, key, mine)
-    measure(own, key, plan[4])
+    measure(own, key, plan[PLAN_OWN_LIMITS])
     fits = cost <= own[ROOM]
   end
   if theirs then
@@ -280,13 +282,14 @@ while at < #charges do
     local their_key = e * 128 + f
     at, organisation = at + 2, shared[their_key]
     if not organisation or organisation[SHAPE] ~= theirs then organisation = share(their_key, theirs) end
-    if organisation[LIMITS] ~= plan[9] then measure(organisation, their_key, plan[9]) end
+    if organisation[LIMITS] ~= plan[PLAN_THEIR_LIMITS] then measure(organisation, their_key, plan[PLAN_THEIR_LIMITS]) end
     fits = fits and cost <= organisation[ROOM]
   end
   if all then
-    everybody = shared[plan[5]]
-    if not everybody or everybody[SHAPE] ~= all then everybody = share(plan[5], all) end
-    if everybody[LIMITS] ~= plan[7] then measure(everybody, plan[5], plan[7]) end
+    local all_key = plan[PLAN_ALL_KEY]
+    everybody = shared[all_key]
+    if not everybody or everybody[SHAPE] ~= all then everybody = share(all_key, all) end
+    if everybody[LIMITS] ~= plan[PLAN_ALL_LIMITS] then measure(everybody, all_key, plan[PLAN_ALL_LIMITS]) end
     fits = fits and cost <= everybody[ROOM]
   end
   local once, letter, payer = onces and onces[n], nil, nil
@@ -295,7 +298,7 @@ while at < #charges do
     refused = refused or {}
     refused[n] = letter
     paid[#paid + 1] = payer
-  elseif fits or plan[2] == 1 then
+  elseif fits or plan[PLAN_IS_FORCED] == 1 then
     if once then
       if payer then
         local starts = {}

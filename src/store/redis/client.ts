@@ -6,7 +6,7 @@ import type { ClientCredentials } from '../../lib/tls.ts'
 import { giveDeadline } from '../../node/redis-deadline.ts'
 import { type Judge, judgeReadyCheck } from '../../node/redis-ready-check.ts'
 import { giveUpSilent } from '../../node/redis-silence.ts'
-import { inWords } from './form/section.ts'
+import { inWords } from './script-words.ts'
 import { isForbidden, isOfSelect } from './store-errors.ts'
 
 /** The only file that knows ioredis. */

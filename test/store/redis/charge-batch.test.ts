@@ -17,18 +17,18 @@ const keys = createKeys('tollgate')
 describe('a batch', () => {
   it('has the period of each calendar window around the moment of the store, and without such windows no word of them', () => {
     const partsOf = (of: Limits) => JSON.parse(encodeBatch(batchOf('read', of), keys, Date.UTC(2028, 1, 29)).json)
-    expect(Object.keys(partsOf(limits))).toEqual(['s', 'l', 'p'])
+    expect(Object.keys(partsOf(limits))).toEqual(['shapes', 'limits', 'plans'])
     const month = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'UTC' } } as const
-    const { s, c } = partsOf({ ...limits, personal: [HOUR, { window: month, limit: 9 }] })
-    expect(s).toEqual([[3600, 2_707_201, 0, 0, 'read']])
-    expect(c).toEqual([1, 2, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)])
+    const { shapes, periods } = partsOf({ ...limits, personal: [HOUR, { window: month, limit: 9 }] })
+    expect(shapes).toEqual([[3600, 2_707_201, 0, 0, 'read']])
+    expect(periods).toEqual([1, 2, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)])
   })
 
   it('has the day of the books with its window, and no limit for it', () => {
     const of = { ...limits, books: bookWindow('UTC') }
-    const { s, l } = JSON.parse(encodeBatch(batchOf('read', of), keys, Date.UTC(2028, 1, 29, 7)).json)
-    expect(s).toEqual([[3600, 118_800, Date.UTC(2028, 1, 29), Date.UTC(2028, 2, 1), 'read']])
-    expect(l).toEqual([[10]])
+    const { shapes, limits: sent } = JSON.parse(encodeBatch(batchOf('read', of), keys, Date.UTC(2028, 1, 29, 7)).json)
+    expect(shapes).toEqual([[3600, 118_800, Date.UTC(2028, 1, 29), Date.UTC(2028, 2, 1), 'read']])
+    expect(sent).toEqual([[10]])
   })
 
   const none: Limits = { personal: [], organisation: null, global: null }

@@ -99,7 +99,7 @@ describe('the encoder', () => {
   it('names the period of each moment in a charge of a calendar', () => {
     const encode = createEncoder(keys)
     const one = { user: 'alice', organisation: null, category: 'read', cost: 1, limits: LIMITS[4] as Limits }
-    const periodAt = (now: number) => JSON.parse(encode(batchOf([one]), now, NO_RETENTION).json).c
+    const periodAt = (now: number) => JSON.parse(encode(batchOf([one]), now, NO_RETENTION).json).periods
     expect(periodAt(NOW)).toEqual([2, 1, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)])
     expect(periodAt(Date.UTC(2028, 2, 1))).toEqual([2, 1, Date.UTC(2028, 2, 1), Date.UTC(2028, 3, 1)])
   })

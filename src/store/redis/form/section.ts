@@ -18,7 +18,7 @@ import { type Format, READ, sizeOf, writeNumber } from './numbers.ts'
  * A window that is not running is left out, or stands there with a run that is over. Each window is there once, in whatever
  * section of its category. What follows the last whole section was not written by us, and counts as nothing.
  *
- * The scripts have all of this by the words of `inWords`.
+ * The scripts have all of this by `SECTION_WORDS`.
  */
 
 interface Width {
@@ -50,55 +50,52 @@ const HEAD = 1
 const [startSize, tokensSize] = [sizeOf(START), sizeOf(TOKENS)]
 const [readStart, readTokens] = [READ[START], READ[TOKENS]]
 
-/** What the scripts call the parts of the form. */
-const WORDS: Readonly<Record<string, number | string>> = {
+/** What the scripts call the parts of a section (script-words.ts): sizes in bytes, and formats. */
+export const SECTION_WORDS: Readonly<Record<string, number | string>> = {
   BOOK: BOOK_SECONDS,
   LONGEST: LONGEST_VALUE,
   WIDE_MARK,
   HOUR: NARROW.unit,
   MOST_HOURS,
   MOST_TOKENS,
-  START_SIZE: startSize,
-  TOKENS_SIZE: tokensSize,
-  LENGTH_SIZE: sizeOf(NARROW.length),
-  WIDE_LENGTH_SIZE: sizeOf(WIDE.length),
-  DISTANCE_SIZE: sizeOf(NARROW.distance),
-  WIDE_DISTANCE_SIZE: sizeOf(WIDE.distance),
-  START_FORMAT: START,
-  TOKENS_FORMAT: TOKENS,
-  WIDE_LENGTH_FORMAT: WIDE.length,
-  DISTANCE_FORMAT: NARROW.distance,
-  WIDE_DISTANCE_FORMAT: WIDE.distance,
+  ...wordsOf('START', START),
+  ...wordsOf('TOKENS', TOKENS),
+  ...wordsOf('LENGTH', NARROW.length),
+  ...wordsOf('WIDE_LENGTH', WIDE.length),
+  ...wordsOf('DISTANCE', NARROW.distance),
+  ...wordsOf('WIDE_DISTANCE', WIDE.distance),
 }
 
-/**
- * A script with the values in the place of their words. A batch of one charge would take 0.5 microseconds longer if the words were
- * variables of Lua, because each function that is made holds on to those that it uses.
- */
-export function inWords(lua: string): string {
-  return lua.replaceAll(/\b[A-Z]+(?:_[A-Z]+)*\b/g, (word) => (word in WORDS ? JSON.stringify(WORDS[word]) : word))
+function wordsOf(name: string, format: Format): Record<string, number | string> {
+  return { [`${name}_SIZE`]: sizeOf(format), [`${name}_FORMAT`]: format }
 }
 
 /** The windows of one category. */
 export function readCounter(bytes: Uint8Array | null | undefined, category: string): Counter {
   const counter: Counter = []
-  const buffer = asBuffer(bytes)
-  for (let section = sectionAt(buffer, 0); section !== null; section = sectionAt(buffer, section.end)) {
+  eachSection(bytes, (buffer, section) => {
     if (section.category === category) addWindows(counter, buffer, section)
-  }
+  })
   return counter
 }
 
 /** The windows of each category that has any. */
 export function readCounters(bytes: Uint8Array | null | undefined): Map<string, Counter> {
   const counters = new Map<string, Counter>()
-  const buffer = asBuffer(bytes)
-  for (let section = sectionAt(buffer, 0); section !== null; section = sectionAt(buffer, section.end)) {
+  eachSection(bytes, (buffer, section) => {
     const counter = counters.get(section.category) ?? []
     addWindows(counter, buffer, section)
     if (counter.length > 0) counters.set(section.category, counter)
-  }
+  })
   return counters
+}
+
+function eachSection(bytes: Uint8Array | null | undefined, visit: (buffer: Buffer, section: Section) => void): void {
+  if (bytes === null || bytes === undefined) return
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (let section = sectionAt(buffer, 0); section !== null; section = sectionAt(buffer, section.end)) {
+    visit(buffer, section)
+  }
 }
 
 /** The bytes of these counters. @throws StoreError if a category cannot be named here */
@@ -157,12 +154,6 @@ interface Section {
   readonly numbers: number
   readonly end: number
 }
-
-function asBuffer(bytes: Uint8Array | null | undefined): Buffer {
-  return bytes === null || bytes === undefined ? NOTHING : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-}
-
-const NOTHING = Buffer.alloc(0)
 
 /** `null` if no whole section is. */
 function sectionAt(buffer: Buffer, at: number): Section | null {
