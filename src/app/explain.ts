@@ -5,6 +5,7 @@ import { standingBy } from '../admin/standing.ts'
 import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
+import { storedOf } from '../control/state.ts'
 import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
 import type { Repetition } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
@@ -18,6 +19,7 @@ import { type Limit, lacksRoom } from '../quota/window.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
 import type { Price } from '../routing/price.ts'
 import { because, REASONS, type Reason } from './explain-texts.ts'
+import { type AheadOptions, freeFrom } from './limits-ahead.ts'
 import { planRulesOf } from './plan-rules.ts'
 
 /**
@@ -259,9 +261,13 @@ function verdict(snapshot: UsageSnapshot, about: Case) {
   return { decision: 'accept', ...because(room(view, payer, access, cost)) } as const
 }
 
-/** As if the gateway had this route alone, whose requests cost no less. */
+/** As if the gateway had this route alone, whose requests cost no less: what may cost nothing has room. */
 function asOnly({ policy, setup, shadow }: View, { category, shadow: ofRoute }: Charged, least: number) {
-  return { policy, setup: { ...setup, cheapest: new Map([[category, least]]) }, shadow: shadow || ofRoute }
+  return {
+    policy,
+    setup: { ...setup, cheapest: new Map(least > 0 ? [[category, least]] : []) },
+    shadow: shadow || ofRoute,
+  }
 }
 
 /** What a 429 says, and why. */
@@ -291,8 +297,9 @@ function refusal(
   }
   const { user } = payer
   const charge = { user, organisation: payer.organisation, category, cost: least, limits }
-  const { msg, quota } = refusalBody(charge, decision, config.timeZone)
-  const never = neverFits(charge, decision)
+  const freeAt = freeFrom(aheadOf(view), payer, charge, decision)
+  const { msg, quota } = refusalBody(charge, decision, config.timeZone, freeAt)
+  const never = freeAt === null ? neverFits(charge, decision) : null
   if (never !== null) {
     const { window, limit } = never.limit
     const values = { scope: SCOPE_TITLES[never.scope], category, window: window.name, limit, cost: least }
@@ -304,6 +311,17 @@ function refusal(
   }
   const values = { scope: quota.scope, category, window: quota.window, resetAt: quota.resetAt }
   return { refused: REASONS.refused(msg, values), wouldBeRefused: REASONS.wouldBeRefused(msg, values), window: quota }
+}
+
+function aheadOf({ setup, state, adaptive }: View): AheadOptions {
+  const isKnown = () => false
+  return {
+    file: setup.quota,
+    completed: (settings) => settings,
+    stored: storedOf(state),
+    factor: adaptive.factor,
+    isKnown,
+  }
 }
 
 /** That a part of the window is kept for known users, if it is. */

@@ -1,16 +1,23 @@
 import type { QuotaConfig } from '../config/config.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { resolve } from '../control/settings.ts'
-import { type ControlState, type Table, UNCHANGED, type Versioned } from '../control/state.ts'
+import { type ControlState, storedOf, type Table, UNCHANGED, type Versioned } from '../control/state.ts'
 import type { Books } from '../quota/books.ts'
-import { createPolicy, type Policy, type QuotaSettings } from '../quota/policy.ts'
+import type { Charge, Decision } from '../quota/charge.ts'
+import { createPolicy, type Payer, type Policy, type QuotaSettings } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
+import { freeFrom } from './limits-ahead.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
 export interface LimitsInForce {
   policy(): Policy
   /** Whether all refusals of the quota are only counted and reported. */
   shadow(): boolean
+  /**
+   * When a caller that was refused has room since a limit ends by itself, in milliseconds since the epoch; `null` for when its windows
+   * end.
+   */
+  freeFrom(payer: Payer, charge: Charge, decision: Decision): number | null
   /** Works the limits out anew. @param factor of mode `adaptive` */
   enforce(state: ControlState, factor: number): void
 }
@@ -39,7 +46,13 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
     overrides = nextOverrides
   }
 
-  return { policy: () => policy, shadow: () => resolved.shadow, enforce }
+  const ahead = () => ({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown })
+  return {
+    policy: () => policy,
+    shadow: () => resolved.shadow,
+    freeFrom: (payer, charge, decision) => freeFrom(ahead(), payer, charge, decision),
+    enforce,
+  }
 }
 
 /**

@@ -70,6 +70,7 @@ export async function createRuntime(
     credentials: placesToHide(config),
     policy: limits.policy,
     shadow: limits.shadow,
+    freeFrom: limits.freeFrom,
     exempt: exemptOf(config.quota),
     usage: usageRulesOf(config),
     forwarder,

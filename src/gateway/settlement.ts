@@ -118,7 +118,7 @@ function refusingLimit(
   decision: Decision,
   kind: 'refused' | 'shadowed',
 ): RefusingLimit {
-  const by = kind === 'refused' ? refusalOf(charge, decision, rules, accept).by : windowOf(charge, decision)
+  const by = kind === 'refused' ? refusalOf(caller, charge, decision, rules, accept).by : windowOf(charge, decision)
   const made = rules.policy().sourceOf(category, caller, by.scope, by.window)
   // While the store is out a share of the limits holds.
   return { ...by, source: decision.limits === undefined ? made : `${made} x outage share` }

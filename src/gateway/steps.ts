@@ -354,5 +354,5 @@ export async function charge(context: Context, exchange: Exchange, route: Route,
   if (settlement instanceof Stop) return settlement
   exchange.settlement = settlement
   if (settlement.kind !== 'refused') return null
-  return refused(refusalOf(settlement.charge, settlement.decision as Decision, rules, accept).response)
+  return refused(refusalOf(caller, settlement.charge, settlement.decision as Decision, rules, accept).response)
 }

@@ -18,7 +18,7 @@ export interface QuotaViolation {
   readonly limit: number
   readonly used: number
   readonly requested: number
-  /** ISO 8601 UTC with milliseconds. */
+  /** When requests have room again, in ISO 8601 UTC with milliseconds: at the end of the window, or of a limit that ends before. */
   readonly resetAt: string
   /** The same moment in Asia/Shanghai, `YYYY-MM-DD hh:mm:ss`. */
   readonly retryAtBeijing: string
@@ -88,17 +88,26 @@ function worstFirst(a: Violation, b: Violation): number {
 /**
  * The body of a 429, field by field what the contract promises.
  * @param timeZone IANA name of the zone that `msg` speaks in
+ * @param freeAt when the charge has room since a limit ends by itself before its window does, in milliseconds since the epoch;
+ *   default when the windows end
  */
-export function refusalBody(charge: Charge, decision: Decision, timeZone: string): RefusalBody {
+export function refusalBody(
+  charge: Charge,
+  decision: Decision,
+  timeZone: string,
+  freeAt: number | null = null,
+): RefusalBody {
   const [worst] = violations(charge, decision)
   if (worst === undefined) throw new Error('an accepted charge has no refusal')
   const { scope, limit } = worst
-  const beijing = localTime(worst.resetAt, BEIJING)
-  const there = timeZone === BEIJING ? beijing : localTime(worst.resetAt, timeZone)
+  const until = freeAt ?? worst.resetAt
+  const beijing = localTime(until, BEIJING)
+  const there = timeZone === BEIJING ? beijing : localTime(until, timeZone)
+  const after = `${there} ${timeZone} (${offsetOf(until, timeZone).name})`
   return {
     error: 'quota_exceeded',
-    msg: sentence(worst, neverFits(charge, decision), charge, there, timeZone),
-    retryAfterSeconds: secondsUntil(worst.resetAt, decision.at),
+    msg: sentence(worst, neverFits(charge, decision), charge, { after, isTemporary: freeAt !== null }),
+    retryAfterSeconds: secondsUntil(until, decision.at),
     quota: {
       scope: SCOPE_TITLES[scope],
       category: charge.category,
@@ -106,7 +115,7 @@ export function refusalBody(charge: Charge, decision: Decision, timeZone: string
       limit: limit.limit,
       used: worst.used,
       requested: charge.cost,
-      resetAt: new Date(worst.resetAt).toISOString(),
+      resetAt: new Date(until).toISOString(),
       retryAtBeijing: beijing,
       timeZone: BEIJING,
     },
@@ -141,16 +150,20 @@ export function neverFitsSentence(
 }
 
 function sentence(
-  { scope, limit, resetAt }: Violation,
+  { scope, limit }: Violation,
   never: ReturnType<typeof neverFits>,
   { category, cost }: Charge,
-  there: string,
-  timeZone: string,
+  { after, isTemporary }: { readonly after: string; readonly isTemporary: boolean },
 ): string {
+  if (isTemporary) {
+    const named = never ?? { scope, limit }
+    const of = `${SCOPE_TITLES[named.scope]} ${spoken(named.limit.window)} ${category} limit of ${named.limit.limit}`
+    return `The ${of} leaves no room for this request, and it ends by itself. Requests may continue after ${after}.`
+  }
   if (never !== null) return neverFitsSentence(SCOPE_TITLES[never.scope], never.limit, category, cost, 'This request')
   return (
     `${SCOPE_TITLES[scope]} ${spoken(limit.window)} ${category} quota is used up${reserved(limit)}. ` +
-    `Requests may continue after ${there} ${timeZone} (${offsetOf(resetAt, timeZone).name}).`
+    `Requests may continue after ${after}.`
   )
 }
 

@@ -261,6 +261,22 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     await expect.poll(() => limits(app), SOON).toEqual(['Personal 7', 'Global 75'])
   })
 
+  it('a block that ends by itself tells when it ends, and is over then', async () => {
+    const limits = 'personal: { read: { 1h: 100000 } }, global: { read: { 1h: 100000 } }'
+    const app = await gateway(await openKind(kind), { limits })
+    const until = (await store.controlVersion()).at + 6000
+    await override('alice', { limits: { read: { '1h': 0 } }, expiresAt: until })
+    await expect.poll(() => statusOf(app), SOON).toBe(429)
+    const refused = await get(app)
+    const { msg, quota } = (await refused.json()) as { msg: string; quota: object }
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(6)
+    expect([msg, quota]).toEqual([
+      expect.stringContaining('and it ends by itself'),
+      expect.objectContaining({ resetAt: new Date(until).toISOString() }),
+    ])
+    await expect.poll(() => statusOf(app), SOON).toBe(200)
+  })
+
   it('bypass-global: neither checked against the global limits nor charged to them, with personal ones in force', async () => {
     const tight = 'personal: { read: { 1h: 10 } }, global: { read: { 1h: 6 } }'
     const app = await gateway(await openKind(kind), { limits: tight })

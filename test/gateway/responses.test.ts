@@ -18,7 +18,8 @@ const decision = (at = AT): Decision => ({
   organisation: null,
   global: null,
 })
-const RULES = { timeZone: 'UTC', retryAfterMax: Number.POSITIVE_INFINITY }
+const RULES = { timeZone: 'UTC', retryAfterMax: Number.POSITIVE_INFINITY, freeFrom: () => null }
+const ALICE = { user: 'alice', organisation: null, plan: null }
 const PROBLEM = 'application/problem+json'
 
 function parts({ response }: Refusal) {
@@ -29,13 +30,13 @@ function parts({ response }: Refusal) {
 describe('the 429 of a decision', () => {
   it('is made once', () => {
     const refused = decision()
-    expect(refusalOf(CHARGE, refused, RULES, '*/*')).toBe(refusalOf(CHARGE, refused, RULES, undefined))
+    expect(refusalOf(ALICE, CHARGE, refused, RULES, '*/*')).toBe(refusalOf(ALICE, CHARGE, refused, RULES, undefined))
   })
 
   it('says in Retry-After no more than the configuration allows, and the true time everywhere else', () => {
     const refused = decision()
     const [bounded, whole] = [60, 3600].map((retryAfterMax) =>
-      parts(refusalOf(CHARGE, refused, { ...RULES, retryAfterMax }, undefined)),
+      parts(refusalOf(ALICE, CHARGE, refused, { ...RULES, retryAfterMax }, undefined)),
     )
     expect([bounded?.field('Retry-After'), whole?.field('Retry-After')]).toEqual(['60', '1800'])
     expect(bounded?.body).toEqual(whole?.body)
@@ -45,17 +46,17 @@ describe('the 429 of a decision', () => {
 
   it('is made anew for another decision with the same numbers, which may be later', () => {
     const later = decision(AT + 5000)
-    expect(parts(refusalOf(CHARGE, decision(), RULES, undefined)).field('Retry-After')).toBe('1800')
-    expect(parts(refusalOf(CHARGE, later, RULES, undefined)).field('Retry-After')).toBe('1795')
+    expect(parts(refusalOf(ALICE, CHARGE, decision(), RULES, undefined)).field('Retry-After')).toBe('1800')
+    expect(parts(refusalOf(ALICE, CHARGE, later, RULES, undefined)).field('Retry-After')).toBe('1795')
   })
 
   it('is that of this request where one decision refuses different ones', () => {
     const refused = decision()
-    const first = parts(refusalOf(CHARGE, refused, RULES, undefined))
-    const problem = parts(refusalOf(CHARGE, refused, RULES, PROBLEM))
-    const dearer = parts(refusalOf({ ...CHARGE, cost: 7 }, refused, RULES, undefined))
-    const again = parts(refusalOf(CHARGE, refused, RULES, undefined))
-    const elsewhere = parts(refusalOf(CHARGE, refused, { ...RULES, timeZone: 'Asia/Tokyo' }, undefined))
+    const first = parts(refusalOf(ALICE, CHARGE, refused, RULES, undefined))
+    const problem = parts(refusalOf(ALICE, CHARGE, refused, RULES, PROBLEM))
+    const dearer = parts(refusalOf(ALICE, { ...CHARGE, cost: 7 }, refused, RULES, undefined))
+    const again = parts(refusalOf(ALICE, CHARGE, refused, RULES, undefined))
+    const elsewhere = parts(refusalOf(ALICE, CHARGE, refused, { ...RULES, timeZone: 'Asia/Tokyo' }, undefined))
     expect([first, dearer, problem].map(({ body }) => body.quota.requested)).toEqual([4, 7, 4])
     expect([first, problem].map(({ field }) => field('Content-Type'))).toEqual([
       'application/json; charset=utf-8',
@@ -70,7 +71,7 @@ describe('the 429 of a decision', () => {
     const global = [{ window: HOUR, limit: 3 }]
     const charge = { ...CHARGE, cost: 1, limits: { ...CHARGE.limits, global } }
     const used = [{ startedAt: AT - 1000, used: 3 }]
-    expect(refusalOf(charge, { ...decision(), global: used }, RULES, undefined).by.scope).toBe('global')
-    expect(refusalOf(CHARGE, decision(), RULES, undefined).by.scope).toBe('personal')
+    expect(refusalOf(ALICE, charge, { ...decision(), global: used }, RULES, undefined).by.scope).toBe('global')
+    expect(refusalOf(ALICE, CHARGE, decision(), RULES, undefined).by.scope).toBe('personal')
   })
 })

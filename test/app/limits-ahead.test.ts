@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { createLimitsInForce } from '../../src/app/limits-in-force.ts'
+import { inForce, NOTHING_CHANGED } from '../../src/control/in-force.ts'
+import type { Changes, Layer, Packed, StoredControl, UserOverride } from '../../src/control/state.ts'
+import type { Charge, Decision } from '../../src/quota/charge.ts'
+import { refusalBody } from '../../src/quota/refusal.ts'
+import { understood } from '../e2e/harness.ts'
+
+const T = Date.UTC(2026, 10, 27, 9)
+const MINUTE = 60_000
+const ALICE = { user: 'alice', organisation: null, plan: null }
+const OVERRIDE: UserOverride = { limits: {}, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
+const { quota } = understood(
+  'upstream: { url: "http://127.0.0.1:9000" }\nquota: { baselines: { personal: { read: { 1h: 100, 1d: 200 } }, global: { read: { 1h: 1000, 1d: 9000 } } } }',
+).config
+
+const layer = (id: string, from: number, until: number | null, value: unknown): Layer => ({
+  ...{ id, from, until, value, who: 'ann', why: null },
+  begun: true,
+})
+
+/** What alice is told who has used so much since ten minutes, and when that is. */
+function told(
+  of: { settings?: Packed<Changes>; override?: Packed<UserOverride> },
+  used: { read: number; all?: number },
+) {
+  const stored: StoredControl = {
+    ...{ version: 3, changedAt: 0, organisationOverrides: new Map() },
+    settings: { version: 1, value: of.settings ?? {} },
+    overrides: new Map(of.override === undefined ? [] : [['alice', { version: 2, value: of.override }]]),
+  }
+  const limits = createLimitsInForce(quota)
+  limits.enforce(inForce(stored, NOTHING_CHANGED, T).state, 1)
+  const charge: Charge = {
+    ...{ user: 'alice', organisation: null, category: 'read', cost: 1 },
+    limits: limits.policy().limitsFor('read', ALICE),
+  }
+  const run = (tokens: number) => ({ startedAt: T - 10 * MINUTE, used: tokens })
+  const decision: Decision = {
+    ...{ accepted: false, at: T, organisation: null },
+    personal: [run(used.read), run(used.read)],
+    global: [run(used.all ?? used.read), run(used.all ?? used.read)],
+  }
+  const {
+    msg,
+    retryAfterSeconds,
+    quota: violated,
+  } = refusalBody(charge, decision, 'UTC', limits.freeFrom(ALICE, charge, decision))
+  return { minutes: retryAfterSeconds / 60, resetAt: violated.resetAt, msg }
+}
+
+test('a block that ends by itself tells when it ends, and not that waiting does not help', () => {
+  const override = { ...OVERRIDE, limits: { read: { '1h': 0 } }, expiresAt: T + 4 * MINUTE }
+  expect(told({ override }, { read: 7 })).toEqual({
+    minutes: 4,
+    resetAt: '2026-11-27T09:04:00.000Z',
+    msg: 'The Personal 1-hour read limit of 0 leaves no room for this request, and it ends by itself. Requests may continue after 2026-11-27 09:04:00 UTC (UTC).',
+  })
+})
+
+test('a limit below what is used that ends before its window does is waited for until it ends, of users and of settings', () => {
+  const override = { ...OVERRIDE, limits: { read: { '1h': 10 } }, expiresAt: T + 5 * MINUTE }
+  expect(told({ override }, { read: 10 }).minutes).toBe(5)
+  const settings = { layers: [layer('a', T - 1, T + 6 * MINUTE, { baselines: { personal: { read: { '1h': 10 } } } })] }
+  expect(told({ settings }, { read: 10 }).minutes).toBe(6)
+  const shadow = { layers: [layer('a', T + 3 * MINUTE, null, { shadow: true })] }
+  expect(told({ settings: shadow }, { read: 100 }).minutes).toBe(3)
+})
+
+test('an end after which another limit refuses is not told: the windows are waited for, or a later end', () => {
+  const later = { ...OVERRIDE, limits: { read: { '1h': 10 } }, expiresAt: T + 5 * MINUTE }
+  expect(told({ override: later }, { read: 100 }).minutes).toBe(50)
+  expect(told({ override: later }, { read: 10, all: 1000 }).minutes).toBe(50)
+  const beneath = { ...OVERRIDE, limits: { read: { '1h': 5 } } }
+  const throttled = {
+    ...beneath,
+    layers: [layer('b', T - 1, T + 5 * MINUTE, { ...OVERRIDE, limits: { read: { '1h': 0 } } })],
+  }
+  expect(told({ override: throttled }, { read: 7 }).minutes).toBe(50)
+  const nested = [
+    layer('c', T - 2, T + 9 * MINUTE, { ...OVERRIDE, limits: { read: { '1h': 5 } } }),
+    layer('d', T - 1, T + 5 * MINUTE, { ...OVERRIDE, limits: { read: { '1h': 0 } } }),
+  ]
+  expect(told({ override: { layers: nested } }, { read: 7 }).minutes).toBe(9)
+})
+
+test('an end behind that of the window changes nothing', () => {
+  const override = { ...OVERRIDE, limits: { read: { '1h': 10 } }, expiresAt: T + 55 * MINUTE }
+  const { minutes, msg } = told({ override }, { read: 10 })
+  expect([minutes, msg]).toEqual([50, expect.stringContaining('is used up. Requests may continue after')])
+})
