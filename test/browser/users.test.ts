@@ -409,3 +409,15 @@ test('who turns over the pages of users or of the audit is at the heading of the
     await expect.poll(focused, SOON).toBe('Changes at run time')
   }
 })
+
+test('an exempt user is said to be so on the page and in the list, and no window of the user is called full', async () => {
+  for (let i = 0; i < 2; i++) expect(await client('monitor')).toEqual({ status: 200 })
+  const rest = QUOTA.replace('quota: {', 'quota: { exempt: { users: [monitor] },')
+  await stage.app.reload(configOf(stage.upstream.url, { rest }))
+  await show('monitor')
+  await page.getByText('Nothing is charged to this user and nothing is refused').waitFor()
+  expect(await page.getByText('limit reached').count()).toBe(0)
+  await page.goto(`${new URL(page.url()).origin}/#/users?query=monitor`)
+  await page.getByRole('row', { name: 'monitor' }).getByText('exempt', { exact: true }).waitFor()
+  await stage.app.reload(configOf(stage.upstream.url))
+})

@@ -156,7 +156,9 @@ class Simulation {
       })),
     )
     const windows = windowsIn(this.#settings)
-    this.#counted = (this.#retention === NO_RETENTION ? windows : [...windows, books]).map((window) => countedName(window))
+    this.#counted = (this.#retention === NO_RETENTION ? windows : [...windows, books]).map((window) =>
+      countedName(window),
+    )
     const stored = createStored(PREFIX, COUNTERS)
     const keeps = ({ scope, id }: CounterName): boolean => keptOf(this.#retention, scope, id) !== null
     this.oracle = new Oracle({
