@@ -46,7 +46,8 @@ const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'cookie',
     name: ADMIN_SESSION,
-    description: 'Set by POST /api/session; changes things only from the page of the same origin.',
+    description:
+      'Set by POST /api/session, by TLS as __Host-tollgate_session; changes things only from the page of the same origin.',
   },
   drain: {
     type: 'apiKey',

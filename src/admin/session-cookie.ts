@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { ADMIN_SESSION as COOKIE } from '../control/admin-session.ts'
+import { ADMIN_SESSION, ADMIN_SESSIONS, SECURE_ADMIN_SESSION } from '../control/admin-session.ts'
 import type { Role } from './api.ts'
 import type { Identity } from './http.ts'
 
@@ -27,7 +27,7 @@ const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/'
 /** Browsers may hold several cookies of one name; nobody has more of ours than this. */
 const MAX_COOKIES = 5
 
-/** @param secure if the page came by TLS: the browser then never sends the cookie in the clear */
+/** @param secure if the page came by TLS: the browser then never sends the cookie in the clear, and takes it from this host only */
 export function sessionCookie(token: AdminToken, expiresAt: number, secure: boolean): string {
   return cookie(sealSession(token, expiresAt), SESSION_MS / 1000, secure)
 }
@@ -37,18 +37,19 @@ export function endedCookie(secure: boolean): string {
 }
 
 function cookie(value: string, seconds: number, secure: boolean): string {
-  return `${COOKIE}=${value}; ${ATTRIBUTES}; Max-Age=${seconds}${secure ? '; Secure' : ''}`
+  const attributes = `${ATTRIBUTES}; Max-Age=${seconds}`
+  return secure ? `${SECURE_ADMIN_SESSION}=${value}; ${attributes}; Secure` : `${ADMIN_SESSION}=${value}; ${attributes}`
 }
 
 /** Whose session a Cookie header holds; `null` for no good one. The role is that of the token now. */
 export function identityOf(header: string | undefined, tokens: readonly AdminToken[], now: number): Identity | null {
   const sealed = (header ?? '')
     .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${COOKIE}=`))
+    .map((pair) => pair.trim().split('=', 2))
+    .filter(([name = '']) => ADMIN_SESSIONS.has(name))
     .slice(0, MAX_COOKIES)
-  for (const pair of sealed) {
-    const identity = openSession(pair.slice(COOKIE.length + 1), tokens, now)
+  for (const [, value = ''] of sealed) {
+    const identity = openSession(value, tokens, now)
     if (identity !== null) return identity
   }
   return null

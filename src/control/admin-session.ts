@@ -1,2 +1,7 @@
 /** The cookie of a session of the dashboard. Whoever holds it can change the quota, so it is no credential of clients, and the upstream never gets it. */
 export const ADMIN_SESSION = 'tollgate_session'
+
+/** Its name by TLS: a browser then takes it from this very host only, so no page of a sibling domain can put another in its place. */
+export const SECURE_ADMIN_SESSION = '__Host-tollgate_session'
+
+export const ADMIN_SESSIONS: ReadonlySet<string> = new Set([ADMIN_SESSION, SECURE_ADMIN_SESSION])

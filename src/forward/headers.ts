@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { ADMIN_SESSION } from '../control/admin-session.ts'
+import { ADMIN_SESSIONS } from '../control/admin-session.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES, RATE_LIMITS } from '../inputs/header-names.ts'
 import { withoutCookies } from '../lib/cookies.ts'
 import { foldedName, namesIn } from '../lib/field-names.ts'
@@ -128,13 +128,11 @@ interface Passing {
 function withoutCredential(fate: Holder, lower: string, value: string, { origin, trusted, rules }: Passing): string {
   const { isKept, cookies, parameters } = rules.hidden
   if (isFact(lower) && !trusted) return ''
-  if (fate === 'cookie') return withoutCookies(value, SESSION, origin.passCredentials === true ? [] : cookies)
+  if (fate === 'cookie') return withoutCookies(value, ADMIN_SESSIONS, origin.passCredentials === true ? [] : cookies)
   if (origin.passCredentials === true) return value
   if (fate === 'url') return urlWithoutParameters(value, parameters)
   return isKept(lower, value) ? value : ''
 }
-
-const SESSION: ReadonlySet<string> = new Set([ADMIN_SESSION])
 
 /** RFC 9110 section 7.6.2, for what is not 0: the gateway responds to that itself. */
 function hopsLeft(value: string, method: string): string {

@@ -41,7 +41,9 @@ describe('signing in', () => {
     ['a proxy that ended TLS', { 'x-forwarded-proto': 'https' }],
   ])('sends the cookie by TLS only for %s', async (_who, headers) => {
     running = await startAdmin({ hosts: ['ops.test'] })
-    expect((await signIn(TOKEN, headers)).line).toMatch(/; Secure$/)
+    expect((await signIn(TOKEN, headers)).line).toMatch(
+      /^__Host-tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200; Secure$/,
+    )
   })
 
   test('opens the API, also to another replica and after a restart', async () => {
@@ -242,7 +244,7 @@ describe('a session', () => {
   test('that is good is found beside one that is not, and beside other cookies', async () => {
     await start()
     const { cookie } = await signIn()
-    const headers = { ...noToken, cookie: `a=b; tollgate_session=old.1.x; ${cookie}; tollgate_session_x=1` }
+    const headers = { ...noToken, cookie: `a=b; tollgate_session=old.1.x; __Host-${cookie}; tollgate_session_x=1` }
     expect((await running.call('GET', '/api/session', { headers })).json).toMatchObject({ name: 'admin' })
   })
 

@@ -46,6 +46,7 @@ describe('a request on its way to the backend', () => {
 
   it.each([
     ['tollgate_session=a.1.b', undefined],
+    ['__Host-tollgate_session=a.1.b; theme=dark', ['theme=dark']],
     ['tollgate_session=a.1.b; theme=dark', ['theme=dark']],
     ['theme=dark; tollgate_session=a.1.b;tollgate_session=c; x=1', ['theme=dark; x=1']],
     ['my_tollgate_session=1; x=tollgate_session=2', ['my_tollgate_session=1; x=tollgate_session=2']],
