@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { EndedSessions } from '../src/admin/ended-sessions.ts'
 import { EXAMPLES } from '../src/admin/examples.ts'
 import { type AdminOptions, routesOf } from '../src/admin/listener.ts'
 import { Login } from '../src/admin/login.ts'
@@ -60,7 +61,11 @@ export interface Document {
 export async function adminDocument(): Promise<Document> {
   const drain = { isOn: () => false, turn: () => {} }
   const options = { store: {}, metrics: {}, now: Date.now, version: '0', drain } as unknown as AdminOptions
-  const routes = routesOf(options, new Login({ credentials: () => [], now: Date.now }))
+  const routes = routesOf(
+    options,
+    new Login({ credentials: () => [], now: Date.now }),
+    new EndedSessions(options.store, Date.now),
+  )
   const call = { params: {}, query: {}, body: undefined, headers: {}, address: '', identity: null }
   const itself = routes.find(({ path }) => path === '/openapi.json')
   const response = await itself?.handle({ ...call, signal: new AbortController().signal })

@@ -3,6 +3,7 @@ import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ChangeFollower } from '../control/change-follower.ts'
 import type { AuditEntry, Author, Change, Changed, ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
+import type { SessionStore } from '../control/session-store.ts'
 import type { ControlState } from '../control/state.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
@@ -30,6 +31,7 @@ export type AdminStore = QuotaStore &
   AccessKeyStore &
   ControlStore &
   GuardStore &
+  SessionStore &
   ReplicaStore &
   Pick<AlertStore, 'readAlerts'> &
   UsageSource &

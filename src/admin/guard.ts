@@ -69,6 +69,11 @@ export function createGuard({ login, credentials, names, now }: GuardOptions) {
   }
 }
 
+/** What becomes of a request whose session was signed out: as of one without any. */
+export function guardedWithout(guard: Guard): Guarded {
+  return guard === 'session' ? NOBODY : UNAUTHORIZED
+}
+
 const NOBODY: Guarded = Object.freeze({ identity: null })
 
 function forbidden({ name }: Identity): AdminResponse {

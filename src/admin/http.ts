@@ -17,6 +17,8 @@ export interface Identity {
   readonly role: Role
   /** When a session ends, in milliseconds since the epoch; `null` for the token itself. */
   readonly expiresAt: number | null
+  /** What the store knows a session by. Absent for the token itself. */
+  readonly session?: string
 }
 
 /** What a route gets of its request. */

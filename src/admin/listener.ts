@@ -4,7 +4,8 @@ import { patientClose } from '../lib/closing.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { type Assets, pageResponse } from './assets.ts'
 import { Desk, type DeskOptions } from './desk.ts'
-import { createGuard } from './guard.ts'
+import { EndedSessions } from './ended-sessions.ts'
+import { type Asked, createGuard, type Guarded, guardedWithout } from './guard.ts'
 import {
   type AdminResponse,
   badFields,
@@ -67,6 +68,8 @@ export interface Admin {
 }
 
 type Check = ReturnType<typeof createGuard>
+/** The same, with a look whether the session was signed out. */
+type WholeCheck = (guard: Guard, asked: Asked) => Promise<Guarded>
 
 /** The listener for operators: probes, metrics, the JSON API and the dashboard. Never reachable through the gateway. */
 export function createAdmin(options: AdminOptions): Admin {
@@ -74,8 +77,14 @@ export function createAdmin(options: AdminOptions): Admin {
   const { login = new Login({ credentials, now }) } = options
   const check = createGuard({ login, credentials, names: [listen.host.toLowerCase(), ...hosts], now })
   const app = createServer(certificate, (request) => isUrgent(request, check), observe)
-  const routes = routesOf(options, login)
-  for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) addPath(app, path, methods, check)
+  const ended = new EndedSessions(options.store, now)
+  const routes = routesOf(options, login, ended)
+  const checkWhole: WholeCheck = async (guard, asked) => {
+    const guarded = check(guard, asked)
+    const isEnded = 'identity' in guarded && guarded.identity !== null && (await ended.has(guarded.identity))
+    return isEnded ? guardedWithout(guard) : guarded
+  }
+  for (const [path, methods] of Map.groupBy(routes, (route) => route.path)) addPath(app, path, methods, checkWhole)
   addPage(app, options.assets, check)
   return {
     listen: async () => ({ url: await app.listen({ host: listen.host, port: listen.port }) }),
@@ -94,11 +103,11 @@ function isUrgent({ method, headers, ip, url }: FastifyRequest, check: Check): b
 }
 
 /** Every route of the listener, but for the files of the dashboard. */
-export function routesOf(options: AdminOptions, login: Login): Route[] {
+export function routesOf(options: AdminOptions, login: Login, ended: EndedSessions): Route[] {
   const desk = new Desk(options)
   const routes = [
     ...probeRoutes(options),
-    ...sessionRoutes(login, options.now, options.certificate != null),
+    ...sessionRoutes({ ...options, login, ended, encrypted: options.certificate != null }),
     ...quotaRoutes(desk),
     ...userRoutes(desk),
     ...overridesRoutes(desk),
@@ -123,7 +132,7 @@ function guardOfOthers(guard: Guard): Guard {
 }
 
 /** A path whose body is no JSON has a context of its own. */
-function addPath(app: FastifyInstance, path: string, routes: readonly Route[], check: Check): void {
+function addPath(app: FastifyInstance, path: string, routes: readonly Route[], check: WholeCheck): void {
   if (routes.some(({ takesLines }) => takesLines === true)) {
     app.register(async (own) => {
       readLineBodies(own)
@@ -133,7 +142,7 @@ function addPath(app: FastifyInstance, path: string, routes: readonly Route[], c
 }
 
 /** One path with all its methods. Whether a request may go on is settled before its body is read. */
-function addMethods(app: FastifyInstance, path: string, routes: readonly Route[], check: Check): void {
+function addMethods(app: FastifyInstance, path: string, routes: readonly Route[], check: WholeCheck): void {
   const routeOf = (method: string) => routes.find((route) => route.method === (method === 'HEAD' ? 'GET' : method))
   const allow = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
   const usual = guardOfOthers(routes[0]?.guard ?? 'read')
@@ -145,7 +154,7 @@ function addMethods(app: FastifyInstance, path: string, routes: readonly Route[]
     async onRequest(request, reply) {
       const { method, headers, ip } = request
       const route = routeOf(method)
-      const guarded = check(route?.guard ?? usual, { method, headers, address: ip })
+      const guarded = await check(route?.guard ?? usual, { method, headers, address: ip })
       if ('status' in guarded) return send(reply, guarded)
       if (route === undefined) return send(reply, notAllowed(allow))
       const isOfLines = formatOf(headers['content-type'] ?? '') !== null

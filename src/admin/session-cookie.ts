@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { ADMIN_SESSION, ADMIN_SESSIONS, SECURE_ADMIN_SESSION } from '../control/admin-session.ts'
 import type { Role } from './api.ts'
 import type { Identity } from './http.ts'
@@ -12,7 +12,7 @@ export interface AdminToken {
 }
 
 /**
- * Sessions of the page: a cookie instead of the token. Nothing is kept for a session. The cookie holds the name of the
+ * Sessions of the page: a cookie instead of the token. Nothing is kept for a session before it is signed out. The cookie holds the name of the
  * token and its own end, signed with a key that is drawn from the token itself. So it is good on every replica and
  * after every restart. It ends when the token is taken out of the configuration or replaced.
  */
@@ -22,7 +22,7 @@ export const SESSION_MS = 12 * 60 * 60 * 1000
  * How much the clock of the replica that made a session may be ahead of ours. The one sets the end, the other judges
  * it.
  */
-const CLOCKS_APART_MS = 5 * 60 * 1000
+export const CLOCKS_APART_MS = 5 * 60 * 1000
 const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/'
 /** Browsers may hold several cookies of one name; nobody has more of ours than this. */
 const MAX_COOKIES = 5
@@ -71,7 +71,13 @@ function openSession(sealed: string, tokens: readonly AdminToken[], now: number)
   const expiresAt = Number(expiry)
   // A session that was made while the clock was ahead would last as much longer.
   const left = expiresAt - now
-  return left > 0 && left <= SESSION_MS + CLOCKS_APART_MS ? { name: token.name, role: token.role, expiresAt } : null
+  if (left <= 0 || left > SESSION_MS + CLOCKS_APART_MS) return null
+  return { name: token.name, role: token.role, expiresAt, session: idOf(sealed) }
+}
+
+/** What the store may know of a session: nobody makes the cookie of it. */
+function idOf(sealed: string): string {
+  return createHash('sha256').update(sealed).digest('base64url').slice(0, 22)
 }
 
 function mac(content: string, { token }: AdminToken): Buffer {

@@ -1,10 +1,23 @@
 import { z } from 'zod'
+import { StoreError } from '../quota/quota-store.ts'
 import type { SessionResponse } from './api.ts'
+import type { EndedSessions } from './ended-sessions.ts'
 import { readFields } from './fields.ts'
-import { type AdminResponse, badFields, type Call, type Headers, iso, ok, type Route } from './http.ts'
+import {
+  type AdminResponse,
+  badFields,
+  type Call,
+  type Headers,
+  type Identity,
+  iso,
+  NO_CONTENT,
+  ok,
+  type Route,
+  refusal,
+} from './http.ts'
 import type { Login } from './login.ts'
 import * as schemas from './schemas.ts'
-import { endedCookie, SESSION_MS, sessionCookie } from './session-cookie.ts'
+import { type AdminToken, endedCookie, identityOf, SESSION_MS, sessionCookie } from './session-cookie.ts'
 
 /** Of the body of a sign-in, in bytes: anybody may send one. */
 const MAX_LOGIN = 4096
@@ -27,8 +40,18 @@ const Credential = z
   })
   .meta({ oneOf: [{ required: ['token'] }, { required: ['code'] }] })
 
-/** Signing in and out of the page. @param encrypted whether requests come to us by TLS */
-export function sessionRoutes(login: Login, now: () => number, encrypted: boolean): Route[] {
+export interface SessionOptions {
+  readonly login: Login
+  /** The admin tokens in force now. */
+  readonly credentials: () => readonly AdminToken[]
+  readonly ended: EndedSessions
+  readonly now: () => number
+  /** Whether requests come to us by TLS. */
+  readonly encrypted: boolean
+}
+
+/** Signing in and out of the page. */
+export function sessionRoutes({ login, credentials, ended, now, encrypted }: SessionOptions): Route[] {
   const isSecure = (headers: Headers): boolean => encrypted || cameByTls(headers)
 
   return [
@@ -65,11 +88,34 @@ export function sessionRoutes(login: Login, now: () => number, encrypted: boolea
       method: 'DELETE',
       path: '/api/session',
       guard: 'login',
-      doc: { summary: 'Signs out: the response clears the cookie', responses: { 204: null } },
-      handle: ({ headers }) => ({ status: 204, headers: { 'set-cookie': endedCookie(isSecure(headers)) } }),
+      doc: {
+        summary: 'Signs out: the session is good at no gateway any more, and the response clears the cookie',
+        responses: { 204: null },
+        errors: ['store_unavailable'],
+      },
+      async handle({ headers }) {
+        const identity = identityOf(String(headers.cookie ?? ''), credentials(), now())
+        const response = identity === null ? NO_CONTENT : await signOut(ended, identity)
+        return { ...response, headers: { ...response.headers, 'set-cookie': endedCookie(isSecure(headers)) } }
+      },
     },
   ]
 }
+
+async function signOut(ended: EndedSessions, identity: Identity): Promise<AdminResponse> {
+  try {
+    await ended.end(identity)
+    return NO_CONTENT
+  } catch (error) {
+    if (error instanceof StoreError) return NOT_EVERYWHERE
+    throw error
+  }
+}
+
+const NOT_EVERYWHERE = refusal(
+  'store_unavailable',
+  'The session has ended at this gateway, and the store lets no other gateway know: there a copy of the cookie is good until its end. If there may be a copy, replace the admin token.',
+)
 
 function signIn(login: Login, { body, address }: Call, now: number, isSecure: boolean): AdminResponse {
   const fields = readFields(Credential, body)

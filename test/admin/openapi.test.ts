@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EndedSessions } from '../../src/admin/ended-sessions.ts'
 import { routesOf } from '../../src/admin/listener.ts'
 import { Login } from '../../src/admin/login.ts'
 import { responseValidator } from './responses.ts'
@@ -202,7 +203,11 @@ describe('the OpenAPI document', () => {
 
   test('has every route of the listener and no other', () => {
     const options = { ...fakeOptions(), drain: DRAIN }
-    const routes = routesOf(options, new Login({ credentials: () => [], now: Date.now }))
+    const routes = routesOf(
+      options,
+      new Login({ credentials: () => [], now: Date.now }),
+      new EndedSessions(options.store, Date.now),
+    )
     const listed = routes.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
     expect(
       operations()

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { StoreError } from '../../src/quota/quota-store.ts'
 import { NOW, type Running, startAdmin, TOKEN, VIEWER, YAML } from './running.ts'
 
 let running: Running
@@ -271,6 +272,40 @@ describe('a session', () => {
     const reply = await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
     expect(reply.status).toBe(204)
     expect(reply.headers['set-cookie']).toEqual(['tollgate_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0'])
+  })
+
+  test('that is signed out is good at no gateway any more, whoever has a copy of its cookie', async () => {
+    await start()
+    const other = await startAdmin({ now: () => clock, store: running.store })
+    try {
+      const [{ cookie }, kept] = [await signIn(), await signIn(VIEWER)]
+      const whose = async (gateway: Running, of: string) => {
+        const headers = { ...noToken, cookie: of }
+        const { json } = await gateway.call('GET', '/api/session', { headers })
+        return [json.name, (await gateway.call('GET', '/api/quota', { headers })).status]
+      }
+      expect(await whose(other, cookie)).toEqual(['admin', 200])
+      expect((await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })).status).toBe(204)
+      for (const gateway of [running, other]) {
+        expect(await whose(gateway, cookie)).toEqual([null, 401])
+        expect(await whose(gateway, kept.cookie)).toEqual(['desk', 200])
+        expect((await gateway.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })).status).toBe(204)
+      }
+    } finally {
+      await other.stop()
+    }
+  })
+
+  test('is over at this gateway also if the store is out, which the response tells', async () => {
+    const out = () => Promise.reject(new StoreError('down', 'connection', 'no'))
+    running = await startAdmin({ broken: { endSession: out, isSessionEnded: out } })
+    const { cookie } = await signIn()
+    const headers = { ...noToken, cookie }
+    expect((await running.call('GET', '/api/quota', { headers })).status).toBe(200)
+    const reply = await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
+    expect(reply).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })
+    expect(reply.headers['set-cookie']).toEqual([expect.stringContaining('tollgate_session=; ')])
+    expect((await running.call('GET', '/api/quota', { headers })).status).toBe(401)
   })
 
   test('is not ended by a page of another site', async () => {

@@ -30,6 +30,7 @@ const OF: Readonly<Record<string, string>> = {
   instance: 'INSTANCE',
   flush: 'INSTANCE',
   once: 'HASH',
+  endedSession: 'ID',
   forgottenUser: 'HASH',
   olderAudit: 'KIND',
   stagedOverrides: 'NAME',

@@ -68,6 +68,8 @@ export interface Keys {
   readonly forgotten: string
   /** Instance -> what it has counted for a guard. */
   guard(id: string): string
+  /** That a session of the dashboard was signed out. */
+  endedSession(id: string): string
   /** Not a key but a channel: each change is published on it. */
   readonly changes: string
   /** Instance -> when it spoke last. */
@@ -124,6 +126,7 @@ export function createKeys(prefix: string): Keys {
     olderAudit: (kind) => `${tag}:audit:of:${kind}`,
     forgotten: `${tag}:audit:forgotten`,
     guard: (id) => `${tag}:guard:${id}`,
+    endedSession: (id) => `${tag}:ended-session:${id}`,
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,

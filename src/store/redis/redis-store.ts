@@ -21,6 +21,7 @@ import { redisMemberships } from './memberships.ts'
 import { redisReplicas } from './replicas.ts'
 import { connectToPrimary } from './sentinels.ts'
 import { createServerCheck, type ServerCheckOptions } from './server-check.ts'
+import { redisSessions } from './sessions.ts'
 import { shareReads } from './shared-reads.ts'
 import { StoreClock, withinPeriods } from './store-clock.ts'
 import { asStoreError, wasNeverSent } from './store-errors.ts'
@@ -159,6 +160,7 @@ export function openRedisStore({
     ...redisKnownUsers(redis, keys, records),
     ...redisMemberships(redis, keys, records),
     ...redisGuard(redis, keys, records),
+    ...redisSessions(redis, keys),
     ...redisAlerts(redis, keys, records),
     ...redisReplicas(redis, keys, records),
     isUnreadable: records.isUnreadable,

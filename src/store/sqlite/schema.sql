@@ -197,3 +197,9 @@ CREATE TABLE alert_events (
 ) WITHOUT ROWID;
 CREATE INDEX alert_events_due ON alert_events (alert, due) WHERE due IS NOT NULL;
 CREATE INDEX alert_events_by_time ON alert_events (alert, raised);
+
+CREATE TABLE ended_sessions (
+  id TEXT PRIMARY KEY,         -- of a session of the dashboard, hashed
+  ends INTEGER NOT NULL        -- when it is forgotten
+) WITHOUT ROWID;
+CREATE INDEX ended_sessions_by_end ON ended_sessions (ends);

@@ -14,6 +14,7 @@ import { sqliteHistory } from './history.ts'
 import { sqliteKnownUsers } from './known-users.ts'
 import { sqliteMemberships } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
+import { sqliteSessions } from './sessions.ts'
 import { startSweeper } from './sweeper.ts'
 import { sqliteUsage } from './usage.ts'
 import { sqliteUsageLog } from './usage-log.ts'
@@ -52,6 +53,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteKnownUsers(database, records, clock),
     ...sqliteMemberships(database, records, clock),
     ...sqliteGuard(database),
+    ...sqliteSessions(database, clock),
     ...sqliteAlerts(database, records, clock),
     ...sqliteReplicas(database, clock),
     isUnreadable: async (list, id) => records.isUnreadable(list, id),

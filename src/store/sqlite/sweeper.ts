@@ -53,6 +53,9 @@ export function startSweeper(database: DatabaseSync, clock: () => number): () =>
       `DELETE FROM flushes WHERE instance IN (SELECT instance FROM flushes WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(
+      `DELETE FROM ended_sessions WHERE id IN (SELECT id FROM ended_sessions WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
+    ),
+    database.prepare(
       `DELETE FROM alert_claims WHERE place IN (SELECT place FROM alert_claims WHERE ends <= ? LIMIT ${SWEEP_ROWS})`,
     ),
     database.prepare(

@@ -16,6 +16,7 @@ import {
   controlStoreSuite,
 } from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
+import { sessionStoreSuite } from '../../control/session-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
 import { knownUserStoreSuite } from '../../quota/known-users.suite.ts'
@@ -56,6 +57,7 @@ describe('the embedded store', () => {
   })
 
   describe('as a store of what guards count', () => guardStoreSuite(() => open()))
+  describe('as a store of sessions that were signed out', () => sessionStoreSuite(() => open()))
 
   describe('as a quota store', () => {
     quotaStoreSuite(open)
