@@ -174,7 +174,8 @@ class NodeListener implements Listener {
     })
     if (this.#server instanceof https.Server) {
       const onFlood = () => observe({ type: 'bad_connection', code: 'short_records', status: 0 })
-      boundRecords(this.#server, { isProxy: (address) => limits().isProxy(address), onFlood })
+      const isAccepted = (raw: Socket) => this.#open.of(raw)?.isStranger === false
+      boundRecords(this.#server, { isProxy: (address) => limits().isProxy(address), isAccepted, onFlood })
     }
     this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (isPlainHttp(error)) {

@@ -17,6 +17,8 @@ const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
 export interface RecordRules {
   /** Whether an address stands for many clients, who shall not wait for one of them. */
   readonly isProxy?: (address: string) => boolean
+  /** Whether a credential was accepted on a connection: it then waits for no stranger. Default nobody's was. @param raw as the event `connection` gives it */
+  readonly isAccepted?: (raw: Socket) => boolean
   /** Called for each connection that is ended. */
   readonly onFlood?: () => void
 }
@@ -26,7 +28,8 @@ export interface RecordRules {
  *
  * One read of 64 KiB has room for 2800 records of one byte, or for 2400 KeyUpdates of 25 microseconds each, and libuv reads a connection
  * up to 32 times a turn (26.10, OpenSSL 3.5). No request has come by then, so no rule on requests applies. What one read has brought is
- * worked through in any case. So the other connections of the address rest: theirs would follow in the same turn.
+ * worked through in any case, which takes up to 33 ms. So the other connections of the address rest, and those of other strangers whose hands
+ * are shaken wait for the next turn: theirs would follow in the same one. So each turn has one flood, and users are served in between.
  *
  * Node's parser reads the native socket itself, and calls `_unrefTimer` of the socket for each read. A method of the socket's own hides it.
  * Once somebody listens to the data of the socket, its stream reads, and makes the same call before it takes the record. A socket that is
@@ -35,7 +38,10 @@ export interface RecordRules {
  *
  * New keys are seen by the event `keylog`, whose secrets are dropped. Bodies and tunnels have rules of their own.
  */
-export function boundRecords(server: Server, { isProxy = () => false, onFlood = () => {} }: RecordRules): void {
+export function boundRecords(
+  server: Server,
+  { isProxy = () => false, isAccepted = () => false, onFlood = () => {} }: RecordRules,
+): void {
   const open = new Map<Socket, Connection>()
   /** Households whose connections rest. */
   const resting = new Set<string>()
@@ -45,7 +51,15 @@ export function boundRecords(server: Server, { isProxy = () => false, onFlood = 
     if (isProxy(address) || resting.has(household)) return
     resting.add(household)
     setTimeout(() => resting.delete(household), SHORTEST_MS).unref()
-    for (const other of open.values()) if (other.household === household) other.rest()
+    const waiting: Connection[] = []
+    for (const [raw, other] of open) {
+      if (other.household === household) other.rest()
+      else if (other.isShaken && !isAccepted(raw)) waiting.push(other)
+    }
+    for (const other of waiting) other.wait()
+    setImmediate(() => {
+      for (const other of waiting) other.goOnInTurn()
+    })
   }
 
   server.on('connection', (raw: Socket) => {
@@ -75,8 +89,8 @@ interface Secure extends TLSSocket, Inner {
   _unrefTimer(): void
 }
 
-/** Why a connection is not read: its address rests, many records wait in its stream, or it is ended in the next turn. */
-type Stop = 'rest' | 'full' | 'end'
+/** Why a connection is not read: its address rests, another one has filled the turn, many records wait in its stream, or it is ended in the next turn. */
+type Stop = 'rest' | 'turn' | 'full' | 'end'
 
 /** A connection from its first byte on. The handle below TLS is stopped; the one above still says that it reads. */
 class Connection {
@@ -119,6 +133,18 @@ class Connection {
     socket.on('keylog', (line: Buffer) => {
       if (line.includes('CLIENT_TRAFFIC_SECRET_N')) this.#countKey()
     })
+  }
+
+  get isShaken(): boolean {
+    return this.#socket !== null
+  }
+
+  wait(): void {
+    this.#stop('turn')
+  }
+
+  goOnInTurn(): void {
+    this.#start('turn')
   }
 
   /** One that rests begins anew. */

@@ -59,8 +59,8 @@ function get(url: string, i: number): Promise<number | undefined> {
   })
 }
 
-async function open(url: string): Promise<RecordClient> {
-  const client = await openRecordClient(Number(new URL(url).port))
+async function open(url: string, localAddress?: string): Promise<RecordClient> {
+  const client = await openRecordClient(Number(new URL(url).port), localAddress)
   clients.push(client)
   return client
 }
@@ -97,6 +97,44 @@ for (const [listener, urlOf] of [
     },
   )
 }
+
+it('of ten addresses that send new keys without end one is worked through in a turn of the event loop, and a user is served in between', async () => {
+  const agent = new https.Agent({
+    keepAlive: true,
+    maxSockets: 1,
+    localAddress: '127.0.1.1',
+    rejectUnauthorized: false,
+  })
+  const ask = (): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const request = https.get(`${app.url}/api/x`, { headers: bearer('user 1'), agent }, (response) =>
+        response.resume().once('end', () => resolve(response.statusCode)),
+      )
+      request.once('error', reject)
+    })
+  expect(await ask()).toBe(200)
+  const sent: [RecordClient, Buffer][] = []
+  for (let i = 0; i < ATTACKERS; i++) {
+    const client = await open(app.url, `127.0.2.${i + 1}`)
+    sent.push([client, many(RECORDS, () => client.keyUpdate(true))])
+  }
+  const inTurns: number[] = []
+  let before = 0
+  let isOver = false
+  const count = (): void => {
+    inTurns.push(ended() - before)
+    before = ended()
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  for (const [{ socket }, text] of sent) socket.write(text)
+  const endedBefore = ask().then(() => ended())
+  await expect.poll(ended, { timeout: 30_000 }).toBe(ATTACKERS)
+  isOver = true
+  expect(Math.max(...inTurns)).toBe(1)
+  expect(await endedBefore).toBeLessThan(ATTACKERS)
+  agent.destroy()
+})
 
 it('heads in a hundred records, bodies in hundreds, and hundreds of requests on one connection are served', async () => {
   const { socket, whole, bytes, keyUpdate } = await open(app.url)
