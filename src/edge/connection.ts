@@ -22,7 +22,7 @@ import type { OpenConnection } from './open-connections.ts'
 import { isBroken, methodIn, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
-import { acceptedFrom, takeTurnToRead } from './turns.ts'
+import { acceptedFrom, takeTurnToRead, wasAcceptedFrom } from './turns.ts'
 import { isReadAtOnce } from './unseen.ts'
 
 /** What is known of a client by its connection. */
@@ -31,8 +31,12 @@ export interface ClientPeer {
   readonly address: string
   /** What the address counts as, see `peerOf`. */
   readonly peer: string
-  /** Whether a credential was accepted on the connection before: what comes on it is likely to be of a user. */
-  readonly isAccepted: boolean
+  /**
+   * Whether a request is likely to be a user's: a credential was accepted on the connection before. A proxy brings many clients on one, so
+   * behind it a credential of the client's address was accepted lately.
+   * @param address whose request it is; `null` where its proxy names nobody
+   */
+  isLikelyKnown(address: string | null): boolean
   /** A credential was accepted that came on the connection. @param address whose request it was; `null` where its proxy names nobody */
   accepted(address: string | null): void
 }
@@ -129,7 +133,7 @@ type Hold = 'others' | 'turn' | 'rest'
 export class ClientConnection implements ClientPeer {
   readonly address: string
   readonly peer: string
-  isAccepted = false
+  #isAccepted = false
   readonly #context: ConnectionContext
   readonly #socket: Socket
   readonly #open: Pick<OpenConnection, 'idleSince'>
@@ -180,11 +184,15 @@ export class ClientConnection implements ClientPeer {
     return !this.#isLast && this.#requests.length === 0
   }
 
+  isLikelyKnown(address: string | null): boolean {
+    return address === null || address === this.peer ? this.#isAccepted : wasAcceptedFrom(address)
+  }
+
   accepted(address: string | null): void {
     // Of a client of its own its connection says it from then on. One of a proxy brings others, too.
-    if (address !== null && (!this.isAccepted || address !== this.peer)) acceptedFrom(address)
-    if (this.isAccepted) return
-    this.isAccepted = true
+    if (address !== null && (!this.#isAccepted || address !== this.peer)) acceptedFrom(address)
+    if (this.#isAccepted) return
+    this.#isAccepted = true
     this.#onAccepted()
   }
 

@@ -18,7 +18,7 @@ export function turnOf(
   address: string | null,
 ): boolean | Promise<boolean> {
   if (res.socket === null && !res.destroyed) return turnBehindOthers({ req, res, client }, address ?? client.peer)
-  const turn = takeTurn(address, client.isAccepted, headBytes(req))
+  const turn = takeTurn(address, client.isLikelyKnown(address), headBytes(req))
   return turn === null ? isHere(res) : turn.then(() => isHere(res))
 }
 
@@ -27,7 +27,7 @@ async function turnBehindOthers(
   address: string,
 ): Promise<boolean> {
   await Promise.race([once(res, 'socket'), once(res, 'close')])
-  await takeLaterTurn(address, client.isAccepted, headBytes(req))
+  await takeLaterTurn(address, client.isLikelyKnown(address), headBytes(req))
   return isHere(res)
 }
 
@@ -40,7 +40,7 @@ export function turnOfUpgrade(
   { req, socket, client }: IncomingUpgrade,
   address: string | null,
 ): boolean | Promise<boolean> {
-  const turn = takeTurn(address, client.isAccepted, headBytes(req))
+  const turn = takeTurn(address, client.isLikelyKnown(address), headBytes(req))
   return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
 }
 

@@ -198,6 +198,10 @@ class TurnsOfStrangers extends Turns {
     this.queueAgain(address)
   }
 
+  wasAccepted(address: string): boolean {
+    return this.#acceptedLately.has(address)
+  }
+
   protected override queueOf(address: string): number {
     return this.#begunLately.has(address) && !this.#acceptedLately.has(address) ? 1 : 0
   }
@@ -255,4 +259,9 @@ export function takeTurnToRead(address: string): Promise<void> | null {
 /** A credential was accepted that came from the address: its new connections go before those of strangers who keep coming. */
 export function acceptedFrom(address: string): void {
   ofStrangers.accepted(householdOf(address))
+}
+
+/** Whether that was so lately, in the last 5 minutes at least. */
+export function wasAcceptedFrom(address: string): boolean {
+  return ofStrangers.wasAccepted(householdOf(address))
 }

@@ -112,6 +112,7 @@ function begin(
 ): Exchange {
   const startedAt = performance.now()
   const rules = context.rules()
+  const address = addressOf(client, req.headers, rules.isProxy)
   context.inFlight++
   return {
     req,
@@ -120,7 +121,7 @@ function begin(
     rules,
     requestId,
     startedAt,
-    holder: context.shares.holder(addressOf(client, req.headers, rules.isProxy), client.isAccepted),
+    holder: context.shares.holder(address, client.isLikelyKnown(address)),
     route: null,
     unmatched: null,
     lenient: rules.names.underscores && hasUnderscores(req.rawHeaders) ? UNDERSCORES : NOTHING,

@@ -56,7 +56,7 @@ export function takeHead({ failedChecks }: Context, { req, client, holder }: Exc
   const { url = '', headers, rawHeaders } = req
   const ofFields = (rawHeaders.length / 2) * FIELD_BYTES
   const bytes = url.length + (headers.cookie?.length ?? 0) + (headers.authorization?.length ?? 0) + ofFields
-  if (bytes <= LONG_HEAD || client.isAccepted) return null
+  if (bytes <= LONG_HEAD || client.isLikelyKnown(holder.address)) return null
   const cost = Math.ceil(bytes / BYTES_A_TENTH)
   const reservation = failedChecks.reservation(holder.address)
   if (!reservation.take(cost)) return denied(tooManyInVain())

@@ -151,7 +151,7 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
   })
   server.on('request', async (req: IncomingMessage, res: ServerResponse) => {
-    await turnOf({ req, res, client: { address: '', peer: '', isAccepted: false, accepted: () => {} } }, null)
+    await turnOf({ req, res, client: { address: '', peer: '', isLikelyKnown: () => false, accepted: () => {} } }, null)
     await options.admit?.()
     const body = options.readBody ? Buffer.concat(await req.toArray()) : null
     const result = await forwarder.forward({ ...admitted(req), res, body, places })
