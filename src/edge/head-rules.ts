@@ -1,7 +1,7 @@
 import { type IncomingMessage, METHODS } from 'node:http'
 import { type Denial, denial } from '../errors.ts'
 import type { NameRules } from '../inputs/inputs.ts'
-import { CLOSE, checkHeaders, MAX_LIST, refuse } from './header-rules.ts'
+import { CLOSE, checkConnectionLength, checkHeaders, MAX_LIST, refuse } from './header-rules.ts'
 
 /**
  * What Node's parser lets pass and a server at the edge must not: everything that the upstream, or a proxy before us,
@@ -22,6 +22,7 @@ export const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 export function checkEdge(req: IncomingMessage, names: NameRules): Denial | null {
   return (
     checkVersion(req.httpVersion) ??
+    checkConnectionLength(req.headers.connection) ??
     checkHeaders(req.rawHeaders, req.httpVersion, names) ??
     checkMethod(req.method) ??
     checkForm(req)

@@ -4,8 +4,6 @@ import { namesIn } from '../lib/field-names.ts'
 
 /** The headers whose number or form decides how a message is framed, routed or authenticated. */
 interface Seen {
-  /** Octets of all `Connection` fields. */
-  connection: number
   host: string | undefined
   length: string | undefined
   encoding: string | undefined
@@ -23,7 +21,6 @@ interface Seen {
 export function checkHeaders(raw: readonly string[], version: string, names: NameRules): Denial | null {
   if (raw.length > 2 * MAX_FIELDS) return tooManyFields()
   const seen: Seen = {
-    connection: 0,
     host: undefined,
     length: undefined,
     encoding: undefined,
@@ -84,8 +81,7 @@ function look(seen: Seen, name: string, value: string, names: NameRules): Denial
       seen.coding = true
       return coding ? twice('Content-Encoding') : null
     case 'connection':
-      seen.connection += value.length
-      return checkConnection(value, seen.connection, names)
+      return checkConnection(value, names)
     default:
       return checkName(name, names)
   }
@@ -145,11 +141,13 @@ const USUAL_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 /** More names than this say nothing of a connection, nor does a longer `Upgrade`. In octets, of all fields of the name. */
 export const MAX_LIST = 256
 
-/** @param octets of this field and those of its name before */
-function checkConnection(value: string, octets: number, names: NameRules): Denial | null {
-  if (octets > MAX_LIST) {
-    return refuse('connection_nomination', `Connection must have at most ${MAX_LIST} octets.`)
-  }
+/** @param list all fields of the name, joined */
+export function checkConnectionLength(list: string | undefined): Denial | null {
+  if (list === undefined || list.length <= MAX_LIST) return null
+  return refuse('connection_nomination', `Connection must have at most ${MAX_LIST} octets.`)
+}
+
+function checkConnection(value: string, names: NameRules): Denial | null {
   if (USUAL_CONNECTION.test(value)) return null
   const name = namesIn(value).find((each) => !mayBeNominated(each, names))
   return name === undefined ? null : refuse('connection_nomination', `Connection must not name the header ${name}.`)

@@ -50,14 +50,8 @@ interface Waiting {
  * | others wait | waits behind them | the same |
  */
 class AddressTurn extends Begun {
-  readonly address: string
   first: Waiting | null = null
   #last: Waiting | null = null
-
-  constructor(address: string) {
-    super()
-    this.address = address
-  }
 
   wait(bytes: number): Promise<void> {
     return new Promise((begin) => {
@@ -71,7 +65,7 @@ class AddressTurn extends Begun {
 
 /** Addresses that wait, in their order: whose request began last is the last one. */
 class Queue {
-  readonly addresses = new Set<AddressTurn>()
+  readonly addresses = new Map<string, AddressTurn>()
   /** Requests that begin of it in one turn. */
   readonly most: number
 
@@ -93,26 +87,26 @@ class Turns {
 
   take(address: string, bytes: number): Promise<void> | null {
     const turn = this.#of(address)
-    if (turn.first !== null || !this.hasRoom(turn)) return this.#wait(turn, bytes)
-    this.add(turn, bytes)
+    if (turn.first !== null || !this.hasRoom(turn)) return this.#wait(address, turn, bytes)
+    this.add(address, turn, bytes)
     return null
   }
 
   takeLater(address: string, bytes: number): Promise<void> {
-    return this.#wait(this.#of(address), bytes)
+    return this.#wait(address, this.#of(address), bytes)
   }
 
   takeBehindOthers(address: string): Promise<void> | null {
     const turn = this.#addresses.get(address)
-    return turn === undefined || turn.first === null ? null : this.#wait(turn, 0)
+    return turn === undefined || turn.first === null ? null : this.#wait(address, turn, 0)
   }
 
   /** Puts an address that waits where it belongs now. */
   protected queueAgain(address: string): void {
     const turn = this.#addresses.get(address)
     if (turn === undefined || turn.first === null) return
-    for (const { addresses } of this.#queues) addresses.delete(turn)
-    this.#queue(turn)
+    for (const { addresses } of this.#queues) addresses.delete(address)
+    this.#queue(address, turn)
   }
 
   /** Which queue an address waits in. */
@@ -124,7 +118,7 @@ class Turns {
     return turn.hasRoom()
   }
 
-  protected add(turn: AddressTurn, bytes: number): void {
+  protected add(_address: string, turn: AddressTurn, bytes: number): void {
     turn.add(bytes)
   }
 
@@ -133,19 +127,19 @@ class Turns {
   #of(address: string): AddressTurn {
     const known = this.#addresses.get(address)
     if (known !== undefined) return known
-    const turn = new AddressTurn(address)
+    const turn = new AddressTurn()
     if (this.#addresses.size === 0) setImmediate(this.#end)
     this.#addresses.set(address, turn)
     return turn
   }
 
-  #wait(turn: AddressTurn, bytes: number): Promise<void> {
-    if (turn.first === null) this.#queue(turn)
+  #wait(address: string, turn: AddressTurn, bytes: number): Promise<void> {
+    if (turn.first === null) this.#queue(address, turn)
     return turn.wait(bytes)
   }
 
-  #queue(turn: AddressTurn): void {
-    this.#queues[this.queueOf(turn.address)]?.addresses.add(turn)
+  #queue(address: string, turn: AddressTurn): void {
+    this.#queues[this.queueOf(address)]?.addresses.set(address, turn)
   }
 
   readonly #end = (): void => {
@@ -161,17 +155,17 @@ class Turns {
   /** One of each address, and again for as long as there is room. */
   #beginWaiting({ addresses, most }: Queue): void {
     let left = most
-    for (const turn of addresses) {
+    for (const [address, turn] of addresses) {
       const { first } = turn
       if (left === 0) break
       if (first === null || !this.hasRoom(turn)) continue
       turn.first = first.next
-      this.add(turn, first.bytes)
+      this.add(address, turn, first.bytes)
       first.begin()
       left--
       // Where it waits again in the same queue, the loop comes to it once more.
-      addresses.delete(turn)
-      if (turn.first !== null) this.#queue(turn)
+      addresses.delete(address)
+      if (turn.first !== null) this.#queue(address, turn)
     }
   }
 }
@@ -210,10 +204,10 @@ class TurnsOfStrangers extends Turns {
     return turn.hasRoom() && this.#together.hasRoom()
   }
 
-  protected override add(turn: AddressTurn, bytes: number): void {
+  protected override add(address: string, turn: AddressTurn, bytes: number): void {
     turn.add(bytes)
     this.#together.add(bytes)
-    this.#begunLately.add(turn.address)
+    this.#begunLately.add(address)
   }
 
   protected override turnEnded(): void {

@@ -173,7 +173,9 @@ const LISTS: readonly (readonly [name: string, read: (text: string) => unknown])
     'many Connection',
     (text) => {
       const each = text.match(/.{200}/gs) ?? []
-      return checkEdge(headed('Host', 'a', 'X', 'y', ...each.flatMap((part) => ['Connection', part])), NAMES)
+      const raw = each.flatMap((part) => ['Connection', part])
+      const req = { ...headed('Host', 'a', ...raw), headers: { connection: each.join(', ') } }
+      return checkEdge(req as unknown as IncomingMessage, NAMES)
     },
   ],
 ]
