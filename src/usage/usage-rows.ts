@@ -19,6 +19,8 @@ export interface UsageRow {
   readonly tokens: number
   /** Whether more may still come to it. */
   readonly running: boolean
+  /** Whether no run of it reaches over an end of the range. */
+  readonly isWhole: boolean
   /** Of a series. */
   readonly counts: SeriesCounts | null
 }
@@ -40,21 +42,27 @@ export function rowsOfRuns(owner: OwnerHistory, query: UsageQuery, at: number, f
   const rows: Mutable[] = []
   // Runs come by category and mostly in order: that of the run before is nearly always the row.
   let last: Mutable | null = null
+  /** Categories with a run that reaches over an end of the range, of which there may be no row. */
+  const over = new Set<string>()
   const visit: RunVisitor = (category, seconds, startedAt, tokens, isCounted) => {
     if (seconds !== window.seconds || (wanted !== null && category !== wanted)) return
     const run = timesOf(startedAt)
-    if (startedAt < from ? run.end > from : run.end > to && !endsNow) found.reachesOver = true
+    if (startedAt < from ? run.end > from : run.end > to && !endsNow) over.add(category)
     if (startedAt < from) return
     const place = step === 'run' ? startedAt : stepStart(startedAt, query, length)
     if (last === null || last.place !== place || last.category !== category) {
       const times = step === 'run' ? run : stepTimes(place, query, length)
-      last = { name: owner.id, category, ...times, place, tokens: 0, running: false, counts: null }
+      last = { name: owner.id, category, ...times, place, tokens: 0, running: false, isWhole: true, counts: null }
       rows.push(last)
     }
     last.tokens += tokens
     last.running ||= isCounted && run.end > at
   }
   owner.eachRun(from - window.seconds * 1000, to, visit, window.seconds)
+  if (over.size > 0) {
+    found.reachesOver = true
+    for (const row of rows) row.isWhole = !over.has(row.category ?? '')
+  }
   return rows.length < 2 ? rows : joined(rows)
 }
 
@@ -135,6 +143,7 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
       place: start,
       tokens: 0,
       running: times.end > at,
+      isWhole: true,
       counts: noCounts(),
     }
     rows.set(key, row)

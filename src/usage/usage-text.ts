@@ -80,8 +80,17 @@ export function shownPage(query: UsageQuery, { rows, next, reachesOver }: UsageP
 
 const SHOWN_COUNTS = [...COUNT_FIELDS, ...LATER_FIELDS].filter((field) => field !== 'tokens')
 
-function columnsOf({ by }: UsageQuery): readonly (keyof ShownRow)[] {
-  const times = ['start', 'end', 'tokens', 'running'] as const
+/** Where no page says it for all rows, each says whether all of its range is known. */
+interface TextRow extends ShownRow {
+  readonly complete: boolean
+}
+
+function textRow(query: UsageQuery, row: UsageRow): TextRow {
+  return { ...shownRow(query, row), complete: query.gaps.length === 0 && row.isWhole }
+}
+
+function columnsOf({ by }: UsageQuery): readonly (keyof TextRow)[] {
+  const times = ['start', 'end', 'tokens', 'running', 'complete'] as const
   if (isOfRuns(by)) return [by, 'category', 'window', ...times]
   return [...(by === 'all' ? [] : [by]), ...times, ...SHOWN_COUNTS]
 }
@@ -95,7 +104,7 @@ export interface RowWriter {
 
 export function writerOf(format: 'csv' | 'ndjson', query: UsageQuery): RowWriter {
   if (format === 'ndjson') {
-    const line = (row: UsageRow) => `${JSON.stringify(shownRow(query, row))}\n`
+    const line = (row: UsageRow) => `${JSON.stringify(textRow(query, row))}\n`
     return { contentType: 'application/x-ndjson; charset=utf-8', head: '', line }
   }
   const columns = columnsOf(query)
@@ -105,13 +114,13 @@ export function writerOf(format: 'csv' | 'ndjson', query: UsageQuery): RowWriter
     // Without the mark a spreadsheet takes the text for that of an older character set.
     head: `\ufeff${lineOf(columns)}`,
     line(row) {
-      const shown = shownRow(query, row)
+      const shown = textRow(query, row)
       return lineOf(columns.map((column) => cellOf(shown[column])))
     },
   }
 }
 
-function cellOf(value: ShownRow[keyof ShownRow]): string | number {
+function cellOf(value: TextRow[keyof TextRow]): string | number {
   return typeof value === 'number' ? value : String(value ?? '')
 }
 

@@ -617,8 +617,8 @@ export const MUTATIONS: readonly Mutation[] = [
     'const isNewcomer = plan === null && override === undefined &&',
   ]),
   plans(OVERRIDES, 'an override takes the organisation out of the charge', [
-    '    global: bypassGlobal',
-    '    organisation: null,\n    global: bypassGlobal',
+    'limits : { ...limits, personal, global }',
+    'limits : { ...limits, personal, global, organisation: null }',
   ]),
   plans(LAYERS, 'what a plan leaves out has no limit', [
     'if (own !== undefined && plan !== null) return { layer: { plan }, value: own }',

@@ -328,8 +328,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "const override = organisations.get(organisation) ?? organisations.get('acme')",
   ]),
   override(POLICY, 'an override of a user takes that of his organisation away', [
-    'return own.users(limits, user, () => ofUser(limits,',
-    'return own.users(limits, user, () => ofUser(standing.known,',
+    'ofUser(limits, override.limits.get(category)',
+    'ofUser(standing.known, override.limits.get(category)',
   ]),
   override(POLICY, 'the override of an organisation is remembered for the next one', [
     'return own.organisations(limits, organisation, make)',
@@ -344,15 +344,15 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "if (scope !== 'organisation' && ofTheirs?",
   ]),
   override(OVERRIDES, 'an override of an organisation replaces personal limits', [
-    'return { ...limits, organisation }',
-    'return { ...limits, organisation, personal: organisation }',
+    'limits : { ...limits, organisation }',
+    'limits : { ...limits, organisation, personal: organisation }',
   ]),
   override(OVERRIDES, 'an override of an organisation does not reach windows that no plan limits', [
-    'const organisation = windows.flatMap((window): Limit[] => {',
-    'const organisation = ofPlan.map((each) => each.window).flatMap((window): Limit[] => {',
+    'withOwn(ofPlan, own, windows)',
+    'withOwn(ofPlan, own, ofPlan.map(({ window }) => window))',
   ]),
   override(OVERRIDES, 'an override of an organisation takes the limits of the plan away in other windows', [
-    'own.get(window.name) ?? ofPlan.find((each) => each.window.name === window.name)?.limit',
+    'own.get(window.name) ?? limits.find((each) => each.window.name === window.name)?.limit',
     'own.get(window.name)',
   ]),
 ]

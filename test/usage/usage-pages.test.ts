@@ -108,6 +108,19 @@ describe('the rows of one user', () => {
     expect(found.reachesOver).toBe(reachesOver)
   })
 
+  test('say of each category whether a run of it reaches over an end of the range', () => {
+    const [from, to] = [AT - 9 * HOUR, AT - 2 * HOUR]
+    const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
+    const runs = [run(from - 1, 1), run(AT - 5 * HOUR, 1), run(AT - 5 * HOUR, 1, { category: 'write' })]
+    const rows = rowsOfRuns(historyOf('alice', runs), queryOf({ window: '1h', ...range }).query, AT, {
+      reachesOver: false,
+    })
+    expect(rows.map(({ category, isWhole }) => [category, isWhole])).toEqual([
+      ['read', false],
+      ['write', true],
+    ])
+  })
+
   test('are days of the zone, of 23 and of 25 hours where its clocks are set', () => {
     const books = bookWindow('Europe/Berlin')
     const context = { ...CONTEXT, at: Date.UTC(2026, 10, 1), books, zone: 'Europe/Berlin', since: new Map() }

@@ -5,7 +5,7 @@ import type { UsageRow } from '../../src/usage/usage-rows.ts'
 import { piecesOf, writerOf } from '../../src/usage/usage-text.ts'
 
 const AT = Date.UTC(2026, 10, 20)
-const QUERY = { by: 'user', window: { name: '1h', seconds: 3600 } } as UsageQuery
+const QUERY = { by: 'user', window: { name: '1h', seconds: 3600 }, gaps: [] as readonly string[] } as UsageQuery
 const row = (name: string, more: Partial<UsageRow> = {}): UsageRow => ({
   name,
   category: 'read',
@@ -14,6 +14,7 @@ const row = (name: string, more: Partial<UsageRow> = {}): UsageRow => ({
   place: AT,
   tokens: 118,
   running: false,
+  isWhole: true,
   counts: null,
   ...more,
 })
@@ -22,8 +23,10 @@ describe('usage as CSV', () => {
   const csv = writerOf('csv', QUERY)
 
   test('begins with a byte order mark and the names of the columns, and has lines of RFC 4180', () => {
-    expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running\r\n')
-    expect(csv.line(row('alice'))).toBe('alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false\r\n')
+    expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running,complete\r\n')
+    expect(csv.line(row('alice'))).toBe(
+      'alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false,true\r\n',
+    )
   })
 
   test.each([
@@ -47,13 +50,13 @@ describe('usage as CSV', () => {
   })
 
   test('has the counts of a series, and numbers below 0 as numbers', () => {
-    const series = writerOf('csv', { by: 'plan', window: null } as UsageQuery)
+    const series = writerOf('csv', { ...QUERY, by: 'plan', window: null } as UsageQuery)
     expect(series.head).toBe(
-      '\ufeffplan,start,end,tokens,running,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0,gateway5xx\r\n',
+      '\ufeffplan,start,end,tokens,running,complete,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0,gateway5xx\r\n',
     )
     const counts = { ...noCounts(), requests: 3, status5xx: 1, gateway5xx: 2 }
     expect(series.line(row('free', { category: null, tokens: -4, counts }))).toMatch(
-      /^free,.*,-4,false,3,0,0,0,0,0,0,1,0,2\r\n$/,
+      /^free,.*,-4,false,true,3,0,0,0,0,0,0,1,0,2\r\n$/,
     )
   })
 })
@@ -71,7 +74,16 @@ test('usage as NDJSON is one object a line, with all that JSON has', () => {
     end: '2026-11-20T01:00:00.000Z',
     tokens: 118,
     running: false,
+    complete: true,
   })
+})
+
+test('each line of a text says whether all of its range is known', () => {
+  const completeOf = (query: UsageQuery, more: Partial<UsageRow> = {}) =>
+    JSON.parse(writerOf('ndjson', query).line(row('alice', more))).complete
+  expect(completeOf(QUERY)).toBe(true)
+  expect(completeOf(QUERY, { isWhole: false })).toBe(false)
+  expect(completeOf({ ...QUERY, gaps: ['the beginning is not kept any more'] })).toBe(false)
 })
 
 test('a text goes out in pieces, as fast as they are taken', async () => {
