@@ -191,7 +191,7 @@ test('a change is scheduled for a while, is listed with who asked for it, and is
   const told = open.page.getByRole('listitem').filter({ hasText: 'admin has scheduled this for' })
   await expect
     .poll(() => told.innerText(), SOON)
-    .toMatch(/taken back at [\s\S]*Global multiplier: 2\s+Reason: the fair/)
+    .toMatch(/taken back at [\s\S]*Global multiplier: 2, then as in the file\s+Reason: the fair/)
   expect((await quota()).global.multiplier).toBe(1)
   await button('Cancel the scheduled change').click()
   await dialog().getByRole('button', { name: 'Cancel the scheduled change' }).click()

@@ -11,6 +11,9 @@ describe('a response of the API itself', () => {
     ['/api/users?query=a&limit=25', 200, { users: [], next: null }],
     ['/api/users/alice', 200, { user: 'alice', windows: {}, override: null }],
     ['/api/users/preview/override', 200, { version: 1, limits: {}, reason: 'why' }],
+    ['/api/users/alice/override', 200, { ends: {} }],
+    ['/api/organisations/acme/override', 200, { ends: {} }],
+    ['/api/quota/scheduled/7d1be9d64f81', 200, { ends: {} }],
     ['/api/users/alice/reset', 204, null],
     ['/api/tokens', 200, { tokens: [] }],
     ['/api/tokens', 201, { id: 'a', token: 'gw_a' }],
@@ -31,6 +34,7 @@ describe('a response of somebody in between', () => {
     ['/api/now', 401, null],
     ['/api/now', 403, { message: 'Forbidden' }],
     ['/api/now', 404, { error: { code: 404 }, msg: 'no' }],
+    ['/api/users/alice', 200, { ends: {} }],
     ['/elsewhere', 200, { users: [], next: null }],
   ])('is not taken for one of the API: %s %i %j', (path, status, said) => {
     expect(isOwn(path, status, said)).toBe(false)

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { fetch, type Response } from 'undici'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Changes, Layer, Packed, UserOverride } from '../../src/control/state.ts'
+import { undoOf } from '../../src/control/undo.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -160,7 +161,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
   })
 
   it.each([
-    ['one within the other', 2000, 1000],
+    ['one within the other', 4000, 1500],
     ['one that ends after the other', 1000, 2000],
   ])('that is temporary lies over another: %s, and all is as before when both have ended', async (_, one, other) => {
     const where = await openKind(kind)
@@ -189,6 +190,60 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(seen).toEqual(running.map(() => expected))
     await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
   })
+
+  it('that is scheduled within a scheduled one begins and ends in its place, and all is as before afterwards', async () => {
+    const where = await openKind(kind)
+    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+    const { at } = await store.controlVersion()
+    const layer = (id: string, from: number, until: number, personal: number): Layer => ({
+      ...{ id, from: at + from, until: at + until, who: 'ann', why: id },
+      value: { baselines: { personal: { read: { '1h': personal } } } },
+    })
+    await set({ layers: [layer('weekend', 500, 3000, 5), layer('night', 1200, 2000, 3)] })
+    await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
+    for (const app of running) await expect.poll(() => limits(app), SOON).toEqual(['Personal 10', 'Global 100'])
+    const made = (await store.readAudit(null, 10)).filter(({ who }) => who === 'schedule').map(({ why }) => why)
+    expect(made.toReversed()).toEqual([
+      'begins as scheduled by ann: weekend',
+      'begins as scheduled by ann: night',
+      'ends as scheduled by ann: night',
+      'ends as scheduled by ann: weekend',
+    ])
+  })
+
+  it.each(['undone', 'taken back by its guard'])(
+    'that lies within another temporary one is %s, and the end of the other one stays',
+    async (how) => {
+      const where = await openKind(kind)
+      const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+      const [app] = running as [RunningApp]
+      const { at } = await store.controlVersion()
+      const layer = (id: string, until: number | null, personal: number, from: number): Layer => ({
+        ...{ id, from, until, begun: true, who: 'ann', why: null },
+        value: { baselines: { personal: { read: { '1h': personal } } } },
+      })
+      const outer = layer('outer', at + 3_600_000, 5, at)
+      await set({ layers: [outer] })
+      const guard = { id: 'guard', until: at + 3_600_000, refused: 0.05 }
+      const inner = layer('inner', null, 1, at + 1)
+      const changed = await set({
+        layers: [outer, how === 'undone' ? { ...inner, until: at + 7_200_000 } : { ...inner, guard }],
+      })
+      for (const each of running) await expect.poll(() => limits(each), SOON).toEqual(['Personal 1', 'Global 100'])
+      if (how === 'undone' && changed.done) {
+        const undo = undoOf(changed.entry, await store.readControl(), at + 2)
+        if (undo.kind === 'possible' && undo.change !== null) await store.change(undo.change, AUTHOR, null)
+      }
+      const users = Array.from({ length: 12 }, (_, i) => `guest-${i}`)
+      const settings = async () => {
+        if (how !== 'undone') await Promise.all(users.map((user) => statusOf(app, user)))
+        return (await store.readControl()).settings.value
+      }
+      await expect.poll(settings, SOON).toMatchObject({ layers: [{ id: 'outer', until: at + 3_600_000 }] })
+      expect((await settings()).layers).toHaveLength(1)
+      for (const each of running) await expect.poll(() => limits(each), SOON).toEqual(['Personal 5', 'Global 100'])
+    },
+  )
 
   it('that is guarded is taken back if several users are refused, once over all gateways', async () => {
     const where = await openKind(kind)

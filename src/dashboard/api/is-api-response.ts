@@ -36,6 +36,10 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^audit$/, members<api.AuditResponse>('entries', 'next')],
 ]
 
+/** What DELETE of these answers is not what they are. */
+const TAKEN_AWAY = /^(?:(?:users|organisations)\/[^/]+\/override|quota\/scheduled\/[^/]+)$/
+const ENDS = members<api.TakenAwayResponse>('ends')
+
 /** Of the one path whose list is not what it makes. */
 const MADE = members<api.NewTokenResponse>('id', 'token')
 
@@ -50,7 +54,8 @@ export function isOwn(path: string, status: number, said: unknown): boolean {
   if (said === null) return status === 204
   const [, name = ''] = /^\/api\/([^?]*(?:\?forget=1$)?)/.exec(path) ?? []
   const [, names] = status === 201 ? [name, MADE] : (MEMBERS.find(([pattern]) => pattern.test(name)) ?? [])
-  return names !== undefined && has(said, names)
+  if (names !== undefined && has(said, names)) return true
+  return TAKEN_AWAY.test(name) && has(said, ENDS)
 }
 
 function has(said: unknown, names: readonly string[]): said is Record<string, unknown> {

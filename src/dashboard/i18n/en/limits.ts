@@ -94,7 +94,7 @@ export const limits = {
 
   'pending.title': 'For a while, guarded, or to come',
   'pending.permanent': 'Set for good, under all of these:',
-  'pending.next': 'then {value}',
+  'pending.next': ', then {value}',
   'pending.move': 'Move the end…',
   'pending.move.do': 'Move the end',
   'bar.endsGuard': 'This sets all values of a change that is guarded until {at}, so its guard ends.',

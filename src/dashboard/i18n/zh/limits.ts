@@ -91,7 +91,7 @@ export const limits: Translated<typeof en> = {
 
   'pending.title': '临时、受保护或已计划的更改',
   'pending.permanent': '长期设置，在以上各项之下：',
-  'pending.next': '之后为 {value}',
+  'pending.next': '，之后为 {value}',
   'pending.move': '更改结束时间…',
   'pending.move.do': '更改结束时间',
   'bar.endsGuard': '这会重新设置一项更改的全部值（保护至 {at}），因此结束对它的保护。',

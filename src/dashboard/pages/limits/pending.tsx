@@ -226,9 +226,7 @@ function PatchLines({ patch, next = null }: LinesProps) {
       {leavesOf(patch).map(([path, value]) => (
         <li key={path}>
           {nameOf(path, texts)}: <ins>{value === null ? t('word.file') : shownValue(value as Value, texts)}</ins>
-          {next !== null && (
-            <span className="muted"> {t('pending.next', { value: nextValue(next(path), texts) })}</span>
-          )}
+          {next !== null && <span className="muted">{t('pending.next', { value: nextValue(next(path), texts) })}</span>}
         </li>
       ))}
     </ul>
