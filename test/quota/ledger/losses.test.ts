@@ -35,6 +35,13 @@ describe('a store that has forgotten charges', () => {
     expect(losses.lost(1500, most - 4000)).toEqual({ tokens: 5000, since: AT + 1001 })
   })
 
+  it('has those of no other second, if the clock of the store was set back between the two', () => {
+    const losses = new Losses()
+    losses.settled(1, 5, AT)
+    for (let batch = 2; batch <= 10_000; batch++) losses.settled(batch, 1, AT - 60_000)
+    expect(losses.lost(1, 10_000)).toEqual({ tokens: 9999, since: AT - 60_000 })
+  })
+
   it('has lost those of each time that it has forgotten some', () => {
     const losses = new Losses()
     for (const batch of [1, 2, 3]) losses.settled(batch, 1, AT)
