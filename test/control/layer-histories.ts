@@ -247,6 +247,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
 }
 export const HISTORIES = Object.keys(KINDS)
 
+/** An override begins at once, no guard watches it, and its end is moved rather than cancelled. */
+function ofOverride(operation: Operation): Operation {
+  if (operation.kind === 'set') return { ...operation, from: 0, guarded: false }
+  const isOfSettings = operation.kind === 'stay' || operation.kind === 'keep' || operation.kind === 'take_back'
+  return isOfSettings ? { kind: 'remove', pick: operation.pick } : operation
+}
+
 /** The history of one thing, in the product and in the model. */
 class History {
   readonly #kind: Kind
@@ -254,6 +261,8 @@ class History {
   readonly #saidTwice = new Set<string>()
   /** Layers that stay for good since a change, by its number. */
   readonly #stayed: { readonly n: number; readonly id: string }[] = []
+  /** Numbers of undos. */
+  readonly #undos: number[] = []
   readonly #givenBack: { readonly n: number; readonly path: readonly string[] }[] = []
   readonly #log: { readonly entry: AuditEntry; readonly step: Step }[] = []
   #stack: Stack = NOTHING
@@ -266,7 +275,8 @@ class History {
     this.#model = new Model(kind.places)
   }
 
-  run(operation: Operation): void {
+  run(any: Operation): void {
+    const operation = this.#kind.what === 'settings' ? any : ofOverride(any)
     this.#at += STEP
     this.#n++
     const before = this.#packed()
@@ -389,8 +399,7 @@ class History {
         !isOver(layer, at) &&
         (isGuard
           ? layer.guard !== undefined && layer.begun === true
-          : kind !== 'stay' ||
-            (layer.until !== null && !this.#saidTwice.has(layer.id) && this.#kind.value !== orFactor)),
+          : kind !== 'stay' || (layer.until !== null && !this.#saidTwice.has(layer.id))),
     )
     const layer = fit[pick % Math.max(1, fit.length)]
     if (layer === undefined) return null
@@ -418,12 +427,17 @@ class History {
     const isGivenBack = this.#givenBack.some(
       ({ n, path }) => n > entry.version && places.some((place) => isWithin(place, path) || isWithin(path, place)),
     )
-    // Nor whether a layer without which it has to do has ended, or stayed for good and was replaced since.
-    const { layers } = stackOf(this.#kind.form, entry.from as Packed<unknown> | null)
-    const isStayed = layers.some((layer) => this.#stayed.some(({ n, id }) => n > entry.version && id === layer.id))
-    if (isGivenBack || isStayed) return null
+    // Nor whether a layer that it replaced has ended, or stayed for good and was replaced since.
+    const layersOf = (value: unknown) => stackOf(this.#kind.form, value as Packed<unknown> | null).layers
+    const isStayed = layersOf(entry.from).some(({ id }) =>
+      this.#stayed.some((one) => one.n > entry.version && one.id === id),
+    )
+    // Nor what was undone under a guarded change before its guard ended.
+    const isKept = layersOf(entry.to).some(({ id, guard }) => guard !== undefined && !this.#model.guarded.has(id))
+    if (isGivenBack || isStayed || (isKept && this.#undos.some((n) => n > entry.version))) return null
     const found = undoOf(entry, this.#stored(), this.#at)
     if (found.kind !== 'possible' || found.change === null) return null
+    this.#undos.push(this.#n)
     this.#stack = stackOf(this.#kind.form, (found.change as { to: Packed<unknown> | null }).to)
     return this.#model.back(step)
   }
