@@ -131,6 +131,19 @@ it('a new connection is read at once, and behind the requests of strangers of it
   expect(await turns(4)).toEqual([names('a', 0, 64), ['a64', 'a65'], ['read'], []])
 })
 
+it('behind a turn in which a connection came strangers begin four requests at once, so that the next connection is soon accepted', async () => {
+  const at = newNet()
+  await haveBegun(first(at, 20))
+  enter(at(0), 'before', stranger)
+  takeTurnToRead(newNet()(0))
+  await nextTurn()
+  begun.length = 0
+  for (let i = 0; i < 10; i++) enter(at(i), `s${i}`, stranger)
+  expect(await turns(5)).toEqual([names('s', 0, 4), names('s', 4, 6), names('s', 6, 8), names('s', 8, 10), []])
+  for (let i = 0; i < 10; i++) enter(at(i), `s${i}`, stranger)
+  expect(begun.splice(0)).toEqual(names('s', 0, 10))
+})
+
 describe('while thousands of addresses ask again as soon as they have their response', () => {
   /** Each of them has one request under way or waiting, always. */
   async function attack(addresses: number, turnsLong: number, each: (turn: number) => void): Promise<void> {
