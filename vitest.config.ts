@@ -23,6 +23,8 @@ const LONG = 'test/**/*.long.test.ts'
 const DEPLOY = 'test/deploy/**/*.test.ts'
 /** With services that other registries have: `npm run test:guides`. */
 const GUIDES = 'test/guides/installed/**/*.test.ts'
+/** Clients and servers of other languages, through Tollgate and its peers: `npm run test:zoo`. */
+const ZOO = 'test/zoo/**/*.test.ts'
 /** In a Kubernetes that takes minutes to build: `npm run test:cluster`. */
 const CLUSTER = 'test/cluster/**/*.test.ts'
 /** Two versions over one Redis, the other one out of the history: `npm run test:upgrade`. */
@@ -57,7 +59,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES, CLUSTER, UPGRADE],
+          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES, CLUSTER, UPGRADE, ZOO],
           sequence: { groupOrder: 0 },
         },
       },
@@ -77,6 +79,7 @@ export default defineConfig({
       // Each takes a core for itself, or waits for clocks.
       { extends: true, test: { name: 'long', include: [LONG], sequence: { groupOrder: 4 }, maxWorkers: 2 } },
       { extends: true, test: { name: 'guides', include: [GUIDES], sequence: { groupOrder: 3 }, maxWorkers: 2 } },
+      { extends: true, test: { name: 'zoo', include: [ZOO], sequence: { groupOrder: 7 }, maxWorkers: 1 } },
       { extends: true, test: { name: 'upgrade', include: [UPGRADE], sequence: { groupOrder: 6 } } },
       {
         extends: true,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,6 +18,8 @@ export interface Nginx {
 export async function startNginx(server: string): Promise<Nginx> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'))
+  // Its workers are somebody else if we are root, and keep long bodies here.
+  await chmod(folder, 0o755)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${folder}/${kind};`,
   )
