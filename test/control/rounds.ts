@@ -82,11 +82,13 @@ export const STEPS: readonly Step[] = [
   },
   {
     what: 'all overrides',
-    before: (store, round, base) => {
+    before: async (store, round, base) => {
       staged = crypto.randomUUID()
-      return store.stageOverrides(staged, [['alice', { version: base + 1, value: ofUser(1000 + round) }]])
+      const version = base + 1
+      await store.stageOverrides(staged, [['alice', { version, value: ofUser(1000 + round) }]])
+      await store.stageOverrides(staged, [['acme', { version, value: ofOrganisation(2000 + round) }]], 'organisations')
     },
-    changeOf: (_, base) => ({ kind: 'overrides', base, staged, count: 1, organisations: 0, from: null, to: null }),
+    changeOf: (_, base) => ({ kind: 'overrides', base, staged, count: 1, organisations: 1, from: null, to: null }),
   },
   {
     what: 'schedule',
@@ -145,9 +147,10 @@ export async function expectOfOnePiece(store: Store, charged: 'yes' | 'no' | 'pe
   if (times('mode') === 0) expect(value).toEqual({})
   else if (isLast('schedule', 'mode', version)) expect(value.layers?.[0]?.id).toBe(`s-${times('schedule') - 1}`)
   else expect(value).toEqual({ mode: times('mode') % 2 === 1 ? 'loose' : 'conservative' })
+  const isOfFile = isLast('all overrides', 'organisation', version) && times('organisation') > 0
   expect(
     (organisationOverrides.get('acme')?.value as OrganisationOverride | undefined)?.limits.read?.['1h'] ?? -1,
-  ).toBe(times('organisation') - 1)
+  ).toBe(isOfFile ? 1999 + times('all overrides') : times('organisation') - 1)
   const isSet = isLast('all overrides', 'override', version) && times('override') > 0
   expect((overrides.get('alice')?.value as UserOverride | undefined)?.limits.read?.['1h'] ?? -1).toBe(
     isSet ? 999 + times('all overrides') : times('override') - 1,

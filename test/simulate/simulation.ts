@@ -498,6 +498,7 @@ class Simulation {
       shadow: () => this.#shadow,
       timeZone: 'UTC',
       retryAfterMax: Number.POSITIVE_INFINITY,
+      freeFrom: () => null,
     }
     return rules as Rules
   }

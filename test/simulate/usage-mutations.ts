@@ -328,8 +328,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     "const override = organisations.get(organisation) ?? organisations.get('acme')",
   ]),
   override(POLICY, 'an override of a user takes that of his organisation away', [
-    'ofUser(limits, override.limits.get(category)',
-    'ofUser(standing.known, override.limits.get(category)',
+    'ofUser(limits, override, category, settings.windows)',
+    'ofUser(standing.known, override, category, settings.windows)',
   ]),
   override(POLICY, 'the override of an organisation is remembered for the next one', [
     'return own.organisations(limits, organisation, make)',
@@ -340,20 +340,20 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'namesMatter: plans.length > 0',
   ]),
   override(POLICY, 'an override of an organisation is explained as its plan', [
-    "if (scope === 'organisation' && ofTheirs?",
-    "if (scope !== 'organisation' && ofTheirs?",
+    "scope === 'organisation' ? ofTheirs : undefined",
+    "scope === 'organisation' ? undefined : ofTheirs",
   ]),
   override(OVERRIDES, 'an override of an organisation replaces personal limits', [
     'limits : { ...limits, organisation }',
     'limits : { ...limits, organisation, personal: organisation }',
   ]),
   override(OVERRIDES, 'an override of an organisation does not reach windows that no plan limits', [
-    'withOwn(ofPlan, own, windows)',
-    'withOwn(ofPlan, own, ofPlan.map(({ window }) => window))',
+    'withOwn(ofPlan, override, category, windows)',
+    'withOwn(ofPlan, override, category, ofPlan.map(({ window }) => window))',
   ]),
   override(OVERRIDES, 'an override of an organisation takes the limits of the plan away in other windows', [
-    'own.get(window.name) ?? limits.find((each) => each.window.name === window.name)?.limit',
-    'own.get(window.name)',
+    '(own?.get(window.name) ?? planned)',
+    'own?.get(window.name)',
   ]),
 ]
 

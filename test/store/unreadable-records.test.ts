@@ -125,7 +125,7 @@ async function inFile(): Promise<Place & { readonly file: string }> {
       }
       run('INSERT OR REPLACE INTO settings VALUES (1, 7, ?)', `${value}!`)
       run(`INSERT OR REPLACE INTO overrides VALUES (1, 'zz', 7, ?)`, value)
-      run(`INSERT OR REPLACE INTO organisation_overrides VALUES ('zz', 7, ?)`, value)
+      run(`INSERT OR REPLACE INTO organisation_overrides VALUES (1, 'zz', 7, ?)`, value)
       run(`INSERT OR REPLACE INTO refusals VALUES ('zz', ?, ?)`, start + 1, value)
       run(`INSERT OR REPLACE INTO series VALUES ('route', ?, 'zz', ?)`, start, `${value}!`)
       run(`INSERT OR REPLACE INTO failures VALUES (?, ?, 0, 0, 0, 0)`, start - 1, `${value}!`)

@@ -101,7 +101,7 @@ const roomUnderChange = z.strictObject({
 export const preview = name(
   z.strictObject({
     ...counted(blocked.extend({ user: z.string() })),
-    /** Users of those looked at for whom the change makes any difference. */
+    /** Users of those looked at for whom the change makes a difference. */
     movedCount: count,
     /** Whether the change makes no difference to anybody, whoever comes. */
     movesNobody: z.boolean(),

@@ -30,7 +30,7 @@ export const reasons: Readonly<Record<ReasonCode, string>> = {
   costs_nothing: 'The request needs a credential and costs nothing.',
   exempt: 'The user is exempt (quota.exempt): a credential is needed, and nothing is charged.',
   value_unknown: '400: the body must have {fields} with one of these values: {values}.',
-  no_price: 'The gateway cannot tell the cost of this request, for which the response would be 400.',
+  no_price: 'The gateway cannot know the cost of this request, for which the response would be 400.',
   depends_on_body:
     'The cost depends on the body. The cheapest one fits now. To be certain, enter the value of the field.',
   room: 'All windows have room for {cost}.',
