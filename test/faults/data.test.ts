@@ -262,8 +262,8 @@ describe('the clock of Redis', () => {
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(SHORT_SECONDS)
     expect(Math.abs(Date.parse(String(refused.headers['x-quota-reset'])) - Date.now())).toBeLessThan(3_600_000)
     expect(await ask(gateway, 'bob')).toMatchObject({ status: 200 })
-    // Two windows of alice and everybody.
-    expect(await gateway.metric('tollgate_window_starts_corrected_total')).toBe(2)
+    // Two windows of alice and everybody, and the day in the books of alice.
+    expect(await gateway.metric('tollgate_window_starts_corrected_total')).toBe(3)
     const told = () => gateway.events().filter(({ msg }) => String(msg).startsWith('the clock of the store was ahead'))
     await expect.poll(told).toMatchObject([{ level: 40 }])
     // Whoever goes on asking does not put the end off.

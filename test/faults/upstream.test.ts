@@ -267,7 +267,7 @@ describe('between the gateway and its backend', () => {
       const { response, respond } = await unsettled(final)
       const failed = await failures()
       // Of the batch that has a refund.
-      toRedis.dropReply({ containing: '"r":[[' })
+      toRedis.dropReply({ containing: '"refunds":[[' })
       respond()
       expect(await response).toMatchObject({ status: 200 })
       await expect.poll(failures, { timeout: 30_000 }).toBeGreaterThan(failed)
