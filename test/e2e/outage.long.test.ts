@@ -129,7 +129,11 @@ describe('while Redis is away', () => {
     await redisUp() // with nothing in it
     await expect.poll(() => statusOf(app, '/free'), { timeout: 30_000 }).toBe(200)
     await expect.poll(() => used(app), { timeout: 30_000 }).toBe(0)
-    await expect.poll(() => readiness(app), { timeout: 30_000 }).toEqual(READY)
+
+    const degraded = [expect.stringMatching(/^the store has forgotten up to 4 tokens charged since /)]
+    await expect
+      .poll(() => readiness(app), { timeout: 30_000 })
+      .toEqual({ status: 200, body: { ready: true, degraded } })
     expect(await statusOf(app, '/items/1')).toBe(200)
     expect(await used(app)).toBe(4)
     expect(app.observations.filter((o) => o.type === 'store_recovered')).toHaveLength(1)
