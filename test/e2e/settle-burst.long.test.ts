@@ -2,6 +2,7 @@ import type http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, fetch } from 'undici'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { bookWindow } from '../../src/quota/books.ts'
 import { usageOf } from '../../src/quota/counter.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -23,6 +24,8 @@ const REQUESTS = 900
 const HOUR = { name: '1h', seconds: 3600 }
 /** So short that its runs end meanwhile, and go into the history. */
 const SHORT = { name: '1s', seconds: 1 }
+/** Of the books, as a history names it. */
+const DAY = bookWindow('UTC').seconds
 
 let redis: Awaited<ReturnType<typeof startRedis>>
 let proxies: FaultProxy[]
@@ -131,8 +134,12 @@ it('requests over 3 gateways that lose replies of one Redis are counted, kept an
     const used = [personal, organisation, global].map((of) => usageOf(of?.[0] ?? [], HOUR, at).used)
     const [ofUser, ofOrganisation] = [sum((each) => each.user === user), sum((each) => each.org === org)]
     expect(used, user).toEqual([ofUser, ofOrganisation, sum(() => true)])
-    expect(await kept('personal', user), user).toEqual({ 1: ofUser, 3600: ofUser })
-    expect(await kept('organisation', org), org).toEqual({ 1: ofOrganisation, 3600: ofOrganisation })
+    expect(await kept('personal', user), user).toEqual({ 1: ofUser, 3600: ofUser, [DAY]: ofUser })
+    expect(await kept('organisation', org), org).toEqual({
+      1: ofOrganisation,
+      3600: ofOrganisation,
+      [DAY]: ofOrganisation,
+    })
   }
   const { personal } = await store.readUsage('user-0', ['c'])
   const [history] = [(await store.readHistory('personal', 'user-0')).history]
@@ -140,7 +147,8 @@ it('requests over 3 gateways that lose replies of one Redis are counted, kept an
   history.eachRun(0, Number.MAX_SAFE_INTEGER, (_category, seconds) => {
     if (seconds === SHORT.seconds) runs++
   })
-  expect(personal[0]).toHaveLength(2)
+  // Two windows and the day of the books.
+  expect(personal[0]).toHaveLength(3)
   expect(runs).toBeGreaterThan(1)
 
   for (const by of ['all', 'category', 'plan', 'route'] as const) {
