@@ -4,7 +4,7 @@ import { endsUnder, followsAt, isSameOverride, topOf } from '../../src/dashboard
 
 const iso = (hour: number) => new Date(Date.UTC(2026, 10, 27, hour)).toISOString()
 const at = (hour: number) => Date.parse(iso(hour))
-const layer = (id: string, until: string | null, value: object) => ({
+const layer = (id: string, until: string | null, value: Readonly<Record<string, unknown>>) => ({
   ...{ id, from: null, until, state: 'in_force' as const, value, who: 'ann', why: id },
 })
 const THROTTLE = { limits: { read: { '1h': 30 } }, bypassGlobal: false, shadow: false, reason: 'OPS-1423' }

@@ -153,6 +153,7 @@ describe('what an override uses up', () => {
     return {
       user: 'alice',
       override,
+      standing: { state: 'room', by: null },
       windows: { read: [line('Personal', '1h'), line('Personal', '1d'), line('Global', '1h')] },
     }
   }

@@ -58,6 +58,7 @@ function refusalOf(part: Partial<Refusal>): Refusal {
     source: 'baseline',
     cost: 4,
     until: '2026-11-27T09:00:00.000Z',
+    emptied: false,
     ...part,
   }
 }
