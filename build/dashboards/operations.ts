@@ -349,6 +349,19 @@ export const OPERATIONS: Dashboard = {
               'changes that the audit forgot',
               'sum(increase(tollgate_audit_trimmed_total{@}[$__rate_interval])) or vector(0)',
             ),
+            q(
+              'records that could not be read',
+              'sum(increase(tollgate_unreadable_records_total{@}[$__rate_interval])) or vector(0)',
+            ),
+            q('refunds that were void', 'sum(increase(tollgate_refunds_void_total{@}[$__rate_interval])) or vector(0)'),
+            q(
+              'scheduled changes that were not made',
+              'sum(increase(tollgate_scheduled_changes_total{@,outcome="not_made"}[$__rate_interval])) or vector(0)',
+            ),
+            q(
+              'changes that a guard took back',
+              'sum(increase(tollgate_guard_total{@,outcome="taken_back"}[$__rate_interval])) or vector(0)',
+            ),
           ],
         },
       ],

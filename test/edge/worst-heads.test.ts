@@ -141,7 +141,7 @@ const MOST = 256 * 1024
 /** The least of some rounds: before a parser is compiled, which a busy machine does late, it allocates more. */
 function allocatedBy(read: (text: string) => unknown, text: string): number {
   const runs = 50
-  const rounds = Array.from({ length: 10 }, () => {
+  const rounds = Array.from({ length: 30 }, () => {
     const before = getHeapStatistics().total_allocated_bytes
     for (let i = 0; i < runs; i++) read(text)
     return (getHeapStatistics().total_allocated_bytes - before) / runs
