@@ -321,6 +321,7 @@ function aheadOf({ setup, state, adaptive }: View): AheadOptions {
     stored: storedOf(state),
     factor: adaptive.factor,
     isKnown,
+    remembered: new Map(),
   }
 }
 

@@ -5,7 +5,7 @@ import { asOverrides } from '../control/overrides.ts'
 import { type FileSettings, resolve } from '../control/settings.ts'
 import type { StoredControl } from '../control/state.ts'
 import type { Charge, Decision, Limits } from '../quota/charge.ts'
-import { createPolicy, type Payer, type QuotaSettings } from '../quota/policy.ts'
+import { createPolicy, type Payer, type Policy, type QuotaSettings } from '../quota/policy.ts'
 import { violations } from '../quota/refusal.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import { type Limit, NOT_RUNNING, type Usage, usageAt } from '../quota/window.ts'
@@ -23,15 +23,26 @@ export interface AheadOptions {
   /** Of mode `adaptive`: nobody knows what it will be. */
   readonly factor: number
   readonly isKnown: IsKnown | undefined
+  /** What was worked out of the same state before, by moment and by the override of whom. */
+  readonly remembered: Map<string, Then>
 }
+
+/** What will be in force at a moment. */
+interface Then {
+  readonly policy: Policy
+  readonly shadow: boolean
+}
+
+/** Many users with overrides that end may be refused at once. */
+const MOST_REMEMBERED = 100
 
 /** Moments that are looked at for one refusal, the next ones. */
 const MOST_MOMENTS = 8
 
 /**
  * When a caller that was refused has room without waiting for the windows, in milliseconds since the epoch, since limits or an
- * override change by themselves; `null` if waiting for the windows is right, or the only hope. Only a caller whose limits have an
- * end costs more than the look at what is stored.
+ * override change by themselves; `null` if waiting for the windows is right, or the only hope. What will be in force is worked out
+ * once for each moment, and again for a caller with an override.
  */
 export function freeFrom(options: AheadOptions, payer: Payer, charge: Charge, decision: Decision): number | null {
   if (decision.limits !== undefined) return null
@@ -67,16 +78,7 @@ interface Refused {
 }
 
 function hasRoomAt(options: AheadOptions, payer: Payer, { charge, decision }: Refused, moment: number): boolean {
-  const { file, completed, stored, factor, isKnown } = options
-  // Of all overrides these two matter: there may be 100,000.
-  const own = {
-    ...stored,
-    overrides: only(stored.overrides, payer.user),
-    organisationOverrides: only(stored.organisationOverrides, payer.organisation),
-  }
-  const { state } = inForce(own, NOTHING_CHANGED, moment)
-  const { settings, shadow } = resolve(file, state.settings.value)
-  const policy = createPolicy(completed(settings), factor, asOverrides(state), isKnown)
+  const { policy, shadow } = thenFor(options, payer, moment)
   if (shadow || policy.isShadowed(payer.user)) return true
   const then = policy.limitsFor(charge.category, payer)
   const fits = (scope: 'personal' | 'organisation' | 'global') =>
@@ -84,6 +86,22 @@ function hasRoomAt(options: AheadOptions, payer: Payer, { charge, decision }: Re
       hasRoom(limit, usageIn(charge.limits, decision, scope, limit), charge.cost, moment),
     )
   return fits('personal') && fits('organisation') && fits('global')
+}
+
+function thenFor(options: AheadOptions, payer: Payer, moment: number): Then {
+  const { file, completed, stored, factor, isKnown, remembered } = options
+  // Of all overrides these two matter: there may be 100,000.
+  const overrides = only(stored.overrides, payer.user)
+  const organisationOverrides = only(stored.organisationOverrides, payer.organisation)
+  const key = JSON.stringify([moment, ...overrides.keys(), null, ...organisationOverrides.keys()])
+  const known = remembered.get(key)
+  if (known !== undefined) return known
+  const { state } = inForce({ ...stored, overrides, organisationOverrides }, NOTHING_CHANGED, moment)
+  const { settings, shadow } = resolve(file, state.settings.value)
+  const made = { policy: createPolicy(completed(settings), factor, asOverrides(state), isKnown), shadow }
+  if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+  remembered.set(key, made)
+  return made
 }
 
 function only<T>(all: ReadonlyMap<string, T>, id: string | null): ReadonlyMap<string, T> {

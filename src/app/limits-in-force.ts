@@ -6,7 +6,7 @@ import type { Books } from '../quota/books.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { createPolicy, type Payer, type Policy, type QuotaSettings } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
-import { freeFrom } from './limits-ahead.ts'
+import { type AheadOptions, freeFrom } from './limits-ahead.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
 export interface LimitsInForce {
@@ -31,6 +31,7 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
   const withBooks = (settings: QuotaSettings): QuotaSettings =>
     books === undefined ? settings : { ...settings, books }
   let policy = createPolicy(withBooks(resolved.settings), factor, overrides, isKnown)
+  const remembered: AheadOptions['remembered'] = new Map()
 
   /** Whole or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
@@ -42,11 +43,12 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
     if (isChanged) policy = createPolicy(withBooks(nextResolved.settings), nextFactor, nextOverrides, isKnown)
     state = next
     factor = nextFactor
+    remembered.clear()
     resolved = nextResolved
     overrides = nextOverrides
   }
 
-  const ahead = () => ({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown })
+  const ahead = () => ({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown, remembered })
   return {
     policy: () => policy,
     shadow: () => resolved.shadow,

@@ -38,10 +38,14 @@ function isFactor(value: unknown): value is UserOverride & { readonly factor: nu
   return factor !== undefined && isAlone && Object.keys(limits).length === 0
 }
 
+/** Of a product that is not 0: only a factor of 0 blocks. */
+const LEAST_FACTOR = 1e-6
+
 /** Where nothing is to pass, shadow would let all of it pass. */
 function multiplying(under: UserOverride, top: UserOverride & { readonly factor: number }): UserOverride {
   const { factor, reason, expiresAt } = top
-  const product = Number((factor * (under.factor ?? 1)).toFixed(6))
+  const exact = factor * (under.factor ?? 1)
+  const product = exact === 0 ? 0 : Math.max(LEAST_FACTOR, Number(exact.toFixed(6)))
   const isBlock = product === 0 && under.shadow === true
   return { ...under, factor: product, reason, expiresAt, ...(isBlock && { shadow: false }) }
 }

@@ -282,8 +282,10 @@ async function countUsers(
     for (const [i, { id: user, counters }] of owners.entries()) {
       const payer = payers[i] ?? payerOf(user)
       const theirs = payer.organisation === null ? undefined : organisations.get(payer.organisation)
-      if (theirs !== undefined)
-        theirs.plans.set(payer.plan, memberOf(payer.organisation as string, planIn(next, payer)))
+      if (theirs !== undefined) {
+        const plan = planIn(next, payer)
+        theirs.plans.set(plan, memberOf(payer.organisation as string, plan))
+      }
       const used: CountersOf = {
         personal: (category) => counters.get(category),
         organisation: theirs === undefined ? NO_COUNTERS : (category) => theirs.counters.get(category),

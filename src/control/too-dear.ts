@@ -70,7 +70,8 @@ export function tooDearFor(
     const { personal } = policy.limitsFor(category, payerOf(user))
     const own = personal.filter(({ window }) => factor !== 1 || Object.hasOwn(row, window.name))
     const ofPlan = plan === undefined || !policy.plans.includes(plan) ? [] : tooDearIn(policy, plan, category, routes)
-    const isReplaced = ({ scope, window }: TooDear) => scope === 'Personal' && Object.hasOwn(row, window)
+    const isReplaced = ({ scope, window }: TooDear) =>
+      scope === 'Personal' && (factor !== 1 || Object.hasOwn(row, window))
     return [...among('Personal', category, own, routes), ...ofPlan.filter((each) => !isReplaced(each))]
   })
 }

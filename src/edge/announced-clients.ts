@@ -53,10 +53,17 @@ export class AnnouncedClients {
   #await(socket: Socket, go: (socket: Socket) => void): void {
     let bytes = Buffer.alloc(0)
     this.#waiting.add(socket)
-    const timer = setTimeout(() => this.#refuse(socket, bytes, 'no PROXY protocol in time'), this.#options.timeoutMs)
+    const timer = setTimeout(() => {
+      stopReading()
+      this.#refuse(socket, bytes, 'no PROXY protocol in time')
+    }, this.#options.timeoutMs)
     const end = (): void => {
       clearTimeout(timer)
       this.#waiting.delete(socket)
+    }
+    const stopReading = (): void => {
+      end()
+      socket.off('readable', read).off('end', leave).off('error', leave).off('close', end)
     }
     // A load balancer that looks whether the port is open comes and goes without a byte.
     const leave = (): void => void socket.destroy()
@@ -66,8 +73,7 @@ export class AnnouncedClients {
       bytes = Buffer.concat([bytes, piece])
       const preface = prefaceOf(bytes)
       if (preface === 'more') return
-      end()
-      socket.off('readable', read).off('end', leave).off('error', leave).off('close', end)
+      stopReading()
       if (preface === 'none') {
         this.#refuse(socket, bytes, 'no PROXY protocol')
         return

@@ -1,5 +1,5 @@
 import type { Books } from './books.ts'
-import { decimal, ONE } from './decimal.ts'
+import { isExact, multiplied } from './multiplied.ts'
 import type { Reserve } from './reserve.ts'
 import type { Limit, Window } from './window.ts'
 
@@ -106,7 +106,7 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
   function limits(scope: LimitScope, category: string): Limit[] {
     return windows.flatMap((window) => {
       const found = written(scope, category, window)
-      return found === null ? [] : [{ window, limit: effectiveLimit(found.value, factor, multiplierOf(scope)) }]
+      return found === null ? [] : [{ window, limit: multiplied(found.value, factor, multiplierOf(scope)) }]
     })
   }
 
@@ -118,9 +118,9 @@ export function createPlanLayers(settings: QuotaSettings, adaptive: number, plan
     const parts = [writtenStep(layer, value, origin(scope, category, window.name, layer))]
     if (factor !== 1 || mode === 'adaptive') parts.push(['mode', `mode ${mode} x ${factor}`])
     if (multiplier !== 1) parts.push(['multiplier', `multiplier x ${multiplier}`])
-    const result = effectiveLimit(value, factor, multiplier)
+    const result = multiplied(value, factor, multiplier)
     const steps = parts.map(([, step]) => step)
-    if (!isWhole(value, factor, multiplier)) steps.push(`rounded to ${result}`)
+    if (!isExact(value, factor, multiplier)) steps.push(`rounded to ${result}`)
     return { source: parts.map(([name]) => name).join(' x '), steps }
   }
 
@@ -133,21 +133,4 @@ function writtenStep(layer: Layer, value: number, place: string | null): [string
   if (typeof layer === 'object') return [`plan ${layer.plan}`, `plan ${layer.plan}${at}: ${value}`]
   const name = layer === 'custom' ? 'custom' : 'baseline'
   return [name, `${name} ${value}${at}`]
-}
-
-/**
- * In decimal, as an administrator reads it. In binary 100 x 1.1 is 110.00000000000001 and 0.29 x 100 is
- * 28.999999999999996. Factors count to twelve decimals. Up to 1000 these are exact, and so is everything after.
- */
-export function effectiveLimit(value: number, factor: number, multiplier: number): number {
-  const product = Number(scaled(value, factor, multiplier) / (ONE * ONE))
-  return value >= 1 ? Math.max(1, product) : product
-}
-
-function isWhole(value: number, factor: number, multiplier: number): boolean {
-  return scaled(value, factor, multiplier) % (ONE * ONE) === 0n
-}
-
-function scaled(value: number, factor: number, multiplier: number): bigint {
-  return BigInt(value) * decimal(factor) * decimal(multiplier)
 }

@@ -3,8 +3,21 @@ import { decimal, ONE } from './decimal.ts'
 /** Tokens of one limit: sums of limits stay exact in a double, in Lua too. */
 export const MAX_LIMIT = 1e12
 
-/** A limit times the factor of an override: rounded down in decimal, at least 1 if the limit is. Factor 0 leaves nothing. */
-export function multiplied(limit: number, factor: number): number {
-  if (factor === 0 || limit === 0) return 0
-  return Math.min(MAX_LIMIT, Math.max(1, Number((BigInt(limit) * decimal(factor)) / ONE)))
+/**
+ * A limit times what multiplies it: the factor of a mode, a multiplier, the factor of an override. Rounded down, at least 1 and at
+ * most `MAX_LIMIT`, and 0 if the limit or a factor is. In decimal, as an administrator reads it: in binary 100 x 1.1 is
+ * 110.00000000000001 and 0.29 x 100 is 28.999999999999996.
+ */
+export function multiplied(limit: number, factor: number, multiplier = 1): number {
+  if (factor === 0 || multiplier === 0 || limit === 0) return 0
+  return Math.min(MAX_LIMIT, Math.max(1, Number(scaled(limit, factor, multiplier) / (ONE * ONE))))
+}
+
+/** Whether `multiplied` takes the product as it is. */
+export function isExact(limit: number, factor: number, multiplier = 1): boolean {
+  return scaled(limit, factor, multiplier) === BigInt(multiplied(limit, factor, multiplier)) * ONE * ONE
+}
+
+function scaled(limit: number, factor: number, multiplier: number): bigint {
+  return BigInt(limit) * decimal(factor) * decimal(multiplier)
 }

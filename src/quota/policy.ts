@@ -217,7 +217,8 @@ export function createPolicy(
   }
 
   function followsSettings(category: string, payer: Payer, window: string): boolean {
-    if (overrides.get(payer.user)?.limits.get(category)?.has(window)) return false
+    const override = overrides.get(payer.user)
+    if (override?.factor !== undefined || override?.limits.get(category)?.has(window)) return false
     const plan = planOf(payer)?.name ?? null
     return plan === null || settings.plans?.get(plan)?.personal.get(category)?.get(window) === undefined
   }

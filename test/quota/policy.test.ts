@@ -194,7 +194,7 @@ describe('rounding', () => {
     [100, 1.2299999999, 122],
     [1, 0.75, 1],
     [0, 1.5, 0],
-    [999_999_999_999, 1.4999, 1_499_899_999_998],
+    [999_999_999_999, 1.4999, 1_000_000_000_000],
   ])('%d x %d is %d', (baseline, factor, limit) => {
     expect(oneLimit(baseline, 'adaptive', factor, 1).personal).toBe(limit)
   })
@@ -210,9 +210,10 @@ describe('rounding', () => {
         decimal(0.75, 1.5, 6),
         decimal(0.25, 4, 6),
         (baseline, factor, multiplier) => {
+          // Counters hold no more.
           expect(oneLimit(baseline, 'adaptive', Number(factor), Number(multiplier))).toEqual({
-            personal: exactly(baseline, factor),
-            global: exactly(baseline, factor, multiplier),
+            personal: Math.min(10 ** 12, exactly(baseline, factor)),
+            global: Math.min(10 ** 12, exactly(baseline, factor, multiplier)),
           })
         },
       ),

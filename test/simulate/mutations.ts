@@ -625,8 +625,8 @@ export const MUTATIONS: readonly Mutation[] = [
     "if (ofPlan !== undefined && plan !== null && scope !== 'global') return { layer: { plan }, value: own ?? 1e12 }",
   ]),
   plans(LAYERS, 'modes do not multiply the limits of plans', [
-    'limit: effectiveLimit(found.value, factor,',
-    "limit: effectiveLimit(found.value, typeof found.layer === 'object' ? 1 : factor,",
+    'limit: multiplied(found.value, factor,',
+    "limit: multiplied(found.value, typeof found.layer === 'object' ? 1 : factor,",
   ]),
   plans(LAYERS, 'values of mode custom replace those of plans', [
     "const own = scope === 'global' ? undefined : ofPlan",

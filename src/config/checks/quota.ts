@@ -95,7 +95,10 @@ function checkWindows(windows: readonly Candidate[], quota: Salvage['quota']): F
   if (windows.length === 0 && quota.windows !== undefined)
     findings.push({ path, message: 'names no window: add one, like 1h' })
   if (windows.length > MOST_LIMITED) {
-    findings.push({ path, message: `has ${windows.length} windows: keep at most ${MOST_LIMITED}` })
+    findings.push({
+      path,
+      message: `has, with the other categories, ${windows.length} different windows: keep at most ${MOST_LIMITED}`,
+    })
   }
   const seen = new Map<number, Candidate>()
   for (const window of windows) {

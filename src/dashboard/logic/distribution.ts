@@ -1,5 +1,6 @@
 import type { DistributionResponse, SettingsInForceResponse } from '../../admin/api.ts'
-import { effectiveLimit, modeFactor } from '../../quota/limit-layers.ts'
+import { modeFactor } from '../../quota/limit-layers.ts'
+import { multiplied } from '../../quota/multiplied.ts'
 import { type Draft, fieldOf, limitIn, MAX_LIMIT, MODES, type Place } from './settings.ts'
 
 /** A limit that is dragged over the users below it. */
@@ -32,13 +33,13 @@ export function limitLine(quota: SettingsInForceResponse, draft: Draft, place: P
   const now = limitIn(quota, NO_DRAFT, fieldOf(quota.mode, place)) ?? limitIn(quota, NO_DRAFT, fieldOf('normal', place))
   const path = fieldOf(known, place)
   const field = limitIn(quota, draft, path) ?? limitIn(quota, draft, fieldOf('normal', place))
-  const inForce = now === null ? 0 : effectiveLimit(now, modeFactor(quota.mode, quota.adaptive.factor), 1)
+  const inForce = now === null ? 0 : multiplied(now, modeFactor(quota.mode, quota.adaptive.factor))
   if (inForce === 0 || field === null || factor <= 0) return null
   const max = Math.min(MAX_LIMIT, Math.max(1, Math.round((AXIS * inForce) / factor)))
   return {
     path,
     field,
-    limit: effectiveLimit(field, factor, 1),
+    limit: multiplied(field, factor),
     inForce,
     max,
     step: Math.max(1, Math.round(max / 150)),

@@ -98,6 +98,8 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
 
   isFull(): boolean {
     if (performance.now() < this.#fullUntil) return true
+    // Those who wait, wait for an upstream that takes no connections.
+    if (this.#outage !== null) return false
     return this.#all.size >= this.#options.maxConnections && [...this.#waiting.values()].some((timer) => timer !== null)
   }
 

@@ -6,7 +6,7 @@ const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
 /** `application_id` of a file of ours: `Toll` in ASCII. */
 const PROGRAM = 0x54_6f_6c_6c
 
-/** `user_version` of a file with the tables of schema.sql, which gets a new number with each change of these. */
+/** `user_version` of a file with the tables of schema.sql, which gets a new number with each change of these from the first release on. */
 const VERSION = 1
 
 /** One statement, so that a file which another process just makes is seen before or after it. */
