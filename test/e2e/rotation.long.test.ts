@@ -223,6 +223,8 @@ beforeAll(async () => {
   putKeys(sent.key)
   putConfig()
   gateway = await spawnGateway(path('tollgate.yaml'), `${admin}/livez`)
+  // Lines are written up to half a second late: the one of the start is none of a change.
+  await vi.waitFor(() => expect(loads()).toBeGreaterThan(0), WAIT)
   await vi.waitFor(async () => expect((await fetch(`${admin}/readyz`)).status).toBe(200), WAIT)
   sent.accessKey = (await newAccessKey('first')).token
   // A new access key is known to each process within a second.
