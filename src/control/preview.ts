@@ -4,6 +4,7 @@ import type { QuotaStore, UsageSnapshot, UsageStore } from '../quota/quota-store
 import { SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
 import {
   type Block,
+  blockOf,
   type CountersOf,
   fullestOf,
   NO_COUNTERS,
@@ -221,16 +222,13 @@ async function tightOrganisations(options: PreviewOptions): Promise<Organisation
   return { scanned, tight }
 }
 
-function organisationBlock({ policy, cheapest }: StandingRules, member: Payer, counters: Counters, at: number) {
-  let worst: Block | null = null
-  for (const category of policy.categories) {
-    const cost = cheapest.get(category)
-    if (cost === undefined) continue
-    const { organisation } = policy.limitsFor(category, member)
-    const found = fullestOf('organisation', category, organisation, counters.get(category), { cost, at })
-    if (found !== null && (worst === null || found.until > worst.until)) worst = found
+function organisationBlock(rules: StandingRules, member: Payer, counters: Counters, at: number): Block | null {
+  const used = {
+    personal: NO_COUNTERS,
+    organisation: (category: string) => counters.get(category),
+    global: NO_COUNTERS,
   }
-  return worst
+  return blockOf(rules, member, used, at, ['organisation'])
 }
 
 /** By the plan of each of their users: those of one may be refused, and others served. */

@@ -54,13 +54,20 @@ export function standingOf(rules: StandingRules, payer: Payer, counters: Counter
 const EXEMPT: Standing = { state: 'exempt', block: null }
 const ROOM: Standing = { state: 'room', block: null }
 
-function blockOf({ policy, cheapest }: StandingRules, payer: Payer, counters: CountersOf, at: number): Block | null {
+/** What keeps the cheapest request of some category out for the longest time; `null` for nothing. @param scopes those that are looked at. Default all */
+export function blockOf(
+  { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,
+  payer: Payer,
+  counters: CountersOf,
+  at: number,
+  scopes: readonly ScopeName[] = SCOPE_NAMES,
+): Block | null {
   let worst: Block | null = null
   for (const category of policy.categories) {
     const cost = cheapest.get(category)
     if (cost === undefined) continue
     const limits = policy.limitsFor(category, payer)
-    for (const scope of SCOPE_NAMES) {
+    for (const scope of scopes) {
       const found = fullestOf(scope, category, limits[scope], counters[scope](category), { cost, at })
       if (found !== null && (worst === null || found.until > worst.until)) worst = found
     }

@@ -1,7 +1,7 @@
 import type { DistributionResponse, SettingsInForceResponse } from '../../admin/api.ts'
-import { modeFactor } from '../../quota/limit-layers.ts'
-import { multiplied } from '../../quota/multiplied.ts'
-import { type Draft, fieldOf, limitIn, MAX_LIMIT, MODES, type Place } from './settings.ts'
+import { MODES, modeFactor } from '../../quota/limit-layers.ts'
+import { MAX_LIMIT, multiplied } from '../../quota/multiplied.ts'
+import { type Draft, fieldOf, limitIn, type Place } from './settings.ts'
 
 /** A limit that is dragged over the users below it. */
 

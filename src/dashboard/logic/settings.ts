@@ -1,4 +1,6 @@
 import type { QuotaPatch, SettingsInForceResponse, SettingsResponse } from '../../admin/api.ts'
+import { MODES, MULTIPLIER } from '../../quota/limit-layers.ts'
+import { MAX_LIMIT } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
 
 /** What is being edited on the page of the quotas: values by their dotted path, as the API's `changed` has them. */
@@ -11,10 +13,6 @@ export type Value = string | number | boolean | null
 /** What is wrong with an edit; the name of a text. */
 export type Problem = 'problem.mode' | 'problem.multiplier' | 'problem.limit' | 'problem.empty'
 export type Problems = Readonly<Record<string, Problem>>
-
-export const MODES = ['conservative', 'normal', 'loose', 'adaptive', 'custom'] as const
-const MULTIPLIER = { min: 0.25, max: 4 } as const
-export const MAX_LIMIT = 1e12
 
 /** The value at a path; `null` if there is none. */
 export function valueAt(settings: SettingsResponse, path: string): Value {

@@ -1,8 +1,8 @@
+import { MODES } from '../../../quota/limit-layers.ts'
 import type { Texts } from '../../i18n/text.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import type { Change } from '../../logic/audit-story.ts'
 import { windowWords } from '../../logic/format.ts'
-import { MODES } from '../../logic/settings.ts'
 import { visible } from '../../logic/visible.ts'
 
 /** What a dotted path of a change is called within a sentence: `the personal read limit of 1 hour`. */

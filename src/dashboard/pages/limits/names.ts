@@ -1,6 +1,7 @@
 import type { SettingsInForceResponse } from '../../../admin/api.ts'
+import { MODES } from '../../../quota/limit-layers.ts'
 import type { Texts } from '../../i18n/text.tsx'
-import { MODES, type Value } from '../../logic/settings.ts'
+import type { Value } from '../../logic/settings.ts'
 
 /** The dotted path of a value in the words of the page: `Personal read 1h`. */
 export function nameOf(path: string, { t, windowName }: Pick<Texts, 't' | 'windowName'>): string {

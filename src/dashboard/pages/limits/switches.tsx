@@ -1,7 +1,8 @@
 import { Radio, Switch, TextInput } from '@mantine/core'
 import type { KeyboardEvent } from 'react'
+import { MODES } from '../../../quota/limit-layers.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { MODES, steppedMultiplier } from '../../logic/settings.ts'
+import { steppedMultiplier } from '../../logic/settings.ts'
 import { Origin, useEditing, useShown } from './edit.tsx'
 
 /** Everything but the tables: mode, global switch, multiplier, shadow. */

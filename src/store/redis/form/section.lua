@@ -10,8 +10,8 @@ local pack, unpack_bytes, call = struct.pack, struct.unpack, redis.call
 local function bounds_at(bytes, at)
   local head, letter = byte(bytes, at, at + 1)
   if not letter then return nil end
-  local length, is_wide = head % 32 + 1, letter >= WIDE_MARK
-  local windows = (head - length + 1) / 32 + 1
+  local length, is_wide = head % LONGEST_NAME + 1, letter >= WIDE_MARK
+  local windows = (head - length + 1) / LONGEST_NAME + 1
   local length_size, distance_size = LENGTH_SIZE, DISTANCE_SIZE
   if is_wide then length_size, distance_size = WIDE_LENGTH_SIZE, WIDE_DISTANCE_SIZE end
   local numbers = at + 1 + length + length_size * windows
@@ -31,7 +31,7 @@ end
 -- What a section of n windows begins with, and whether it is wide.
 -- @param must_be_wide  whether it is wide although all its lengths are hours
 local function head_of(name, seconds, n, must_be_wide)
-  local head, hours, is_wide = (n - 1) * 32 + #name - 1, { unpack(seconds, 1, n) }, must_be_wide
+  local head, hours, is_wide = (n - 1) * LONGEST_NAME + #name - 1, { unpack(seconds, 1, n) }, must_be_wide
   for i = 1, n do
     local length = hours[i] / HOUR
     if length > MOST_HOURS or length % 1 ~= 0 then is_wide = true end

@@ -55,6 +55,7 @@ export const SECTION_WORDS: Readonly<Record<string, number | string>> = {
   BOOK: BOOK_SECONDS,
   LONGEST: LONGEST_VALUE,
   WIDE_MARK,
+  LONGEST_NAME,
   HOUR: NARROW.unit,
   MOST_HOURS,
   MOST_TOKENS,
