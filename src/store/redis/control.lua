@@ -271,17 +271,24 @@ if what == 'overrides' then
       redis.call('PERSIST', list.staged)
     end
   end
-  for _, list in ipairs(lists) do
-    local done = redis.pcall('UNLINK', list.replaced)
-    if type(done) ~= 'table' then done = redis.pcall('HSET', list.live, '', version) end
+  local function mark(list)
+    local done = redis.pcall('HSET', list.live, '', version)
     -- What is no hash is no list of overrides.
     if type(done) == 'table' and string.find(done.err, '^WRONGTYPE') then
       redis.call('UNLINK', list.live)
       done = redis.pcall('HSET', list.live, '', version)
     end
-    if type(done) == 'table' then
-      for _, each in ipairs(lists) do redis.call('PEXPIRE', each.staged, 1000) end
-      return done
+    return done
+  end
+  local function clear(list) return redis.pcall('UNLINK', list.replaced) end
+  -- What was kept of the file before goes last: a file that is refused leaves it for an undo.
+  for _, step in ipairs({ mark, clear }) do
+    for _, list in ipairs(lists) do
+      local done = step(list)
+      if type(done) == 'table' then
+        for _, each in ipairs(lists) do redis.call('PEXPIRE', each.staged, 1000) end
+        return done
+      end
     end
   end
   for _, list in ipairs(lists) do

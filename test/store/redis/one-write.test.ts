@@ -66,6 +66,12 @@ async function until(what: string): Promise<void> {
   }
 }
 
+/** The number of the last change of all overrides up to this one; not above 0 for none. */
+function lastFile(version: number): number {
+  const place = STEPS.findIndex((step) => step.what === 'all overrides')
+  return version - ((version - 1 - place + STEPS.length) % STEPS.length)
+}
+
 /** Commands by which scripts write. */
 const WRITES = [
   'set',
@@ -99,16 +105,21 @@ describe.each(STEPS.map(({ what }) => what))('a change of %s', (what) => {
   })
 
   it.each(WRITES)(
-    'that Redis refuses at the command %s is made with its entry in the audit, or not at all',
+    'that Redis refuses at the command %s is made with its entry in the audit, or not at all, and the file before can be undone',
     async (command) => {
       await until(what)
+      const { version } = await direct.controlVersion()
+      const kept = await direct.readReplaced(lastFile(version))
       const made = makeNext(store, () => void admin.acl('SETUSER', 'tollgate', `-${command}`))
       await made.catch(() => {})
       await admin.acl('SETUSER', 'tollgate', '+@all')
       const isMade =
         (await direct.controlVersion()).version % STEPS.length !== STEPS.findIndex((step) => step.what === what)
       await expectOfOnePiece(direct, isMade ? 'no' : 'yes')
-      if (!isMade) await makeNext(store)
+      if (!isMade) {
+        expect(await direct.readReplaced(lastFile(version))).toEqual(kept)
+        await makeNext(store)
+      }
       await expectOfOnePiece(direct, 'no')
     },
   )
