@@ -5,6 +5,7 @@ import type { ControlState } from '../control/state.ts'
 import { endOf, type Window } from '../quota/window.ts'
 import type { Place } from '../usage/episodes.ts'
 import type { PersonExportResponse } from './api.ts'
+import { auditEntries } from './audit-entries.ts'
 import { entryResponse } from './audit-entry.ts'
 import type { AdminStore } from './desk.ts'
 import { iso } from './http.ts'
@@ -87,10 +88,6 @@ function eventsOf(user: string, events: readonly AlertRecord[]) {
 
 async function entriesOf(user: string, store: Pick<PersonStore, 'readAudit'>): Promise<AuditEntry[]> {
   const found: AuditEntry[] = []
-  for (let before: number | null = null; ; ) {
-    const some: readonly AuditEntry[] = await store.readAudit(before, STEP)
-    found.push(...some.filter((entry) => names(entry, user)))
-    if (some.length < STEP) return found
-    before = some.at(-1)?.version ?? null
-  }
+  for await (const entry of auditEntries(store)) if (names(entry, user)) found.push(entry)
+  return found
 }

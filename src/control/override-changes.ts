@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { sameJson } from '../lib/json.ts'
 import { inSlices } from '../lib/slices.ts'
-import type { AllOverrides, ControlStore, OverridesChange, StagedOverride } from './control-store.ts'
+import type {
+  AllOverrides,
+  AuditEntry,
+  Change,
+  ControlStore,
+  OverridesChange,
+  StagedOverride,
+} from './control-store.ts'
 import type { Wanted, WantedOverrides } from './override-file.ts'
 import { withOverrides } from './override-layers.ts'
 import type { OrganisationOverride, Packed, StoredControl, UserOverride, Versioned } from './state.ts'
@@ -58,20 +65,28 @@ export async function overrideChanges(
 }
 
 /**
- * What puts back the overrides that a file has replaced. What was set for a user or an organisation since stays.
+ * What puts back the overrides that a file has replaced. What was set or taken away for a user or an organisation since stays so.
  * @param before those that it has replaced @param version the number of its change
+ * @param since the entries of the audit behind that change
  */
 export async function changesBack(
   stored: Pick<StoredControl, 'version' | 'overrides' | 'organisationOverrides'>,
   before: AllOverrides,
   version: number,
+  since: readonly Pick<AuditEntry, 'what' | 'subject' | 'to'>[],
 ): Promise<OverrideChanges> {
-  const back =
-    <T>(of: ReadonlyMap<string, Versioned<T>>) =>
-    (id: string, now: Versioned<T> | undefined): T | null =>
-      (now !== undefined && now.version > version ? now : of.get(id))?.value ?? null
+  const takenAway = (kind: Change['kind']): ReadonlySet<string | null> =>
+    new Set(since.filter(({ what, to }) => what === kind && to === null).map(({ subject }) => subject))
+  const back = <T>(of: ReadonlyMap<string, Versioned<T>>, gone: ReadonlySet<string | null>) => {
+    return (id: string, now: Versioned<T> | undefined): T | null => {
+      if (now === undefined && gone.has(id)) return null
+      return (now !== undefined && now.version > version ? now : of.get(id))?.value ?? null
+    }
+  }
   const { overrides: users, organisationOverrides: organisations } = before
-  return compared(stored, { users, organisations }, { user: back(users), organisation: back(organisations) })
+  const ofUser = back(users, takenAway('override'))
+  const ofOrganisation = back(organisations, takenAway('organisation_override'))
+  return compared(stored, { users, organisations }, { user: ofUser, organisation: ofOrganisation })
 }
 
 /** What somebody is to have, by what there is now. */

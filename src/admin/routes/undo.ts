@@ -3,6 +3,7 @@ import { changesBack, changesNothing, stageChanges } from '../../control/overrid
 import { type ControlState, storedOf } from '../../control/state.ts'
 import { type Undo, undoOf } from '../../control/undo.ts'
 import type { UndoneResponse } from '../api.ts'
+import { auditEntries } from '../audit-entries.ts'
 import { entryResponse, shown } from '../audit-entry.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
@@ -52,7 +53,8 @@ async function undoFile(desk: Desk, call: Call, entry: AuditEntry): Promise<Admi
   return desk.change(call, {
     versionOf: ({ version }) => version,
     async changeOf(state) {
-      const changes = await changesBack(storedOf(state), before, entry.version)
+      const since = await entriesSince(desk, entry.version)
+      const changes = await changesBack(storedOf(state), before, entry.version, since)
       const about = { undone: entry.version }
       return changesNothing(changes) ? null : stageChanges(desk.store, changes, about, call.signal)
     },
@@ -87,6 +89,16 @@ const NOT_KEPT = refusal(
   'not_found',
   'The audit keeps no change of this number: GET /api/audit lists those that it keeps.',
 )
+
+/** Those of the audit behind a change, as far as it keeps them. */
+async function entriesSince({ store }: Desk, version: number): Promise<AuditEntry[]> {
+  const found: AuditEntry[] = []
+  for await (const entry of auditEntries(store)) {
+    if (entry.version <= version) break
+    found.push(entry)
+  }
+  return found
+}
 
 async function entryOf({ store }: Desk, id: string): Promise<AuditEntry | null> {
   if (!/^[1-9][0-9]{0,14}$/.test(id)) return null

@@ -119,6 +119,21 @@ describe('a file of overrides', () => {
     expect((await get()).text).toBe(exported)
   })
 
+  it('is undone without what was set, or taken away, one by one since', async () => {
+    await put([line('bob', 50), line('carol', 70), line('dora', 90)].join('\n'))
+    const file = await put([line('bob', 51), line('carol', 71)].join('\n'), '?max_removed=1')
+    expect(file.json).toMatchObject({ removed: 1, changed: 2 })
+    const { entries } = (await running.call('GET', '/api/audit')).json
+    await running.call('PUT', '/api/users/bob/override', { body: { read: { '1h': 52 }, reason: 'since' } })
+    await running.call('DELETE', '/api/users/carol/override')
+    expect((await running.call('POST', `/api/audit/${entries[0].version}/undo`)).status).toBe(200)
+    const users = (await get()).text.split('\n').slice(0, -1)
+    expect(users.map((each: string) => JSON.parse(each))).toMatchObject([
+      { user: 'bob', read: { '1h': 52 } },
+      { user: 'dora', read: { '1h': 90 } },
+    ])
+  })
+
   it('leaves the others alone if it is merged', async () => {
     await put(line('bob', 50))
     expect((await put(line('alice', 60), '?merge=1')).json).toMatchObject({

@@ -1,0 +1,14 @@
+import type { AuditEntry, ControlStore } from '../control/control-store.ts'
+
+/** Entries that are read at once. */
+const STEP = 500
+
+/** All that the audit keeps, the newest first. @throws StoreError */
+export async function* auditEntries(store: Pick<ControlStore, 'readAudit'>): AsyncGenerator<AuditEntry> {
+  for (let before: number | null = null; ; ) {
+    const some: readonly AuditEntry[] = await store.readAudit(before, STEP)
+    yield* some
+    if (some.length < STEP) return
+    before = some.at(-1)?.version ?? null
+  }
+}
