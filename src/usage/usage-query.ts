@@ -268,9 +268,16 @@ function countedSince(window: Window, { category }: Asked, { since }: UsageConte
   return ofAll === undefined || own === undefined ? (ofAll ?? own) : Math.min(ofAll, own)
 }
 
+/** In how many categories a window is counted, as far as somebody knows. */
+function categoriesIn(window: Window, { since }: UsageContext): number {
+  const name = countedName(window)
+  if (since.has(name)) return Number.POSITIVE_INFINITY
+  return [...since.keys()].filter((each) => each.startsWith(`${name} `)).length
+}
+
 /**
  * The named window; of whole days that of the books; else the shortest one of which all runs of the range are kept. Where none has them all,
- * that with the fewest gaps, which is counted for longest.
+ * that with the fewest gaps, which counts the most categories, is counted for longest, and is the longest one.
  */
 function windowOf(name: string | undefined, asked: Asked, context: UsageContext, wrong: Wrong): Window | null {
   const byLength = context.windows.toSorted((a, b) => a.seconds - b.seconds)
@@ -281,10 +288,13 @@ function windowOf(name: string | undefined, asked: Asked, context: UsageContext,
       gaps: gapsOf(window, asked, context).length,
       since: countedSince(window, asked, context) ?? Number.POSITIVE_INFINITY,
       until: Math.min(context.at, keptUntil(window, asked, context)),
+      categories: asked.category === null ? categoriesIn(window, context) : 0,
     }))
-    const [best] = known.toSorted((a, b) =>
-      a.gaps !== b.gaps || a.gaps === 0 ? a.gaps - b.gaps : a.since - b.since || b.until - a.until,
-    )
+    const [best] = known.toSorted((a, b) => {
+      if (a.gaps !== b.gaps || a.gaps === 0) return a.gaps - b.gaps
+      if (a.categories !== b.categories) return b.categories - a.categories
+      return a.since - b.since || b.until - a.until || b.window.seconds - a.window.seconds
+    })
     return best?.window ?? null
   }
   const named = byLength.find((window) => window.name === name)

@@ -112,6 +112,18 @@ describe('a question about usage', () => {
     ])
   })
 
+  test('takes the window of most categories where none has them all, and of those the longest', () => {
+    const of = (...names: string[]) => ({ since: new Map(names.map((name) => [name, 0])) })
+    expect(queryOf({ from: '6h' }, of('3600 login', '18000 read', '18000 write'))).toMatchObject({
+      window: { name: '5h' },
+      gaps: ['window 5h: it counts some categories only: ask for one of them'],
+    })
+    expect(queryOf({ from: '6h' }, of('3600 read', '3600 write', '18000 login'))).toMatchObject({
+      window: { name: '1h' },
+    })
+    expect(queryOf({ from: '6h' }, of('3600 login', '18000 read'))).toMatchObject({ window: { name: '5h' } })
+  })
+
   test('takes a window that is counted for longer, before a shorter one that is new', () => {
     const since = new Map([...CONTEXT.since, ['3600', AT - HOUR]])
     expect(queryOf({ from: '24h' }, { since })).toMatchObject({ window: { name: '5h' }, gaps: [] })
