@@ -99,16 +99,20 @@ function unit(language: Language, name: string, count: number): string {
   return new Intl.NumberFormat(LOCALES[language], { style: 'unit', unit: name, unitDisplay: 'short' }).format(count)
 }
 
+/** So much of a unit is left out, so that an hour and a second are `in 1 hour`. */
+const SLACK = 1 / 50
+
 /**
- * `in 44 minutes`, `3 minutes ago`, `now`. What is to come is rounded up, so that it is never too early, and by less than half:
- * an hour and a second are `in 61 minutes`, not `in 2 hours`.
+ * `in 44 minutes`, `3 minutes ago`, `now`. What is to come is rounded up, so that it is too early by a fiftieth of the unit at most. From
+ * one unit to two of them the smaller unit is taken: `in 70 minutes`, and not `in 2 hours`.
  * @param ms from now
  */
 export function formatRelative(language: Language, ms: number): string {
   const seconds = Math.ceil(ms / 1000)
-  const fits = (size: number): boolean => seconds <= -size || seconds === size || seconds >= 2 * size
-  const [name, size] = UNITS.find(([, size]) => fits(size)) ?? UNITS[3]
-  return new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' }).format(Math.ceil(seconds / size), name)
+  const fits = (count: number): boolean => count <= -1 || (count >= 1 && count <= 1 + SLACK) || count >= 2 - SLACK
+  const [name, size] = UNITS.find(([, size]) => fits(seconds / size)) ?? UNITS[3]
+  const count = seconds < 0 ? Math.ceil(seconds / size) : Math.ceil(seconds / size - SLACK)
+  return new Intl.RelativeTimeFormat(LOCALES[language], { numeric: 'auto' }).format(count, name)
 }
 
 const WINDOW_UNITS: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day', w: 'week' }
