@@ -333,7 +333,8 @@ function timesFactor(made: Layers, scope: LimitScope, by: Multiplying | undefine
   if (by?.factor === undefined) return made
   const { source, step } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
   return {
-    source: made.source === '' ? source : `${made.source} x ${source}`,
+    // Limits beside the factor in the same override are named once.
+    source: made.source === '' || made.source === source ? source : `${made.source} x ${source}`,
     steps: [...made.steps, `${step} x ${by.factor}${because(by)}`, `rounded to ${limit}`],
   }
 }

@@ -56,6 +56,13 @@ test('a change is prolonged on its page, and the audit says that its end moved',
   await page.getByText('The same was set already. Its end moved from').waitFor()
 })
 
+test('what is for a while has its buttons within a narrow window', async () => {
+  await patch({ ...READ(50), until: later(HOUR), reason: 'the fair' })
+  open = await stage.open('#/limits', { width: 390, height: 844 })
+  await open.page.getByRole('button', { name: 'Move the end…' }).waitFor()
+  expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+})
+
 test('a change for good says in the bar which ends it drops', async () => {
   await patch({ ...READ(50), until: later(HOUR), reason: 'the fair' })
   open = await stage.open('#/limits')

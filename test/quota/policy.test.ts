@@ -383,7 +383,7 @@ describe('the way of a limit', () => {
         source: 'baseline x mode x override',
         steps: ['baseline 120', 'mode conservative x 0.75', 'override x 1.5 (a big event)', 'rounded to 135'],
       },
-      { source: 'override x override', steps: ['override 5001', 'override x 1.5 (a big event)', 'rounded to 7501'] },
+      { source: 'override', steps: ['override 5001', 'override x 1.5 (a big event)', 'rounded to 7501'] },
     ])
     const blocked = withOverride({ factor: 0, limits: table({ read: { '1d': 5000 } }) })
     expect(numbers(blocked.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 0])

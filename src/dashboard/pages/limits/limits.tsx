@@ -90,12 +90,13 @@ function LimitField({
   const effective = quota.effective[scope][category]?.[window]
   const { className = '', ...wanted } = useWantedField(path)
   const baseline = valueAt(quota, `baselines.${scope}.${category}.${window}`)
+  const shownForCustom = baseline === null ? undefined : String(baseline)
   return (
     <div className={`field ${className}`} {...wanted}>
       <TextInput
         label={windowName(window)}
         inputMode="numeric"
-        placeholder={table === 'custom' && baseline !== null ? String(baseline) : undefined}
+        placeholder={effective === undefined ? t('override.noLimit') : table === 'custom' ? shownForCustom : undefined}
         value={String(useShown(path))}
         onChange={(event) => edit(path, event.currentTarget.value)}
         error={problemOf(path)}
