@@ -1,9 +1,10 @@
 import http from 'node:http'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { type Nginx, startNginx } from '../setup/nginx.ts'
+import { startNginx } from '../setup/nginx.ts'
+import type { SystemProxy } from '../setup/system-proxy.ts'
 import { type RunningApp, startApp, yaml } from './harness.ts'
 
-let nginx: Nginx
+let nginx: SystemProxy
 let app: RunningApp
 beforeAll(async () => {
   nginx = await startNginx(`gzip on; location / { default_type text/html; return 200 "${'a'.repeat(2000)}"; }`)

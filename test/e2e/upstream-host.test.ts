@@ -1,12 +1,13 @@
 import http from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket, { WebSocketServer } from 'ws'
-import { type Nginx, startNginx } from '../setup/nginx.ts'
+import { startNginx } from '../setup/nginx.ts'
+import type { SystemProxy } from '../setup/system-proxy.ts'
 import { type RunningApp, startApp, startUpstream, yaml } from './harness.ts'
 
 /** What the upstream learns of the host that a client asks for, and what its own names become on their way back. */
 
-let nginx: Nginx
+let nginx: SystemProxy
 let app: RunningApp
 beforeAll(async () => {
   nginx = await startNginx(`

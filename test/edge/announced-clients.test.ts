@@ -5,7 +5,8 @@ import tls from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningApp, SECRET, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { silence, statusesIn } from '../e2e/raw.ts'
-import { type Haproxy, startHaproxy } from '../setup/haproxy.ts'
+import { startHaproxy } from '../setup/haproxy.ts'
+import type { SystemProxy } from '../setup/system-proxy.ts'
 import { BOTH_WAYS, makeCertificates, type Way } from '../setup/ways.ts'
 
 /** Load balancers that pass connections on have 127.0.0.1 here, clients without one 127.0.0.2. */
@@ -22,7 +23,7 @@ const NOBODY = 'PROXY UNKNOWN\r\n'
 
 let upstream: Upstream
 let app: RunningApp
-let haproxy: Haproxy | null = null
+let haproxy: SystemProxy | null = null
 const slow: (() => void)[] = []
 beforeAll(async () => {
   upstream = await startUpstream(({ url }, res) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Nginx, startNginx } from '../setup/nginx.ts'
+import { startNginx } from '../setup/nginx.ts'
+import type { SystemProxy } from '../setup/system-proxy.ts'
 import { addressOf, ask } from './ask.ts'
 import { blockOf, type RunningGuide, startGuide } from './page.ts'
 import { type Php, startPhp } from './php-fpm.ts'
@@ -21,7 +22,7 @@ else { http_response_code(404); }
 `
 
 let php: Php
-let nginx: Nginx
+let nginx: SystemProxy
 let guide: RunningGuide
 const as = (user: string) => ({ from: addressOf(user) })
 

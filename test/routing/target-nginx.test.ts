@@ -6,14 +6,15 @@ import { canonicalTarget } from '../../src/routing/target.ts'
 import { type RunningApp, startApp, yaml } from '../e2e/harness.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { type RawUpstream, startRawUpstream } from '../edge/raw-upstream.ts'
-import { type Nginx, startNginx } from '../setup/nginx.ts'
+import { startNginx } from '../setup/nginx.ts'
 import { runs } from '../setup/runs.ts'
+import type { SystemProxy } from '../setup/system-proxy.ts'
 
 /**
  * nginx, as a backend that many have, says which path a spelling is: the gateway must charge what that path costs, or
  * refuse. Whatever matches no rule is let through for nothing, so that every gap is a free ride.
  */
-let nginx: Nginx
+let nginx: SystemProxy
 let upstream: RawUpstream
 let app: RunningApp
 beforeAll(async () => {

@@ -1,24 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { accepts, freePort } from './redis.ts'
+import { type SystemProxy, startSystemProxy } from './system-proxy.ts'
 
-export interface Haproxy {
-  readonly port: number
-  stop(): Promise<void>
-}
-
-/**
- * The HAProxy of the system in a folder of its own, which passes connections on from a free port of the loopback.
- * @param lines of its `listen` section, beside `bind`
- */
-export async function startHaproxy(...lines: readonly string[]): Promise<Haproxy> {
-  const port = await freePort()
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-haproxy-'))
-  const config = `
+/** It passes connections on. @param lines of its `listen` section, beside `bind` */
+export function startHaproxy(...lines: readonly string[]): Promise<SystemProxy> {
+  return startSystemProxy({
+    command: 'haproxy',
+    args: (_folder, file) => ['-db', '-f', file],
+    config: (port) => `
 global
   maxconn 200
 defaults
@@ -28,21 +15,6 @@ defaults
   timeout server 30s
 listen gateway
   bind 127.0.0.1:${port}
-${lines.map((line) => `  ${line}\n`).join('')}`
-  await writeFile(join(folder, 'haproxy.cfg'), config)
-  const env = { ...process.env, PATH: `${process.env.PATH}${delimiter}/usr/sbin` }
-  const child = spawn('haproxy', ['-db', '-f', join(folder, 'haproxy.cfg')], { stdio: 'ignore', env })
-  const exited = once(child, 'exit')
-  for (let tries = 0; !(await accepts(port)); tries++) {
-    if (child.exitCode !== null || tries > 1000) throw new Error('HAProxy did not start')
-    await sleep(25)
-  }
-  return {
-    port,
-    stop: async () => {
-      child.kill('SIGTERM')
-      await exited
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
+${lines.map((line) => `  ${line}\n`).join('')}`,
+  })
 }
