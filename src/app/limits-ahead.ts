@@ -56,14 +56,17 @@ export function freeFrom(options: AheadOptions, payer: Payer, charge: Charge, de
   return ahead.find((moment) => hasRoomAt(options, payer, { charge, decision }, moment)) ?? null
 }
 
+const NONE: readonly number[] = []
+
 /** When something begins or ends that may concern the caller, the next one first. */
 function momentsAhead(
   { settings, overrides, organisationOverrides }: StoredControl,
   payer: Payer,
   at: number,
-): number[] {
+): readonly number[] {
   const ofUser = overrides.get(payer.user)?.value
   const ofTheirs = payer.organisation === null ? undefined : organisationOverrides.get(payer.organisation)?.value
+  if (settings.value.layers === undefined && ofUser === undefined && ofTheirs === undefined) return NONE
   const stacks = [
     ...(settings.value.layers === undefined ? [] : [stackOf(SETTINGS, settings.value)]),
     ...[ofUser, ofTheirs].flatMap((packed) => (OVERRIDES.isForm(packed) ? [stackOf(OVERRIDES, packed as object)] : [])),

@@ -31,7 +31,11 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
   const withBooks = (settings: QuotaSettings): QuotaSettings =>
     books === undefined ? settings : { ...settings, books }
   let policy = createPolicy(withBooks(resolved.settings), factor, overrides, isKnown)
-  const remembered: AheadOptions['remembered'] = new Map()
+  let ahead = aheadNow()
+
+  function aheadNow(): AheadOptions {
+    return { file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown, remembered: new Map() }
+  }
 
   /** Whole or, on an error, not at all. */
   function enforce(next: ControlState, nextFactor: number): void {
@@ -43,16 +47,15 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
     if (isChanged) policy = createPolicy(withBooks(nextResolved.settings), nextFactor, nextOverrides, isKnown)
     state = next
     factor = nextFactor
-    remembered.clear()
     resolved = nextResolved
     overrides = nextOverrides
+    ahead = aheadNow()
   }
 
-  const ahead = () => ({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown, remembered })
   return {
     policy: () => policy,
     shadow: () => resolved.shadow,
-    freeFrom: (payer, charge, decision) => freeFrom(ahead(), payer, charge, decision),
+    freeFrom: (payer, charge, decision) => freeFrom(ahead, payer, charge, decision),
     enforce,
   }
 }
