@@ -44,8 +44,8 @@ export function turnOfUpgrade(
   return turn === null ? !socket.destroyed : turn.then(() => !socket.destroyed)
 }
 
-/** What each name and each value counts as besides its bytes: 200 short fields take as long as 6 KiB of one. */
-const TEXT_BYTES = 16
+/** What each name and each value of a field counts as besides its bytes: 200 short fields take as long as 6 KiB of one. */
+export const TEXT_BYTES = 16
 
 /** Bytes of target, names and values. */
 function headBytes({ url = '', rawHeaders }: IncomingMessage): number {

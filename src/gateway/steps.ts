@@ -3,6 +3,7 @@ import { isVerified } from '../auth/verdict.ts'
 import { beginningOf, ClientLeft, isReadWhole, readBody, readIfShort } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed, tooManyInVain } from '../edge/denials.ts'
 import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
+import { TEXT_BYTES } from '../edge/request-turn.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import { householdOf } from '../lib/peers.ts'
@@ -40,10 +41,8 @@ function kindOf(res: Exchange['res']): 'tunnels' | 'requests' {
   return res === null ? 'tunnels' : 'requests'
 }
 
-/** Of target, cookies, credential and fields together, in bytes: usual heads are shorter. */
+/** Of target, cookies, credential and `TEXT_BYTES` for each name and value, in bytes: usual heads are shorter, and 65 fields are a long one by themselves. */
 const LONG_HEAD = 2048
-/** What each name and each value of a field counts as, whatever is in it: 65 fields are a long head by themselves. */
-const TEXT_BYTES = 16
 /** Of these bytes, a tenth of a millisecond: 1000 heads of 8 KiB at once, and 250 a second from then on. */
 const BYTES_A_TENTH = 4096
 
