@@ -277,7 +277,8 @@ function categoriesIn(window: Window, { since }: UsageContext): number {
 
 /**
  * The named window; of whole days that of the books; else the shortest one of which all runs of the range are kept. Where none has them all,
- * that with the fewest gaps, which counts the most categories, is counted for longest, and is the longest one.
+ * that with the fewest gaps, which counts the most categories and is counted for longest. Of windows that count some categories only the
+ * longest is taken: a short one of a single category is mostly a guard, such as ten logins in a minute.
  */
 function windowOf(name: string | undefined, asked: Asked, context: UsageContext, wrong: Wrong): Window | null {
   const byLength = context.windows.toSorted((a, b) => a.seconds - b.seconds)
@@ -293,7 +294,10 @@ function windowOf(name: string | undefined, asked: Asked, context: UsageContext,
     const [best] = known.toSorted((a, b) => {
       if (a.gaps !== b.gaps || a.gaps === 0) return a.gaps - b.gaps
       if (a.categories !== b.categories) return b.categories - a.categories
-      return a.since - b.since || b.until - a.until || b.window.seconds - a.window.seconds
+      const age = a.since - b.since || b.until - a.until
+      return age === 0 && Number.isFinite(a.categories) && asked.category === null
+        ? b.window.seconds - a.window.seconds
+        : age
     })
     return best?.window ?? null
   }
