@@ -16,6 +16,7 @@ import { memory } from './groups/memory.ts'
 import { organisations } from './groups/organisations.ts'
 import { peers } from './groups/peers.ts'
 import { rates } from './groups/rates.ts'
+import { reload } from './groups/reload.ts'
 import { routes } from './groups/routes.ts'
 import { stores } from './groups/stores.ts'
 import { uptime } from './groups/uptime.ts'
@@ -41,6 +42,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   memory,
   bodies,
   routes,
+  reload,
   users,
   organisations,
   usage,

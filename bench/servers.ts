@@ -16,6 +16,13 @@ export interface Running extends Server {
   readonly port: number
 }
 
+export interface RunningGateway extends Running {
+  /** Of its administrators' listener. */
+  readonly admin: number
+  /** Writes its configuration anew, with these sections replaced. */
+  reconfigure(change: object): void
+}
+
 /** The same server without and with its access log. */
 export interface Pair {
   readonly off: Running
@@ -31,7 +38,7 @@ export interface Stage {
   nginx(options: NginxQuota): Promise<Running>
   /** @param log whether each request gets its line in a file; default no */
   httpProxy(upstream: Running, log?: boolean): Promise<Running>
-  gateway(options: Gateway): Promise<Running>
+  gateway(options: Gateway): Promise<RunningGateway>
   /** Any other server, on the core that is tested. */
   server(command: readonly string[], port: number): Promise<Running>
   /** An empty folder. */
@@ -127,14 +134,23 @@ export function createStage(parent: string): Stage {
     return ['env', ...settings, process.execPath, '--min-semi-space-size=4']
   }
 
-  async function gateway({ cores = TESTED_CORE, flags = [], built, checkout, ...options }: Gateway): Promise<Running> {
+  async function gateway({
+    cores = TESTED_CORE,
+    flags = [],
+    built,
+    checkout,
+    ...options
+  }: Gateway): Promise<RunningGateway> {
     const own = folder('gateway')
-    const port = await freePort()
+    const [port, admin] = [await freePort(), await freePort()]
     const config = join(own, 'tollgate.yaml')
-    writeFileSync(config, JSON.stringify(gatewayConfig(port, await freePort(), options)))
+    const reconfigure = (change?: object): void =>
+      writeFileSync(config, JSON.stringify(gatewayConfig(port, admin, { ...options, ...(change && { change }) })))
+    reconfigure()
     const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
     const node = built ? nodeOfTheImage() : [process.execPath]
-    return start([...node, ...flags, main, 'serve', '-c', config], cores, port, own)
+    const running = await start([...node, ...flags, main, 'serve', '-c', config], cores, port, own)
+    return { ...running, admin, reconfigure }
   }
 
   return {

@@ -1,11 +1,12 @@
-import type { Config } from '../config/config.ts'
+import type { Config, RouteConfig } from '../config/config.ts'
 import type { PlanRules } from '../gateway/plan.ts'
 import type { Reference, Repetition, Route } from '../gateway/snapshot.ts'
+import { inSlices } from '../lib/slices.ts'
 import { publicPaths } from '../quota/own-paths.ts'
 import { gatewayDocument } from '../reference/document.ts'
 import { createReference } from '../reference/reference.ts'
 import { UNMATCHED } from '../replicas/presence.ts'
-import { createRouteTable } from '../routing/route-table.ts'
+import { makeRouteTable, type RouteTable } from '../routing/route-table.ts'
 import { patienceOf } from './patience.ts'
 
 const known = new WeakMap<Config, Promise<PlanRules>>()
@@ -21,7 +22,7 @@ export function planRulesOf(config: Config): Promise<PlanRules> {
 }
 
 async function make(config: Config): Promise<PlanRules> {
-  const { maxUrl, maxBody, allowInPath, folding, lenient } = config.edge
+  const { maxUrl, maxBody, allowInPath, lenient } = config.edge
   return {
     maxUrl,
     maxBody,
@@ -29,7 +30,7 @@ async function make(config: Config): Promise<PlanRules> {
     publicPaths: publicPaths(config.published),
     reference: await referenceOf(config),
     preflight: config.cors?.preflight ?? null,
-    routes: createRouteTable(routesOf(config), folding),
+    routes: await routesOf(config),
     unmatched: unmatchedOf(config),
   }
 }
@@ -41,16 +42,25 @@ async function referenceOf(config: Config): Promise<Reference | null> {
   return createReference({ config: reference, document })
 }
 
-function routesOf({ routes, upstream, auth }: Config): Route[] {
-  return routes.map((route) => {
-    const { match, line, methods, segments, health, shadow, tunnelChargeMs, settle, idempotency } = route
-    const anonymous = !route.public && (route.anonymous ?? auth.anonymous !== null)
-    const tariff = route.public ? null : { category: route.category, price: route.cost }
-    const repetition = idempotency && repetitionOf(idempotency, tariff)
-    const patience = patienceOf(route, upstream)
-    const common = { match, line, methods, segments, tariff, anonymous, health, shadow, patience }
-    return { ...common, tunnelChargeMs, settle, repetition }
-  })
+/** In slices: a reload holds up nobody. */
+async function routesOf(config: Config): Promise<RouteTable<Route>> {
+  const making = makeRouteTable<Route>(config.edge.folding)
+  const slices = inSlices()
+  for (const route of config.routes) {
+    making.add(routeOf(route, config))
+    if (slices.isOver()) await slices.next()
+  }
+  return making.table
+}
+
+function routeOf(route: RouteConfig, { upstream, auth }: Config): Route {
+  const { match, line, methods, segments, health, shadow, tunnelChargeMs, settle, idempotency } = route
+  const anonymous = !route.public && (route.anonymous ?? auth.anonymous !== null)
+  const tariff = route.public ? null : { category: route.category, price: route.cost }
+  const repetition = idempotency && repetitionOf(idempotency, tariff)
+  const patience = patienceOf(route, upstream)
+  const common = { match, line, methods, segments, tariff, anonymous, health, shadow, patience }
+  return { ...common, tunnelChargeMs, settle, repetition }
 }
 
 function repetitionOf(

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { checkPairs } from '../app/certificate.ts'
 import { limitLines } from '../app/limit-lines.ts'
 import { tryRuntime } from '../app/runtime.ts'
+import { problemAt } from '../config/load.ts'
 import { type Finding, formatProblems } from '../config/problems.ts'
 import { TIME_ZONE } from '../config/time-zone.ts'
 import { counted } from '../lib/counted.ts'
@@ -17,7 +18,7 @@ export async function check(args: readonly string[]): Promise<number> {
   const loaded = await loadOrReport(file)
   if (loaded === null) return 1
   const warn = ({ path, message }: Finding): void =>
-    console.error(formatProblems([{ ...loaded.problemAt(path, message), severity: 'warning' }]))
+    console.error(formatProblems([{ ...problemAt(loaded, path, message), severity: 'warning' }]))
   const { location } = loaded.config.store
   const unusable = location.kind === 'sqlite' ? await whyUnusable(location.path) : null
   // Another machine may have what this one lacks.

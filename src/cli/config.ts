@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SetupError } from '../app/setup-error.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
 import type { StoreLocation } from '../config/config.ts'
-import { type LoadResult, loadConfig } from '../config/load.ts'
+import { type LoadResult, loadConfig, problemAt } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import { messageOf } from '../errors.ts'
 import type { Store } from '../store/store.ts'
@@ -24,12 +24,12 @@ const PLACE = /^auth\.jwt\[(\d+)\]\.(\w+): (.*)$/s
 
 /** What went wrong when the parts of a configuration were made, reported like its other problems. */
 export function setupProblem(error: unknown, loaded: Loaded): string {
-  if (error instanceof SetupError) return formatProblems([loaded.problemAt(error.path, error.message)])
+  if (error instanceof SetupError) return formatProblems([problemAt(loaded, error.path, error.message)])
   if (!(error instanceof AuthSetupError)) return `${loaded.config.file}: ${messageOf(error)}`
   const problems = error.problems.map((problem) => {
     const [, index, key, message] = PLACE.exec(problem) ?? []
     const path = index === undefined || key === undefined ? ['auth'] : ['auth', 'jwt', Number(index), key]
-    return loaded.problemAt(path, message ?? problem)
+    return problemAt(loaded, path, message ?? problem)
   })
   return formatProblems(problems)
 }
@@ -47,11 +47,11 @@ export function isYetToBeMade(location: StoreLocation): boolean {
 }
 
 /** For a command that has no use for an empty store. @throws Error with the whole path, if there is no file */
-export function insistOnStore({ config, problemAt }: Loaded): void {
-  const { location } = config.store
+export function insistOnStore(loaded: Loaded): void {
+  const { location } = loaded.config.store
   if (!isYetToBeMade(location)) return
   const cure = 'start the gateway, which makes it, run the command in its folder, or name the whole path'
-  throw new Error(formatProblems([problemAt(['store'], `there is no file ${nameOf(location)}: ${cure}`)]))
+  throw new Error(formatProblems([problemAt(loaded, ['store'], `there is no file ${nameOf(location)}: ${cure}`)]))
 }
 
 /** With its whole path, and without a password. */

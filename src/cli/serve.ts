@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type App, createApp } from '../app/app.ts'
-import { loadConfig } from '../config/load.ts'
+import { loadBeside } from '../config/load-beside.ts'
 import { formatProblems, type Problem } from '../config/problems.ts'
 import { watchConfig } from '../config/watch.ts'
 import { version } from '../lib/version.ts'
@@ -115,7 +115,7 @@ function endAtOnce(app: App | null, signal: NodeJS.Signals): never {
 function rereader(file: string, app: App): () => void {
   let running: Promise<void> = Promise.resolve()
   async function reread(): Promise<void> {
-    const loaded = await loadConfig(file, process.env)
+    const loaded = await loadBeside(file, process.env)
     if (!loaded.ok) return app.reject(file, linesOf(loaded.problems))
     try {
       await app.reload(loaded.config, loaded.hash, linesOf(loaded.warnings))

@@ -21,6 +21,8 @@ export interface Config extends Omit<Understood, 'quota' | 'routes' | 'upstream'
   readonly quota: QuotaConfig
   /** In the order of the file, which means nothing. */
   readonly routes: readonly RouteConfig[]
+  /** The same for the same `routes`, whatever their lines. */
+  readonly rulesHash: string
 }
 
 type Understood = Immutable<Parsed>

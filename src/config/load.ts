@@ -34,8 +34,8 @@ export interface Loaded {
   readonly hash: string
   /** Of the text of the file alone; if it names none of those, it is `hash`. */
   readonly textHash: string
-  /** A problem found later, for example in a key file, at its place. */
-  readonly problemAt: (path: Path, message: string) => Problem
+  /** Where each of its keys stands, for what is found wrong later, for example in a key file. */
+  readonly outline: Tree
 }
 
 export interface Rejected {
@@ -54,7 +54,7 @@ export async function loadConfig(file: string, env: Environment): Promise<LoadRe
   if ('problem' in reading) return reject([{ path: [], message: reading.problem }], null, file)
   const result = parseConfig(reading.text, file, env)
   if (!result.ok) return result
-  const problems = (await unusableFiles(result.config)).map(({ path, message }) => result.problemAt(path, message))
+  const problems = (await unusableFiles(result.config)).map(({ path, message }) => problemAt(result, path, message))
   return problems.length === 0
     ? withFiles(result)
     : { ok: false, problems: sortProblems(problems), warnings: result.warnings }
@@ -62,14 +62,14 @@ export async function loadConfig(file: string, env: Environment): Promise<LoadRe
 
 /** Read together with the configuration, so that all processes of the gateway have the same ones. */
 async function withFiles(loaded: Loaded): Promise<LoadResult> {
-  const { warnings, problemAt } = loaded
+  const { warnings } = loaded
   const reading = await withDocument(loaded.config)
   if ('problem' in reading) {
-    return { ok: false, problems: [problemAt(['reference', 'openapi'], reading.problem)], warnings }
+    return { ok: false, problems: [problemAt(loaded, ['reference', 'openapi'], reading.problem)], warnings }
   }
   const { bodies, findings } = await readErrorBodies(reading.value.errors)
   if (findings.length > 0) {
-    const problems = findings.map(({ path, message }) => problemAt(path, message))
+    const problems = findings.map(({ path, message }) => problemAt(loaded, path, message))
     return { ok: false, problems: sortProblems(problems), warnings }
   }
   const config = await withKeyHashes({ ...reading.value, errors: bodies })
@@ -129,8 +129,13 @@ export function parseConfig(text: string, file: string, env: Environment): LoadR
     warnings: problemsOf(findings, tree, file),
     hash,
     textHash: hash,
-    problemAt: (path, message) => problemOf({ path, message }, tree, file),
+    outline: tree,
   }
+}
+
+/** A problem that is found later, at its place. */
+export function problemAt({ config, outline }: Loaded, path: Path, message: string): Problem {
+  return problemOf({ path, message }, outline, config.file)
 }
 
 async function readText(file: string): Promise<{ readonly text: string } | { readonly problem: string }> {

@@ -1,6 +1,7 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import type { LimitTable, PlanLimits, Plans, ScopedLimits } from '../quota/limit-layers.ts'
 import type { ClientTls, Config, IssuerKeys, ListenerTls, StoreConfig } from './config.ts'
+import { rulesHash } from './fingerprint.ts'
 import { lineOf } from './locate.ts'
 import type { Path } from './problems.ts'
 import type { Parsed } from './schema.ts'
@@ -32,6 +33,7 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
       customLines: linesOf(quota.custom ?? NO_LIMITS, 'custom', tree),
       planLines: planLinesOf(quota.plans, tree),
     },
+    rulesHash: rulesHash(parsed.routes),
     routes: parsed.routes.map((route, i) => ({ ...route, line: lineOf(tree, ['routes', i, 'match']) ?? 1 })),
     errors: new Map([...errors].map(([code, body]) => [code, { ...body, file: beside(body.file, file) }])),
     reference: reference && { ...reference, openapi: beside(reference.openapi, file) },

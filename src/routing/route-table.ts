@@ -50,6 +50,7 @@ export interface RouteTable<T> {
 interface Trie<T> {
   /** @param path folded, but for a slash at its end */
   lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null
+  add(rule: T): void
 }
 
 /** A node of a trie of path segments: what has been matched so far. */
@@ -78,9 +79,33 @@ const ANY_METHOD = '*'
  * @throws Error when two rules claim the same method of the same shape, or a `*` is not last
  */
 export function createRouteTable<T extends RoutePattern>(rules: readonly T[], folding: Folding = EXACT): RouteTable<T> {
-  const trie = createTrie(rules, folding, 'ascii')
-  if (!folding.case && !folding.trailingDots) return trie
-  const ofAllLetters = folding.case ? createTrie(rules, folding, 'all') : trie
+  const making = makeRouteTable<T>(folding)
+  for (const rule of rules) making.add(rule)
+  return making.table
+}
+
+/** A table that is filled rule by rule: 10,000 at once would hold the event loop for 60 ms. */
+export interface RouteTableMaking<T> {
+  /** Complete once the last rule is added. */
+  readonly table: RouteTable<T>
+  /** @throws Error as `createRouteTable` */
+  add(rule: T): void
+}
+
+/** As `createRouteTable`, for whoever adds the rules in slices. */
+export function makeRouteTable<T extends RoutePattern>(folding: Folding): RouteTableMaking<T> {
+  const trie = createTrie<T>(folding, 'ascii')
+  const ofAllLetters = folding.case ? createTrie<T>(folding, 'all') : trie
+  return {
+    table: !folding.case && !folding.trailingDots ? trie : foldingTable(trie, ofAllLetters, folding),
+    add(rule) {
+      trie.add(rule)
+      if (ofAllLetters !== trie) ofAllLetters.add(rule)
+    },
+  }
+}
+
+function foldingTable<T>(trie: Trie<T>, ofAllLetters: Trie<T>, folding: Folding): RouteTable<T> {
   return {
     lookup(method, path) {
       const folded = foldPath(path, folding)
@@ -97,13 +122,18 @@ function ruleOf<T>(found: ReturnType<Trie<T>['lookup']>): T | null {
   return found !== null && 'rule' in found ? found.rule : null
 }
 
-function createTrie<T extends RoutePattern>(rules: readonly T[], folding: Folding, letters: Letters): Trie<T> {
+function createTrie<T extends RoutePattern>(folding: Folding, letters: Letters): Trie<T> {
   const root = newNode<T>()
-  for (const rule of rules) addRule(root, rule, folding, letters)
-  const methods = namedMethods(rules)
+  const methods = new Set<string>()
   // The empty text before the first slash, the segments of the longest rule, and two more if the path has them: whether a slash
   // behind it is the last one.
-  const most = rules.reduce((longest, { segments }) => Math.max(longest, segments.length), 0) + 3
+  let most = 3
+
+  function add(rule: T): void {
+    addRule(root, rule, folding, letters)
+    noteMethods(rule, methods)
+    most = Math.max(most, rule.segments.length + 3)
+  }
 
   function lookup(method: string, path: string): RouteMatch<T> | MethodNotAllowed | null {
     const segments = path.split('/', most)
@@ -111,15 +141,17 @@ function createTrie<T extends RoutePattern>(rules: readonly T[], folding: Foldin
   }
 
   function allowed(segments: readonly string[]): MethodNotAllowed | null {
-    const allow = methods.filter((method) => find(root, method, segments, 1, folding.trailingSlash) !== null)
+    const allow = [...methods].filter((method) => find(root, method, segments, 1, folding.trailingSlash) !== null)
     return allow.length === 0 ? null : { allow }
   }
-  return { lookup }
+  return { lookup, add }
 }
 
-function namedMethods(rules: readonly RoutePattern[]): string[] {
-  const named = rules.flatMap(({ methods }) => (methods === '*' ? [] : methods))
-  return [...new Set(named.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
+function noteMethods({ methods }: RoutePattern, named: Set<string>): void {
+  for (const method of methods === '*' ? [] : methods) {
+    named.add(method)
+    if (method === 'GET') named.add('HEAD')
+  }
 }
 
 /** @param slash whether one at the end is ignored, or else is an empty rest: `/a/` is `/a`, or what `/a/*` matches */

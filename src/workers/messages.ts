@@ -1,9 +1,11 @@
-import type { Config } from '../config/config.ts'
+import type { Config, RouteConfig } from '../config/config.ts'
 import type { Adaptive } from '../failures/adaptive.ts'
 import type { Snapshot } from '../observe/metrics.ts'
 
 /** What the primary and its workers say to each other. Structured clones travel, so maps stay maps. */
 export type ToWorker =
+  /** A part of the rules of the configuration that follows, which has none itself (`config/parts.ts`). */
+  | { readonly type: 'rules'; readonly rules: readonly RouteConfig[] }
   /** The first one; `config` is this worker's share. */
   | {
       readonly type: 'begin'

@@ -4,6 +4,7 @@ import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SetupError } from '../app/setup-error.ts'
 import type { Config } from '../config/config.ts'
+import { inParts } from '../config/parts.ts'
 import { forgetUnborn } from '../node/unborn-worker.ts'
 import { closeUntaken } from '../node/worker-handoff.ts'
 import { relayLines } from './lines.ts'
@@ -100,11 +101,26 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
     reloading?.answered(null)
     return { reason, problem: failed?.problem ?? null }
   })
+  let sent: Promise<void> = Promise.resolve()
   send(begin)
 
-  /** A worker that is ending needs nothing that it does not hear. */
+  /** One after another: what is said later never comes between the parts of a configuration. */
   function send(message: ToWorker): void {
-    if (child.connected) child.send(message, () => {})
+    sent = sent.then(() => ('config' in message ? postConfig(message) : post(message)))
+  }
+
+  /** A worker that is ending needs nothing that it does not hear. */
+  function post(message: ToWorker): Promise<void> {
+    return new Promise((resolve) => {
+      if (child.connected) child.send(message, () => resolve())
+      else resolve()
+    })
+  }
+
+  async function postConfig(message: Extract<ToWorker, { config: Config }>): Promise<void> {
+    const { rest, rules } = inParts(message.config)
+    for (const part of rules) await post({ type: 'rules', rules: part })
+    await post({ ...message, config: rest })
   }
 
   async function ask(deadlineMs: number): Promise<void> {

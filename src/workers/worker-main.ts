@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { SetupError } from '../app/setup-error.ts'
+import type { Config, RouteConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
 import { UNREAD } from '../failures/adaptive.ts'
 import type { FromWorker, Report, ToWorker } from './messages.ts'
@@ -18,6 +19,8 @@ const CLOSING_MS = 2000
 const STARTING: Report = { ready: false, reasons: ['starting'], adaptive: UNREAD, metrics: [] }
 
 let running: Worker | null = null
+/** Of the configuration that is on its way. */
+let rules: RouteConfig[] = []
 let drainTimeoutMs = ORPHAN_MS
 let ending: Promise<void> | null = null
 let work: Promise<void> = Promise.resolve()
@@ -41,15 +44,22 @@ process.on('disconnect', () => {
 
 async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<void> {
   if ('config' in message) drainTimeoutMs = message.config.drain.timeoutMs
-  if (message.type === 'begin') await begin(message)
+  if (message.type === 'rules') rules.push(...message.rules)
+  else if (message.type === 'begin') await begin({ ...message, config: withRules(message.config) })
   else if (message.type === 'drain') running?.drain(message.on)
   else if (message.type === 'rejected') running?.rejected(message.problems)
   // The end takes as long as requests do, and what comes meanwhile must not wait for it.
   else if (message.type === 'stop') void end()
   else {
-    const problem = (await running?.reload(message.config, message.hash)) ?? null
+    const problem = (await running?.reload(withRules(message.config), message.hash)) ?? null
     await send({ type: 'reloaded', hash: message.hash, problem })
   }
+}
+
+function withRules(config: Config): Config {
+  const routes = rules
+  rules = []
+  return { ...config, routes }
 }
 
 async function begin(message: Extract<ToWorker, { type: 'begin' }>): Promise<void> {

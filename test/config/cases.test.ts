@@ -21,7 +21,8 @@ describe('a configuration file', () => {
       if (!expected.startsWith('{')) return expect(formatProblems(told)).toBe(expected)
 
       expect(formatProblems(told)).toBe(warnings)
-      const understood = plain(result.ok && result.config)
+      // A digest of `routes`, which are looked at.
+      const { rulesHash: _, ...understood } = plain(result.ok && result.config) as { readonly rulesHash: string }
       if (whole) expect(understood).toEqual(JSON.parse(expected))
       else expect(understood).toMatchObject(JSON.parse(expected))
     })

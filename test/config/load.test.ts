@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fingerprint } from '../../src/config/fingerprint.ts'
-import { loadConfig, parseConfig } from '../../src/config/load.ts'
+import { loadConfig, parseConfig, problemAt } from '../../src/config/load.ts'
 import { formatProblems } from '../../src/config/problems.ts'
 
 const SHORTEST = 'upstream: { url: http://127.0.0.1:9000 }\n'
@@ -112,7 +112,7 @@ auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.jso
 
   test('places a problem that is found later, such as a weak key in a key file', () => {
     const result = parseConfig(`${SHORTEST}admin:\n  token: 0123456789abcdef\n`, 'tollgate.yaml', {})
-    expect(result.ok && formatProblems([result.problemAt(['admin', 'token'], 'is known to all')])).toBe(
+    expect(result.ok && formatProblems([problemAt(result, ['admin', 'token'], 'is known to all')])).toBe(
       'tollgate.yaml:3:10 admin.token: is known to all',
     )
   })

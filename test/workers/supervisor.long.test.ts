@@ -153,6 +153,21 @@ describe('a worker that ends', () => {
   })
 })
 
+it('a worker has all of a thousand rules and more, also where another configuration follows at once', async () => {
+  const rulesOf = (version: string) => {
+    const rules = Array.from({ length: 1201 }, (_, i) => `  - { match: GET /${version}/${i}, public: true }`)
+    return `routes:\n${rules.join('\n')}`
+  }
+  begun = understood(yaml(upstream.url, rulesOf('old')))
+  const url = await supervisor.start()
+  const statusOf = async (path: string) => (await fetch(`${url}${path}`)).status
+  expect(await Promise.all(['/old/0', '/old/600', '/old/1200', '/new/0'].map(statusOf))).toEqual([200, 200, 200, 404])
+  void supervisor.reload()
+  begun = understood(yaml(upstream.url, rulesOf('new')))
+  expect(await supervisor.reload()).toEqual([])
+  expect(await Promise.all(['/new/0', '/new/600', '/new/1200', '/old/0'].map(statusOf))).toEqual([200, 200, 200, 404])
+})
+
 it('a worker is not ready before it has said so', async () => {
   await supervisor.start()
   expect(supervisor.states()).toEqual([{ worker: 1, ready: false, reasons: ['starting'] }])

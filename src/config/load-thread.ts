@@ -1,0 +1,27 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { loadConfig } from './load.ts'
+import type { FromThread, ThreadData } from './load-beside.ts'
+import { inParts, type Parts } from './parts.ts'
+import type { Tree } from './tree.ts'
+
+/** Where `load-beside.ts` has a configuration read. The rules go in parts, each when it is asked for. */
+async function main(): Promise<void> {
+  const { file, env } = workerData as ThreadData
+  const result = await loadConfig(file, env)
+  if (!result.ok) return send({ result, parts: 0 })
+  const { rest, rules } = inParts(result.config)
+  const left = [...rules]
+  parentPort?.on('message', () => send(left.shift() ?? []))
+  send({ result: { ...result, config: rest, outline: withoutRules(result.outline) }, parts: rules.length })
+}
+
+function send(message: FromThread | Parts['rules'][number]): void {
+  parentPort?.postMessage(message)
+}
+
+function withoutRules(outline: Tree): Tree {
+  if (outline.kind !== 'map') return outline
+  return { ...outline, entries: new Map([...outline.entries].filter(([key]) => key !== 'routes')) }
+}
+
+void main()
