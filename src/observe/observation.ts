@@ -210,6 +210,8 @@ export type StoreWarning =
   | 'no_rights'
   /** A copy into it has not ended. */
   | 'copy_unended'
+  /** It takes more than half of the deadline to answer. */
+  | 'far'
 
 /** What a record of a store is of. */
 export const RECORD_KINDS = [

@@ -84,6 +84,7 @@ const WARNINGS: Readonly<Record<StoreWarning, 0>> = {
   old_version: 0,
   no_rights: 0,
   copy_unended: 0,
+  far: 0,
 }
 
 function warningMetrics(meter: Meter): Counting {

@@ -50,7 +50,7 @@ export const CATALOGUE: readonly Group[] = [
       slow_50: { fault: 'round trips take 50 to 70 ms longer', does: DECIDED, shows: 'latency' },
       slow_200: {
         fault: 'round trips take 200 to 600 ms longer',
-        does: 'Late ones get 503 and their charge back',
+        does: 'Serves all but a few, which get 503 and their charge back',
         shows: ERRORS('timeout'),
       },
       slow_2000: { fault: 'round trips take 2 to 4 seconds longer', does: OUT, shows: SILENT },
@@ -306,6 +306,17 @@ export const CATALOGUE: readonly Group[] = [
         fault: 'it changes every 50 ms, at times faulty',
         does: 'Each request follows one configuration',
         shows: '"configuration loaded", or "configuration refused" and `config_last_reload_successful` 0',
+      },
+    },
+  },
+  {
+    title: 'Redis is far away',
+    file: 'test/faults/far-store.test.ts',
+    rows: {
+      far: {
+        fault: 'each round trip takes 0.4 to 3 deadlines',
+        does: 'Charges and serves every request but those of the first round trip',
+        shows: '`store_warnings{warning="far"}`, `degraded`',
       },
     },
   },

@@ -8,7 +8,7 @@ export interface CircuitOptions {
   readonly deadlineMs: number
   /** When the batch under way went out first, on our clock; `null` while the batch waits for more charges. */
   readonly askedAt: () => number | null
-  readonly sender: Pick<Sender, 'lastFailure' | 'miss'>
+  readonly sender: Pick<Sender, 'lastFailure' | 'miss' | 'roundTrip'>
   /** The store is out: from now on nobody waits for it. */
   readonly onOut: (error: StoreError) => void
   readonly observe: Observer
@@ -109,9 +109,9 @@ export class Circuit {
 
   /** If this process was held up before it asked, the store was not silent. */
   #lookAt(asking: State): void {
-    const { deadlineMs, askedAt, now } = this.#options
+    const { deadlineMs, askedAt, sender, now } = this.#options
     const since = askedAt()
-    const left = since === null ? deadlineMs : since + deadlineMs - now()
+    const left = since === null ? deadlineMs : since + deadlineMs + sender.roundTrip - now()
     if (left > 0) this.#watch(asking, left)
     else this.open()
   }

@@ -34,12 +34,13 @@ export function createLedger(options: LedgerOptions): Ledger {
     maxUsers,
     report: (event, tokens) => observe({ type: 'outage_tokens', event, tokens }),
   })
-  const sender = new Sender({ store, giveUpMs, observe, now, random })
+  const sender = new Sender({ store, deadlineMs, giveUpMs, observe, now, random })
   const local = new LocalDecisions({ outage, storeAhead: () => sender.ahead, observe, now })
   const onOut = (error: StoreError): void => local.takeOver(queue, error)
   const circuit = new Circuit({ deadlineMs, askedAt, sender, onOut, observe, now })
   const onSilence = (): void => circuit.open()
-  const queue = new Queue({ deadlineMs, askedAt, lastResponse: () => sender.lastResponse, onSilence, now })
+  const [lastResponse, roundTrip] = [() => sender.lastResponse, () => sender.roundTrip]
+  const queue = new Queue({ deadlineMs, askedAt, lastResponse, roundTrip, onSilence, now })
   const delay = createBatchDelay({ waiting: () => queue.length, now })
   const settlement = new Settlement({
     instance,

@@ -10,6 +10,8 @@ export interface QueueOptions {
   readonly askedAt: () => number | null
   /** When the store responded last, on our clock. */
   readonly lastResponse: () => number
+  /** How long its response takes as a rule, in milliseconds: it is silent only beyond that. */
+  readonly roundTrip: () => number
   /** A charge has waited for the deadline, and the store was silent as long. */
   readonly onSilence: () => void
   /** Monotonic milliseconds. */
@@ -101,21 +103,21 @@ export class Queue {
 
   /**
    * A store that responds is not late because many wait for it: the deadline counts from its last response, up to four
-   * times its length.
+   * times its length. Nor is it because it is far away: all have a round trip more.
    */
   #dueOf({ expiresAt }: WaitingCharge): number {
-    const { deadlineMs, lastResponse } = this.#options
-    return Math.min(Math.max(expiresAt, lastResponse() + deadlineMs), expiresAt + 3 * deadlineMs)
+    const { deadlineMs, lastResponse, roundTrip } = this.#options
+    return Math.min(Math.max(expiresAt, lastResponse() + deadlineMs), expiresAt + 3 * deadlineMs) + roundTrip()
   }
 
   #expire(): void {
-    const { askedAt, deadlineMs, lastResponse, onSilence, now } = this.#options
+    const { askedAt, deadlineMs, lastResponse, roundTrip, onSilence, now } = this.#options
     this.#timer = null
     const time = now()
     const isLate = (waiting: WaitingCharge): boolean => isWaiting(waiting) && this.#dueOf(waiting) <= time
     const [oldest] = this.#queued
     const late = askedAt() !== null && (this.#sent.some(isLate) || (oldest !== undefined && isLate(oldest)))
-    if (late && time - lastResponse() >= deadlineMs) onSilence()
+    if (late && time - lastResponse() >= deadlineMs + roundTrip()) onSilence()
     else if (late) this.#giveUp(isLate)
     this.#watch()
   }

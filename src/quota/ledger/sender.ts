@@ -21,6 +21,8 @@ export type Outcome =
 
 export interface SenderOptions {
   readonly store: Pick<QuotaStore, 'settle'>
+  /** How long the store may be silent while somebody waits for it, in milliseconds. */
+  readonly deadlineMs: number
   /** How long a batch of unknown outcome is sent again, in milliseconds. */
   readonly giveUpMs: number
   readonly observe: Observer
@@ -57,6 +59,7 @@ const LONGEST_PAUSE_MS = 200
 export class Sender {
   readonly #options: SenderOptions
   #lastResponse = Number.NEGATIVE_INFINITY
+  #roundTrip = 0
   #lastFailure: StoreError | null = null
   #failingSince: number | null = null
   #ahead: number
@@ -72,6 +75,14 @@ export class Sender {
   /** When the store responded last, on our clock; minus infinity before its first response. */
   get lastResponse(): number {
     return this.#lastResponse
+  }
+
+  /**
+   * How long the store's last response took, in milliseconds; three deadlines at most, as one that needs more is out. So a store that is
+   * far away is slow and not silent, from its first response on.
+   */
+  get roundTrip(): number {
+    return this.#roundTrip
   }
 
   /** Why the store failed last; `null` when it has responded since. */
@@ -94,8 +105,10 @@ export class Sender {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         this.#open = batch
+        const askedAt = now()
         const decisions = await store.settle(batch)
         this.#open = null
+        this.#roundTrip = Math.min(now() - askedAt, 3 * this.#options.deadlineMs)
         this.#succeeded(batch, decisions, now() - startedAt, uncertain)
         return { settled: true, decisions }
       } catch (error) {

@@ -142,9 +142,9 @@ export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient 
   const place = parseUrl(access.url)
   const login = loginOf(access, place)
   const tls = place.encrypted ? { tls: tlsOf(access.tls) } : {}
-  /** Commands have twice the caller's deadline, so that the caller's passes first. */
+  /** Of a command, too: whoever waits for a charge gives up before, unless the store is that far away. */
   const prepared = (redis: Redis): Redis => {
-    giveDeadline(redis, 2 * deadlineMs)
+    giveDeadline(redis, 4 * deadlineMs)
     // A connection that swallows commands (half open, stopped process) is given up, so that a new one can be tried.
     giveUpSilent(redis, silenceOf(deadlineMs))
     judgeReadyCheck(redis, judge)

@@ -74,6 +74,7 @@ export function openRedisStore({
   const clock = new StoreClock()
   const ping = pinging(redis, keys.version)
   const check = createServerCheck(redis, keys, {
+    deadlineMs,
     observe,
     onChecked,
     ...(checkMs !== undefined && { everyMs: checkMs }),

@@ -8,6 +8,8 @@ import { isForbidden } from './store-errors.ts'
 const AGAIN_MS = 60_000
 
 export interface ServerCheckOptions {
+  /** How long the store may be silent while a charge waits, in milliseconds. */
+  readonly deadlineMs: number
   readonly observe: Observer
   /** Hears of all warnings that hold, after each look. */
   readonly onChecked: (warnings: ReadonlySet<StoreWarning>) => void
@@ -27,7 +29,7 @@ type Found = Map<StoreWarning, string>
 export function createServerCheck(
   redis: RedisClient,
   keys: Keys,
-  { observe, onChecked, everyMs = AGAIN_MS }: ServerCheckOptions,
+  { deadlineMs, observe, onChecked, everyMs = AGAIN_MS }: ServerCheckOptions,
 ): ServerCheck {
   let stopLooking = (): void => {}
   /** A look that is older, or was stopped, has nothing to say any more. */
@@ -39,7 +41,7 @@ export function createServerCheck(
     try {
       // Asked once: a password that was changed meanwhile would be refused at each look.
       const ofLogin: Found = (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
-      const found = await lookAt(redis, keys, ofLogin)
+      const found = await lookAt(redis, keys, deadlineMs, ofLogin)
       if (own !== looks) return
       report(found)
       // Each question that is refused is an entry in the log of Redis.
@@ -61,7 +63,7 @@ export function createServerCheck(
 
   async function lookAgain(ofLogin: Found): Promise<void> {
     const own = looks
-    const found = await lookAt(redis, keys, ofLogin).catch(() => null)
+    const found = await lookAt(redis, keys, deadlineMs, ofLogin).catch(() => null)
     if (found !== null && own === looks) report(found)
   }
 
@@ -81,14 +83,22 @@ const COPYING = 'a copy into this store has not ended, windows may be missing: r
 const NO_INFO =
   'the version of Redis and its maxmemory-policy cannot be looked at: give the user of the URL under store the right to INFO (ACL SETUSER NAME +info)'
 
+const farAway = (roundTrip: number, deadlineMs: number): string =>
+  `Redis takes ${Math.round(roundTrip)} ms to answer, more than half of store_options.deadline (${deadlineMs} ms): a charge takes up to two of its answers; bring Redis closer to the gateway`
+
 const NOTHING_ON_DISK =
   'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
 
 /** @param before what is known already @throws whatever Redis says */
-async function lookAt(redis: RedisClient, keys: Keys, before: Found): Promise<Found> {
-  const copying = (await redis.get(keys.copying)) !== null
-  const found: Found = new Map([...(copying ? ([['copy_unended', COPYING]] as const) : []), ...before])
+async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Found> {
+  const found: Found = new Map(before)
+  const asked = performance.now()
+  if ((await redis.get(keys.copying)) !== null) found.set('copy_unended', COPYING)
+  const answered = performance.now()
   const info = await infoOf(redis)
+  // The shorter one: this process may have been held up during the other.
+  const roundTrip = Math.min(answered - asked, performance.now() - answered)
+  if (roundTrip > deadlineMs / 2) found.set('far', farAway(roundTrip, deadlineMs))
   if (info === null) return found.set('no_rights', NO_INFO)
   const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
   const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)

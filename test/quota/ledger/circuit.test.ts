@@ -12,12 +12,14 @@ let failure: StoreError | null
 let misses: number
 let out: StoreError[]
 let seen: Observation[]
+let roundTrip: number
 let circuit: Circuit
 beforeEach(() => {
   clock = 1000
   askedAt = 1000
   failure = null
   misses = 0
+  roundTrip = 0
   out = []
   seen = []
   circuit = new Circuit({
@@ -26,6 +28,9 @@ beforeEach(() => {
     sender: {
       get lastFailure() {
         return failure
+      },
+      get roundTrip() {
+        return roundTrip
       },
       miss: () => void misses++,
     },
@@ -63,7 +68,7 @@ describe('a closed circuit', () => {
     circuit = new Circuit({
       deadlineMs: DEADLINE_MS,
       askedAt: () => askedAt,
-      sender: { lastFailure: null, miss: () => {} },
+      sender: { lastFailure: null, roundTrip: 0, miss: () => {} },
       onOut: () => heard.push(circuit.isOut()),
       observe: () => heard.push(circuit.isOut()),
       now: () => clock,

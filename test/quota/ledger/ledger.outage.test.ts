@@ -213,7 +213,7 @@ describe('the circuit', () => {
     await slow.close(1000)
   })
 
-  it('nobody waits for more than four times the deadline, even if the batch is under way', async () => {
+  it('nobody waits for more than four times the deadline and a round trip, even if the batch is under way', async () => {
     const slow = ledger({
       store: {
         settle: async (batch) => {
@@ -225,12 +225,36 @@ describe('the circuit', () => {
       maxBatch: 1,
       outageShare: () => 0,
     })
-    // The sixth is sent after 750 ms, and would be answered after 900.
-    const all = await Promise.all(Array.from({ length: 8 }, () => failure(slow.charge(charge()))))
-    for (const late of all.slice(5)) expect(late).toMatchObject({ reason: 'timeout' })
+    // The seventh is sent after 900 ms, and would be answered after 1050: 100 ms too late.
+    const all = await Promise.all(Array.from({ length: 9 }, () => failure(slow.charge(charge()))))
+    for (const late of all.slice(6)) expect(late).toMatchObject({ reason: 'timeout' })
     await slow.close(1000)
-    expect(store.distinct().filter((charges) => charges > 0).length).toBeLessThan(7)
+    expect(store.distinct().filter((charges) => charges > 0).length).toBeLessThan(8)
     expect(store.used('alice')).toBe(all.filter((each) => each === 'no failure').length)
+  })
+
+  it('a store that is further away than the deadline is slow, and not silent, from its first response on', async () => {
+    let takes = 0
+    const far = ledger({
+      store: {
+        settle: async (batch) => {
+          await sleep(takes)
+          return store.settle(batch)
+        },
+      },
+      deadlineMs: 100,
+      outageShare: () => 0,
+    })
+    expect(await far.charge(charge())).toMatchObject({ accepted: true })
+    takes = 130
+    expect(await failure(far.charge(charge()))).toMatchObject({ reason: 'timeout' })
+    await expect.poll(() => far.outage()).toBe(null)
+    for (let round = 0; round < 4; round++) {
+      const all = await Promise.all(Array.from({ length: 10 }, () => far.charge(charge())))
+      expect(all.every(({ accepted }) => accepted)).toBe(true)
+    }
+    expect(reported('store_out')).toHaveLength(1)
+    await far.close(1000)
   })
 
   it('the circuit stays closed if this process was held up and nobody waits any more', async () => {

@@ -30,7 +30,7 @@ beforeEach(() => {
   seen = []
   outage = new Outage({ share: (category) => (category === 'read' ? 0.1 : 0), report: () => {} })
   const now = (): number => clock
-  const times = { deadlineMs: 600_000, askedAt: () => 0, lastResponse: () => 0 }
+  const times = { deadlineMs: 600_000, askedAt: () => 0, lastResponse: () => 0, roundTrip: () => 0 }
   queue = new Queue({ ...times, onSilence: () => {}, now })
   const observe = (observation: Observation): void => void seen.push(observation)
   local = new LocalDecisions({ outage, storeAhead: () => storeAhead, observe, now })

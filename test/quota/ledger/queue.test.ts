@@ -14,17 +14,20 @@ const CLOSED = new StoreError('the ledger is closed', 'other', 'unknown')
 let clock: number
 let askedAt: number | null
 let lastResponse: number
+let roundTrip: number
 let silences: number
 let queue: Queue
 beforeEach(() => {
   clock = 1000
   askedAt = 1000
   lastResponse = 1000
+  roundTrip = 0
   silences = 0
   queue = new Queue({
     deadlineMs: DEADLINE_MS,
     askedAt: () => askedAt,
     lastResponse: () => lastResponse,
+    roundTrip: () => roundTrip,
     onSilence: () => {
       silences++
       for (const waiting of queue.sent) abandon(waiting, CLOSED)
@@ -119,6 +122,16 @@ describe('a deadline', () => {
       reason: 'timeout',
     })
     expect(silences).toBe(0)
+  })
+
+  it.each([0, 1])('passes a round trip later where the store is far away, with %d charges sent', async (sent) => {
+    roundTrip = 3 * DEADLINE_MS
+    const decision = queue.add(charge())
+    queue.take(sent)
+    clock += 4 * DEADLINE_MS - 1
+    expect(await settled([decision])).toEqual([false])
+    clock += 1
+    expect([await outcome(decision), silences]).toEqual([CLOSED, 1])
   })
 
   it('that passes while the store responds ends only those charges that waited too long', async () => {

@@ -15,7 +15,14 @@ async function givenUp(error: unknown, eachMs: number): Promise<{ outcome: Outco
     return Promise.reject(error)
   }
   const observe = (_: Observation): void => {}
-  const sender = new Sender({ store: { settle }, giveUpMs: 30 * MINUTE, observe, now: () => clock, random: () => 0 })
+  const sender = new Sender({
+    store: { settle },
+    deadlineMs: 250,
+    giveUpMs: 30 * MINUTE,
+    observe,
+    now: () => clock,
+    random: () => 0,
+  })
   return { outcome: await sender.send(BATCH, FOREVER), afterMs: clock }
 }
 
@@ -46,7 +53,7 @@ describe('a batch that may have been applied is given up', () => {
       clock += 61 * MINUTE
       return 0
     }
-    const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => clock }
+    const options = { store: { settle }, deadlineMs: 250, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => clock }
     const outcome = await new Sender({ ...options, random: stopped }).send(BATCH, FOREVER)
     expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: true }, 1])
   })
@@ -68,7 +75,7 @@ it.each([
       wall += byMs
       return 0
     }
-    const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => 0 }
+    const options = { store: { settle }, deadlineMs: 250, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => 0 }
     const outcome = await new Sender({ ...options, wall: () => wall, random: asleep }).send(BATCH, FOREVER)
     expect([outcome.settled, calls]).toEqual([tries === 2, tries])
   },
@@ -84,7 +91,33 @@ it('a batch is not sent again if it is over between two tries', async () => {
     isOver = true
     return 0
   }
-  const options = { store: { settle }, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => 0, random: closing }
+  const options = {
+    store: { settle },
+    deadlineMs: 250,
+    giveUpMs: 30 * MINUTE,
+    observe: () => {},
+    now: () => 0,
+    random: closing,
+  }
   const outcome = await new Sender(options).send(BATCH, { isWanted: () => true, isOver: () => isOver })
   expect([outcome, calls]).toMatchObject([{ settled: false, uncertain: false }, 1])
+})
+
+it('the round trip of a store is that of its last response, and three deadlines at most', async () => {
+  let [clock, takes] = [0, 0]
+  const settle = async (): Promise<never[]> => {
+    clock += takes
+    if (takes === 5000) throw new StoreError('lost', 'timeout', 'unknown')
+    return []
+  }
+  const options = { deadlineMs: 250, giveUpMs: 30 * MINUTE, observe: () => {}, now: () => clock, random: () => 0 }
+  const sender = new Sender({ store: { settle }, ...options })
+  expect(sender.roundTrip).toBe(0)
+  const after = async (ms: number): Promise<number> => {
+    takes = ms
+    const sent = sender.send(BATCH, { isWanted: () => true, isOver: () => takes === 5000 })
+    await sent
+    return sender.roundTrip
+  }
+  expect([await after(600), await after(40), await after(5000), await after(900)]).toEqual([600, 40, 40, 750])
 })

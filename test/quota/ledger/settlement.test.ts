@@ -33,7 +33,7 @@ beforeEach(() => {
   seen = []
   clock = 1000
   const now = (): number => clock
-  const times = { deadlineMs: 600_000, askedAt: () => 1000, lastResponse: () => 1000 }
+  const times = { deadlineMs: 600_000, askedAt: () => 1000, lastResponse: () => 1000, roundTrip: () => 0 }
   queue = new Queue({ ...times, onSilence: () => {}, now })
   outage = new Outage({ share: () => 1, report: () => {} })
   refusals = createRecentRefusals(1000, now)

@@ -8,6 +8,7 @@ import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { startFaultProxy } from '../../setup/fault-proxy.ts'
 import { FORGETFUL, freePort, PERSISTENT, type RedisServer, startRedis } from '../../setup/redis.ts'
 import { whenReady } from './ready.ts'
 
@@ -340,6 +341,27 @@ it('what is wrong with a server that runs is noticed, and that it is mended', as
   await admin.config('SET', 'maxmemory', '0')
   await admin.config('SET', 'maxmemory-policy', 'noeviction')
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
+})
+
+it('a server that takes more than half of the deadline to answer is far away, until it is near again', async () => {
+  const proxy = await startFaultProxy(server.port)
+  const seen: Observation[] = []
+  const over: string[] = []
+  const onChecked = (all: ReadonlySet<string>) => void over.push([...all].join())
+  const url = `redis://127.0.0.1:${proxy.port}`
+  proxy.delay(150)
+  stores.push(openRedisStore({ url, deadlineMs: 500, observe: (o) => seen.push(o), onChecked, checkMs: 20 }))
+  await expect.poll(() => over.at(-1)).toBe('far')
+  expect(seen).toContainEqual({
+    type: 'store_warning',
+    warning: 'far',
+    message: expect.stringMatching(
+      /^Redis takes 3\d\d ms to answer, more than half of store_options.deadline \(500 ms\)/,
+    ),
+  })
+  proxy.delay(0)
+  await expect.poll(() => over.at(-1)).toBe('')
+  await proxy.close()
 })
 
 it('the clock is that of Redis, whatever this process takes for the time', async () => {
