@@ -22,6 +22,7 @@ export interface GatewayOptions {
   readonly file: string
   /** Everything but the addresses and who may come in. */
   readonly config: string
+  readonly issuers?: string | undefined
   readonly url?: string
   readonly admin?: string
   readonly env?: Record<string, string>
@@ -29,13 +30,13 @@ export interface GatewayOptions {
 
 export const ADMIN_TOKEN = 'test-admin-token-of-32-characters'
 
-/** The part of a configuration that all tests share. */
-export function commonConfig(listen: string, admin: string): string {
+/** The part of a configuration that all tests share. @param issuers more of `auth.jwt`, each with a comma behind it. Default none */
+export function commonConfig(listen: string, admin: string, issuers = ''): string {
   return `
 listen: ${listen}
 admin: { listen: "${admin}", token: ${ADMIN_TOKEN} }
 auth:
-  jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256], organisation_claim: org }]
+  jwt: [${issuers} { issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256], organisation_claim: org }]
   gateway_tokens: true
 `
 }
@@ -44,7 +45,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { file, config, env = {} } = options
   const url = options.url ?? `http://127.0.0.1:${await freePort()}`
   const admin = options.admin ?? `http://127.0.0.1:${await freePort()}`
-  writeFileSync(file, commonConfig(url.slice('http://'.length), admin.slice('http://'.length)) + config)
+  writeFileSync(
+    file,
+    commonConfig(url.slice('http://'.length), admin.slice('http://'.length), options.issuers) + config,
+  )
   const process = await spawnGateway(file, `${url}/`, env)
   return {
     url,
