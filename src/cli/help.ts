@@ -109,7 +109,7 @@ Exit code: 0 done, 1 with problems in the configuration or a file that cannot be
   [
     'suggest',
     `Usage: tollgate suggest --log FILE... [--format FORMAT] [--from TIME] [--to TIME] [--upstream URL]
-                        [--percentile N] [--headroom N] [--names N] [--out FILE]
+                        [--key FIELD] [--percentile N] [--headroom N] [--names N] [--out FILE]
        tollgate suggest --history [--from TIME] [--to TIME] [--percentile N] [--headroom N] [--out FILE] [-c FILE]
 
 Prints a commented tollgate.yaml: a route map of the paths of access logs, limits from what users did, and how many requests and users
@@ -118,6 +118,7 @@ configuration with other baselines, from what users of its store used in each ru
   --log, --format, --from, --to   as for replay; the first 3000000 requests count
   --history      --from is a time or a span, such as 30d (default: 7d)
   --upstream     address of the service (default: a placeholder)
+  --key          the header field with the credentials that the log of a trial tells callers apart by (default: comments to choose from)
   --percentile   of users whose busiest run a limit covers, 0.01 to 100 (default: 99)
   --headroom     factor on what they used, 1 to 100 (default: 1.5)
   --names        where more names than this stand in one place of a path, they become :name, 1 to 200 (default: 32)

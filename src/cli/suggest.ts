@@ -24,6 +24,7 @@ export async function suggest(args: readonly string[]): Promise<number> {
       ...LOG_OPTIONS,
       history: { type: 'boolean', default: false },
       upstream: { type: 'string' },
+      key: { type: 'string' },
       percentile: { type: 'string', default: '99' },
       headroom: { type: 'string', default: '1.5' },
       names: { type: 'string', default: '32' },
@@ -44,7 +45,7 @@ export async function suggest(args: readonly string[]): Promise<number> {
   return 0
 }
 
-type Written = { readonly [K in 'config' | 'format' | 'from' | 'to' | 'upstream']?: string | undefined } & {
+type Written = { readonly [K in 'config' | 'format' | 'from' | 'to' | 'upstream' | 'key']?: string | undefined } & {
   readonly names: string
 }
 
@@ -52,7 +53,7 @@ async function fromLogs(files: readonly string[], written: Written, margin: Marg
   const upstream = upstreamOf(written.upstream)
   const names = Math.floor(numberOf('names', written.names, 1, 200))
   const logs = await readLogs(files, { ...logOptionsOf(written), most: MOST_REQUESTS })
-  return suggestFrom(logs, { ...margin, upstream, names })
+  return suggestFrom(logs, { ...margin, upstream, names, key: written.key ?? null })
 }
 
 const DEFAULT_SPAN = '7d'

@@ -1,3 +1,5 @@
+import { OPEN_EDGE, unverifiedKeys } from '../suggest/openness.ts'
+
 export interface Trial {
   readonly upstream: string
   /** HOST:PORT of both listeners. */
@@ -16,8 +18,7 @@ export interface Trial {
  * HTTP. The service sees the credential, since only it can check it. An open WebSocket does not keep Ctrl-C waiting for half a minute.
  */
 export function trialConfig({ upstream, listen, admin, key, token, store }: Trial): string {
-  // `${` would name a variable of the environment.
-  const value = (text: string): string => JSON.stringify(text).replaceAll('${', () => '$${')
+  const value = (text: string): string => escaped(JSON.stringify(text))
   return `listen: ${value(listen)}
 upstream: { url: ${value(upstream)}, pass_authorization: true }
 store: ${value(`sqlite:${store}`)}
@@ -27,7 +28,7 @@ auth:
   gateway_tokens: false
   from: []
   several: first
-  unverified_keys: { header: ${value(key)}${/^authorization$/i.test(key) ? ', scheme: Bearer' : ''}, user_claim: sub }
+  unverified_keys: ${escaped(unverifiedKeys(key))}
   anonymous: { by: address }
   shadow: true
 quota: { shadow: true }
@@ -36,10 +37,15 @@ routes:
   - { match: "GET|HEAD|OPTIONS /*", category: read }
   - { match: "* /*", category: write }
 edge:
-  lenient: [underscore_names, non_utf8_path, encoded_percent, encoded_backslash]
-  allow_in_path: [encoded_slash, semicolon, empty_segment]
-  shares: { address: none, user: none, tunnels: { user: none } }
+  lenient: ${OPEN_EDGE.lenient}
+  allow_in_path: ${OPEN_EDGE.allow_in_path}
+  shares: ${OPEN_EDGE.shares}
 log: { level: warn, requests: none }
 drain: { timeout: 2s }
 `
+}
+
+/** `${` would name a variable of the environment. */
+function escaped(text: string): string {
+  return text.replaceAll('${', () => '$${')
 }

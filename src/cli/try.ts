@@ -50,7 +50,7 @@ export async function tryOut(args: readonly string[]): Promise<number> {
     const requests = join(folder, 'requests.log')
     const seen = await run(wish, folder, requests)
     if (seen === null) return 1
-    isKept = await offer(wish.upstream, requests, seen)
+    isKept = await offer(wish, requests, seen)
     return 0
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true })
@@ -177,12 +177,12 @@ Press Ctrl-C to end it. It then offers a configuration made from the requests.`)
  * Writes the configuration that fits the requests, if somebody at the terminal wants it. Elsewhere it says how to.
  * @returns whether the requests are still needed
  */
-async function offer(upstream: string, requests: string, { logged, tally }: Seen): Promise<boolean> {
+async function offer({ upstream, key }: Wish, requests: string, { logged, tally }: Seen): Promise<boolean> {
   const leftOut = leftOutText(logged, tally)
   if (leftOut !== null) console.log(leftOut)
   if (logged === 0) return false
   const out = freeName()
-  const options = ['--log', requests, '--upstream', upstream, '--out', out]
+  const options = ['--log', requests, '--upstream', upstream, '--key', key, '--out', out]
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     console.log(
       `The requests (${logged}) are in ${requests}. For a configuration: ${COMMAND} suggest ${options.join(' ')}`,
@@ -197,7 +197,7 @@ async function offer(upstream: string, requests: string, { logged, tally }: Seen
     console.log(`The requests are in ${requests}. To try again: ${COMMAND} suggest ${options.join(' ')}`)
     return true
   }
-  console.log(`Next: write in ${out} who vouches for callers (auth), then:
+  console.log(`Next: read in ${out} who vouches for callers (auth) and where clients connect (listen), then:
   ${COMMAND} check -c ${out}
   ${COMMAND} serve -c ${out}`)
   return false

@@ -26,6 +26,7 @@ const TIME_LENGTH = '10/Oct/2026:13:55:36 +0000'.length
 const MOST_OF_USER = 512
 const BLANK = 0x20
 const DASH = 0x2d
+const ZERO = 0x30
 
 /** Reads lines in the form of `combined` as `readCombinedLine` does, if all of them that counts is plain words of ASCII. */
 export function createCombinedReader(names: Names): BytesReader {
@@ -63,8 +64,7 @@ export function createCombinedReader(names: Names): BytesReader {
     const path = at
     const pathEnd = skip(PATH)
     passRequest()
-    const refused = follows('429')
-    passStatus()
+    const status = readStatus()
     if (!isPlain || moment === null || userEnd - user > MOST_OF_USER) return null
     const isNamed = userEnd - user > 1 || bytes[user] !== DASH
     return pathRequest({
@@ -74,7 +74,7 @@ export function createCombinedReader(names: Names): BytesReader {
       address: isNamed ? null : textOf(address, addressEnd),
       method: textOf(method, methodEnd),
       path: textOf(path, pathEnd),
-      refused,
+      status,
     })
   }
 
@@ -88,9 +88,12 @@ export function createCombinedReader(names: Names): BytesReader {
     pass('" ')
   }
 
-  function passStatus(): void {
+  function readStatus(): number {
     const start = at
     if (!(skip(DIGIT) - start === 3 && (at === end || bytes[at] === BLANK))) isPlain = false
+    let status = 0
+    for (let i = start; i < at; i++) status = status * 10 + (bytes[i] as number) - ZERO
+    return status
   }
 
   /** Moves behind bytes of a kind, of which there has to be one. @returns where they end */

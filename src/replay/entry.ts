@@ -28,6 +28,8 @@ export interface Entry {
    * - `undecided` shadow let it through, and no limit was asked: the store was out, or its key was that of another request
    */
   readonly fate: 'passed' | 'unreached' | 'repeated' | 'exempt' | 'exempt_user' | 'refused' | 'shadowed' | 'undecided'
+  /** `true` if the upstream was asked and the response had a status of 400 or more; else missing. */
+  readonly failed?: true
   /** Of a WebSocket; missing of any other request. */
   readonly tunnel?: TunnelEntry
 }

@@ -21,6 +21,9 @@ const FATES: readonly Entry['fate'][] = [
   'undecided',
 ]
 const NONE = -1
+/** Bits below the fate. */
+const OF_RULE = 1
+const FAILED = 2
 
 /** At and end in milliseconds, cost, charged. */
 const NUMBERS = 4
@@ -32,7 +35,7 @@ const BLOCK = 1 << 13
 interface Block {
   readonly numbers: Float64Array
   readonly texts: (string | null)[]
-  /** Fate, and whether the target is a rule. */
+  /** Fate, whether the response failed, and whether the target is a rule. */
   readonly flags: Uint8Array
 }
 
@@ -46,7 +49,21 @@ export class JournalBuilder {
   /** By position: few entries are of WebSockets. */
   readonly #tunnels = new Map<number, TunnelEntry>()
 
-  add({ at, endedAt, cost, charged, method, target, user, address, plan, organisation, fate, tunnel }: Entry): void {
+  add({
+    at,
+    endedAt,
+    cost,
+    charged,
+    method,
+    target,
+    user,
+    address,
+    plan,
+    organisation,
+    fate,
+    failed,
+    tunnel,
+  }: Entry): void {
     const row = this.#size % BLOCK
     if (row === 0) this.#blocks.push(newBlock())
     const { numbers, texts, flags } = this.#blocks[this.#blocks.length - 1] as Block
@@ -62,7 +79,7 @@ export class JournalBuilder {
     texts[text + 3] = address
     texts[text + 4] = plan
     texts[text + 5] = organisation
-    flags[row] = FATES.indexOf(fate) * 2 + (target.kind === 'rule' ? 1 : 0)
+    flags[row] = FATES.indexOf(fate) * 4 + (failed === true ? FAILED : 0) + (target.kind === 'rule' ? OF_RULE : 0)
     if (tunnel !== undefined) this.#tunnels.set(this.#size, tunnel)
     this.#size++
   }
@@ -97,7 +114,7 @@ export class JournalBuilder {
     const text = (position % BLOCK) * TEXTS
     const flag = flags[position % BLOCK] as number
     const tunnel = this.#tunnels.get(position)
-    const target: EntryTarget = { kind: flag % 2 === 1 ? 'rule' : 'path', text: texts[text + 1] ?? '' }
+    const target: EntryTarget = { kind: (flag & OF_RULE) !== 0 ? 'rule' : 'path', text: texts[text + 1] ?? '' }
     return {
       at: numbers[number] as number,
       endedAt: numbers[number + 1] as number,
@@ -109,7 +126,8 @@ export class JournalBuilder {
       address: texts[text + 3] ?? null,
       plan: texts[text + 4] ?? null,
       organisation: texts[text + 5] ?? null,
-      fate: FATES[flag >> 1] as Entry['fate'],
+      fate: FATES[flag >> 2] as Entry['fate'],
+      ...((flag & FAILED) !== 0 && { failed: true as const }),
       ...(tunnel !== undefined && { tunnel }),
     }
   }

@@ -139,8 +139,13 @@ function entryOf(seen: Seen, { at, time, method, route, fate }: Checked): Entry 
     // Of others it is 0, which says nothing of what they would have cost.
     charged: fate === 'passed' || fate === 'unreached' ? tokensOf(seen.charged) : null,
     fate,
+    ...(fate === 'passed' && hasFailed(seen) && { failed: true as const }),
     ...(isOfTunnel(seen) && { tunnel: tunnelOf(seen) }),
   }
+}
+
+function hasFailed({ clientStatus }: Seen): boolean {
+  return typeof clientStatus === 'number' && clientStatus >= 400
 }
 
 function tunnelOf({ requestId, openMs, everyMs }: Seen): TunnelEntry {

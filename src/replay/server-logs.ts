@@ -45,17 +45,18 @@ function requestOf(request: string, { status, ...known }: Known): Reading {
   // Nonsense that a server has logged got 400, 408 or nothing at all.
   if (method === undefined || target === undefined) return BEFORE_THE_QUOTA
   const path = target.split('?', 1)[0] ?? ''
-  return pathRequest({ ...known, method, path, refused: status === '429' })
+  return pathRequest({ ...known, method, path, status: Number(status) })
 }
 
 /** What an access log of a server says of a request. */
 export interface PathRequest extends Pick<Entry, 'at' | 'endedAt' | 'address' | 'user' | 'method'> {
   /** Without the query. */
   readonly path: string
-  readonly refused: boolean
+  /** Of the response. */
+  readonly status: number
 }
 
-export function pathRequest({ at, endedAt, address, user, method, path, refused }: PathRequest): Reading {
+export function pathRequest({ at, endedAt, address, user, method, path, status }: PathRequest): Reading {
   const entry: Entry = {
     at,
     endedAt,
@@ -67,7 +68,8 @@ export function pathRequest({ at, endedAt, address, user, method, path, refused 
     organisation: null,
     cost: null,
     charged: null,
-    fate: refused ? 'refused' : 'passed',
+    fate: status === 429 ? 'refused' : 'passed',
+    ...(status >= 400 && status !== 429 && { failed: true as const }),
   }
   return { kind: 'request', entry }
 }

@@ -6,6 +6,8 @@ export interface Draft {
   readonly upstream: string | null
   readonly callers: Callers
   readonly credentials: Credentials
+  /** The field in which the logs' credentials came; `null` if nobody said. */
+  readonly key: string | null
   readonly routes: readonly SuggestedRoute[]
   /** For each category both scopes with each of its windows, in this order. */
   readonly limits: readonly SuggestedLimit[]
@@ -24,7 +26,7 @@ export interface Credentials {
 export interface SuggestedRoute extends SuggestedRule {
   /** Whole tokens, 1 to 100. */
   readonly cost: number
-  /** Of the logs. */
+  /** Of the logs that it would charge. */
   readonly requests: number
   /** What a response takes, in milliseconds; `null` if the logs do not say. */
   readonly medianMs: number | null

@@ -30,14 +30,18 @@ export function sameLimits(routes: readonly SuggestedRoute[], limit: number): Su
   )
 }
 
-/** Public ones charge nothing. */
+/** What a request costs that no rule matches, and of which category it is. */
+export const UNMATCHED = { category: 'read', cost: 1 } as const
+
+/** Public rules charge nothing. */
 function categoriesOf(routes: readonly SuggestedRoute[]): string[] {
-  return [...new Set(routes.filter(({ isPublic }) => !isPublic).map(({ category }) => category))]
+  const charged = routes.filter(({ isPublic }) => !isPublic).map(({ category }) => category)
+  return [...new Set([...charged, UNMATCHED.category])]
 }
 
 function drawnLimitsOf(category: string, { routes, peaks, spanMs, margin }: Basis): SuggestedLimit[] {
   const costs = routes.filter((route) => route.category === category).map(({ cost }) => cost)
-  const dearest = Math.max(...costs)
+  const dearest = Math.max(UNMATCHED.cost, ...costs)
   const limits: SuggestedLimit[] = []
   /** Of the window before. */
   let shorter = { personal: dearest, global: dearest }

@@ -1,10 +1,14 @@
 import { counted } from '../lib/counted.ts'
+import { shown } from '../lib/shown.ts'
 import type { Logs } from '../replay/read-logs.ts'
 import { UNCHARGED } from '../replay/tariffs.ts'
-import type { Callers, Draft, SuggestedLimit, SuggestedRoute } from './draft.ts'
+import type { Callers, Credentials, Draft, SuggestedLimit, SuggestedRoute } from './draft.ts'
+import { UNMATCHED } from './drawn-limits.ts'
 import type { Margin } from './limits.ts'
+import { OPEN_EDGE, unverifiedKeys } from './openness.ts'
 import { WINDOWS } from './peaks.ts'
-import { LEFT_OUT, type LeftOut } from './survey.ts'
+import type { SuggestedRule } from './route-map.ts'
+import { LEFT_OUT, type LeftOut, type Some } from './survey.ts'
 import type { Share, Verdict } from './verdict.ts'
 
 /** A draft as the text of a configuration. What is in it of a log is plain: names of routes that any YAML has. */
@@ -14,7 +18,9 @@ export interface Facts {
   readonly logs: Logs
   readonly span: Span
   readonly margin: Margin
-  readonly leftOut: ReadonlyMap<LeftOut, number>
+  readonly leftOut: ReadonlyMap<LeftOut, Some>
+  /** Paths that only failed, the most frequent ones first. */
+  readonly failed: readonly SuggestedRule[]
   readonly verdict: Verdict
 }
 
@@ -35,6 +41,7 @@ export function textOf(draft: Draft, facts: Facts | null = null): string {
     ...authOf(draft),
     '',
     'edge:',
+    ...OPEN,
     '  # Each spelling of a path costs the same. Where the service tells them apart, write exact.',
     '  match: { case: fold, trailing_slash: ignore, trailing_dots: exact }',
     '  # The load balancer, if there is one: else all clients have its address.',
@@ -43,16 +50,18 @@ export function textOf(draft: Draft, facts: Facts | null = null): string {
     'quota:',
     '  # The quota refuses nobody yet. Set shadow to false when the dashboard shows that the limits fit.',
     '  shadow: true',
-    ...(draft.credentials.hasKeys ? RESERVE : []),
+    ...reserveOf(draft),
     '  baselines:',
     ...limitsOf(draft.limits, facts?.verdict ?? null),
     '',
-    '# Paths that the logs do not have are forwarded and cost nothing. Write refuse when you set shadow to false: then they get 404.',
-    'unmatched: forward',
+    '# Paths that no rule matches are forwarded, and the dashboard counts and shows them. Give rules to those that are meant, then write',
+    '# refuse here when you set quota.shadow to false: the others get 404 from then on.',
+    `unmatched: { category: ${UNMATCHED.category}, cost: ${UNMATCHED.cost}, shadow: true }`,
     '',
     '# The most specific rule wins, whatever the order.',
     'routes:',
     ...draft.routes.map((route) => routeOf(route, draft.callers)),
+    ...failedOf(facts?.failed ?? []),
     '',
   ].join('\n')
 }
@@ -73,7 +82,8 @@ function headOf({ logs, span, margin, leftOut, verdict }: Facts): string[] {
       ? [`${counted(logs.unreadable, 'line')} cannot be read: "tollgate replay" shows some.`]
       : []),
     ...[...leftOut].map(
-      ([why, count]) => `${counted(count, 'request is', 'requests are')} in no route: ${LEFT_OUT[why]}.`,
+      ([why, { count, examples }]) =>
+        `${counted(count, 'request is', 'requests are')} ${LEFT_OUT[why]}: ${examples.join(', ')}.`,
     ),
     ...[...verdict.notCharged].map(
       ([why, count]) => `${counted(count, 'request is', 'requests are')} not charged: ${UNCHARGED[why]}.`,
@@ -90,7 +100,12 @@ const PLACEHOLDER = 'http://127.0.0.1:9000'
 
 function upstreamOf({ upstream }: Draft): string[] {
   const url = `  url: ${JSON.stringify(upstream ?? PLACEHOLDER)}`
-  return upstream === null ? ['upstream:', `${url} # a placeholder: write where the service is`] : ['upstream:', url]
+  return [
+    'upstream:',
+    upstream === null ? `${url} # a placeholder: write where the service is` : url,
+    '  # The service gets the credentials as before. Take this out if it need not see them any more.',
+    '  pass_authorization: true',
+  ]
 }
 
 /** What is in force without these lines, but for the token. */
@@ -103,20 +118,60 @@ const PLACES = [
   `# admin: { token: "\${TOLLGATE_ADMIN_TOKEN}" }`,
 ]
 
-function authOf({ callers, credentials: { hasJwts, hasKeys } }: Pick<Draft, 'callers' | 'credentials'>): string[] {
+/** What a service may get without a gateway, and gets in shadow. */
+const OPEN = [
+  '  # Until you set quota.shadow to false, these lines let through all that clients may send to the service without a gateway.',
+  '  # Then take out what the service does not need: check says which requests each of them opens.',
+  ...Object.entries(OPEN_EDGE).map(([key, value]) => `  ${key}: ${value}`),
+]
+
+function authOf(draft: Pick<Draft, 'callers' | 'credentials' | 'key'>): string[] {
+  const { callers, credentials } = draft
+  const field = knownField(draft)
   return [
-    ...CALLERS[callers],
+    ...(field === null ? CALLERS[callers] : CALLERS_BY_KEY),
     'auth:',
-    '  # Access keys of this gateway: tollgate token create',
-    '  gateway_tokens: true',
+    '  # Nobody gets 401 yet: who has no credential, or a wrong one, is forwarded, counted and shown on the dashboard. Write false when',
+    '  # the dashboard shows that nobody is missed.',
+    '  shadow: true',
+    '  several: first',
+    ...(isAuthorization(field) ? ['  gateway_tokens: false'] : ACCESS_KEYS),
     ...(callers === 'addresses' ? ['  anonymous: { by: address }'] : []),
-    ...(hasJwts || !hasKeys
-      ? [`  # JWTs of your identity provider.${hasJwts ? ' The logs show some.' : ''}`, ...JWTS]
+    ...(field === null ? [] : keysIn(field, credentials)),
+    ...(credentials.hasJwts || !credentials.hasKeys
+      ? [`  # JWTs of your identity provider.${credentials.hasJwts ? ' The logs show some.' : ''}`, ...JWTS]
       : []),
-    ...(hasKeys ? KEYS : []),
+    ...(credentials.hasKeys && field === null ? KEYS : []),
   ]
 }
 
+/** Where credentials of the logs are; `null` if the logs show none, or nobody knows. */
+function knownField({ credentials: { hasJwts, hasKeys }, key }: Pick<Draft, 'credentials' | 'key'>): string | null {
+  return hasJwts || hasKeys ? key : null
+}
+
+/** What is there is read as a key of the service, and as nothing else. */
+function isAuthorization(field: string | null): boolean {
+  return field !== null && /^authorization$/i.test(field)
+}
+
+const ACCESS_KEYS = ['  # Access keys of this gateway: tollgate token create', '  gateway_tokens: true']
+
+/** As a trial has them. */
+function keysIn(field: string, { hasJwts }: Credentials): string[] {
+  return [
+    `  # Callers as the trial knew them, by the field ${shown(field)}, which only the service checks.`,
+    ...(hasJwts
+      ? [
+          '  # A JWT counts for its sub, which nobody verifies: name its issuer below before you set quota.shadow to false.',
+        ]
+      : []),
+    ...(isAuthorization(field) ? ['  from: []'] : []),
+    `  unverified_keys: ${unverifiedKeys(field).replaceAll('${', () => '$${')}`,
+  ]
+}
+
+const CALLERS_BY_KEY = ['# The logs name users by what they sent. Read in auth what vouches for them.']
 const WHO = '# The logs name users. Uncomment in auth what vouches for them, and write your own names there.'
 const CALLERS: Readonly<Record<Callers, readonly string[]>> = {
   users: [WHO],
@@ -140,10 +195,33 @@ const KEYS = [
   '  # unverified_keys: { header: X-API-Key }',
 ]
 
-const RESERVE = [
-  '  # With unverified_keys: anybody can make up keys, so known users keep a part of the global limits.',
-  '  # reserve: { share: 20%, known_after: 1d, remember: 30d }',
-]
+/** Belongs to the keys: a line or a comment as they are. */
+function reserveOf(draft: Pick<Draft, 'credentials' | 'key'>): string[] {
+  const isLine = knownField(draft) !== null
+  if (!isLine && !draft.credentials.hasKeys) return []
+  return [
+    '  # With unverified_keys: anybody can make up keys, so known users keep a part of the global limits.',
+    `  ${isLine ? '' : '# '}reserve: { share: 20%, known_after: 1d, remember: 30d }`,
+  ]
+}
+
+/** Of more nobody reads. */
+const MOST_FAILED = 20
+
+function failedOf(failed: readonly SuggestedRule[]): string[] {
+  if (failed.length === 0) return []
+  const more = failed.length - MOST_FAILED
+  return [
+    '  # Nobody got anything from these, as each request got a response of 4xx or 5xx. Uncomment what the service has all the same.',
+    ...failed
+      .slice(0, MOST_FAILED)
+      .map(
+        ({ match, category, requests }) =>
+          `  # - { match: ${match}, category: ${category}, cost: 1 } # ${counted(requests, 'request')}`,
+      ),
+    ...(more > 0 ? [`  # And ${more} more.`] : []),
+  ]
+}
 
 function limitsOf(limits: readonly SuggestedLimit[], verdict: Verdict | null): string[] {
   const lines: string[] = []

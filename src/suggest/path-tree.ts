@@ -21,6 +21,8 @@ export interface PathNode {
   readonly text: string
   /** Of all paths that come this far. */
   requests: number
+  /** Who alone sent them; `null` for several, or for somebody whom the log does not name. */
+  owner: string | null
   /** By the next segment in lower case: no rule tells two apart by their letter case. */
   readonly names: Map<string, PathNode>
   /** Behind any of many values. */
@@ -53,13 +55,14 @@ const MOST_STEPS = 10
 const WORTH = 0.02
 
 export function newTree(): Tree {
-  return { root: newNode(''), size: 1 }
+  return { root: newNode('', null), size: 1 }
 }
 
-function newNode(text: string): PathNode {
+function newNode(text: string, owner: string | null): PathNode {
   return {
     text,
     requests: 0,
+    owner,
     names: new Map(),
     value: null,
     valueName: 'name',
@@ -69,8 +72,15 @@ function newNode(text: string): PathNode {
   }
 }
 
+/** Who sent a request. */
+export interface Sender {
+  readonly asker: Asker
+  /** A user or an address; `null` if the log has neither. */
+  readonly name: string | null
+}
+
 /** Adds a request. The tree keeps within its bounds: beyond them names become values. */
-export function addPath(tree: Tree, steps: readonly Step[], method: string, asker: Asker): void {
+export function addPath(tree: Tree, steps: readonly Step[], method: string, { asker, name }: Sender): void {
   const ending: Ending = { requests: 1, anonymous: asker === 'anonymous' ? 1 : 0, public: asker === 'public' ? 1 : 0 }
   let node = tree.root
   node.requests++
@@ -80,14 +90,20 @@ export function addPath(tree: Tree, steps: readonly Step[], method: string, aske
       addEnding(node.rest, method, ending)
       return
     }
-    node = nextOf(tree, node, step, i === 0)
+    node = nextOf(tree, node, step, { isFirst: i === 0, sender: name })
     node.requests++
+    if (node.owner !== name) node.owner = null
   }
   addEnding(node.endings, method, ending)
   if (tree.size > MOST_NODES) shrink(tree)
 }
 
-function nextOf(tree: Tree, node: PathNode, step: Exclude<Step, { kind: 'rest' }>, isFirst: boolean): PathNode {
+function nextOf(
+  tree: Tree,
+  node: PathNode,
+  step: Exclude<Step, { kind: 'rest' }>,
+  { isFirst, sender }: { readonly isFirst: boolean; readonly sender: string | null },
+): PathNode {
   if (step.kind === 'value') return valueBehind(tree, node, step.name)
   const { text } = step
   const key = text.toLowerCase()
@@ -95,17 +111,17 @@ function nextOf(tree: Tree, node: PathNode, step: Exclude<Step, { kind: 'rest' }
   if (known !== undefined) return known
   const isOne = text !== '' && (node.isFolded || !isPlain(text) || isValue(text))
   if (isOne) return valueBehind(tree, node, isValue(text) ? 'id' : 'name')
-  const made = newNode(text)
+  const made = newNode(text, sender)
   node.names.set(key, made)
   tree.size++
   if (node.names.size <= MOST_NAMES) return made
-  foldNames(tree, node, MOST_NAMES, isFirst)
+  foldNames(tree, node, isFrequent(node, MOST_NAMES), isFirst)
   return node.names.get(key) ?? valueBehind(tree, node, 'name')
 }
 
 function valueBehind(tree: Tree, node: PathNode, name: string): PathNode {
   if (node.value === null) {
-    node.value = newNode('')
+    node.value = newNode('', null)
     node.valueName = name
     tree.size++
   }
@@ -131,27 +147,51 @@ function shrink(tree: Tree): void {
   for (let most = MOST_NAMES / 2; tree.size > MOST_NODES / 2 && most >= 1; most /= 2) foldAll(tree, most)
 }
 
-/** Makes values of names wherever there are more than `most`. */
+/** Makes values of names wherever there are more than `most`, or users have names of their own. */
 export function foldAll(tree: Tree, most: number): void {
   visit(tree.root, true)
 
   function visit(node: PathNode, isRoot: boolean): void {
-    if (node.names.size > most) foldNames(tree, node, most, isRoot)
+    if (node.names.size > most) foldNames(tree, node, isFrequent(node, most), isRoot)
+    else if (isOfUsers(node, isRoot)) foldNames(tree, node, (child) => !isOwn(child, isRoot), isRoot)
     for (const child of node.names.values()) visit(child, false)
     if (node.value !== null) visit(node.value, false)
   }
 }
 
+/** Users with names of their own that make a place one of values. */
+const FEW_USERS = 3
+/** Requests for each of those names, on average: of a name that was asked for once nobody can say whose it is. */
+const OWN_REQUESTS = 2
+
+/** Whether the names of a place differ by user, as those behind `/users` do in `/users/ann/orders`. */
+function isOfUsers(node: PathNode, isRoot: boolean): boolean {
+  const own = [...node.names.values()].filter((child) => isOwn(child, isRoot))
+  if (new Set(own.map(({ owner }) => owner)).size < FEW_USERS) return false
+  return own.reduce((sum, { requests }) => sum + requests, 0) >= OWN_REQUESTS * own.length
+}
+
+/** At the root a name with nothing behind it is one of the service, whoever found it. */
+function isOwn({ owner, text, names, value }: PathNode, isRoot: boolean): boolean {
+  return owner !== null && text !== '' && (!isRoot || names.size > 0 || value !== null)
+}
+
+/** By its place in the order of requests. */
+type Stays = (child: PathNode, place: number) => boolean
+
+/** Those with many requests, half of `most` of them. */
+function isFrequent({ requests }: PathNode, most: number): Stays {
+  return (child, place) => place < Math.floor(most / 2) && child.requests >= WORTH * requests
+}
+
 /**
- * Makes values of the names of one place. Those with many requests stay, half of `most` of them: at the root as they are, deeper only
- * if there is more behind them than behind the values.
+ * Makes values of the names of one place, but for those that stay: at the root as they are, deeper only if there is more behind them
+ * than behind the values.
  */
-function foldNames(tree: Tree, node: PathNode, most: number, isRoot: boolean): void {
+function foldNames(tree: Tree, node: PathNode, stays: Stays, isRoot: boolean): void {
   // The empty name is the path "/".
   const byRequests = [...node.names].filter(([key]) => key !== '').sort(([, a], [, b]) => b.requests - a.requests)
-  const isWorth = ([, child]: [string, PathNode], i: number) =>
-    i < Math.floor(most / 2) && child.requests >= WORTH * node.requests
-  const isStaying = byRequests.map(isWorth)
+  const isStaying = byRequests.map(([, child], place) => stays(child, place))
   const value = valueBehind(tree, node, 'name')
   node.isFolded = true
   const take = (key: string, child: PathNode): void => {
@@ -179,6 +219,7 @@ function merge(tree: Tree, to: PathNode, from: PathNode): void {
   tree.size--
   to.requests += from.requests
   to.isFolded ||= from.isFolded
+  if (to.owner !== from.owner) to.owner = null
   addEndings(to.endings, from.endings)
   if (from.rest !== null) {
     to.rest ??= new Map()

@@ -5,6 +5,8 @@ export interface SuggestedRule {
   /** As a configuration writes it. */
   readonly match: string
   readonly category: 'read' | 'write'
+  /** Of the log that have such a path and method. */
+  readonly requests: number
   /** Whether it asks for no credential and charges nothing, as public rules alone had its requests. */
   readonly isPublic: boolean
   /** Whether the log has callers of it whom it does not name, and it is not public. */
@@ -118,10 +120,11 @@ function* rulesAt(path: string, endings: Endings): Generator<SuggestedRule> {
     const methods = [...endings.keys()].filter(has).sort()
     if (methods.length === 0) continue
     const found = methods.flatMap((method) => endings.get(method) ?? [])
+    const requests = sum(found.map((ending) => ending.requests))
     const isPublic = found.every((ending) => ending.public === ending.requests)
     const isAnonymous = !isPublic && found.some((ending) => ending.anonymous + ending.public > 0)
     // HEAD counts as GET.
     const named = methods.includes('HEAD') ? ['GET'] : methods
-    yield { match: `${named.join('|')} ${path}`, category, isPublic, isAnonymous }
+    yield { match: `${named.join('|')} ${path}`, category, requests, isPublic, isAnonymous }
   }
 }

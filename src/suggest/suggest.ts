@@ -11,6 +11,7 @@ import { createTariffs } from '../replay/tariffs.ts'
 import type { Callers, Draft, SuggestedRoute } from './draft.ts'
 import { drawnLimits, sameLimits } from './drawn-limits.ts'
 import { RouteDurations } from './durations.ts'
+import { failedRules } from './failed-rules.ts'
 import { type Span, textOf } from './file.ts'
 import type { Margin } from './limits.ts'
 import { Peaks } from './peaks.ts'
@@ -23,22 +24,24 @@ export interface SuggestOptions extends Margin {
   readonly upstream: string | null
   /** Where more names than this stand in one place of a path, they become values. */
   readonly names: number
+  /** The field in which the credentials of the logs came, as a trial knows it; `null` if nobody does. */
+  readonly key: string | null
 }
 
 /** Requests that count: they bound the memory, since each may have a user and a path of its own. */
 export const MOST_REQUESTS = 3_000_000
 
 /**
- * A commented configuration that fits the requests of logs. It has no problem and no warning, and a replay of the logs under it refuses
+ * A commented configuration that fits the requests of logs. It has no problem, it warns only of what its shadow lets through, and a replay of the logs under it refuses
  * what its comments say.
  * @throws Error if the logs have no request that the gateway would charge
  */
-export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: SuggestOptions): Promise<string> {
+export async function suggestFrom(logs: Logs, { upstream, names, key, ...margin }: SuggestOptions): Promise<string> {
   const { journal } = logs
   const survey = surveyOf(journal)
   if (survey.requests === 0) throw new Error(noRequest(survey))
   const rules = rulesOf(survey.tree, names)
-  const base = { upstream, callers: callersOf(survey, rules), credentials: survey.credentials }
+  const base = { upstream, callers: callersOf(survey, rules), credentials: survey.credentials, key }
   const routes = await pricedRoutes(journal, rules, base)
 
   const peaks = new Peaks()
@@ -49,15 +52,17 @@ export async function suggestFrom(logs: Logs, { upstream, names, ...margin }: Su
   const draft: Draft = { ...base, routes, limits: drawnLimits({ routes, peaks, spanMs: span.to - span.from, margin }) }
   const verdict = new Verdict()
   await replayTo(understood(textOf(draft)), journal, verdict)
-  const text = textOf(draft, { logs, span, margin, leftOut: survey.leftOut, verdict })
+  const failed = failedRules(journal, rules, names)
+  const text = textOf(draft, { logs, span, margin, leftOut: survey.leftOut, failed, verdict })
   insistOnGood(parseConfig(text, 'tollgate.yaml', {}))
   return text
 }
 
-function noRequest({ leftOut }: Survey): string {
+function noRequest({ leftOut, failed }: Survey): string {
   const reasons = [...leftOut].map(
-    ([why, count]) => `${counted(count, 'request is', 'requests are')} in no route: ${LEFT_OUT[why]}`,
+    ([why, { count }]) => `${counted(count, 'request is', 'requests are')} ${LEFT_OUT[why]}`,
   )
+  if (failed > 0) reasons.push(`${counted(failed, 'request', 'requests')} got 4xx or 5xx`)
   const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`
   return `the logs have no request for a route map${why}: name others, or their --format`
 }
@@ -71,7 +76,7 @@ function callersOf({ named }: Survey, rules: readonly SuggestedRule[]): Callers 
 async function pricedRoutes(
   journal: Journal,
   rules: readonly SuggestedRule[],
-  base: Pick<Draft, 'upstream' | 'callers' | 'credentials'>,
+  base: Pick<Draft, 'upstream' | 'callers' | 'credentials' | 'key'>,
 ): Promise<SuggestedRoute[]> {
   const bare = rules.map((rule) => ({ ...rule, cost: 1, requests: 0, medianMs: null }))
   const config = understood(textOf({ ...base, routes: bare, limits: sameLimits(bare, MAX_LIMIT) }))
@@ -113,8 +118,12 @@ function understood(text: string): Config {
   return loaded.config
 }
 
-/** Has neither problems nor warnings. @throws Error with what it has */
+/** What the file lets through until it enforces, and says so: `check` goes on saying it. */
+const OPEN = /^(?:auth\.shadow|edge\.lenient\[\d+\])$/
+
+/** Has no problems, and no warnings but of what it lets through. @throws Error with what else it has */
 function insistOnGood(loaded: LoadResult): void {
-  const problems = [...(loaded.ok ? [] : loaded.problems), ...loaded.warnings]
+  const warnings = loaded.warnings.filter(({ path }) => !OPEN.test(path))
+  const problems = [...(loaded.ok ? [] : loaded.problems), ...warnings]
   if (problems.length > 0) throw new Error(`the suggestion is not good:\n${formatProblems(problems)}`)
 }

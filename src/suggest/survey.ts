@@ -1,54 +1,82 @@
 import { parsePattern } from '../config/pattern.ts'
 import { JWT_PREFIX, KEY_PREFIX } from '../control/user-id.ts'
+import { scrub } from '../lib/scrub.ts'
+import { shown } from '../lib/shown.ts'
 import { STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import type { Entry } from '../replay/entry.ts'
 import type { Journal } from '../replay/journal.ts'
 import { canonicalTarget } from '../routing/target.ts'
 import type { Credentials } from './draft.ts'
-import { type Asker, addPath, newTree, type Step, type Tree } from './path-tree.ts'
+import { OPEN_PATHS } from './openness.ts'
+import { type Asker, addPath, newTree, type Sender, type Step, type Tree } from './path-tree.ts'
 
-/** Why a request of the log has no place in the route map. */
+/** Why a request of the log has no place in the route map, and what becomes of it under the suggested file. */
 export const LEFT_OUT = {
-  path: 'the gateway refuses the path: see edge.allow_in_path',
-  method: 'the gateway serves no such method',
-  own: 'the gateway has this path for itself',
-  no_rule: 'no rule matched it then, and the log has no path',
+  path: 'denied, because the gateway takes no such path (400, or 414 where it is too long)',
+  method: 'denied, because the gateway serves no such method (405, or 501 where the parser of Node does not know it)',
+  own: 'answered by the gateway itself, because the path is one of its own',
+  no_rule: 'in no route, because no rule matched it then and the log has no path',
 } as const
 export type LeftOut = keyof typeof LEFT_OUT
+
+/** Requests of one kind. */
+export interface Some {
+  readonly count: number
+  /** A few that differ, as `GET /a%00b`. */
+  readonly examples: readonly string[]
+}
+
+const MOST_EXAMPLES = 3
+const LONGEST_EXAMPLE = 80
 
 /** What the requests of a log have in common. */
 export interface Survey {
   readonly tree: Tree
-  /** Requests of the tree. */
+  /** Requests of the tree: those that did not fail. */
   readonly requests: number
-  /** Those of them whose caller the log names. */
+  /** Beside them. */
+  readonly failed: number
+  /** Those of both whose caller the log names. */
   readonly named: number
   readonly credentials: Credentials
-  readonly leftOut: ReadonlyMap<LeftOut, number>
+  readonly leftOut: ReadonlyMap<LeftOut, Some>
 }
 
 export function surveyOf(journal: Journal): Survey {
   const tree = newTree()
-  const leftOut = new Map<LeftOut, number>()
+  const leftOut = new Map<LeftOut, Some>()
   const isServed = createMethods()
-  let [requests, named] = [0, 0]
+  let [requests, failed, named] = [0, 0, 0]
   let [hasJwts, hasKeys] = [false, false]
   const look = (entry: Entry): void => {
     // What an open WebSocket costs again is no request.
     if (entry.tunnel !== undefined && entry.tunnel.openMs > 0) return
     const steps = isServed(entry.method) ? stepsOf(entry) : 'method'
     if (typeof steps === 'string') {
-      leftOut.set(steps, (leftOut.get(steps) ?? 0) + 1)
+      leftOut.set(steps, oneMore(leftOut.get(steps), entry))
       return
     }
-    requests++
     if (entry.user !== null) named++
     if (entry.user?.startsWith(JWT_PREFIX)) hasJwts = true
     else if (entry.user?.startsWith(KEY_PREFIX)) hasKeys = true
-    addPath(tree, steps, entry.method, askerOf(entry))
+    if (entry.failed === true) failed++
+    else {
+      requests++
+      addPath(tree, steps, entry.method, senderOf(entry))
+    }
   }
   journal.forEach(look, () => {})
-  return { tree, requests, named, credentials: { hasJwts, hasKeys }, leftOut }
+  return { tree, requests, failed, named, credentials: { hasJwts, hasKeys }, leftOut }
+}
+
+function oneMore({ count, examples }: Some = { count: 0, examples: [] }, { method, target }: Entry): Some {
+  const example = shown(scrub(`${method} ${target.text}`)).slice(0, LONGEST_EXAMPLE)
+  const isNew = examples.length < MOST_EXAMPLES && !examples.includes(example)
+  return { count: count + 1, examples: isNew ? [...examples, example] : examples }
+}
+
+export function senderOf(entry: Entry): Sender {
+  return { asker: askerOf(entry), name: entry.user ?? entry.address }
 }
 
 /** A gateway names a caller for each request that its rule may charge, if only by address. */
@@ -67,11 +95,10 @@ function createMethods(): (method: string) => boolean {
   }
 }
 
-const ALLOWANCES = { encodedSlash: false, emptySegment: false, semicolon: false }
 /** Default of `edge.max_url`. */
 const LONGEST = 8192
 
-function stepsOf({ method, target }: Entry): readonly Step[] | LeftOut {
+export function stepsOf({ method, target }: Entry): readonly Step[] | LeftOut {
   const steps = target.kind === 'rule' ? stepsOfRule(target.text) : stepsOfPath(target.text)
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && typeof steps !== 'string' && isOwn(steps) ? 'own' : steps
@@ -84,7 +111,7 @@ function isOwn(steps: readonly Step[]): boolean {
 }
 
 function stepsOfPath(path: string): readonly Step[] | LeftOut {
-  const read = path.length > LONGEST ? null : canonicalTarget(path, ALLOWANCES)
+  const read = path.length > LONGEST ? null : canonicalTarget(path, OPEN_PATHS)
   if (read === null || 'problem' in read) return 'path'
   return segmentsOf(read.matched).map((text) => ({ kind: 'text', text }))
 }
@@ -100,8 +127,7 @@ function stepsOfRule(rule: string): readonly Step[] | LeftOut {
     return segment.kind === 'param' ? { kind: 'value', name: segment.name } : { kind: 'rest' }
   })
   const isEmpty = (step: Step) => step.kind === 'text' && step.text === ''
-  const path = withoutSlash(steps, isEmpty)
-  return path.length > 1 && path.some(isEmpty) ? 'path' : path
+  return withoutSlash(steps, isEmpty)
 }
 
 function segmentsOf(path: string): readonly string[] {

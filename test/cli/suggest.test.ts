@@ -34,7 +34,7 @@ describe('tollgate suggest', () => {
   })
 
   test('says so if there is nothing to suggest from', async () => {
-    const log = logOf('refused.log', 'GET /a//b')
+    const log = logOf('refused.log', 'GET /a/../b')
     await expect(suggest(['--log', log])).rejects.toThrow('the logs have no request for a route map')
   })
 

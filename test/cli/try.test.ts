@@ -134,7 +134,10 @@ describe('tollgate try', () => {
     checked.stderr.on('data', (chunk: Buffer) => {
       problems += chunk.toString()
     })
-    expect([await once(checked, 'close'), problems]).toEqual([[0, null], ''])
+    expect([await once(checked, 'close'), problems]).toEqual([
+      [0, null],
+      expect.stringMatching(/^\S+ auth\.shadow: warning: .*\n$/),
+    ])
   })
 
   test('writes the configuration if somebody at the terminal wants it, and leaves nothing else behind', async () => {
@@ -149,7 +152,7 @@ describe('tollgate try', () => {
     trial.child.stdin?.write('y\n')
     expect(await trial.ended).toBe(0)
     expect(trial.output()).toMatch(
-      /Next: write in tollgate\.suggested-2\.yaml who vouches for callers \(auth\), then:\s+tollgate check/,
+      /Next: read in tollgate\.suggested-2\.yaml who vouches for callers \(auth\) and where clients connect \(listen\), then:\s+tollgate check/,
     )
     expect(readdirSync(folder).sort()).toEqual([
       'tollgate.suggested-2.yaml',

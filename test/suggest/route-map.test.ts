@@ -4,12 +4,12 @@ import { JournalBuilder } from '../../src/replay/journal.ts'
 import { pathRequest } from '../../src/replay/server-logs.ts'
 import { createRouteTable, type RoutePattern } from '../../src/routing/route-table.ts'
 import { canonicalTarget } from '../../src/routing/target.ts'
+import { OPEN_PATHS } from '../../src/suggest/openness.ts'
 import { rulesOf, type SuggestedRule } from '../../src/suggest/route-map.ts'
 import { surveyOf } from '../../src/suggest/survey.ts'
 import { randomNumbers } from './traffic.ts'
 
 const FOLDING = { case: true, trailingSlash: true, trailingDots: false }
-const ALLOWED = { encodedSlash: false, emptySegment: false, semicolon: false }
 
 interface Asked {
   readonly method: string
@@ -19,7 +19,7 @@ interface Asked {
 function surveyed(asked: readonly Asked[]) {
   const builder = new JournalBuilder()
   for (const { method, path } of asked) {
-    const reading = pathRequest({ at: 1, endedAt: 1, user: 'u', address: null, method, path, refused: false })
+    const reading = pathRequest({ at: 1, endedAt: 1, user: 'u', address: null, method, path, status: 200 })
     if (reading.kind === 'request') builder.add(reading.entry)
   }
   return surveyOf(builder.finish())
@@ -87,9 +87,38 @@ describe('the suggested route map', () => {
     ['the root has a rule', ['GET /', 'GET /x'], ['read GET /', 'read GET /x']],
   ])('%s', (_title, lines, rules) => expect(suggested(lines)).toEqual(rules))
 
+  it.each<[string, (user: string, i: number) => string, string[]]>([
+    [
+      'makes one parameter of names of which each user has one',
+      (user) => `GET /api/users/${user}/orders`,
+      ['read GET /api/users/:name/orders'],
+    ],
+    [
+      'makes one of names at the root too, with paths behind them',
+      (user) => `GET /${user}/cart`,
+      ['read GET /:name/cart'],
+    ],
+    [
+      'keeps names at the root that end there, and those that several users have',
+      (_, i) => `GET ${['/home', '/about', '/help', '/a/x', '/a/y'][i % 5]}`,
+      ['read GET /a/x', 'read GET /a/y', 'read GET /about', 'read GET /help', 'read GET /home'],
+    ],
+  ])('%s', (_title, lineOf, rules) => {
+    const builder = new JournalBuilder()
+    for (const i of many((i) => i)) {
+      const user = `user${'abcd'[i % 4]}`
+      const [method = '', path = ''] = lineOf(user, i).split(' ')
+      const reading = pathRequest({ at: 1, endedAt: 1, user, address: null, method, path, status: 200 })
+      if (reading.kind === 'request') builder.add(reading.entry)
+    }
+    const { tree } = surveyOf(builder.finish())
+    expect(rulesOf(tree, 32).map(({ match, category }) => `${category} ${match}`)).toEqual(rules)
+  })
+
   it('leaves out what the gateway never forwards, and says why', () => {
     const { requests, leftOut } = surveyed([
-      { method: 'GET', path: '/a//b' },
+      { method: 'GET', path: '/a/../b' },
+      { method: 'GET', path: '/a/../b' },
       { method: 'GET|POST', path: '/a' },
       { method: 'TRACE', path: '/a' },
       { method: 'GET', path: '/me/quota' },
@@ -98,7 +127,11 @@ describe('the suggested route map', () => {
     ])
     expect({ requests, leftOut: Object.fromEntries(leftOut) }).toEqual({
       requests: 1,
-      leftOut: { path: 1, method: 2, own: 2 },
+      leftOut: {
+        path: { count: 2, examples: ['GET /a/../b'] },
+        method: { count: 2, examples: ['GET|POST /a', 'TRACE /a'] },
+        own: { count: 2, examples: ['GET /me/quota', 'HEAD /quota/'] },
+      },
     })
   })
 
@@ -111,13 +144,13 @@ describe('the suggested route map', () => {
       address: null,
       method: 'GET',
       path: '',
-      refused: false,
+      status: 200,
     })
     for (const text of ['GET /users/:user/files/*', '(unmatched)'])
       if (reading.kind === 'request') builder.add({ ...reading.entry, target: { kind: 'rule', text } })
     const { tree, leftOut } = surveyOf(builder.finish())
     expect(rulesOf(tree, 32).map(({ match }) => match)).toEqual(['GET /users/:user/files/*'])
-    expect(leftOut.get('no_rule')).toBe(1)
+    expect(leftOut.get('no_rule')?.count).toBe(1)
   })
 
   it.each(many((i) => i, 6))('matches each path of the log, whatever they are: seed %d', (seed) => {
@@ -127,7 +160,7 @@ describe('the suggested route map', () => {
     const table = tableOf(rules)
     let matched = 0
     for (const { method, path } of asked) {
-      const target = canonicalTarget(path, ALLOWED)
+      const target = canonicalTarget(path, OPEN_PATHS)
       if ('problem' in target) continue
       expect(table.lookup(method, target.matched), `${method} ${path}`).toHaveProperty('rule')
       matched++

@@ -1,0 +1,39 @@
+import { parsePattern } from '../config/pattern.ts'
+import type { Journal } from '../replay/journal.ts'
+import { createRouteTable, type RoutePattern } from '../routing/route-table.ts'
+import { addPath, newTree, type Step } from './path-tree.ts'
+import { rulesOf, type SuggestedRule } from './route-map.ts'
+import { senderOf, stepsOf } from './survey.ts'
+
+/** As the suggested file folds paths. */
+const FOLDING = { case: true, trailingSlash: true, trailingDots: false }
+
+/**
+ * Rules for the requests that failed and that no suggested rule matches: nobody got anything from their paths, which are those that
+ * scanners try. The most frequent ones first.
+ */
+export function failedRules(journal: Journal, rules: readonly SuggestedRule[], names: number): SuggestedRule[] {
+  const table = createRouteTable(rules.map(patternOf), FOLDING)
+  const tree = newTree()
+  journal.forEach(
+    (entry) => {
+      const steps = entry.failed === true ? stepsOf(entry) : null
+      if (steps === null || typeof steps === 'string') return
+      const found = table.lookup(entry.method, pathOf(steps))
+      if (found === null || !('rule' in found)) addPath(tree, steps, entry.method, senderOf(entry))
+    },
+    () => {},
+  )
+  return [...rulesOf(tree, names)].sort((a, b) => b.requests - a.requests)
+}
+
+function patternOf({ match }: SuggestedRule): RoutePattern {
+  const reading = parsePattern(match)
+  if ('problem' in reading) throw new Error(`${match} ${reading.problem}`)
+  return reading.value
+}
+
+/** A path that goes these steps. */
+function pathOf(steps: readonly Step[]): string {
+  return `/${steps.map((step) => (step.kind === 'text' ? step.text : 'any')).join('/')}`
+}
