@@ -14,7 +14,18 @@ export function openFilesProblem(
   { edge, upstream }: Pick<Config, 'edge' | 'upstream'>,
   limit = openFilesLimit(),
 ): string | null {
-  const connections = edge.maxConnections + upstream.maxConnections + edge.maxTunnels + MAX_CONNECTIONS
+  const connections = connectionsOf({ edge, upstream })
   if (limit === null || limit >= connections + OTHERS) return null
   return `edge: this process may have ${limit} files open, and edge.max_connections, upstream.max_connections, edge.max_tunnels and the admin listener (${MAX_CONNECTIONS}) allow for ${connections} connections: above its limit clients are turned away without a word; raise it (ulimit -Hn, LimitNOFILE) or lower these`
+}
+
+type Bounds = Pick<Config, 'edge' | 'upstream'>
+
+/** How many files a process may have open at most, with all its connections. */
+export function neededFiles(config: Bounds): number {
+  return connectionsOf(config) + OTHERS
+}
+
+function connectionsOf({ edge, upstream }: Bounds): number {
+  return edge.maxConnections + upstream.maxConnections + edge.maxTunnels + MAX_CONNECTIONS
 }

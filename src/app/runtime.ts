@@ -214,7 +214,8 @@ function hostOf({ host, url }: UpstreamConfig): string | null {
   return host === 'upstream' ? new URL(url).host : host
 }
 
-function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
+/** @param trustedProxies whether an address is one @throws SetupError for TLS files that cannot be used */
+export function forwardOptions(config: Config, trustedProxies: (address: string) => boolean) {
   const { upstream, edge, auth } = config
   return {
     ...upstream,

@@ -110,7 +110,7 @@ async function problemOf(store: Store, patienceMs: number): Promise<string | nul
 }
 
 /** Where the store is and who we are there, with what lies in the files now. @throws SetupError */
-function accessOf({ location, username, password, tls, sentinel }: StoreConfig): RedisAccess | null {
+export function accessOf({ location, username, password, tls, sentinel }: StoreConfig): RedisAccess | null {
   if (location.kind !== 'redis') return null
   return {
     url: location.url,

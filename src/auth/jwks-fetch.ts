@@ -44,6 +44,12 @@ export async function fetchJson(url: URL, closed: AbortSignal): Promise<FetchedJ
   return { json: parse(text, header('content-type')), freshMs: freshness(header('cache-control')) }
 }
 
+/** `fetch failed` says nothing; its cause does. */
+export function why(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}
+
 /** The error of `JSON.parse` would show a piece of the text, and not what to do. */
 function parse(text: string, type: string | null): unknown {
   try {

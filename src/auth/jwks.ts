@@ -1,5 +1,5 @@
 import type { Observer } from '../observe/observation.ts'
-import { fetchJson } from './jwks-fetch.ts'
+import { fetchJson, why } from './jwks-fetch.ts'
 import { findKeys, type KeyResponse, type KeySet, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
 
 /** Least time between two fetches while there are keys: what a flood of unknown kids can cause, and how soon a rotation is seen. */
@@ -115,16 +115,10 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
       if (faults.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: faults.join('; ').slice(0, 1000) })
     } catch (error) {
       lastFailed = true
-      if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: `${address}: ${explain(error)}` })
+      if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: `${address}: ${why(error)}` })
     }
   }
 
   void refresh()
   return { find, findOther, hasKeys: () => held !== null && held.keys.size > 0, close: () => closed.abort() }
-}
-
-/** `fetch failed` says nothing; its cause does. */
-function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }

@@ -1,26 +1,30 @@
 import { parseArgs } from 'node:util'
 import { checkPairs } from '../app/certificate.ts'
+import { tryConnections } from '../app/connect/connect.ts'
 import { limitLines } from '../app/limit-lines.ts'
 import { tryRuntime } from '../app/runtime.ts'
 import { problemAt } from '../config/load.ts'
-import { type Finding, formatProblems } from '../config/problems.ts'
+import { type Finding, formatPath, formatProblems } from '../config/problems.ts'
 import { TIME_ZONE } from '../config/time-zone.ts'
 import { counted } from '../lib/counted.ts'
 import { freeBy } from '../routing/final-cost.ts'
 import { whyUnusable } from '../store/sqlite/unusable.ts'
-import { loadOrReport, setupProblem } from './config.ts'
+import { type Loaded, loadOrReport, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { callersLine, otherPathsLine } from './who-and-where.ts'
 
 export async function check(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: CONFIG_OPTION })
+  const { values } = parseArgs({
+    args: [...args],
+    options: { ...CONFIG_OPTION, connect: { type: 'boolean', default: false } },
+  })
   const file = configFile(values.config)
   const loaded = await loadOrReport(file)
   if (loaded === null) return 1
   const warn = ({ path, message }: Finding): void =>
     console.error(formatProblems([{ ...problemAt(loaded, path, message), severity: 'warning' }]))
   const { location } = loaded.config.store
-  const unusable = location.kind === 'sqlite' ? await whyUnusable(location.path) : null
+  const unusable = location.kind === 'sqlite' && !values.connect ? await whyUnusable(location.path) : null
   // Another machine may have what this one lacks.
   if (unusable !== null) warn({ path: ['store'], message: unusable })
   try {
@@ -44,5 +48,18 @@ export async function check(args: readonly string[]): Promise<number> {
   console.log(limits.length === 0 ? 'limits: none, as no route is charged' : `limits:\n  ${limits.join('\n  ')}`)
   if (quota.shadow) console.log('shadow: the quota refuses nobody (quota.shadow)')
   console.log(`times in messages: ${timeZone}${timeZone === TIME_ZONE ? ', the default of time_zone' : ''}`)
-  return 0
+  return values.connect ? await connect(loaded) : 0
+}
+
+/** A line for each thing that a gateway needs: what is good on the standard output, all else as the problems of a file are. */
+async function connect(loaded: Loaded): Promise<number> {
+  const tried = await tryConnections(loaded.config)
+  for (const { path, result, message } of tried) {
+    if (result === 'good') console.log(`${formatPath(path)}: ${message}`)
+    else {
+      const severity = result === 'failed' ? 'problem' : 'warning'
+      console.error(formatProblems([{ ...problemAt(loaded, path, message), severity }]))
+    }
+  }
+  return tried.some(({ result }) => result === 'failed') ? 1 : 0
 }

@@ -48,12 +48,15 @@ Exit code: 0 after a clean stop, 1 when it could not start, 2 called wrongly.`,
   ],
   [
     'check',
-    `Usage: tollgate check [-c FILE]
+    `Usage: tollgate check [--connect] [-c FILE]
 
 Reads the configuration as serve does and prints every problem as FILE:LINE:COL path: what is wrong, and the cure.
 Without problems it prints who may call, what becomes of paths without a rule, the limits of what is charged, each with the line of
 the file that it comes from, whether the quota is in shadow, and the time zone of messages to clients. What administrators change at
 run time comes on top: the line "configuration loaded" of the log has the limits of a gateway that runs.
+  --connect   tries all that a gateway needs, too, in a few seconds: the store (login, script of charges, writes, version, eviction,
+              clock), the keys of issuers, introspection, the upstream (TCP or TLS), both ports, and how many files may be open.
+              Nothing that stays is written. Run it where the gateway is to run, before it does: its ports are taken afterwards
 Exit code: 0 without problems (warnings are printed), 1 with problems.`,
   ],
   [

@@ -15,10 +15,9 @@ export type * from './contract.ts'
 /** @throws TypeError for a URL that is not an origin; Error for TLS material that cannot be read */
 export function createForwarder(options: ForwardOptions): Forwarder {
   const { origin, base } = partsOf(options.url)
-  const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
   const rules = headerRules(options)
   const names = upstreamNames({ origin, base, host: options.host ?? null })
-  const destination = destinationOf(origin, options, secureContext)
+  const destination = destinationFor(options)
   const { responseTimeoutMs, idleTimeoutMs, shortestMs = Number.POSITIVE_INFINITY } = options
   const client = new ConnectionPool({
     ...options,
@@ -62,7 +61,10 @@ function partsOf(text: string): { origin: URL; base: string } {
   return { origin: new URL(url.origin), base: url.pathname.replace(/\/$/, '') }
 }
 
-function destinationOf(origin: URL, options: ForwardOptions, secureContext: SecureContext | undefined): Destination {
+/** Where connections lead. @throws as `createForwarder` */
+export function destinationFor(options: ForwardOptions): Destination {
+  const { origin } = partsOf(options.url)
+  const secureContext = origin.protocol === 'https:' ? secureContextOf(options.tls ?? {}) : undefined
   const { connectTimeoutMs, maxHeaderSize, lenient, tls } = options
   // Brackets belong to the URL's spelling of an IPv6 address.
   const host = origin.hostname.replace(/^\[|\]$/g, '')

@@ -63,6 +63,32 @@ describe('tollgate check', () => {
     expect(stdout).toContain(`: ok (0 routes, ${said}, store`)
   })
 
+  test('goes nowhere by itself, and with --connect ends with 1 and the cure for what cannot be reached', async () => {
+    const file = join(folder, 'tollgate.yaml')
+    const text =
+      'listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\nupstream: { url: "http://127.0.0.1:1" }\nstore: sqlite:./t.db\n'
+    writeFileSync(file, text)
+    const said = async (...options: string[]) =>
+      run(process.execPath, ['src/main.ts', 'check', ...options, '-c', file]).then(
+        ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+        (error: { code: number; stdout: string; stderr: string }) => error,
+      )
+    expect(await said()).toMatchObject({ code: 0, stderr: '' })
+    const { code, stdout, stderr } = await said('--connect')
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `${file}:3:18 upstream.url: connect ECONNREFUSED 127.0.0.1:1: start the service, or correct its address, and let this machine reach it\n`,
+    })
+    expect(stdout.split('\n').slice(-5)).toEqual([
+      `store: ${resolve('t.db')} can be written`,
+      'listen: 127.0.0.1:0 is free',
+      'admin.listen: 127.0.0.1:0 is free',
+      expect.stringMatching(/^edge: this process may open the \d+ files that it may need$/),
+      '',
+    ])
+    expect(existsSync(join(folder, 't.db'))).toBe(false)
+  })
+
   test('says of each rule which of its responses cost nothing', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(

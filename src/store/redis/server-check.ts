@@ -90,7 +90,7 @@ const NOTHING_ON_DISK =
   'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
 
 /** @param before what is known already @throws whatever Redis says */
-async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Found> {
+export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Found> {
   const found: Found = new Map(before)
   const asked = performance.now()
   if ((await redis.get(keys.copying)) !== null) found.set('copy_unended', COPYING)
@@ -100,7 +100,7 @@ async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before
   const roundTrip = Math.min(answered - asked, performance.now() - answered)
   if (roundTrip > deadlineMs / 2) found.set('far', farAway(roundTrip, deadlineMs))
   if (info === null) return found.set('no_rights', NO_INFO)
-  const field = (name: string): string => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
+  const field = (name: string): string => infoField(info, name)
   const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)
   if (major < 6 || (major === 6 && minor < 2)) {
     found.set('old_version', `Redis ${major}.${minor} is too old: 6.2 or newer is needed`)
@@ -127,9 +127,14 @@ async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
 }
 
 /** What Redis says of itself; `null` if our user may not ask. */
-async function infoOf(redis: RedisClient): Promise<string | null> {
+export async function infoOf(redis: RedisClient): Promise<string | null> {
   return redis.info().catch((error: unknown) => {
     if (isForbidden(error)) return null
     throw error
   })
+}
+
+/** A value of INFO; empty if it is not there. */
+export function infoField(info: string, name: string): string {
+  return new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
 }

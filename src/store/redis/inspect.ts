@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StoreWarning } from '../../observe/observation.ts'
+import { NO_RETENTION } from '../../quota/history.ts'
+import { LostCharges } from '../../quota/quota-store.ts'
+import { call, pinging } from './calls.ts'
+import { createEncoder } from './charge-encoder.ts'
+import type { ConnectOptions, RedisClient } from './client.ts'
+import { createKeys, type Keys } from './keys.ts'
+import { connectToPrimary } from './sentinels.ts'
+import { infoField, infoOf, lookAt } from './server-check.ts'
+
+/** What is to be said of a Redis that a gateway could work with. */
+export interface Inspected {
+  /** As Redis says it; `null` if our user may not ask. */
+  readonly version: string | null
+  readonly evictionPolicy: string | null
+  /** What an operator must know before a quota is trusted to it. */
+  readonly warnings: ReadonlyMap<StoreWarning, string>
+  /** From our clock to that of Redis, in milliseconds. */
+  readonly clockAheadMs: number
+}
+
+/** How long a connection may take to be made, in milliseconds. */
+const PATIENCE_MS = 3000
+/** After that the one key that was written is gone. */
+const TRACE_MS = 1000
+
+/**
+ * Logs in, runs the script of charges so that it changes nothing, writes a key that ends within a second, and looks at the server.
+ * @throws StoreError with the cure for what a gateway could not do
+ */
+export async function inspectRedis(options: ConnectOptions & { readonly prefix: string }): Promise<Inspected> {
+  const redis = connectToPrimary(options)
+  const keys = createKeys(options.prefix)
+  const ping = pinging(redis, keys.version)
+  redis.connect().catch(() => {}) // the ping says why
+  try {
+    await patiently(ping)
+    // ioredis sends a script whole the first time (EVAL), and by its name from then on (EVALSHA).
+    for (let times = 0; times < 2; times++) await runChargeScript(redis, keys)
+    await call(() => redis.set(`${keys.all}check:${randomUUID()}`, '1', 'PX', TRACE_MS))
+    const clockAheadMs = await clockOf(redis)
+    const [info, warnings] = await call(
+      async () => [await infoOf(redis), await lookAt(redis, keys, options.deadlineMs, new Map())] as const,
+    )
+    const field = (name: string): string | null => (info === null ? null : infoField(info, name))
+    return { version: field('redis_version'), evictionPolicy: field('maxmemory_policy'), warnings, clockAheadMs }
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function patiently(ping: () => Promise<void>): Promise<void> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    try {
+      return await ping()
+    } catch (error) {
+      if (performance.now() > until) throw error
+      await sleep(50)
+    }
+  }
+}
+
+/** A batch behind one that Redis has never seen is refused by the script itself, which has read the clock and the keys by then. */
+async function runChargeScript(redis: RedisClient, keys: Keys): Promise<void> {
+  const batch = { instance: `check-${randomUUID()}`, sequence: 2, after: 1, refunds: [], charges: [] }
+  const sent = createEncoder(keys)(batch, Date.now(), NO_RETENTION)
+  const args = [String(batch.sequence), String(TRACE_MS), sent.json, sent.charges, String(batch.after)]
+  try {
+    await call(() => redis.settleBatchBuffer(sent.keys.length, ...sent.keys, ...args))
+  } catch (error) {
+    if (!(error instanceof LostCharges)) throw error
+  }
+}
+
+async function clockOf(redis: RedisClient): Promise<number> {
+  const askedAt = performance.now()
+  const [seconds, micros] = await call(() => redis.time())
+  const tookMs = performance.now() - askedAt
+  return Number(seconds) * 1000 + Number(micros) / 1000 - (Date.now() - tookMs / 2)
+}
