@@ -167,23 +167,31 @@ export const MAX_SOCKET_PATH = 107
 export function parseKeys(text: string): Reading<IssuerKeys> {
   if (text.startsWith('file:')) return parseFile(text.slice(5))
   if (!/^https?:\/\//i.test(text)) return { problem: 'is not a key source: write https://HOST/PATH or file:PATH' }
-  const reading = parseProvider(text, 'put in other keys')
+  const reading = parseProvider(text, 'put in other keys', KEYS_BY_FILE)
   return 'problem' in reading ? reading : { value: { kind: 'url', url: reading.value } }
 }
+
+const KEYS_BY_FILE =
+  '. Inside a cluster give the issuer a certificate, with its authority in NODE_EXTRA_CA_CERTS, or mount its keys and write file:./jwks.json'
 
 /** Where the provider is that is asked about credentials. */
 export function parseIntrospection(text: string): Reading<string> {
   return parseProvider(text, 'read credentials, and answer for the provider')
 }
 
-/** @param danger what whoever is on the way could do if it were in the clear */
-function parseProvider(text: string, danger: string): Reading<string> {
+/**
+ * @param danger what whoever is on the way could do if it were in the clear
+ * @param otherWay what else may be done about that. Default nothing
+ */
+function parseProvider(text: string, danger: string, otherWay = ''): Reading<string> {
   const url = URL.parse(text)
   if (url === null || !/^https?:\/\//i.test(text)) return { problem: 'is not an https URL: write https://HOST/PATH' }
   if (url.username !== '' || url.password !== '') return { problem: 'holds a user or password: remove it' }
   if (url.hash !== '') return { problem: 'holds a fragment: remove it' }
   if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
-    return { problem: `is http, so anyone on the way could ${danger}: write https (http is for loopback hosts)` }
+    return {
+      problem: `is http, so anyone on the way could ${danger}: write https (http is for loopback hosts)${otherWay}`,
+    }
   }
   return { value: url.href }
 }

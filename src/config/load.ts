@@ -8,6 +8,7 @@ import type { Config } from './config.ts'
 import { readErrorBodies } from './error-bodies.ts'
 import { unusableFiles } from './files.ts'
 import { hashText } from './hash.ts'
+import { INVISIBLE, invisibleIn } from './invisible.ts'
 import { lineOf, locate } from './locate.ts'
 import { readOpenapi } from './openapi-file.ts'
 import { salvage } from './partial.ts'
@@ -159,15 +160,22 @@ function findUnfit(text: string): Finding | null {
   if (Buffer.byteLength(text) > MAX_FILE) return { path: [], message: TOO_LARGE }
   const control = text.search(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/)
   if (control >= 0) return unfitAt(text, control, 'there is a control character: remove it')
-  const indent = FALSE_INDENT.exec(text)
-  if (indent === null) return null
-  const blank = indent.index + indent[0].length - 1
-  const name = `U+${text.charCodeAt(blank).toString(16).toUpperCase().padStart(4, '0')}`
-  return unfitAt(text, blank, `${name} looks like a space and does not indent in YAML: replace each by a space`)
+  return falseSpace(text, FALSE_INDENT, 'does not indent') ?? falseSpace(text, FALSE_GAP, 'does not end a key')
+}
+
+/** @param pattern ends with the character that is no space */
+function falseSpace(text: string, pattern: RegExp, what: string): Finding | null {
+  const found = pattern.exec(text)
+  if (found === null) return null
+  const blank = found.index + found[0].length - 1
+  const name = invisibleIn(text.charAt(blank))
+  return unfitAt(text, blank, `${name} looks like a space and ${what} in YAML: replace each by a space`)
 }
 
 /** Before a key; to YAML a part of its name. A text of several lines may begin a line so. */
-const FALSE_INDENT = /^[ -]*[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000](?=.*:(?:\s|$))/m
+const FALSE_INDENT = new RegExp(`^[ -]*[${INVISIBLE}](?=.*:(?:\\s|$))`, 'm')
+/** Behind a key and its colon; to YAML all is one text. */
+const FALSE_GAP = new RegExp(`^[ -]*[\\w-]+:[${INVISIBLE}]`, 'm')
 
 function unfitAt(text: string, index: number, message: string): Finding {
   const before = text.slice(0, index).split('\n')

@@ -1,6 +1,18 @@
-import { isAlias, isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar, type YAMLSeq } from 'yaml'
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  type YAMLParseError,
+  type YAMLSeq,
+  type YAMLWarning,
+} from 'yaml'
 import { type Finding, type Path, type Position, quote } from './problems.ts'
 import { cureOf } from './yaml-cures.ts'
+import { openingBefore } from './yaml-openers.ts'
 
 /** A YAML document with the place of everything in it. The only file that reads by the yaml library; `baselines-text.ts` writes by it. */
 export type Tree = MapTree | ListTree | ScalarTree
@@ -71,13 +83,7 @@ export function parseTree(text: string): { readonly tree: Tree | null; readonly 
   }
   // Duplicate keys are found below: the library compares each key with each, and its message names one place only.
   const doc = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: false, ...QUIET })
-  const errors = firstOfEachLine(
-    [...doc.errors, ...doc.warnings].slice(0, MAX_SYNTAX_ERRORS).map((error) => ({
-      path: ['yaml'],
-      message: cureOf(error.code, error.message),
-      at: position(error.pos[0]),
-    })),
-  )
+  const errors = syntaxErrors(text, [...doc.errors, ...doc.warnings].slice(0, MAX_SYNTAX_ERRORS), position)
   // A %YAML 1.1 directive would turn `no` into a boolean and 010 into 8.
   if (doc.directives?.yaml.explicit) errors.push({ path: ['yaml'], message: cureOf('DIRECTIVE', ''), at: position(0) })
   if (errors.length > 0 || doc.contents === null) return { tree: null, findings: errors }
@@ -94,6 +100,29 @@ export function parseTree(text: string): { readonly tree: Tree | null; readonly 
 }
 
 type Located = Finding & { readonly at: Position }
+
+/** Errors in which a bracket or a quote that is not closed ends, and a variable in braces without quotes. */
+const OF_OPENINGS: ReadonlySet<string> = new Set(['BAD_INDENT', 'MISSING_CHAR', 'UNEXPECTED_TOKEN'])
+
+/** In the order of the text. What is left open is reported where it is opened, and all behind that is an echo. */
+function syntaxErrors(
+  text: string,
+  errors: readonly (YAMLParseError | YAMLWarning)[],
+  position: (offset: number) => Position,
+): Located[] {
+  const [first] = errors
+  const opening = first !== undefined && OF_OPENINGS.has(first.code) ? openingBefore(text, first.pos[0]) : null
+  if (opening !== null && !(opening.isUnclosed && first?.code === 'UNEXPECTED_TOKEN')) {
+    return [{ path: ['yaml'], message: opening.message, at: position(opening.at) }]
+  }
+  return firstOfEachLine(
+    errors.map((error) => ({
+      path: ['yaml'],
+      message: cureOf(error.code, error.message),
+      at: position(error.pos[0]),
+    })),
+  )
+}
 
 /** What follows on the same line is an echo. */
 function firstOfEachLine(errors: readonly Located[]): Located[] {

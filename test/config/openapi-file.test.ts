@@ -62,7 +62,10 @@ describe('the OpenAPI document of the configuration', () => {
     ['{"openapi":"3.1.0",\n "a": {', 'line 2, column 7: is not valid JSON: it ends too early: close what is open'],
     ['{"openapi":"3.1.0"}}', 'line 1, column 20: is not valid JSON: check commas, quotes and brackets there'],
     ['openapi: 3.1.0\na: {<<: b}', 'line 2, column 5: a merge keys (<<) are not supported: write the values out'],
-    ['openapi: 3.1.0\na: "b', 'line 2, column 6: a quote or bracket is opened and not closed: close it'],
+    [
+      'openapi: 3.1.0\na: "b',
+      'line 2, column 4: the quote " is opened here and not closed: write a second " behind the value',
+    ],
     ['', 'is empty: write an OpenAPI 3 document'],
     ['[]', 'is not an OpenAPI 3 document: it begins with openapi: "3.1.0", or another version 3'],
     ['{"openapi":3.1}', 'is not an OpenAPI 3 document: it begins with openapi: "3.1.0", or another version 3'],

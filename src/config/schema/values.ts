@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { didYouMean } from '../../lib/suggest.ts'
+import { invisibleIn } from '../invisible.ts'
 import { quote } from '../problems.ts'
 import { DURATION, formatDuration, formatSize, parseDuration, parseSize, type Reading, SIZE } from '../units.ts'
 
@@ -32,7 +33,13 @@ export function section<S extends z.core.$ZodLooseShape>(
 /** One line for each key, so that each can be placed. */
 function sentences(unknown: readonly string[], known: readonly string[]): string {
   const all = `; the keys here are ${known.join(', ')}`
-  return unknown.map((key) => `unknown key ${quote(key)}${didYouMean(key, known) || all}`).join('\n')
+  return unknown
+    .map((key) => {
+      const blank = invisibleIn(key)
+      const hidden = blank === null ? '' : ` with ${blank}, which looks like a space, in it`
+      return `unknown key ${quote(key)}${hidden}${didYouMean(key, known) || all}`
+    })
+    .join('\n')
 }
 
 /** The sentence for a value that is missing or of another type than `what`. */
