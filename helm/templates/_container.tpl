@@ -60,7 +60,7 @@
 - name: check
   image: {{ include "tollgate.image" . | quote }}
   imagePullPolicy: {{ .Values.image.pullPolicy }}
-  args: [check, -c, /etc/tollgate/tollgate.yaml]
+  args: [check, {{ if .Values.initCheck.connect }}--connect, {{ end }}-c, /etc/tollgate/tollgate.yaml]
   terminationMessagePolicy: FallbackToLogsOnError # kubectl describe pod shows it
   {{- include "tollgate.environment" . }}
   {{- with .Values.resources }}
