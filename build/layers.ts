@@ -58,7 +58,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'failures/': { files: [...GROUND, 'quota/'], ...PURE },
   'usage/': { files: [...GROUND, 'quota/', 'failures/'], ...PURE },
   'control/': { files: [...GROUND, 'quota/'], ...PURE },
-  'replicas/': { files: GROUND },
+  'replicas/': { files: [...GROUND, 'usage/silence.ts'] },
   'alerts/': { files: [...GROUND, 'quota/', 'failures/'], node: [...PURE.node, 'node:timers/promises'] },
   'config/': { files: [...DOMAIN, 'config/checks/'], libraries: ['yaml', 'zod'] },
   // A warning about what a request would get is looked up as the gateway does it.

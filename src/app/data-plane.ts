@@ -243,12 +243,13 @@ function livePartsOf({ config, limits }: Runtime) {
 
 /** What this process says of itself to the others, beside its counts. */
 function reportOf(plane: Plane) {
-  const { state, livePolicy, gateway } = plane
+  const { state, livePolicy, gateway, usage } = plane
   return {
     hash: fingerprint(state.current.config),
     controlVersion: livePolicy.control.state().version,
     ...noticed(readinessOf(plane), gateway.oneAddress()),
     inFlight: gateway.inFlight(),
+    unsent: usage.unsent(),
   }
 }
 
@@ -329,9 +330,10 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   plane.counted.stop()
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
-  await Promise.all([heartbeat.leave(graceMs), ledger.close(graceMs)])
+  await ledger.close(graceMs)
   await Promise.all([knownUsers.close(), memberships.close(), plane.alerts.close(graceMs)])
-  await Promise.all([plane.recorder.close(), plane.usage.close(graceMs)])
+  const [, hasSentAll] = await Promise.all([plane.recorder.close(), plane.usage.close(graceMs)])
+  await heartbeat.leave(hasSentAll, graceMs)
   plane.certificate?.close()
   plane.health.stop()
   state.current.authenticator.close()

@@ -57,7 +57,8 @@ export async function usage(args: readonly string[]): Promise<number> {
 const REACHES_OVER = 'a run of the window reaches over its beginning or its end; whole days of usage.zone are exact'
 
 async function queryOf({ config }: Loaded, store: Store, fields: UsageFields): Promise<UsageQuery> {
-  const read = readUsageQuery(fields, { ...usageRulesOf(config), ...(await store.readCounted()) })
+  const [counted, silences] = [await store.readCounted(), await store.readSilences()]
+  const read = readUsageQuery(fields, { ...usageRulesOf(config), ...counted, silences })
   if ('query' in read) return read.query
   throw new UsageError(read.problems.map(({ path, msg }) => `--${path} ${msg}`).join('; '))
 }

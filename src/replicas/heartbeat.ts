@@ -6,7 +6,7 @@ import type { Observation, Observer, RequestDone } from '../observe/observation.
 import { BEAT_MS, type Replica, type ReplicaCounts, type ReplicaStore, UNMATCHED } from './presence.ts'
 
 /** What a replica reports besides what it has counted. */
-export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons'> & {
+export type ProcessState = Pick<Replica, 'hash' | 'controlVersion' | 'ready' | 'reasons' | 'unsent'> & {
   readonly inFlight: number
 }
 
@@ -28,8 +28,12 @@ export interface Heartbeat {
   start(): void
   /** A configuration file was not taken, by whoever reads it for this process. Good until the next one is taken. */
   configProblems(problems: readonly string[]): void
-  /** Tells that it is gone, and no more. Never rejects. @param graceMs how long a store may be silent */
-  leave(graceMs: number): Promise<void>
+  /**
+   * Tells no more, and that it is gone. Never rejects.
+   * @param hasSentAll whether all that the process counted is in the store. If not, others shall notice that it is silent
+   * @param graceMs how long a store may be silent
+   */
+  leave(hasSentAll: boolean, graceMs: number): Promise<void>
 }
 
 const MAX_ROUTES = 200
@@ -79,8 +83,9 @@ export function createHeartbeat({ store, instance, version, state, everyMs = BEA
     }
   }
 
-  async function leave(graceMs: number): Promise<void> {
+  async function leave(hasSentAll: boolean, graceMs: number): Promise<void> {
     stopBeating()
+    if (!hasSentAll) return
     const gone = async (): Promise<void> => {
       // What comes after it would bring it back.
       await beating

@@ -1,4 +1,5 @@
 import type { Observation } from '../observe/observation.ts'
+import type { Silence, Unsent } from '../usage/silence.ts'
 
 /** The processes that share a store, each reporting every few seconds that it is there. */
 
@@ -28,6 +29,8 @@ export interface Replica {
   readonly hits: Readonly<Record<string, number>>
   /** What matched no route: the latest 20, method and path without its query, at most 200 characters. */
   readonly unmatched: readonly string[]
+  /** What it has counted of usage and has not yet brought into the store. A build that does not say so has none. */
+  readonly unsent?: Unsent
 }
 
 export type LetIn = Readonly<Record<Extract<Observation, { type: 'caller_let_in' }>['why'], number>>
@@ -48,15 +51,23 @@ export interface ReplicaCounts {
 /** How often a process reports that it is there, in milliseconds. It is forgotten after a longer silence. */
 export const BEAT_MS = 2000
 export const FORGET_MS = 15_000
+/** Counts that wait for longer than this are said to be missing, in milliseconds: a process sends them every two seconds. */
+export const LATE_MS = 3 * BEAT_MS
+/** For how long it is known that a process ended without a word: longer than any half hour of a series is kept. */
+export const KEEP_SILENCES_MS = 8 * 24 * 60 * 60_000
+/** Of more of them one is made that has them all. */
+export const MOST_SILENCES = 200
 
 /** The key of what matched no route among the hits: no rule of a file is written so. */
 export const UNMATCHED = 'unmatched'
 
 export interface ReplicaStore {
-  /** @throws StoreError */
+  /** Who was silent for longer than FORGET_MS is forgotten, and his silence is noted until he speaks again. @throws StoreError */
   beat(replica: Replica): Promise<void>
   /** Those that spoke within FORGET_MS of now, on the store's clock, by host and pid; and how long ago each spoke. @throws StoreError */
   listReplicas(): Promise<readonly (Replica & { readonly silentMs: number })[]>
-  /** For a process that ends. @throws StoreError */
+  /** For a process that ends, and has brought all that it counted into the store. @throws StoreError */
   leave(instance: string): Promise<void>
+  /** What processes that ended without a word, or are silent, may have taken with them: those of the last 8 days. @throws StoreError */
+  readSilences(): Promise<readonly Silence[]>
 }

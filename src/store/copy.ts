@@ -10,6 +10,7 @@ import type { Membership } from '../quota/memberships.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { SeriesEntry } from '../usage/series.ts'
+import type { Silence } from '../usage/silence.ts'
 
 /**
  * Copies a whole store into another one. Every implementation passes test/store/copy.test.ts.
@@ -73,6 +74,8 @@ export type Portion =
   | { readonly kind: 'audit'; readonly entries: readonly AuditEntry[] }
   | { readonly kind: 'failures'; readonly buckets: readonly Bucket[] }
   | { readonly kind: 'series'; readonly entries: readonly SeriesEntry[] }
+  /** Comes behind series: without them it says nothing. */
+  | { readonly kind: 'silences'; readonly silences: readonly Silence[] }
   | { readonly kind: 'refusals'; readonly episodes: readonly Episode[] }
 
 /** A store as it is read and filled by whoever copies it. */

@@ -1,4 +1,5 @@
-import { FORGET_MS, type Replica } from '../replicas/presence.ts'
+import { FORGET_MS, LATE_MS, type Replica } from '../replicas/presence.ts'
+import type { Silence } from '../usage/silence.ts'
 
 /** A process and the store's time at which it spoke last. */
 export interface Heard {
@@ -34,6 +35,30 @@ export function listedReplicas(heard: readonly Heard[], now: number): (Replica &
     .map(({ replica, at }) => ({ ...replica, silentMs: Math.abs(now - at) }))
     .filter(({ silentMs }) => silentMs <= FORGET_MS)
     .sort((a, b) => compare(a.host, b.host) || a.pid - b.pid || compare(a.instance, b.instance))
+}
+
+/** What a process that spoke last then may have counted since, and not brought into the store. */
+export function silenceOf(report: string, at: number, now: number): Silence {
+  const { forMs = 0, lateMs = 0 } = unsentOf(report)
+  return { from: Math.min(at, now) - forMs - lateMs, to: now }
+}
+
+/** Whether what a process has counted waits for longer than it takes to send it. */
+export function isLate(report: string, at: number, now: number): boolean {
+  return now - at + (unsentOf(report).forMs ?? 0) > LATE_MS
+}
+
+function unsentOf(report: string): Partial<NonNullable<Replica['unsent']>> {
+  try {
+    const { forMs, lateMs } = (JSON.parse(report) as Partial<Replica>).unsent ?? {}
+    return { forMs: milliseconds(forMs), lateMs: milliseconds(lateMs) }
+  } catch {
+    return {}
+  }
+}
+
+function milliseconds(value: unknown): number {
+  return typeof value === 'number' && value >= 0 ? value : 0
 }
 
 function compare(a: string, b: string): number {

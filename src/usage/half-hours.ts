@@ -18,6 +18,8 @@ export interface HalfHours {
   count(observation: Observation): void
   /** Takes everything out, as what is to be added to the series. */
   take(): SeriesEntry[]
+  /** How long before it was counted something was charged whose half hour was over, at most: since the start of the process, in milliseconds. */
+  lateMs(): number
 }
 
 /** Sums of one route, category and plan, which every sum of a series is made of. */
@@ -48,6 +50,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
   const ranks = new Map<string, number>()
   let rankedStart = 0
   let cells = 0
+  let latest = 0
   let current = halfHour(0)
 
   function halfHour(start: number): HalfHour {
@@ -57,6 +60,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
   function at(time: number): HalfHour {
     if (time >= current.start && time < current.start + BUCKET_MS) return current
     const start = bucketStart(time)
+    latest = Math.max(latest, storeTime() - time)
     const found = halves.get(start) ?? halfHour(start)
     halves.set(start, found)
     if (start > current.start) current = found
@@ -131,7 +135,7 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     if (ranks.size > MOST_RANKED) ranks.clear()
   }
 
-  return { count, take }
+  return { count, take, lateMs: () => Math.ceil(latest) }
 }
 
 const NO_ROUTE = ''

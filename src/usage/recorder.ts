@@ -4,6 +4,7 @@ import { StoreError } from '../quota/quota-store.ts'
 import { createHalfHours } from './half-hours.ts'
 import { createOpenEpisodes } from './open-episodes.ts'
 import type { SeriesEntry } from './series.ts'
+import type { Unsent } from './silence.ts'
 import { MOST_CHANGES, MOST_ENTRIES, type UsageFlush, type UsageLogStore } from './usage-log-store.ts'
 
 export interface UsageRecorderOptions {
@@ -22,8 +23,13 @@ export interface UsageRecorderOptions {
 
 export interface UsageRecorder {
   readonly observer: Observer
-  /** Sends what is left, again and again until it is known to be applied or the grace has passed, and stops. Never rejects. */
-  close(graceMs: number): Promise<void>
+  /** What would be missing if the process ended now. */
+  unsent(): Unsent
+  /**
+   * Sends what is left, again and again until it is known to be applied or the grace has passed, and stops. Never rejects.
+   * @returns whether nothing is left
+   */
+  close(graceMs: number): Promise<boolean>
 }
 
 /** Between the attempts of `close`. */
@@ -49,6 +55,8 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
   let sequence = 0
   /** Made and not known to be applied, the next one first. */
   let unsent: UsageFlush[] = []
+  /** What was counted until then is in the store. */
+  let sentUntil = now()
   let sending: Promise<void> | null = null
   const stopSending = repeat(() => void send(false), flushMs)
 
@@ -60,7 +68,11 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
   }
 
   async function sendAll(isLast: boolean): Promise<void> {
-    if (unsent.length === 0) unsent = flushesOf(halfHours.take(), open.take(MOST_CHANGES, isLast))
+    let takenAt = sentUntil
+    if (unsent.length === 0) {
+      takenAt = now()
+      unsent = flushesOf(halfHours.take(), open.take(MOST_CHANGES, isLast))
+    }
     while (unsent.length > 0) {
       for (let flush = unsent[0]; flush !== undefined; flush = unsent[0]) {
         try {
@@ -73,6 +85,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
       // Many may be refused in one moment, and what was counted before an outage ended is still here.
       unsent = flushesOf([], open.take(MOST_CHANGES, isLast))
     }
+    sentUntil = takenAt
   }
 
   function flushesOf(series: readonly SeriesEntry[], episodes: UsageFlush['episodes']): UsageFlush[] {
@@ -103,7 +116,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
     else if (offset === null && seen.type === 'settled' && seen.decision !== null) offset = seen.decision.at - clock()
   }
 
-  async function close(graceMs: number): Promise<void> {
+  async function close(graceMs: number): Promise<boolean> {
     stopSending()
     await sending
     const until = now() + graceMs
@@ -114,6 +127,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
     }
     // Those that waited behind a flush that was known only now.
     await send(true)
+    return unsent.length === 0
   }
 
   return {
@@ -122,6 +136,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
       halfHours.count(observation)
       if (observation.type === 'settled') open.count(observation)
     },
+    unsent: () => ({ forMs: Math.ceil(now() - sentUntil), lateMs: halfHours.lateMs() }),
     close,
   }
 }

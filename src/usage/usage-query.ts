@@ -4,6 +4,7 @@ import { keptOf, type Retention } from '../quota/history.ts'
 import type { CountedSince } from '../quota/history-store.ts'
 import { endOf, type Window } from '../quota/window.ts'
 import { oldestStart } from './series.ts'
+import type { Silence } from './silence.ts'
 
 /** What is asked of the usage: by whom, over which time, in which steps. Pure. */
 
@@ -74,6 +75,8 @@ export interface UsageContext extends UsageRules {
   /** The store's time. */
   readonly at: number
   readonly since: CountedSince
+  /** What processes that ended without a word may have counted, and brought into no series. Default none. */
+  readonly silences?: readonly Silence[]
   /** The range of a query that names none: that of the page before. Default the last day. */
   readonly range?: Pick<UsageQuery, 'from' | 'to'> | undefined
 }
@@ -370,7 +373,7 @@ const HALF_HOUR_MS = DAY_MS / 48
 const MOST_RUNS = 3000
 
 function gapsOfSeries({ by, from, to, endsNow }: Asked, context: UsageContext): string[] {
-  const { at, books } = context
+  const { at, books, silences = [] } = context
   const gaps: string[] = []
   const counted = books === null ? 0 : knownSince(context)
   if (from < oldestStart(at)) {
@@ -381,5 +384,15 @@ function gapsOfSeries({ by, from, to, endsNow }: Asked, context: UsageContext): 
     gaps.push('what was used before the store was first used is not known')
   if (from % HALF_HOUR_MS !== 0) gaps.push('the range begins within a half hour')
   if (to % HALF_HOUR_MS !== 0 && !endsNow) gaps.push('the range ends within a half hour')
+  const silent = silences.filter((one) => halfHourOf(one.from) < to && one.to >= from)
+  if (silent.length > 0) gaps.push(lostIn(silent))
   return gaps
+}
+
+/** Of a process that was killed, up to the last two seconds are in no series; of one that is silent, all that it has counted meanwhile. */
+function lostIn(silences: readonly Silence[]): string {
+  const from = Math.min(...silences.map((silence) => silence.from))
+  const to = Math.max(...silences.map((silence) => silence.to))
+  const times = `${new Date(from).toISOString()} and ${new Date(to).toISOString()}`
+  return `a gateway ended or fell silent without sending all that it had counted between ${times}: the rows of by=user have it`
 }

@@ -8,7 +8,7 @@ import { settled } from '../observe/settled.ts'
 const STANDING: ProcessState = { hash: 'abc', controlVersion: 3, ready: true, reasons: [], inFlight: 2 }
 
 let heartbeat: Heartbeat
-afterEach(() => heartbeat.leave(1000))
+afterEach(() => heartbeat.leave(true, 1000))
 
 /** A store of one's own words: what it was told, in order. */
 function begin(beat: (replica: Replica) => Promise<void> = async () => {}, standing = STANDING) {
@@ -44,7 +44,7 @@ it('tells who it is and how it stands, again and again, and that it is gone', as
     configProblems: [],
     counts: { requests: 0, inFlight: 2 },
   })
-  await heartbeat.leave(1000)
+  await heartbeat.leave(true, 1000)
   const count = told.length
   expect(told.at(-1)).toBe('i-1 left')
   await new Promise((resolve) => setTimeout(resolve, 30))
@@ -164,7 +164,7 @@ it('leaves after the beat that is under way, so that this one cannot bring it ba
     done.push('beat')
   })
   heartbeat.start()
-  const left = heartbeat.leave(10_000).then(() => done.push('left'))
+  const left = heartbeat.leave(true, 10_000).then(() => done.push('left'))
   expect(told).toHaveLength(1)
   gate.resolve()
   await left
@@ -175,13 +175,13 @@ it('leaves after the beat that is under way, so that this one cannot bring it ba
 it('leaves without a word also where the store fails', async () => {
   const store = { beat: async () => {}, leave: () => Promise.reject(new Error('out')) }
   const other = createHeartbeat({ store, instance: 'i-1', version: '1.2.3', state: () => STANDING })
-  await expect(other.leave(1000)).resolves.toBeUndefined()
+  await expect(other.leave(true, 1000)).resolves.toBeUndefined()
 })
 
 it('does not wait for ever to leave a store that is silent', async () => {
   begin(() => new Promise(() => {}))
   heartbeat.start()
-  await heartbeat.leave(20)
+  await heartbeat.leave(true, 20)
 })
 
 it('tells no credential that a client has put into a path', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { FORGET_MS, type Replica, type ReplicaStore } from '../../src/replicas/presence.ts'
+import { FORGET_MS, MOST_SILENCES, type Replica, type ReplicaStore } from '../../src/replicas/presence.ts'
 
 export interface ReplicaStoreUnderTest {
   readonly store: ReplicaStore
@@ -98,6 +98,57 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       await under.store.leave('never seen')
       expect(await instances()).toEqual(['b'])
       expect(await under.held()).toBe(1)
+    })
+
+    it('have a silence from their last word on, less what they had not sent, when they end without a word', async () => {
+      await under.store.beat(replica('dead', { unsent: { forMs: 1500, lateMs: 500 } }))
+      await under.pass(3000)
+      expect(await under.store.readSilences()).toEqual([])
+      // Six seconds after what was counted first, it is late; the process is forgotten nine seconds after that.
+      await under.pass(3001)
+      const [late] = await under.store.readSilences()
+      const silentMs = (late?.to ?? 0) - (late?.from ?? 0)
+      expect(silentMs).toBeGreaterThanOrEqual(6001 + 2000)
+      await under.pass(FORGET_MS)
+      await under.store.beat(replica('alive'))
+      const [noted, ...others] = await under.store.readSilences()
+      expect(others).toEqual([])
+      expect((noted?.to ?? 0) - (noted?.from ?? 0)).toBeGreaterThanOrEqual(FORGET_MS + 6001 + 2000)
+      await under.pass(3000)
+      await under.store.beat(replica('alive'))
+      expect(await under.store.readSilences()).toEqual([noted])
+    })
+
+    it('have no silence when they leave, or when they speak again', async () => {
+      for (const instance of ['a', 'b']) await under.store.beat(replica(instance))
+      await under.pass(7000)
+      expect(await under.store.readSilences()).toHaveLength(2)
+      await under.store.leave('a')
+      expect(await under.store.readSilences()).toHaveLength(1)
+      await under.pass(FORGET_MS)
+      await under.store.beat(replica('c'))
+      expect(await under.store.readSilences()).toHaveLength(1)
+      await under.store.beat(replica('b'))
+      expect(await under.store.readSilences()).toEqual([])
+    })
+
+    it('have a silence while they speak, if they send nothing of what they counted', async () => {
+      await under.store.beat(replica('a', { unsent: { forMs: 60_000, lateMs: 0 } }))
+      const [silence] = await under.store.readSilences()
+      expect((silence?.to ?? 0) - (silence?.from ?? 0)).toBeGreaterThanOrEqual(60_000)
+      await under.store.beat(replica('a', { unsent: { forMs: 1000, lateMs: 90_000 } }))
+      expect(await under.store.readSilences()).toEqual([])
+    })
+
+    it('that end by the hundred have one silence, which begins with the first', async () => {
+      const all = Array.from({ length: MOST_SILENCES + 1 }, (_, pid) => `i-${pid}`)
+      await under.store.beat(replica('first', { unsent: { forMs: 3_600_000, lateMs: 0 } }))
+      for (const instance of all) await under.store.beat(replica(instance))
+      await under.pass(FORGET_MS + 1)
+      await under.store.beat(replica('alive'))
+      const [silence, ...others] = await under.store.readSilences()
+      expect(others).toEqual([])
+      expect((silence?.to ?? 0) - (silence?.from ?? 0)).toBeGreaterThanOrEqual(3_600_000 + FORGET_MS)
     })
 
     it('may all speak at once', async () => {

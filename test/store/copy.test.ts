@@ -143,6 +143,7 @@ async function readings(place: Place) {
     audit: await store.readAudit(null, 100_000),
     forgotten: await store.forgottenChanges(),
     failures: (await store.readTallies()).buckets,
+    silences: (await store.readSilences()).map(({ to, from }) => [from, to]),
     series: await Promise.all(SERIES_KINDS.map(async (by) => (await store.readSeries({ by, from: 0, to: 1e15 })).rows)),
     refusals: (await store.readRefusals({}, { cursor: null, limit: 1000 })).episodes,
   }
@@ -414,6 +415,22 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       const { since } = await there.readCounted()
       expect(since).toEqual((await store.readCounted()).since)
       expect([...since.keys()].sort()).toEqual(['118800 Europe/Berlin', '3600'])
+    })
+
+    it('has the times of which series may lack something', async () => {
+      const [one, other] = [PLACES[from](), PLACES[to]()]
+      const start = bucketStart(Date.now())
+      const silences = [
+        { from: start - 9, to: start },
+        { from: start, to: start + 1 },
+      ]
+      const refill = await (await one.copyable()).refill()
+      await refill.put({ kind: 'series', entries: [entry({ start })] })
+      await refill.put({ kind: 'silences', silences })
+      await refill.done()
+      await copy(one, other)
+      const there = await (await other.store()).readSilences()
+      expect(there.toSorted((a, b) => a.from - b.from)).toEqual(silences)
     })
 
     it('leaves out windows that have ended', async () => {

@@ -312,6 +312,7 @@ const KEYS: readonly Key[] = [
   { name: 'guard:g', kind: 'guard', list: 'guard:', id: 'g ', empty: ['guard'] },
   { name: 'replicas', kind: 'replica', empty: ['replicas'] },
   { name: 'beats', kind: 'replica', empty: ['replicas'] },
+  { name: 'silences', kind: 'replica', empty: [] },
 ]
 
 /** Keys whose own type is a string. */

@@ -250,7 +250,7 @@ describe('the series', () => {
   it('that cannot be sent keep no process from its end', async () => {
     start(() => Promise.reject(new StoreError('out', 'connection', 'no')), { flushMs: 60_000 })
     see(charged())
-    await expect(recorder.close(60)).resolves.toBeUndefined()
+    await expect(recorder.close(60)).resolves.toBe(false)
   })
 })
 
@@ -369,4 +369,30 @@ it('the half hour of now is that of the store, not ours', async () => {
   see(done())
   await recorder.close(0)
   expect((await rows('all'))[0]?.start).toBe(bucketStart(time))
+})
+
+it('what would be lost with the process is what was counted since the last flush that is known, and how late that may be', async () => {
+  let isOut = false
+  let passed = 0
+  start(
+    async (_flush, add) => {
+      if (isOut) throw new StoreError('out', 'connection', 'no')
+      await add()
+    },
+    { now: () => passed },
+  )
+  see(charged())
+  await expect.poll(async () => (await rows('all')).length, SOON).toBe(1)
+  passed = 5000
+  await expect.poll(() => recorder.unsent(), SOON).toEqual({ forMs: 0, lateMs: 0 })
+  isOut = true
+  time = bucketStart(time) + BUCKET_MS + 100
+  see(done(), refunded(5, time - 60_000))
+  passed = 9000
+  await expect.poll(() => observed.length, SOON).toBeGreaterThan(0)
+  expect(recorder.unsent().forMs).toBeGreaterThanOrEqual(4000)
+  expect(recorder.unsent().lateMs).toBe(60_000)
+  isOut = false
+  await expect.poll(() => recorder.unsent().forMs, SOON).toBe(0)
+  expect(await recorder.close(1000)).toBe(true)
 })

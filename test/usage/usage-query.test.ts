@@ -168,6 +168,19 @@ describe('a question about usage', () => {
     expect(queryOf({ by: 'route', route: 'GET /x' })).toMatchObject({ name: 'GET /x' })
   })
 
+  test('is not answered for certain by series where a process ended that may have counted something in the range', () => {
+    const silences = [{ from: Date.UTC(2026, 10, 20, 10, 20, 5), to: Date.UTC(2026, 10, 20, 10, 20, 21) }]
+    const of = (fields: UsageFields) => queryOf({ by: 'route', ...fields }, { silences }).gaps
+    const gap =
+      'a gateway ended or fell silent without sending all that it had counted between 2026-11-20T10:20:05.000Z and 2026-11-20T10:20:21.000Z: the rows of by=user have it'
+    expect(of({ from: '2026-11-20' })).toEqual([gap])
+    expect(of({ from: '2026-11-20T09:00:00Z', to: '2026-11-20T10:00:00Z' })).toEqual([])
+    // What is counted of a half hour begins with it.
+    expect(of({ from: '2026-11-20T10:00:00Z', to: '2026-11-20T10:30:00Z' })).toEqual([gap])
+    expect(of({ from: '2026-11-20T10:30:00Z' })).toEqual([])
+    expect(queryOf({ from: '2026-11-20' }, { silences }).gaps).toEqual([])
+  })
+
   test.each<[UsageFields, string, string]>([
     [{ by: 'users' }, 'by', 'must be one of user, organisation, plan, category, route, all'],
     [{ step: '2h' }, 'step', 'must be one of range, run, 30m, 1h, 1d'],

@@ -74,7 +74,8 @@ async function responseTo(desk: Desk, store: UsageSource, { query: written, sign
   if (format !== 'json' && cursor !== undefined) {
     return badFields([{ path: 'cursor', msg: `is for pages of JSON: ${format} has all rows` }])
   }
-  const read = readPagedQuery(question, cursor, { ...desk.setup().usage, ...(await desk.store.readCounted()) })
+  const [counted, silences] = await Promise.all([desk.store.readCounted(), desk.store.readSilences()])
+  const read = readPagedQuery(question, cursor, { ...desk.setup().usage, ...counted, silences })
   if ('problems' in read) return badFields(read.problems)
   const { query, from } = read
   if (format !== 'json') return asText(store, format, { query, limit, signal })

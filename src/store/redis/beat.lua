@@ -1,30 +1,67 @@
 --[[
-  Keeps what a process reports of itself, at the moment of Redis's clock, and forgets those that were silent for long. Who
-  spoke in the future spoke while the clock was ahead: of him the silence begins now.
+  Keeps what a process reports of itself, at the moment of Redis's clock, and forgets those that were silent for long: of each it notes from
+  when on what it counted may be missing, until it speaks again. Who spoke in the future spoke while the clock was ahead: of him the silence
+  begins now.
 
   KEYS[1]  hash: instance -> when it spoke last, in milliseconds
   KEYS[2]  hash: instance -> its report, JSON
+  KEYS[3]  hash: instance that is forgotten -> since when its counts may be missing, and until when it was not heard; milliseconds
   ARGV[1]  instance
   ARGV[2]  its report
   ARGV[3]  silence after which a process is forgotten, in milliseconds
+  ARGV[4]  for how long a silence is known, in milliseconds
+  ARGV[5]  how many silences are kept
 ]]
-local forget = tonumber(ARGV[3])
+local forget, keep, most = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function text(number) return string.format('%.0f', number) end
 
 local beats, silent, ahead = redis.call('HGETALL', KEYS[1]), {}, {}
-redis.call('HLEN', KEYS[2]) -- fails before anything is written where it is no hash
+for _, key in ipairs({ KEYS[2], KEYS[3] }) do redis.call('HLEN', key) end -- fails before anything is written where one is no hash
 for i = 1, #beats, 2 do
   local spoke = tonumber(beats[i + 1]) or 0
-  if now - spoke > forget then silent[#silent + 1] = beats[i] end
+  if now - spoke > forget then silent[#silent + 1] = { beats[i], spoke } end
   if spoke > now then ahead[#ahead + 1] = beats[i] end
 end
 
-for _, instance in ipairs(silent) do
+-- How long before its last word something was counted that may not have been sent.
+local function unsent(instance)
+  local is_json, report = pcall(cjson.decode, redis.call('HGET', KEYS[2], instance) or '')
+  local told = is_json and type(report) == 'table' and report.unsent
+  if type(told) ~= 'table' then return 0 end
+  return math.max(0, tonumber(told.forMs) or 0) + math.max(0, tonumber(told.lateMs) or 0)
+end
+
+-- Those that are known no longer go, and of too many one is made.
+local function bound_silences()
+  local known, from, count = redis.call('HGETALL', KEYS[3]), now, 0
+  for i = 1, #known, 2 do
+    local since, till = string.match(known[i + 1], '^(%d+) (%d+)$')
+    if not till or tonumber(till) <= now - keep then redis.call('HDEL', KEYS[3], known[i])
+    else
+      from, count = math.min(from, tonumber(since)), count + 1
+    end
+  end
+  if count <= most then return end
+  redis.call('DEL', KEYS[3])
+  redis.call('HSET', KEYS[3], '', text(from) .. ' ' .. text(now))
+end
+
+for _, one in ipairs(silent) do
+  local instance, spoke = unpack(one)
+  if spoke > now - keep then
+    redis.call('HSET', KEYS[3], instance, text(spoke - unsent(instance)) .. ' ' .. text(now))
+  end
   redis.call('HDEL', KEYS[1], instance)
   redis.call('HDEL', KEYS[2], instance)
 end
+if #silent > 0 then
+  bound_silences()
+  redis.call('PEXPIRE', KEYS[3], ARGV[4])
+end
+redis.call('HDEL', KEYS[3], ARGV[1])
 ahead[#ahead + 1] = ARGV[1]
-for _, instance in ipairs(ahead) do redis.call('HSET', KEYS[1], instance, string.format('%.0f', now)) end
+for _, instance in ipairs(ahead) do redis.call('HSET', KEYS[1], instance, text(now)) end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[3]) end
+for i = 1, 2 do redis.call('PEXPIRE', KEYS[i], ARGV[4]) end

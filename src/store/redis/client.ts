@@ -30,7 +30,7 @@ const SCRIPTS = {
   addTally: { lua: script('./tally.lua'), numberOfKeys: 1 },
   addUsage: { lua: TYPES + script('./forgotten.lua') + script('./flush.lua') },
   changeControl: { lua: CONTROL_LUA },
-  beat: { lua: script('./beat.lua'), numberOfKeys: 2 },
+  beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   noteCounted: { lua: script('./note-counted.lua'), numberOfKeys: 1 },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
   noteUsers: { lua: TYPES + script('./known-users.lua') },
@@ -45,7 +45,9 @@ interface Scripts {
   addTally(key: string, ...counts: number[]): Promise<unknown>
   addUsage(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
   changeControl(keyCount: number, ...keysAndArguments: string[]): Promise<unknown>
-  beat(...args: [...keys: [string, string], instance: string, report: string, forgetMs: number]): Promise<unknown>
+  beat(
+    ...args: [...keys: [string, string, string], instance: string, report: string, ...bounds: number[]]
+  ): Promise<unknown>
   noteUsers(keyCount: number, ...keysAndArguments: string[]): Promise<number[]>
   raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
   takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>

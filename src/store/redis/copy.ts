@@ -26,7 +26,7 @@ import { historyKey, redisHistory } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
 import { knownUserRecords, writeKnownUser } from './known-users.ts'
 import { membershipRecords } from './memberships.ts'
-import { redisReplicas } from './replicas.ts'
+import { redisReplicas, writeSilences } from './replicas.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
 import { usageRecords, writeEpisodes, writeSeries } from './usage-log.ts'
 
@@ -56,6 +56,7 @@ export function openRedisCopyable(
   const accessKeys = redisAccessKeys(redis, keys, records)
   const changes = redisControl(redis, keys, records)
   const usage = usageRecords(redis, keys, records)
+  const replicas = redisReplicas(redis, keys, records)
 
   async function* portions(): AsyncGenerator<Portion, void> {
     let hasCounters = false
@@ -76,7 +77,13 @@ export function openRedisCopyable(
     yield* control(changes)
     const { buckets } = await readBuckets(redis, keys, failures)
     if (buckets.length > 0) yield { kind: 'failures', buckets }
-    yield* series(redis, usage)
+    let hasSeries = false
+    for await (const portion of series(redis, usage)) {
+      hasSeries = true
+      yield portion
+    }
+    const silences = hasSeries ? await replicas.readSilences() : []
+    if (silences.length > 0) yield { kind: 'silences', silences }
     yield* refusals(usage)
   }
 
@@ -111,7 +118,7 @@ export function openRedisCopyable(
 
   return {
     ping: pinging(redis, keys.version),
-    listReplicas: redisReplicas(redis, keys, records).listReplicas,
+    listReplicas: replicas.listReplicas,
     portions,
     refill,
     unfinished,
@@ -334,6 +341,7 @@ function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'co
   } else if (portion.kind === 'audit') {
     for (const entry of portion.entries) multi.zadd(keys.audit, entry.version, JSON.stringify(entry))
   } else if (portion.kind === 'series') writeSeries(multi, keys, portion.entries)
+  else if (portion.kind === 'silences') writeSilences(multi, keys, portion.silences)
   else if (portion.kind === 'refusals') writeEpisodes(multi, keys, portion.episodes)
   else writeBuckets(multi, keys, portion.buckets)
 }

@@ -76,6 +76,8 @@ export interface Keys {
   readonly beats: string
   /** Instance -> its report. */
   readonly replicas: string
+  /** Instance that ended without a word -> since when what it counted may be missing, and until when. */
+  readonly silences: string
   /** What was claimed of a run by an alert. @param place as `placeOf` of alerts/alert.ts */
   claim(place: string): string
   /** Pending events of an alert by when they are due. */
@@ -130,6 +132,7 @@ export function createKeys(prefix: string): Keys {
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,
+    silences: `${tag}:silences`,
     claim: (place) => `${tag}:claim:${place}`,
     alertDue: (name) => `${tag}:alert:due:${name}`,
     alertAll: (name) => `${tag}:alert:all:${name}`,

@@ -86,6 +86,7 @@ const FILLED = [
   'counted',
   'failures',
   'series',
+  'silences',
   'refusals',
   'tokens',
   'settings',
@@ -149,9 +150,12 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
   for await (const some of rows(`SELECT ${COLUMNS} FROM failures WHERE start >= ? ORDER BY start`, since)) {
     yield { kind: 'failures', buckets: failures.readAll(some.map((row) => [nameOf(row.start), row])) }
   }
+  let hasSeries = false
   for await (const some of rows('SELECT * FROM series WHERE start >= ?', since)) {
+    hasSeries = true
     yield { kind: 'series', entries: usage.series(some) }
   }
+  if (hasSeries) yield { kind: 'silences', silences: await sqliteReplicas(database, () => now).readSilences() }
   for await (const some of rows('SELECT id, episode FROM refusals WHERE last > ?', now - KEEP_EPISODES_MS)) {
     yield { kind: 'refusals', episodes: usage.refusals(some) }
   }
@@ -270,6 +274,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
   )
 
   const series = database.prepare('INSERT OR REPLACE INTO series (kind, start, name, counts) VALUES (?, ?, ?, ?)')
+  const silence = database.prepare('INSERT OR REPLACE INTO silences (instance, since, until) VALUES (?, ?, ?)')
   const refusal = database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)')
 
   function putOwner({ scope, id, counters, history, ends = 0 }: Owner): void {
@@ -302,6 +307,10 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
       }
     } else if (portion.kind === 'series') {
       for (const { by, start, name, counts } of portion.entries) series.run(by, start, name, packCounts(counts))
+    } else if (portion.kind === 'silences') {
+      portion.silences.forEach(({ from, to }, i) => {
+        silence.run(`copied-${i}`, from, to)
+      })
     } else if (portion.kind === 'refusals') {
       for (const { id, ...episode } of portion.episodes) refusal.run(id, episode.last, JSON.stringify(episode))
     } else {

@@ -1,28 +1,56 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { FORGET_MS, type Replica, type ReplicaStore } from '../../replicas/presence.ts'
-import { heard, listedReplicas } from '../presence-record.ts'
+import { FORGET_MS, KEEP_SILENCES_MS, MOST_SILENCES, type Replica, type ReplicaStore } from '../../replicas/presence.ts'
+import { heard, isLate, listedReplicas, silenceOf } from '../presence-record.ts'
 import { attempt, transactions } from './database.ts'
+
+interface Row {
+  readonly instance: string
+  readonly at: number
+  readonly told: string
+}
 
 export function sqliteReplicas(database: DatabaseSync, clock: () => number): ReplicaStore {
   const { writing } = transactions(database)
-  const sql = {
-    beat: database.prepare('INSERT OR REPLACE INTO replicas (instance, at, told) VALUES (?, ?, ?)'),
-    /** A process that spoke in the future spoke while the clock was ahead: its silence begins now. */
-    pullBack: database.prepare('UPDATE replicas SET at = ?1 WHERE at > ?1'),
-    forget: database.prepare('DELETE FROM replicas WHERE at < ?'),
-    list: database.prepare('SELECT at, told FROM replicas'),
-    leave: database.prepare('DELETE FROM replicas WHERE instance = ?'),
-  }
+  const sql = statements(database)
 
   function beatNow(replica: Replica): void {
     const at = clock()
     sql.beat.run(replica.instance, at, JSON.stringify(replica))
     sql.pullBack.run(at)
+    const silent = sql.silent.all(at - FORGET_MS) as unknown as Row[]
+    for (const one of silent) note(one, at)
     sql.forget.run(at - FORGET_MS)
+    if (silent.length > 0) boundSilences(at)
+    sql.heardAgain.run(replica.instance)
+  }
+
+  function note({ instance, at, told }: Row, now: number): void {
+    if (at <= now - KEEP_SILENCES_MS) return
+    const { from, to } = silenceOf(told, at, now)
+    sql.note.run(instance, from, to)
+  }
+
+  /** Those that are known no longer go, and of too many one is made. */
+  function boundSilences(now: number): void {
+    sql.forgetSilences.run(now - KEEP_SILENCES_MS)
+    const { count, first } = sql.silencesInAll.get() as { count: number; first: number }
+    if (count <= MOST_SILENCES) return
+    sql.forgetSilences.run(Number.MAX_SAFE_INTEGER)
+    sql.note.run('', first, now)
+  }
+
+  function silencesNow() {
+    const now = clock()
+    const rows = sql.list.all() as unknown as Row[]
+    const silent = rows.filter(({ told, at }) => isLate(told, at, now)).map(({ told, at }) => silenceOf(told, at, now))
+    const noted = sql.silences.all() as unknown as { since: number; until: number }[]
+    return [...silent, ...noted.map(({ since, until }) => ({ from: since, to: until }))].filter(
+      ({ to }) => to > now - KEEP_SILENCES_MS,
+    )
   }
 
   function listNow(): ReturnType<typeof listedReplicas> {
-    const rows = sql.list.all() as unknown as { at: number; told: string }[]
+    const rows = sql.list.all() as unknown as Row[]
     return listedReplicas(
       rows.flatMap(({ at, told }) => heard(told, at)),
       clock(),
@@ -33,8 +61,29 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
     beat: (replica) => attempt(() => writing(() => beatNow(replica))),
     listReplicas: () => attempt(listNow),
     leave: (instance) =>
-      attempt(() => {
-        sql.leave.run(instance)
-      }),
+      attempt(() =>
+        writing(() => {
+          sql.leave.run(instance)
+          sql.heardAgain.run(instance)
+        }),
+      ),
+    readSilences: () => attempt(silencesNow),
+  }
+}
+
+function statements(database: DatabaseSync) {
+  return {
+    beat: database.prepare('INSERT OR REPLACE INTO replicas (instance, at, told) VALUES (?, ?, ?)'),
+    /** A process that spoke in the future spoke while the clock was ahead: its silence begins now. */
+    pullBack: database.prepare('UPDATE replicas SET at = ?1 WHERE at > ?1'),
+    silent: database.prepare('SELECT instance, at, told FROM replicas WHERE at < ?'),
+    forget: database.prepare('DELETE FROM replicas WHERE at < ?'),
+    list: database.prepare('SELECT instance, at, told FROM replicas'),
+    leave: database.prepare('DELETE FROM replicas WHERE instance = ?'),
+    note: database.prepare('INSERT OR REPLACE INTO silences (instance, since, until) VALUES (?, ?, ?)'),
+    heardAgain: database.prepare('DELETE FROM silences WHERE instance = ?'),
+    silences: database.prepare('SELECT since, until FROM silences'),
+    silencesInAll: database.prepare('SELECT count(*) AS count, min(since) AS first FROM silences'),
+    forgetSilences: database.prepare('DELETE FROM silences WHERE until <= ?'),
   }
 }

@@ -176,6 +176,12 @@ CREATE TABLE replicas (
   told TEXT NOT NULL           -- JSON
 ) WITHOUT ROWID;
 
+CREATE TABLE silences (        -- processes that ended without a word
+  instance TEXT PRIMARY KEY,
+  since INTEGER NOT NULL,      -- from when on what it counted may be missing
+  until INTEGER NOT NULL       -- when it was forgotten
+) WITHOUT ROWID;
+
 CREATE TABLE alert_claims (
   place TEXT PRIMARY KEY,      -- an alert, and whose window
   run INTEGER NOT NULL,        -- its start

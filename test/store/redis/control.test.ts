@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createChangeFollower } from '../../../src/control/change-follower.ts'
 import type { Author, Change } from '../../../src/control/control-store.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
+import { KEEP_SILENCES_MS } from '../../../src/replicas/presence.ts'
 import { milliseconds } from '../../../src/store/redis/calls.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -298,7 +299,7 @@ it('what processes reported is forgotten when they are silent, and ends by itsel
   for (const key of ['{tollgate}:beats', '{tollgate}:replicas']) {
     expect((await admin.hkeys(key)).sort()).toEqual(['i', 'short'])
     expect(await admin.pttl(key)).toBeGreaterThan(0)
-    expect(await admin.pttl(key)).toBeLessThanOrEqual(15_000)
+    expect(await admin.pttl(key)).toBeLessThanOrEqual(KEEP_SILENCES_MS)
   }
 })
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FORGET_MS } from '../../../src/replicas/presence.ts'
+import { KEEP_SILENCES_MS } from '../../../src/replicas/presence.ts'
 import { createRecords } from '../../../src/store/records.ts'
 import { connect } from '../../../src/store/redis/client.ts'
 import { redisControl } from '../../../src/store/redis/control.ts'
@@ -132,7 +132,7 @@ describe('the Redis store', () => {
     const left = await asking(redis.url, (client) => Promise.all([beats, replicas].map((key) => client.pttl(key))))
     for (const ms of left) {
       expect(ms).toBeGreaterThan(0)
-      expect(ms).toBeLessThanOrEqual(FORGET_MS)
+      expect(ms).toBeLessThanOrEqual(KEEP_SILENCES_MS)
     }
     await close()
   })
