@@ -1,7 +1,7 @@
 import { repeat } from '../lib/repeat.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 
-/** Keeps in the store since when each window of the configuration is counted. */
+/** Keeps in the store since when each window of the configuration is counted, and takes away what need not be kept any more. */
 export interface CountedNotes {
   /** Notes them for the first time, and again and again: a store that lost its data knows so within a minute. Never rejects. */
   start(): Promise<void>
@@ -13,10 +13,31 @@ export interface CountedNotes {
 const EVERY_MS = 60_000
 
 /** @param names of the windows that are in force */
-export function createCountedNotes(store: Pick<HistoryStore, 'noteCounted'>, names: () => string[]): CountedNotes {
+export function createCountedNotes(
+  store: Pick<HistoryStore, 'noteCounted' | 'forgetRuns'>,
+  names: () => string[],
+): CountedNotes {
   let stop: (() => void) | null = null
-  // A store that fails is reported by whoever needs it.
-  const note = (): Promise<void> => store.noteCounted(names()).catch(() => {})
+  // A store that fails is reported by whoever needs it, and is asked again a minute later.
+  const note = (): Promise<void> =>
+    store.noteCounted(names()).then(
+      (isDue) => {
+        if (isDue) forget()
+      },
+      () => {},
+    )
+
+  let isForgetting = false
+  /** Nobody waits for it: what need not be kept any more is shown to nobody. */
+  function forget(): void {
+    if (isForgetting) return
+    isForgetting = true
+    const over = (): void => {
+      isForgetting = false
+    }
+    store.forgetRuns().then(over, over)
+  }
+
   return {
     start() {
       stop = repeat(() => void note(), EVERY_MS)

@@ -142,8 +142,12 @@ function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCr
  * The same for a command, for which a file that it can only read is enough.
  * @param observe default nobody hears
  */
-export async function openStoreToLook(config: StoreConfig, observe: Observer = () => {}): Promise<Store> {
-  return open(config, createStoreWarnings(observe), false, () => NO_RETENTION)
+export async function openStoreToLook(
+  config: StoreConfig,
+  observe: Observer = () => {},
+  retention?: Retention,
+): Promise<Store> {
+  return open(config, createStoreWarnings(observe), false, retention === undefined ? undefined : () => retention)
 }
 
 /**
@@ -154,18 +158,19 @@ async function open(
   config: StoreConfig,
   warnings: StoreWarnings,
   toWrite: boolean,
-  retention: () => Retention,
+  retention: (() => Retention) | undefined,
 ): Promise<Store> {
   const { location, prefix, deadlineMs } = config
   const { observe, only } = warnings
+  const kept = retention === undefined ? {} : { retention }
   const access = accessOf(config)
   if (access !== null) {
     const { openRedisStore } = await import('../store/redis/redis-store.ts')
-    return openRedisStore({ ...access, prefix, deadlineMs, retention, observe, onChecked: only })
+    return openRedisStore({ ...access, prefix, deadlineMs, ...kept, observe, onChecked: only })
   }
   if (location.kind === 'redis') throw new Error('a Redis without access')
   try {
-    const store = openSqliteStore({ file: location.path, toWrite, retention, observe })
+    const store = openSqliteStore({ file: location.path, toWrite, ...kept, observe })
     return reportingItsFile(store, location.path, warnings)
   } catch (cause) {
     const why = messageOf(cause)

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { retentionOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
 import { parseUpstream } from '../config/addresses.ts'
 import { messageOf } from '../errors.ts'
@@ -67,7 +68,7 @@ async function fromHistory({ config: file, from, to }: Written, margin: Margin):
   if (loaded === null) return null
   insistOnStore(loaded)
   const { config } = loaded
-  const store = await orReportWhere(loaded, openStoreToLook(config.store))
+  const store = await orReportWhere(loaded, openStoreToLook(config.store, undefined, retentionOf(config)))
   try {
     await reachable(store)
     const text = await readFile(config.file, 'utf8')

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { usageRulesOf } from '../app/retention.ts'
+import { retentionOf, usageRulesOf } from '../app/retention.ts'
 import { openStoreToLook } from '../app/stores.ts'
 import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
@@ -34,7 +34,7 @@ export async function usage(args: readonly string[]): Promise<number> {
   const loaded = await loadOrReport(configFile(file))
   if (loaded === null) return 1
   insistOnStore(loaded)
-  const store = await orReportWhere(loaded, openStoreToLook(loaded.config.store))
+  const store = await orReportWhere(loaded, openStoreToLook(loaded.config.store, undefined, retentionOf(loaded.config)))
   try {
     await reachable(store)
     const query = await queryOf(loaded, store, fields)

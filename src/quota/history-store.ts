@@ -34,18 +34,35 @@ export type RunVisitor = (
 /** Since when each window is counted in, by `countedName`, in milliseconds since the epoch. Of any other nothing is known. */
 export type CountedSince = ReadonlyMap<string, number>
 
+/** For how long runs are kept, and what of it was changed. */
+export interface KeptSince {
+  /** After their end, in seconds. */
+  readonly keptSeconds: number
+  /** The same of what was charged before `changedAt`: the least of what was said meanwhile. */
+  readonly leastSeconds: number
+  /** Of the last change, in milliseconds since the epoch. */
+  readonly changedAt: number
+}
+
+/** By `longest`, `shorter` and `anonymous`; and `unswept` while runs are to be taken away that need not be kept any more. */
+export type KeptStates = ReadonlyMap<string, KeptSince>
+
 /**
- * Reads what was used. Nothing that must be kept is missing; what is older may be there for a while. Every implementation passes
+ * Reads what was used. Nothing that must be kept is missing, and nothing is shown that is older than the store is to keep. Every implementation passes
  * test/quota/history.suite.ts.
  */
 export interface HistoryStore {
   /**
    * Notes the windows that gateways count in: one that is new is counted since now, one that is not named any more is forgotten. What was
-   * used before a window was counted is in no history of it. @throws StoreError
+   * used before a window was counted is in no history of it. It also notes how long the store keeps runs.
+   * @returns whether runs are there that need not be kept any more, as that was made shorter: `forgetRuns` is due
+   * @throws StoreError
    */
-  noteCounted(names: readonly string[]): Promise<void>
-  /** @returns also the store's time @throws StoreError */
-  readCounted(): Promise<{ readonly at: number; readonly since: CountedSince }>
+  noteCounted(names: readonly string[]): Promise<boolean>
+  /** Takes away what need not be kept any more, in steps that hold the store for a moment each. @throws StoreError */
+  forgetRuns(): Promise<void>
+  /** @returns also the store's time, and how long runs are kept @throws StoreError */
+  readCounted(): Promise<{ readonly at: number; readonly since: CountedSince; readonly keeping: KeptStates }>
   /** @returns a history without runs for one who has used nothing @throws StoreError */
   readHistory(
     scope: HistoryScope,

@@ -34,6 +34,12 @@ export function keptOf(retention: Retention, scope: ScopeName, id: string): Kept
   return longestKept(kept) === 0 ? null : kept
 }
 
+/** For how long runs of an owner are kept after their end, at most, in seconds. */
+export function mostKept(retention: Retention, scope: ScopeName, id: string): number {
+  const kept = keptOf(retention, scope, id)
+  return kept === null ? 0 : longestKept(kept)
+}
+
 /** The longest time for which a run is kept after its end, in seconds. */
 export function longestKept({ longestSeconds, shorterSeconds }: Kept): number {
   return Math.max(longestSeconds, shorterSeconds)

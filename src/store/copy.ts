@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { Bucket } from '../failures/histogram.ts'
 import type { ScopeName } from '../quota/charge.ts'
 import { type Counter, endsAt, running } from '../quota/counter.ts'
-import type { CountedSince } from '../quota/history-store.ts'
+import type { CountedSince, KeptStates } from '../quota/history-store.ts'
 import type { Membership } from '../quota/memberships.ts'
 import type { ReplicaStore } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
@@ -58,7 +58,7 @@ export type Portion =
   | { readonly kind: 'memberships'; readonly members: readonly RememberedMember[] }
   | { readonly kind: 'plans'; readonly plans: readonly RememberedPlan[] }
   /** Comes behind counters: without them it says nothing. */
-  | { readonly kind: 'counted'; readonly since: CountedSince }
+  | { readonly kind: 'counted'; readonly since: CountedSince; readonly keeping: KeptStates }
   | { readonly kind: 'counters'; readonly owners: readonly Owner[] }
   | { readonly kind: 'known'; readonly users: readonly RememberedUser[] }
   | { readonly kind: 'tokens'; readonly records: readonly AccessKeyRecord[] }

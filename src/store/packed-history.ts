@@ -65,7 +65,7 @@ function isAt(name: string, bytes: Buffer, from: number, to: number): boolean {
 /**
  * Calls `visit` for each run that started from `from` on and before `to`.
  * @param only length in seconds of the one window that is asked for; `null` for all
- * @param at where in the bytes the history begins, @param last where it ends
+ * @param shown what is to be left out. Default nothing
  */
 export function eachPackedRun(
   bytes: Buffer,
@@ -73,20 +73,34 @@ export function eachPackedRun(
   to: number,
   visit: RunVisitor,
   only: number | null = null,
-  at = 0,
-  last = bytes.length,
+  shown: Shown | null = null,
 ): void {
-  for (let section = sectionAt(bytes, at, last); section !== null; section = sectionAt(bytes, section.end, last)) {
-    const { category, seconds, first, end } = section
+  const last = bytes.length
+  for (let section = sectionAt(bytes, 0, last); section !== null; section = sectionAt(bytes, section.end, last)) {
+    const { category, seconds, keptSeconds, first, end } = section
     if (only !== null && seconds !== only) continue
+    const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, keptSeconds, shown))
     for (let run = first; run < end; run += RUN) {
       // Two readings and a product of 32 bits cost a third of `readUIntBE`.
       const startedAt = bytes.readUInt16BE(run) * 2 ** 32 + bytes.readUInt32BE(run + 2)
-      if (startedAt < from || startedAt >= to) continue
+      if (startedAt < oldest || startedAt >= to) continue
       const tokens = bytes.readUInt16BE(run + 6) * 2 ** 32 + bytes.readUInt32BE(run + 8)
       if (tokens > 0) visit(category, seconds, startedAt, tokens, false)
     }
   }
+}
+
+/** What is shown of a history: nothing that need not be kept any more. */
+export interface Shown {
+  /** In milliseconds since the epoch. */
+  readonly now: number
+  /** For how long a run of the owner is kept after its end, at most, in seconds. */
+  readonly mostSeconds: number
+}
+
+/** The first moment at which a run of a window may have started that is shown. */
+export function oldestShown(seconds: number, keptSeconds: number, { now, mostSeconds }: Shown): number {
+  return now - (seconds + Math.min(keptSeconds, mostSeconds)) * 1000 + 1
 }
 
 /** When the last run need not be kept any more, in milliseconds since the epoch; 0 for no runs. */
@@ -119,8 +133,7 @@ export function addRuns(
   for (let s = sectionAt(bytes, 0, bytes.length); s !== null; s = sectionAt(bytes, s.end, bytes.length)) {
     const { category: name, seconds, first, end } = s
     const run = name === category ? runs.find((each) => each.seconds === seconds) : undefined
-    const kept =
-      run === undefined ? s : { ...s, keptSeconds: Math.max(run.keptSeconds, Math.min(s.keptSeconds, mostSeconds)) }
+    const kept = { ...s, keptSeconds: Math.max(run?.keptSeconds ?? 0, Math.min(s.keptSeconds, mostSeconds)) }
     let from = first
     const isTooMany = (): boolean => (end - from) / RUN >= MOST_RUNS || bytes.length > LONGEST_HISTORY
     while (from < end && (endOf(bytes.readUIntBE(from, 6), kept) <= now || (run !== undefined && isTooMany())))

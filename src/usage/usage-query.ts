@@ -1,7 +1,8 @@
 import { countedName, isBook } from '../quota/books.ts'
 import { type Calendar, firstMomentOf, periodOf } from '../quota/calendar.ts'
 import { keptOf, type Retention } from '../quota/history.ts'
-import type { CountedSince } from '../quota/history-store.ts'
+import type { CountedSince, KeptStates } from '../quota/history-store.ts'
+import { keptForCertain } from '../quota/kept.ts'
 import { endOf, type Window } from '../quota/window.ts'
 import { oldestStart } from './series.ts'
 import type { Silence } from './silence.ts'
@@ -75,6 +76,8 @@ export interface UsageContext extends UsageRules {
   /** The store's time. */
   readonly at: number
   readonly since: CountedSince
+  /** How long runs are kept, as the gateways have noted it. Default as the configuration says, always. */
+  readonly keeping?: KeptStates
   /** What processes that ended without a word may have counted, and brought into no series. Default none. */
   readonly silences?: readonly Silence[]
   /** The range of a query that names none: that of the page before. Default the last day. */
@@ -360,10 +363,13 @@ function notCounted(window: Window, { category }: Asked, { since }: UsageContext
 }
 
 /** Until when the run of a window is kept that the range begins in. */
-function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept }: UsageContext): number {
-  const times = keptOf(kept, 'personal', by === 'user' ? (user ?? '') : '')
+function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept, keeping }: UsageContext): number {
+  const owner = by === 'user' ? (user ?? '') : ''
+  const times = keptOf(kept, 'personal', owner)
   const isLongest = isBook(window) || windows.every(({ seconds }) => seconds <= window.seconds)
-  return endOf(window, from) + 1000 * ((isLongest ? times?.longestSeconds : times?.shorterSeconds) ?? 0)
+  const state = kept.isAnonymous(owner) ? 'anonymous' : isLongest ? 'longest' : 'shorter'
+  const wanted = (isLongest ? times?.longestSeconds : times?.shorterSeconds) ?? 0
+  return endOf(window, from) + 1000 * keptForCertain(keeping?.get(state), wanted, from)
 }
 
 /** Of a series. */

@@ -748,7 +748,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     HISTORY_LUA,
     'a window that is the longest no more loses runs at once',
-    ['math.max(run.keep, math.min(keep, longest))', 'run.keep'],
+    ['math.max(run and run.keep or 0, math.min(keep, longest))', 'run and run.keep or keep'],
     ['redis history'],
   ),
   edit(
@@ -767,7 +767,7 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     PACKED,
     'in the embedded store a window that is the longest no more loses runs at once',
-    ['Math.max(run.keptSeconds, Math.min(s.keptSeconds, mostSeconds))', 'run.keptSeconds'],
+    ['Math.max(run?.keptSeconds ?? 0, Math.min(s.keptSeconds, mostSeconds))', 'run?.keptSeconds ?? s.keptSeconds'],
     ['history'],
   ),
   edit(

@@ -130,6 +130,9 @@ export class SimulatedRedis implements Server {
         return Buffer.from('*0\r\n')
       case 'MGET':
       case 'HGETALL':
+      // What is noted of how long runs are kept.
+      case 'HSET':
+      case 'HDEL':
         return this.#options.runner.look([name, ...args], this.#timeUs)
       case 'PING':
         return Buffer.from('+PONG\r\n')

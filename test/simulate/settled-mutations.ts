@@ -142,7 +142,7 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
   ]),
   bill(QUERY, 'a bill of a first day that is known is not complete', ['from < counted) gaps', 'from <= counted) gaps']),
   bill(HISTORY, 'a bill lacks the day that the counter holds', [
-    'if (used > 0 && startedAt >= from && startedAt < to) visit(',
+    'if (used > 0 && startedAt >= oldest && startedAt < to) visit(',
     'if (false) visit(',
   ]),
   bill(HISTORY, 'a bill lacks the days that are over', [

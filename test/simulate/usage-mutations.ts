@@ -13,6 +13,9 @@ const CHARGE = 'src/quota/charge.ts'
 const PACKED = 'src/store/packed-history.ts'
 const COUNTERS = 'src/store/sqlite/counters.ts'
 const ROWS = 'src/store/sqlite/history-rows.ts'
+const ROWS_OF_HISTORY = 'src/store/sqlite/history.ts'
+const FORGET_LUA = 'src/store/redis/forget-runs.lua'
+const KEPT = 'src/quota/kept.ts'
 const SQLITE_CONTROL = 'src/store/sqlite/control.ts'
 const SQLITE_LOG = 'src/store/sqlite/usage-log.ts'
 const SWEEPER = 'src/store/sqlite/sweeper.ts'
@@ -236,6 +239,27 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     name: 'the embedded store sweeps histories that are to be kept',
     edits: [{ file: SWEEPER, from: 'FROM history WHERE ends <= ?', to: 'FROM history WHERE ends >= ?' }],
     noticedBy: ['sqlite'],
+  },
+  history(PACKED, 'a packed history shows what need not be kept any more', [
+    'Math.min(keptSeconds, mostSeconds)) * 1000 + 1',
+    'keptSeconds) * 1000 + 1',
+  ]),
+  history(ROWS_OF_HISTORY, 'the embedded store never forgets that it has to take runs away', [
+    'kept.forget(UNSWEPT)',
+    'kept.forget(String(UNSWEPT === null))',
+  ]),
+  redisHistory(FORGET_LUA, 'Redis takes no run away that need not be kept any more', [
+    'archive.with_runs(before, {}, now, keep)',
+    'archive.with_runs(before, {}, now, 10 ^ 9)',
+  ]),
+  redisHistory(FORGET_LUA, 'Redis keeps the counters of somebody who is charged no more', [
+    "if call('PTTL', key) > lasts then",
+    'if false then',
+  ]),
+  {
+    name: 'what was kept for a shorter time is forgotten when the time is made longer',
+    edits: [{ file: KEPT, from: 'Math.min(kept, state.leastSeconds)', to: 'kept' }],
+    noticedBy: ['bills'],
   },
   // Series and refusals.
   series(FLUSH_LUA, 'the flush is added each time it is sent', [

@@ -61,6 +61,20 @@ describe('a question about usage', () => {
     })
   })
 
+  test('is not complete where runs were kept for a shorter time meanwhile, however long they are kept now', () => {
+    const day = 86_400
+    const state = { keptSeconds: 35 * day, leastSeconds: 5 * day, changedAt: Date.UTC(2026, 10, 18) }
+    const of = (from: string, keeping: Partial<typeof state> = {}) =>
+      queryOf({ from }, { ...BOOKED, keeping: new Map([['longest', { ...state, ...keeping }]]) }).gaps
+    const gap = 'days of this zone: the beginning is not kept any more (usage.keep, usage.shorter)'
+    expect(of('2026-11-10')).toEqual([gap])
+    expect(of('2026-11-16')).toEqual([])
+    expect(of('2026-11-18')).toEqual([])
+    expect(of('2026-11-10', { leastSeconds: 35 * day })).toEqual([])
+    // A reader whose file is not that of the gateways goes by what they keep.
+    expect(of('2026-11-10', { keptSeconds: 5 * day, leastSeconds: 35 * day })).toEqual([gap])
+  })
+
   test('goes by the range of the page before if it names none', () => {
     const range = { from: AT - 7 * HOUR, to: AT - HOUR }
     expect(read({}, { range })).toMatchObject({ query: range })

@@ -20,7 +20,8 @@ const FORMS = script('./form/windows.lua') + script('./forgotten.lua') + script(
 export const CHARGE_LUA = inWords(
   SECTION + script('./charge-one.lua') + FORMS + script('./once.lua') + script('./charge.lua'),
 )
-export const CONTROL_LUA = inWords(SECTION + FORMS + script('./control.lua'))
+const LATEST_END = script('./latest-end.lua')
+export const CONTROL_LUA = inWords(SECTION + FORMS + LATEST_END + script('./control.lua'))
 
 /** For scripts that leave out a key of another type. */
 const TYPES = script('./types.lua')
@@ -32,6 +33,7 @@ const SCRIPTS = {
   changeControl: { lua: CONTROL_LUA },
   beat: { lua: script('./beat.lua'), numberOfKeys: 3 },
   noteCounted: { lua: script('./note-counted.lua'), numberOfKeys: 1 },
+  forgetRuns: { lua: inWords(SECTION + FORMS + LATEST_END + script('./forget-runs.lua')) },
   scanKeys: { lua: script('./scan.lua'), numberOfKeys: 1 },
   noteUsers: { lua: TYPES + script('./known-users.lua') },
   raiseAlerts: { lua: TYPES + script('./alert-raise.lua') },
@@ -53,6 +55,7 @@ interface Scripts {
   takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>
   finishAlert(...keysAndArguments: string[]): Promise<number>
   noteCounted(key: string, ...names: string[]): Promise<unknown>
+  forgetRuns(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>
 }
 

@@ -22,7 +22,7 @@ import { call, milliseconds, pinging, reading, transaction } from './calls.ts'
 import { connect, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { packCounters, readCounters } from './form/section.ts'
-import { historyKey, redisHistory } from './history.ts'
+import { historyKey, redisHistory, textsOf } from './history.ts'
 import { createKeys, type Keys, keyOf } from './keys.ts'
 import { knownUserRecords, writeKnownUser } from './known-users.ts'
 import { membershipRecords } from './memberships.ts'
@@ -71,8 +71,8 @@ export function openRedisCopyable(
       const users = await readKnown(redis, keys, known, names)
       if (users.length > 0) yield { kind: 'known', users }
     }
-    const { since } = await redisHistory(redis, keys).readCounted()
-    if (hasCounters && since.size > 0) yield { kind: 'counted', since }
+    const { since, keeping } = await redisHistory(redis, keys).readCounted()
+    if (hasCounters && since.size > 0) yield { kind: 'counted', since, keeping }
     yield* tokens(accessKeys)
     yield* control(changes)
     const { buckets } = await readBuckets(redis, keys, failures)
@@ -332,6 +332,7 @@ function putRest(multi: Multi, keys: Keys, portion: Exclude<Portion, { kind: 'co
     for (const { organisation, plan, ends } of portion.plans) multi.set(keys.planOf(organisation), plan, 'PXAT', ends)
   } else if (portion.kind === 'counted') {
     for (const [name, since] of portion.since) multi.hset(keys.counted, name, since)
+    if (portion.keeping.size > 0) multi.hset(keys.counted, textsOf(portion.keeping))
   } else if (portion.kind === 'tokens') for (const record of portion.records) writeToken(multi, keys, record)
   else if (portion.kind === 'settings') multi.set(keys.settings, textOf(portion.settings))
   else if (portion.kind === 'overrides') {

@@ -113,7 +113,7 @@ local function history_functions()
       local head, keep, first, next_at = runs_at(bytes, at)
       if not head then break end
       local run = added[head]
-      if run then keep = math.max(run.keep, math.min(keep, longest)) end
+      keep = math.max(run and run.keep or 0, math.min(keep, longest))
       local lasts = (unpack_bytes('>I4', head, #head - 3) + keep) * 1000
       local runs = kept_runs(bytes, first, next_at, lasts, now, run)
       if run then runs = append(runs, run.bytes) end

@@ -1,5 +1,7 @@
-import type { HistoryScope, HistoryStore, OwnerHistory } from '../../quota/history-store.ts'
-import { eachPackedRun } from '../packed-history.ts'
+import { mostKept, type Retention } from '../../quota/history.ts'
+import type { HistoryScope, HistoryStore, KeptSince, KeptStates, OwnerHistory } from '../../quota/history-store.ts'
+import { keptChanges, UNSWEPT } from '../../quota/kept.ts'
+import { eachPackedRun, oldestShown, type Shown } from '../packed-history.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { readCounters } from './form/section.ts'
@@ -16,7 +18,8 @@ interface Reading {
   readonly owners: readonly OwnerHistory[]
 }
 
-export function redisHistory(redis: RedisClient, keys: Keys): HistoryStore {
+/** @param retention how long runs are kept. Default: nobody says, and all that is there is shown */
+export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => Retention): HistoryStore {
   /**
    * Counters and history of each in one command: a run that moves from one into the other is in one of them. The commands go to Redis together: to
    * send each costs more than to write it.
@@ -27,10 +30,14 @@ export function redisHistory(redis: RedisClient, keys: Keys): HistoryStore {
       commands.time()
       for (const part of parts) commands.mgetBuffer(...namesOf(keys, scope, part))
     })
+    const at = milliseconds(time)
     const owners = parts.flatMap((part, i) =>
-      part.map((id, k) => historyOf(id, values[i]?.[k] ?? null, values[i]?.[part.length + k] ?? null)),
+      part.map((id, k) => {
+        const shown = retention === undefined ? null : { now: at, mostSeconds: mostKept(retention(), scope, id) }
+        return historyOf(id, values[i]?.[k] ?? null, values[i]?.[part.length + k] ?? null, shown)
+      }),
     )
-    return { at: milliseconds(time), owners }
+    return { at, owners }
   }
 
   /** Those who are asked for in one turn of the event loop are read together: at 64 connections Redis spends a fifth on each. */
@@ -41,29 +48,89 @@ export function redisHistory(redis: RedisClient, keys: Keys): HistoryStore {
     }, MOST_READS)
   const readShared = { personal: readTogether('personal'), organisation: readTogether('organisation') }
 
+  async function readCounted() {
+    const [time, found] = await reading<[[string, string], Record<string, string>]>(redis, (commands) => {
+      commands.time().hgetall(keys.counted)
+    })
+    const since = Object.entries(found).filter(([name]) => !name.startsWith(KEEP))
+    return {
+      at: milliseconds(time),
+      since: new Map(since.map(([name, at]) => [name, Number(at)] as const)),
+      keeping: statesIn(found),
+    }
+  }
+
+  async function noteCounted(names: readonly string[]): Promise<boolean> {
+    await call(() => redis.noteCounted(keys.counted, ...names))
+    if (retention === undefined) return false
+    const { at, keeping } = await readCounted()
+    const changes = keptChanges(keeping, retention(), at)
+    if (changes.size > 0) await call(() => redis.hset(keys.counted, textsOf(changes)))
+    return keeping.has(UNSWEPT) || changes.has(UNSWEPT)
+  }
+
+  async function forgetRuns(): Promise<void> {
+    if (retention === undefined) return
+    const due = (await readCounted()).keeping.get(UNSWEPT)
+    for (const scope of ['personal', 'organisation'] as const) {
+      let cursor: string | null = null
+      do {
+        const { ids, next } = await scan(scope, cursor)
+        for (const part of partsOf(ids)) await forgetOf(scope, part, retention())
+        cursor = next
+      } while (cursor !== null)
+    }
+    const isSame = (await readCounted()).keeping.get(UNSWEPT)?.changedAt === due?.changedAt
+    if (isSame) await call(() => redis.hdel(keys.counted, KEEP + UNSWEPT))
+  }
+
+  async function forgetOf(scope: HistoryScope, ids: readonly string[], kept: Retention): Promise<void> {
+    const names = ids.flatMap((id) => [countersKey(keys, scope, id), historyKey(keys, scope, id)])
+    await call(() => redis.forgetRuns(names.length, ...names, ...ids.map((id) => mostKept(kept, scope, id))))
+  }
+
+  async function scan(scope: HistoryScope, cursor: string | null) {
+    const prefix = countersKey(keys, scope, '')
+    const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
+    const from = /^\d{1,20}$/.test(cursor ?? '') ? (cursor as string) : '0'
+    const [next, names] = await call(() => redis.scanKeys(keys.version, from, pattern, STEP))
+    // SCAN may give a key twice, and the key without an id is nobody's.
+    const ids = [...new Set(names)].filter((name) => name !== prefix).map((name) => name.slice(prefix.length))
+    return { ids, next: next === '0' ? null : next }
+  }
+
   return {
-    noteCounted: (names) => call(() => redis.noteCounted(keys.counted, ...names)).then(() => undefined),
-
-    async readCounted() {
-      const [time, found] = await reading<[[string, string], Record<string, string>]>(redis, (commands) => {
-        commands.time().hgetall(keys.counted)
-      })
-      const since = Object.entries(found).map(([name, at]) => [name, Number(at)] as const)
-      return { at: milliseconds(time), since: new Map(since) }
-    },
-
+    noteCounted,
+    forgetRuns,
+    readCounted,
     readHistory: (scope, id) => readShared[scope](id),
 
     async scanHistory(scope, cursor) {
-      const prefix = countersKey(keys, scope, '')
-      const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
-      const from = /^\d{1,20}$/.test(cursor ?? '') ? (cursor as string) : '0'
-      const [next, names] = await call(() => redis.scanKeys(keys.version, from, pattern, STEP))
-      // SCAN may give a key twice, and the key without an id is nobody's.
-      const ids = [...new Set(names)].filter((name) => name !== prefix).map((name) => name.slice(prefix.length))
-      return { ...(await read(scope, ids)), next: next === '0' ? null : next }
+      const { ids, next } = await scan(scope, cursor)
+      return { ...(await read(scope, ids)), next }
     },
   }
+}
+
+/** In the hash of the windows that are counted, before the name of what is noted of how long runs are kept. */
+const KEEP = 'keep '
+
+function statesIn(hash: Record<string, string>): KeptStates {
+  const states = new Map<string, KeptSince>()
+  for (const [name, text] of Object.entries(hash)) {
+    const [, keptSeconds, leastSeconds, changedAt] = /^(\d{1,16}) (\d{1,16}) (\d{1,16})$/.exec(text) ?? []
+    if (!name.startsWith(KEEP) || changedAt === undefined) continue
+    const state = { keptSeconds: Number(keptSeconds), leastSeconds: Number(leastSeconds), changedAt: Number(changedAt) }
+    states.set(name.slice(KEEP.length), state)
+  }
+  return states
+}
+
+/** As fields of that hash. */
+export function textsOf(states: KeptStates): Record<string, string> {
+  return Object.fromEntries(
+    [...states].map(([name, state]) => [KEEP + name, `${state.keptSeconds} ${state.leastSeconds} ${state.changedAt}`]),
+  )
 }
 
 function partsOf(ids: readonly string[]): (readonly string[])[] {
@@ -84,15 +151,16 @@ export function historyKey(keys: Keys, scope: HistoryScope, id: string): string 
   return scope === 'personal' ? keys.history(id) : keys.organisationHistory(id)
 }
 
-function historyOf(id: string, counters: Buffer | null, history: Buffer | null): OwnerHistory {
+function historyOf(id: string, counters: Buffer | null, history: Buffer | null, shown: Shown | null): OwnerHistory {
   return {
     id,
     eachRun(from, to, visit, only) {
-      if (history !== null) eachPackedRun(history, from, to, visit, only ?? null)
+      if (history !== null) eachPackedRun(history, from, to, visit, only ?? null, shown)
       for (const [category, counter] of readCounters(counters)) {
         for (const { seconds, startedAt, used } of counter) {
           if (only !== undefined && seconds !== only) continue
-          if (used > 0 && startedAt >= from && startedAt < to) visit(category, seconds, startedAt, used, true)
+          const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, shown.mostSeconds, shown))
+          if (used > 0 && startedAt >= oldest && startedAt < to) visit(category, seconds, startedAt, used, true)
         }
       }
     },

@@ -47,7 +47,7 @@ export interface RedisStoreOptions extends RedisAccess {
   readonly prefix?: string
   /** Deadline of one command in milliseconds. Default 250. */
   readonly deadlineMs?: number
-  /** How long runs are kept, asked whenever one may be over. Default: not at all. */
+  /** How long runs are kept, asked whenever one may be over. Default: none is added, and all that are there are shown. */
   readonly retention?: () => Retention
   readonly observe: Observer
   /** Hears of all warnings that hold, after each look at the server. Default nobody. */
@@ -60,12 +60,13 @@ export interface RedisStoreOptions extends RedisAccess {
 export function openRedisStore({
   prefix = 'tollgate',
   deadlineMs = 250,
-  retention = () => NO_RETENTION,
+  retention: given,
   observe,
   onChecked = () => {},
   checkMs,
   ...access
 }: RedisStoreOptions): Store {
+  const retention = given ?? (() => NO_RETENTION)
   const redis = connectToPrimary({ ...access, deadlineMs })
   const keys = createKeys(prefix)
   const records = createRecords(observe)
@@ -156,7 +157,7 @@ export function openRedisStore({
     ...redisControl(redis, keys, records, undefined, clock, retention),
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
-    ...redisHistory(redis, keys),
+    ...redisHistory(redis, keys, given),
     ...redisUsageLog(redis, keys, records),
     ...redisKnownUsers(redis, keys, records),
     ...redisMemberships(redis, keys, records),

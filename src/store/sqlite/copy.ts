@@ -15,6 +15,7 @@ import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
 import { IN_FORCE } from './editions.ts'
 import { COLUMNS, failureRecords } from './failures.ts'
+import { keptStates } from './history.ts'
 import { knownUserRecords } from './known-users.ts'
 import { membershipRecords } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
@@ -84,6 +85,7 @@ const FILLED = [
   'memberships',
   'organisation_plans',
   'counted',
+  'kept',
   'failures',
   'series',
   'silences',
@@ -126,7 +128,8 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
     yield { kind: 'plans', plans }
   }
   for await (const some of rows('SELECT name, since FROM counted WHERE EXISTS (SELECT 1 FROM counters)')) {
-    yield { kind: 'counted', since: new Map(some.map((row) => [nameOf(row.name), Number(row.since)])) }
+    const since = new Map(some.map((row) => [nameOf(row.name), Number(row.since)]))
+    yield { kind: 'counted', since, keeping: keptStates(database).read() }
   }
   const tokens = tokenRecords(database, records)
   for await (const some of rows('SELECT * FROM tokens')) {
@@ -258,6 +261,7 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     'INSERT OR REPLACE INTO organisation_plans (organisation, plan, ends) VALUES (?, ?, ?)',
   )
   const counted = database.prepare('INSERT OR REPLACE INTO counted (name, since) VALUES (?, ?)')
+  const kept = keptStates(database)
   const token = putToken(database)
   const settings = database.prepare('INSERT OR REPLACE INTO settings (id, version, value) VALUES (1, ?, ?)')
   const override = database.prepare(
@@ -293,8 +297,10 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
       for (const { user, plan, organisation, ends } of portion.members) member.run(user, plan, organisation, ends)
     } else if (portion.kind === 'plans') {
       for (const { organisation, plan, ends } of portion.plans) planOf.run(organisation, plan, ends)
-    } else if (portion.kind === 'counted') for (const [name, since] of portion.since) counted.run(name, since)
-    else if (portion.kind === 'tokens') portion.records.forEach(token)
+    } else if (portion.kind === 'counted') {
+      for (const [name, since] of portion.since) counted.run(name, since)
+      kept.note(portion.keeping)
+    } else if (portion.kind === 'tokens') portion.records.forEach(token)
     else if (portion.kind === 'settings') settings.run(portion.settings.version, JSON.stringify(portion.settings.value))
     else if (portion.kind === 'overrides') {
       for (const [user, { version, value }] of portion.overrides) override.run(user, version, JSON.stringify(value))

@@ -1,9 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Counter } from '../../quota/counter.ts'
-import type { HistoryScope, HistoryStore, OwnerHistory } from '../../quota/history-store.ts'
-import { eachPackedRun } from '../packed-history.ts'
+import { endsAt } from '../../quota/counter.ts'
+import { mostKept, type Retention } from '../../quota/history.ts'
+import type { HistoryScope, HistoryStore, KeptSince, KeptStates, OwnerHistory } from '../../quota/history-store.ts'
+import { keptChanges, UNSWEPT } from '../../quota/kept.ts'
+import { addRuns, eachPackedRun, oldestShown, packedHistoryEnds, type Shown } from '../packed-history.ts'
 import { unpack } from '../packed-value.ts'
-import type { SCOPE_NUMBERS } from './counter-rows.ts'
+import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 
 /** Users that one step reads. With 35 days of a category of three windows a step takes 1.5 milliseconds of CPU. */
@@ -26,15 +30,20 @@ interface Read {
   runs: Uint8Array | null
 }
 
-export function sqliteHistory(database: DatabaseSync, clock: () => number): HistoryStore {
+/** @param retention how long runs are kept. Default: nobody says, and all that is there is shown */
+export function sqliteHistory(database: DatabaseSync, clock: () => number, retention?: () => Retention): HistoryStore {
   const { writing, reading } = transactions(database)
   const statements = { personal: prepare(database, 0), organisation: prepare(database, 2) }
+
+  function shownOf(scope: HistoryScope, id: string): Shown | null {
+    return retention === undefined ? null : { now: clock(), mostSeconds: mostKept(retention(), scope, id) }
+  }
 
   function readNow(scope: HistoryScope, id: string): OwnerHistory {
     const { counters, history } = statements[scope].one
     const rows = counters.all(id) as unknown as CounterRow[]
     const { runs = null } = (history.get(id) ?? {}) as { runs?: Uint8Array }
-    return historyOf(id, { counters: rows.map(counterOf), runs })
+    return historyOf(id, { counters: rows.map(counterOf), runs }, shownOf(scope, id))
   }
 
   function scanNow(scope: HistoryScope, cursor: string) {
@@ -56,7 +65,7 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number): Hist
     for (const row of ofCounters) if (isHere(row.user)) of(row.user).counters.push(counterOf(row))
     for (const { user, runs } of ofHistory) if (isHere(user)) of(user).runs = runs
     const next = ends.reduce((a, b) => (a === null || (b !== null && compare(b, a) < 0) ? b : a))
-    return { at: clock(), owners: [...found].map(([id, read]) => historyOf(id, read)), next }
+    return { at: clock(), owners: [...found].map(([id, read]) => historyOf(id, read, shownOf(scope, id))), next }
   }
 
   const counted = {
@@ -67,15 +76,35 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number): Hist
   const countedNow = (): Map<string, number> =>
     new Map((counted.all.all() as unknown as { name: string; since: number }[]).map(({ name, since }) => [name, since]))
 
-  function noteNow(names: readonly string[]): void {
+  const kept = keptStates(database)
+
+  function noteNow(names: readonly string[]): boolean {
     const known = countedNow()
     for (const name of known.keys()) if (!names.includes(name)) counted.forget.run(name)
     for (const name of names) if (!known.has(name)) counted.add.run(name, clock())
+    if (retention === undefined) return false
+    const states = kept.read()
+    const changes = keptChanges(states, retention(), clock())
+    kept.note(changes)
+    return states.has(UNSWEPT) || changes.has(UNSWEPT)
+  }
+
+  async function forgetRuns(): Promise<void> {
+    if (retention === undefined) return
+    const due = await attempt(() => kept.read().get(UNSWEPT))
+    const steps = forgettingSteps(database, retention, clock)
+    for (const step of steps) {
+      while (await attempt(() => writing(step))) await turn()
+    }
+    await attempt(() => {
+      if (kept.read().get(UNSWEPT)?.changedAt === due?.changedAt) kept.forget(UNSWEPT)
+    })
   }
 
   return {
     noteCounted: (names) => attempt(() => writing(() => noteNow(names))),
-    readCounted: () => attempt(() => ({ at: clock(), since: countedNow() })),
+    forgetRuns,
+    readCounted: () => attempt(() => ({ at: clock(), since: countedNow(), keeping: kept.read() })),
     readHistory: (scope, id) => attempt(() => reading(() => ({ at: clock(), history: readNow(scope, id) }))),
     scanHistory: (scope, cursor) => attempt(() => reading(() => scanNow(scope, cursor ?? ''))),
   }
@@ -109,19 +138,88 @@ function counterOf({ category, windows }: CounterRow): Read['counters'][number] 
   return { category, counter: unpack(windows) }
 }
 
-function historyOf(id: string, { counters, runs }: Read): OwnerHistory {
+function historyOf(id: string, { counters, runs }: Read, shown: Shown | null): OwnerHistory {
   return {
     id,
     eachRun(from, to, visit, only) {
       if (runs !== null) {
-        eachPackedRun(Buffer.from(runs.buffer, runs.byteOffset, runs.length), from, to, visit, only ?? null)
+        eachPackedRun(Buffer.from(runs.buffer, runs.byteOffset, runs.length), from, to, visit, only ?? null, shown)
       }
       for (const { category, counter } of counters) {
         for (const { seconds, startedAt, used } of counter) {
           if (only !== undefined && seconds !== only) continue
-          if (used > 0 && startedAt >= from && startedAt < to) visit(category, seconds, startedAt, used, true)
+          const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, shown.mostSeconds, shown))
+          if (used > 0 && startedAt >= oldest && startedAt < to) visit(category, seconds, startedAt, used, true)
         }
       }
     },
   }
+}
+
+/** What is noted of how long runs are kept. */
+export function keptStates(database: DatabaseSync) {
+  const all = database.prepare('SELECT name, seconds, least, changed FROM kept')
+  const put = database.prepare('INSERT OR REPLACE INTO kept (name, seconds, least, changed) VALUES (?, ?, ?, ?)')
+  const forget = database.prepare('DELETE FROM kept WHERE name = ?')
+  type Row = { readonly name: string; readonly seconds: number; readonly least: number; readonly changed: number }
+  return {
+    read: (): KeptStates =>
+      new Map(
+        (all.all() as unknown as Row[]).map(({ name, seconds, least, changed }): [string, KeptSince] => [
+          name,
+          { keptSeconds: seconds, leastSeconds: least, changedAt: changed },
+        ]),
+      ),
+    note(states: KeptStates): void {
+      for (const [name, state] of states) put.run(name, state.keptSeconds, state.leastSeconds, state.changedAt)
+    },
+    forget: (name: string): void => void forget.run(name),
+  }
+}
+
+/** Rows that one step looks at. */
+const FORGET_STEP = 500
+
+/** Functions that each take the next rows, and say whether there are more: of the histories, and of the counters. */
+function forgettingSteps(database: DatabaseSync, retention: () => Retention, clock: () => number): (() => boolean)[] {
+  const sql = {
+    histories: database.prepare(
+      `SELECT rowid, scope, user, runs FROM history WHERE rowid > ? ORDER BY rowid LIMIT ${FORGET_STEP}`,
+    ),
+    change: database.prepare('UPDATE history SET runs = ?, ends = ? WHERE rowid = ?'),
+    forget: database.prepare('DELETE FROM history WHERE rowid = ?'),
+    counters: database.prepare(
+      `SELECT category, scope, user, windows, ends FROM counters WHERE scope <> ${SCOPE_NUMBERS.global} AND (category, scope, user) > (?, ?, ?)
+       ORDER BY category, scope, user LIMIT ${FORGET_STEP}`,
+    ),
+    delete: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
+    endSooner: database.prepare('UPDATE counters SET ends = ? WHERE category = ? AND scope = ? AND user = ?'),
+  }
+  const most = (scope: number, user: string): number =>
+    mostKept(retention(), scope === SCOPE_NUMBERS.personal ? 'personal' : 'organisation', user)
+  type Row = CounterRow & HistoryRow & { readonly rowid: number; readonly scope: number; readonly ends: number }
+  let behind = 0
+  let after: [string, number, string] = ['', -1, '']
+  return [
+    () => {
+      const rows = sql.histories.all(behind) as unknown as Row[]
+      for (const { rowid, scope, user, runs } of rows) {
+        behind = rowid
+        const left = addRuns(Buffer.from(runs.buffer, runs.byteOffset, runs.length), '', [], clock(), most(scope, user))
+        if (left.length === 0) sql.forget.run(rowid)
+        else if (!left.equals(runs)) sql.change.run(left, packedHistoryEnds(left), rowid)
+      }
+      return rows.length === FORGET_STEP
+    },
+    () => {
+      const rows = sql.counters.all(...after) as unknown as Row[]
+      for (const { category, scope, user, windows, ends } of rows) {
+        after = [category, scope, user]
+        const sooner = endsAt(unpack(windows)) + 1000 * most(scope, user)
+        if (sooner <= clock()) sql.delete.run(category, scope, user)
+        else if (sooner < ends) sql.endSooner.run(sooner, category, scope, user)
+      }
+      return rows.length === FORGET_STEP
+    },
+  ]
 }

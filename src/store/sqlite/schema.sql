@@ -27,6 +27,13 @@ CREATE TABLE counted (
   since INTEGER NOT NULL       -- when it was counted in first
 ) WITHOUT ROWID;
 
+CREATE TABLE kept (            -- for how long runs are kept, see KeptSince of ../../quota/history.ts
+  name TEXT PRIMARY KEY,
+  seconds INTEGER NOT NULL,
+  least INTEGER NOT NULL,
+  changed INTEGER NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE once (
   key TEXT PRIMARY KEY,
   body TEXT NOT NULL,

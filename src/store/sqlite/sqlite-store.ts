@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
   readonly toWrite?: boolean
   /** Milliseconds since the epoch. Default: the process clock. */
   readonly clock?: () => number
-  /** How long runs are kept, asked whenever one may be over. Default: not at all. */
+  /** How long runs are kept, asked whenever one may be over. Default: none is added, and all that are there are shown. */
   readonly retention?: () => Retention
   readonly observe?: Observer
 }
@@ -37,7 +37,8 @@ export interface SqliteStoreOptions {
  * the process, also `kill -9`. A power cut may take the last moments.
  */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
-  const { file, toWrite = false, clock = Date.now, retention = () => NO_RETENTION, observe = () => {} } = options
+  const { file, toWrite = false, clock = Date.now, observe = () => {} } = options
+  const retention = options.retention ?? (() => NO_RETENTION)
   const database = openDatabase(file, toWrite)
   const stopSweeper = startSweeper(database, clock)
   const records = createRecords(observe)
@@ -48,7 +49,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteAccessKeys(database, records),
     ...sqliteControl(database, records, { clock, retention }),
     ...sqliteUsage(database, clock),
-    ...sqliteHistory(database, clock),
+    ...sqliteHistory(database, clock, options.retention),
     ...sqliteUsageLog(database, records, clock),
     ...sqliteKnownUsers(database, records, clock),
     ...sqliteMemberships(database, records, clock),

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NO_RETENTION } from '../../../src/quota/history.ts'
+import type { HistoryScope } from '../../../src/quota/history-store.ts'
 import { addRuns } from '../../../src/store/packed-history.ts'
 import { connect, type RedisClient } from '../../../src/store/redis/client.ts'
 import { redisHistory } from '../../../src/store/redis/history.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { historyStoreSuite, KEPT_FOR_EVER, type OpenHistory } from '../../quota/history.suite.ts'
+import { type KeptUnderTest, keptSuite } from '../../quota/kept.suite.ts'
 import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { invoiceSuite } from '../../usage/invoice.suite.ts'
 import { clockedScripts } from './clocked.ts'
@@ -35,6 +38,29 @@ const open: OpenHistory = async (retention) => {
     close: async () => {},
   }
 }
+
+async function openKept(): Promise<KeptUnderTest> {
+  const keys = createKeys(`kept-[${randomUUID()}]?*`)
+  let kept = NO_RETENTION
+  const of = (scope: HistoryScope, id: string) =>
+    scope === 'personal'
+      ? ([keys.user(id), keys.history(id)] as const)
+      : ([keys.organisation(id), keys.organisationHistory(id)] as const)
+  return {
+    settle: (batch, at) => clockedScripts(redis, keys, kept).settle(batch, at),
+    history: redisHistory(client, keys, () => kept),
+    keep(retention) {
+      kept = retention
+    },
+    async stored(scope, id) {
+      const [counters, history] = of(scope, id)
+      return { bytes: await redis.strlen(history), counterEnds: Math.max(0, await redis.pexpiretime(counters)) }
+    },
+    close: async () => {},
+  }
+}
+
+describe('what Redis keeps', () => keptSuite(openKept))
 
 describe('histories in Redis', () => historyStoreSuite(open))
 

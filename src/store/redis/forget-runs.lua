@@ -1,0 +1,26 @@
+--[==[
+  Takes the runs of some owners away that need not be kept any more. It follows form/section.lua, history.lua and latest-end.lua.
+
+  KEYS  the counters of each owner, and behind it his history
+  ARGV  for each owner for how many seconds his runs are kept after their end
+]==]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local archive = history_functions()
+
+for i, kept in ipairs(ARGV) do
+  local counters, place, keep = KEYS[2 * i - 1], KEYS[2 * i], tonumber(kept)
+  local bytes, before = call('MGET', counters)[1], archive.read(place)
+  local left = archive.with_runs(before, {}, now, keep)
+  if left == '' and before ~= '' then
+    call('DEL', place)
+  elseif left ~= before then
+    call('SET', place, left, 'KEEPTTL')
+  end
+  if bytes and #bytes <= LONGEST then
+    local lasts = latest_end(bytes) + 1000 * keep - now
+    for _, key in ipairs({ counters, place }) do
+      if call('PTTL', key) > lasts then call('PEXPIRE', key, string.format('%.0f', lasts)) end
+    end
+  end
+end
