@@ -15,6 +15,8 @@ import { MOST_CHANGES, MOST_ENTRIES, type UsageFlush, type UsageLogStore } from 
 /** What every store of series and refusals must do. */
 export interface UsageLogUnderTest {
   readonly store: UsageLogStore
+  /** Of how many half hours the store holds a series, also of those that no question reaches yet. */
+  heldHalfHours(): Promise<number>
   close(): Promise<void>
 }
 
@@ -152,6 +154,8 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
         series: [oldest, oldest - 2 * BUCKET_MS, now + 3 * 24 * 60 * 60_000].map((start) => entry({ start })),
       })
       expect((await rows({ to: now + 30 * 24 * 60 * 60_000 })).map(({ start }) => start)).toEqual([oldest])
+      // What lies ahead would be shown when its time has come.
+      expect(await under.heldHalfHours()).toBe(1)
     })
 
     it('hold no more routes in a half hour than is meant, the others together, and all categories', async () => {

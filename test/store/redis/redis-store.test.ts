@@ -42,7 +42,13 @@ describe('the Redis store', () => {
   }
   describe('as a quota store', () => quotaStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a failure store', () => failureStoreSuite(() => open()))
-  describe('as a store of series and refusals', () => usageLogSuite(() => open()))
+  describe('as a store of series and refusals', () =>
+    usageLogSuite(async () => {
+      const opened = await open()
+      const series = createKeys(opened.prefix).series('all', 0).replace(/0$/, '*')
+      const held = () => asking(redis.url, async (client) => (await client.keys(series)).length)
+      return { ...opened, heldHalfHours: held }
+    }))
   describe('as a token store', () => accessKeyStoreSuite(() => open()))
   describe('as a store of access keys whose user of Redis lacks a right', () =>
     accessKeyChangeSuite(async () => {

@@ -149,7 +149,11 @@ describe('the embedded store', () => {
       await close()
     })
   })
-  describe('as a store of series and refusals', () => usageLogSuite(open))
+  describe('as a store of series and refusals', () =>
+    usageLogSuite(async () => {
+      const file = newFile()
+      return { ...(await open(file)), heldHalfHours: async () => rowsOf(file, 'series') }
+    }))
   describe('as a token store', () => accessKeyStoreSuite(open))
   describe('as a store of access keys that cannot write one of its tables', () =>
     accessKeyChangeSuite(async () => {
