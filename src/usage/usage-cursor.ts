@@ -102,8 +102,17 @@ function isOf({ tag, from, to }: ReadCursor, query: UsageQuery): boolean {
 }
 
 /** What makes it another question. The range stands beside it. */
-function tagOf({ by, step, name, organisation, category, window, isRanked }: UsageQuery): string {
-  const text = JSON.stringify([by, step, name, organisation, category, window?.seconds ?? null, isRanked])
+function tagOf({ by, step, name, organisation, category, window, windows, isRanked }: UsageQuery): string {
+  const text = JSON.stringify([
+    by,
+    step,
+    name,
+    organisation,
+    category,
+    window?.seconds ?? null,
+    windows !== null,
+    isRanked,
+  ])
   return createHash('sha256').update(text).digest('base64url').slice(0, 8)
 }
 

@@ -47,6 +47,8 @@ export interface UsageQuery {
   readonly category: string | null
   /** Whose runs are counted: of one window only, since each charge is in each. That of the books for whole days. `null` for series. */
   readonly window: Window | null
+  /** Where no window counts all categories: that of each of them, whose steps are then those of all together. Default `window` for each. */
+  readonly windows: ReadonlyMap<string, Window> | null
   /** Of the zone of the books. */
   readonly days: Calendar
   /** The most tokens first. */
@@ -116,6 +118,7 @@ export function readUsageQuery(
   const endsNow = fields.to === undefined || range.to > context.at
   const asked = { by, step, user: fields.user ?? null, category: fields.category ?? null, endsNow, ...range }
   const window = ofRuns ? windowOf(fields.window, asked, context, wrong) : null
+  const windows = fields.window === undefined && window !== null ? windowsByCategory(window, asked, context) : null
   if (problems.length > 0) return { problems }
   const { user = null, organisation = null, category = null, route = null } = fields
   const query = {
@@ -127,10 +130,11 @@ export function readUsageQuery(
     organisation: by === 'user' ? organisation : null,
     category,
     window,
+    windows,
     days: daysOf(context),
     isRanked: fields.order === 'tokens',
     gaps: ofRuns
-      ? gapsOfRuns(window, asked, context, by === 'user' ? organisation : null)
+      ? gapsOfRuns(window, windows, asked, context, by === 'user' ? organisation : null)
       : gapsOfSeries(asked, context),
   }
   return { query }
@@ -312,6 +316,36 @@ function windowOf(name: string | undefined, asked: Asked, context: UsageContext,
   return named ?? null
 }
 
+/**
+ * The best window of each category, where none answers for all of them: each charge is in one of them, so the total is the total.
+ * @param window the best one for all of them together
+ */
+function windowsByCategory(window: Window, asked: Asked, context: UsageContext): ReadonlyMap<string, Window> | null {
+  const together = gapsOf(window, asked, context).length
+  if (asked.category !== null || isBook(window) || together === 0) return null
+  const windows = new Map<string, Window>()
+  for (const category of categoriesOf(context)) {
+    const own = windowOf(undefined, { ...asked, category }, context, () => {})
+    if (own !== null) windows.set(category, own)
+  }
+  return windows.size > 0 && gapsByCategory(windows, asked, context).length < together ? windows : null
+}
+
+function gapsByCategory(windows: ReadonlyMap<string, Window>, asked: Asked, context: UsageContext): string[] {
+  return [...new Set([...windows].flatMap(([category, own]) => gapsOf(own, { ...asked, category }, context)))]
+}
+
+/** Those that are counted in a window, as far as somebody knows. */
+function categoriesOf({ windows, since }: UsageContext): ReadonlySet<string> {
+  const names = windows.map((window) => `${countedName(window)} `)
+  return new Set(
+    [...since.keys()].flatMap((each) => {
+      const name = names.find((one) => each.startsWith(one))
+      return name === undefined ? [] : [each.slice(name.length)]
+    }),
+  )
+}
+
 /** Whether the books cover it: they begin and end with days, or with what they know. */
 function isOfDays({ step, from, to, endsNow }: Asked, context: UsageContext): boolean {
   const { books, since } = context
@@ -321,8 +355,19 @@ function isOfDays({ step, from, to, endsNow }: Asked, context: UsageContext): bo
   return (begins(from) || from === since.get(countedName(books))) && (endsNow || begins(to))
 }
 
-function gapsOfRuns(window: Window | null, asked: Asked, context: UsageContext, members: string | null): string[] {
-  const gaps = window === null ? ['there is no window of which runs are kept'] : gapsOf(window, asked, context)
+function gapsOfRuns(
+  window: Window | null,
+  windows: ReadonlyMap<string, Window> | null,
+  asked: Asked,
+  context: UsageContext,
+  members: string | null,
+): string[] {
+  const gaps =
+    windows !== null
+      ? gapsByCategory(windows, asked, context)
+      : window === null
+        ? ['there is no window of which runs are kept']
+        : gapsOf(window, asked, context)
   // Which windows limit an organisation is a matter of the plans of its users.
   if (asked.by === 'organisation' && window !== null && !isBook(window)) {
     gaps.push('an organisation is known for whole days: a window limits only some of them')

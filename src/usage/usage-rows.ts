@@ -11,6 +11,8 @@ export interface UsageRow {
   readonly name: string
   /** `null` for a series. */
   readonly category: string | null
+  /** Whose runs they are; `null` for a series. */
+  readonly window: Window | null
   /** Milliseconds since the epoch. A step is cut at the ends of the range. */
   readonly start: number
   readonly end: number
@@ -35,35 +37,51 @@ export interface Found {
  * @param at the store's time of the reading
  */
 export function rowsOfRuns(owner: OwnerHistory, query: UsageQuery, at: number, found: Found): UsageRow[] {
-  const { window, from, to, endsNow, category: wanted, step } = query
+  const { window, windows, from, to, endsNow, category: wanted, step } = query
   if (window === null) return []
   const length = stepMs(step)
-  const timesOf = runTimes(window, query)
+  const own: Own = { category: null, window, timesOf: runTimes(window, query) }
   const rows: Mutable[] = []
   // Runs come by category and mostly in order: that of the run before is nearly always the row.
   let last: Mutable | null = null
   /** Categories with a run that reaches over an end of the range, of which there may be no row. */
   const over = new Set<string>()
   const visit: RunVisitor = (category, seconds, startedAt, tokens, isCounted) => {
-    if (seconds !== window.seconds || (wanted !== null && category !== wanted)) return
-    const run = timesOf(startedAt)
+    if (windows !== null && category !== own.category) takeUp(own, category, windows.get(category) ?? window, query)
+    if (seconds !== own.window.seconds || (wanted !== null && category !== wanted)) return
+    const run = own.timesOf(startedAt)
     if (startedAt < from ? run.end > from : run.end > to && !endsNow) over.add(category)
     if (startedAt < from) return
     const place = step === 'run' ? startedAt : stepStart(startedAt, query, length)
     if (last === null || last.place !== place || last.category !== category) {
       const times = step === 'run' ? run : stepTimes(place, query, length)
-      last = { name: owner.id, category, ...times, place, tokens: 0, running: false, isWhole: true, counts: null }
+      const whose = { name: owner.id, category, window: own.window }
+      last = { ...whose, ...times, place, tokens: 0, running: false, isWhole: true, counts: null }
       rows.push(last)
     }
     last.tokens += tokens
     last.running ||= isCounted && run.end > at
   }
-  owner.eachRun(from - window.seconds * 1000, to, visit, window.seconds)
+  const longest = windows === null ? window.seconds : Math.max(...windows.values().map((one) => one.seconds))
+  owner.eachRun(from - longest * 1000, to, visit, windows === null ? window.seconds : undefined)
   if (over.size > 0) {
     found.reachesOver = true
     for (const row of rows) row.isWhole = !over.has(row.category ?? '')
   }
   return rows.length < 2 ? rows : joined(rows)
+}
+
+/** The window by which the category is read whose runs come. */
+interface Own {
+  category: string | null
+  window: Window
+  timesOf: (startedAt: number) => Times
+}
+
+function takeUp(own: Own, category: string, window: Window, query: UsageQuery): void {
+  own.category = category
+  own.window = window
+  own.timesOf = runTimes(window, query)
 }
 
 /** When a run that was charged first then begins and ends, as it is shown: one of a calendar with its period. */
@@ -139,6 +157,7 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
     const row = rows.get(key) ?? {
       name,
       category: null,
+      window: null,
       ...times,
       place: start,
       tokens: 0,

@@ -1,5 +1,6 @@
 import { csvRow } from '../lib/csv.ts'
 import { isBook } from '../quota/books.ts'
+import type { Window } from '../quota/window.ts'
 import { COUNT_FIELDS, LATER_FIELDS, type SeriesCounts } from './series.ts'
 import { writeUsageCursor } from './usage-cursor.ts'
 import type { UsagePage } from './usage-pages.ts'
@@ -27,7 +28,7 @@ export interface ShownRow extends Partial<ShownCounts> {
 
 export function shownRow(query: UsageQuery, row: UsageRow): ShownRow {
   const { by } = query
-  const window = shownWindow(query)
+  const window = nameOf(row.window)
   const { name, category, start, end, tokens, running, counts } = row
   const { tokens: _also, ...others } = counts ?? { tokens: 0 }
   return {
@@ -48,7 +49,7 @@ export interface ShownPage {
   readonly to: string
   readonly by: UsageKind
   readonly step: UsageStep
-  /** Its name, `days` for the books; `null` of a series. */
+  /** Its name, `days` for the books; `null` of a series, and where categories are read by different ones, which their rows name. */
   readonly window: string | null
   readonly complete: boolean
   readonly rows: ShownRow[]
@@ -59,8 +60,14 @@ export interface ShownPage {
 /** Of the books: they are no window of the configuration. */
 const DAYS = 'days'
 
-/** `null` of a series. */
-export function shownWindow({ window }: Pick<UsageQuery, 'window'>): string | null {
+/** `null` of a series, and of several windows. */
+export function shownWindow({ window, windows }: Pick<UsageQuery, 'window' | 'windows'>): string | null {
+  const names = windows === null ? [nameOf(window)] : new Set(windows.values().map(nameOf))
+  const [name = null, ...others] = names
+  return others.length === 0 ? name : null
+}
+
+function nameOf(window: Window | null): string | null {
   return window === null ? null : isBook(window) ? DAYS : window.name
 }
 

@@ -92,7 +92,7 @@ describe.each(['sqlite', 'redis'])('categories with windows of their own in %s',
     expect(namesOf(limits)).toEqual(['Personal 1m', 'Personal 1h'])
   })
 
-  it('have a usage that is known as a whole, by days and by the windows of one category', async () => {
+  it('have a usage that is known as a whole, by days and by the windows of each category', async () => {
     await start()
     await Promise.all([get(user, '/login', 'POST'), get(user, '/x'), get(user, '/y')])
     const tokensOf = (rows: readonly { readonly category: string; readonly tokens: number }[]) =>
@@ -100,7 +100,12 @@ describe.each(['sqlite', 'redis'])('categories with windows of their own in %s',
     const all = await admin('GET', `/api/usage?user=${user}`)
     expect([all.complete, tokensOf(all.rows)]).toEqual([true, { login: 1, read: 2 }])
     const hours = await admin('GET', `/api/usage?user=${user}&step=1h`)
-    expect(hours.complete).toBe(false)
+    expect([hours.complete, tokensOf(hours.rows)]).toEqual([true, { login: 1, read: 2 }])
+    const named = await admin('GET', `/api/usage?user=${user}&step=1h&window=1d`)
+    expect([named.complete, hours.rows.every(({ window }: { window: string }) => window !== 'days')]).toEqual([
+      false,
+      true,
+    ])
     const counted = await admin('GET', '/api/quota/distribution?category=read&window=1d')
     expect(counted.counted).toBeGreaterThanOrEqual(1)
   })

@@ -75,6 +75,30 @@ describe('the rows of one user', () => {
     ])
   })
 
+  test('are those of each category by its own window, where none counts them all', () => {
+    const login = { category: 'login', seconds: 60 }
+    const mixed = historyOf('alice', [
+      run(AT - 4 * HOUR, 1, login),
+      run(AT - 3 * HOUR, 2, login),
+      run(AT - 4 * HOUR, 3, { ...login, seconds: 3600 }),
+      run(AT - 4 * HOUR, 40),
+    ])
+    const { query } = queryOf({ from: '5h' })
+    const [hour, minute] = [
+      { name: '1h', seconds: 3600 },
+      { name: '1m', seconds: 60 },
+    ]
+    const windows = new Map([
+      ['login', minute],
+      ['read', hour],
+    ])
+    const rows = rowsOfRuns(mixed, { ...query, window: hour, windows }, AT, NOT_MET)
+    expect(rows.map(({ category, window, tokens }) => [category, window?.name, tokens])).toEqual([
+      ['login', '1m', 3],
+      ['read', '1h', 40],
+    ])
+  })
+
   test('are steps of UTC, cut at the ends of the range', () => {
     const query = queryOf({ step: '1d', from: '2026-11-19T06:00:00Z', to: '2026-11-20T09:00:00Z', window: '1h' }).query
     expect(shown(rowsOfRuns(history, query, AT, NOT_MET))).toEqual([

@@ -126,16 +126,26 @@ describe('a question about usage', () => {
     ])
   })
 
-  test('takes the window of most categories where none has them all, and of those the longest', () => {
-    const of = (...names: string[]) => ({ since: new Map(names.map((name) => [name, 0])) })
-    expect(queryOf({ from: '6h' }, of('3600 login', '18000 read', '18000 write'))).toMatchObject({
-      window: { name: '5h' },
+  test('reads each category by its own best window where none has them all, so that nothing is missing', () => {
+    const of = (...names: string[]) => {
+      const { windows, gaps } = queryOf({ from: '50h' }, { since: new Map(names.map((name) => [name, 0])) })
+      return { by: windows && [...windows].map(([category, { name }]) => `${category} ${name}`), gaps }
+    }
+    // Runs of one hour are kept for two days.
+    expect(of('3600 login', '86400 login', '18000 read', '86400 read', '86400 write')).toEqual({
+      by: ['login 1d', 'read 5h', 'write 1d'],
+      gaps: [],
+    })
+    expect(of('3600 login', '18000 login', '86400 read')).toEqual({ by: ['login 5h', 'read 1d'], gaps: [] })
+    const since = new Map([
+      ['3600 login', 0],
+      ['18000 read', 0],
+    ])
+    expect(queryOf({ from: '6h' }, { since })).toMatchObject({ gaps: [] })
+    expect(queryOf({ from: '6h', window: '5h' }, { since })).toMatchObject({
+      windows: null,
       gaps: ['window 5h: it counts some categories only: ask for one of them'],
     })
-    expect(queryOf({ from: '6h' }, of('3600 read', '3600 write', '18000 login'))).toMatchObject({
-      window: { name: '1h' },
-    })
-    expect(queryOf({ from: '6h' }, of('3600 login', '18000 read'))).toMatchObject({ window: { name: '5h' } })
   })
 
   test('takes a window that is counted for longer, before a shorter one that is new', () => {

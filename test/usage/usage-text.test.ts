@@ -9,6 +9,7 @@ const QUERY = { by: 'user', window: { name: '1h', seconds: 3600 }, gaps: [] as r
 const row = (name: string, more: Partial<UsageRow> = {}): UsageRow => ({
   name,
   category: 'read',
+  window: QUERY.window,
   start: AT,
   end: AT + 3_600_000,
   place: AT,
