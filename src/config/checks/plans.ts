@@ -57,9 +57,15 @@ function checkNames(
       ...unknownName(category, categories, path, 'category'),
       ...(windows === null
         ? []
-        : [...byWindow.keys()].flatMap((window) => unknownName(window, windows, [...path, category], 'window'))),
+        : [...byWindow.keys()].flatMap((window) => unknownWindow(window, windows, [...path, category]))),
     ])
   })
+}
+
+/** A window that only a plan has stands in no baseline: it needs its length. */
+function unknownWindow(window: string, windows: readonly string[], path: readonly string[]): Finding[] {
+  const cure = didYouMean(window, windows) === '' ? ': give it a length in quota.windows, beside the others' : ''
+  return unknownName(window, windows, path, 'window').map((found) => ({ ...found, message: found.message + cure }))
 }
 
 /** An organisation that nobody names has no limits. */
