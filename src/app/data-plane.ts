@@ -23,8 +23,9 @@ import type { Store } from '../store/store.ts'
 import { createUsageRecorder, type UsageRecorder } from '../usage/recorder.ts'
 import { type Alerts, createAlerts } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
-import { type ClientAuthorities, openClientAuthorities } from './client-authorities.ts'
+import { openClientAuthorities } from './client-authorities.ts'
 import { type CountedNotes, createCountedNotes } from './counted-notes.ts'
+import { createFirstCredentials, type FirstCredentials } from './first-credentials.ts'
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
 import { limitLines } from './limit-lines.ts'
 import { restingChanges } from './limits-in-force.ts'
@@ -33,7 +34,7 @@ import { memoryProblem } from './memory-limit.ts'
 import { openFilesProblem } from './open-files.ts'
 import { noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
 import { countedBy } from './retention.ts'
-import { createRuntime, type Runtime, retire } from './runtime.ts'
+import { createRuntime, type Runtime, retire, type Surroundings } from './runtime.ts'
 import { createScarcity, type Scarcity } from './scarcity.ts'
 import { createStandingFaults, type StandingFaults } from './standing-faults.ts'
 import { createStoreClock, type StoreClock } from './store-clock.ts'
@@ -95,7 +96,8 @@ export interface DataPlaneOptions {
 interface Plane extends DataPlaneOptions {
   readonly state: State
   readonly certificate: Certificate | null
-  readonly clients: ClientAuthorities | null
+  readonly around: Surroundings
+  readonly credentials: FirstCredentials
   readonly health: StoreHealth
   readonly recorder: FailureRecorder
   readonly usage: UsageRecorder
@@ -172,7 +174,9 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     observe,
   })
   follow(({ type }) => {
-    if (type === 'store_connected' && state.started) void ledger.ask()
+    if (type !== 'store_connected' || !state.started) return
+    void ledger.ask()
+    void state.current.authenticator.prepare()
   })
   const alerts = createAlerts({ store, observe, alerts: config.alerts })
   follow(alerts.observer)
@@ -183,9 +187,15 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const memberships = new Memberships({ store, namesMatter: () => state.current.rules.policy().namesMatter })
   follow(knownUsers.observer)
   follow(memberships.observer)
-  const { isKnown } = knownUsers
-  const { accessKeys, failures } = livePolicy
-  const runtime = createRuntime(config, null, accessKeys, observe, isKnown, clients?.rules, failures)
+  const around: Surroundings = {
+    tokens: livePolicy.accessKeys,
+    observe,
+    isKnown: knownUsers.isKnown,
+    certificates: clients?.rules,
+    failures: livePolicy.failures,
+    keySets: store,
+  }
+  const runtime = createRuntime(config, null, around)
   state.current = await runtime.catch(async (error: unknown) => {
     certificate?.close()
     health.stop()
@@ -214,10 +224,12 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const heartbeat = createHeartbeat({ store, instance, version, state: () => reportOf(plane) })
   follow(heartbeat.observer)
   const storeClock = createStoreClock({ store, observe })
+  const credentials = createFirstCredentials(() => state.current)
   const counted = createCountedNotes(store, () => countedBy(state.current.config))
   const parts = {
     certificate,
-    clients,
+    around,
+    credentials,
     health,
     recorder,
     usage,
@@ -256,6 +268,7 @@ function reportOf(plane: Plane) {
 async function start(plane: Plane, problems: readonly string[] = []): Promise<string> {
   const { state, health, livePolicy, listener, ledger, heartbeat, storeClock } = plane
   await health.patience()
+  plane.credentials.start()
   await livePolicy.start()
   const url = await listener.start().catch(addressProblem('listen'))
   reportLoaded(plane)
@@ -289,13 +302,9 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
 }
 
 async function reload(plane: Plane, config: Config, hash: string): Promise<void> {
-  const { state, livePolicy, listener, telemetry, knownUsers } = plane
+  const { state, livePolicy, listener } = plane
   if (state.stopping) return
-  const { accessKeys, failures } = livePolicy
-  const { isKnown } = knownUsers
-  const { observe } = telemetry
-  const rules = plane.clients?.rules
-  const next = await createRuntime(config, state.current, accessKeys, observe, isKnown, rules, failures)
+  const next = await createRuntime(config, state.current, plane.around)
   // Nobody would end what the parts ask for: an identity provider may keep that waiting, and the process with it.
   if (state.stopping) return retire(next, state.current)
   livePolicy.bring(next.limits)
@@ -307,6 +316,8 @@ async function reload(plane: Plane, config: Config, hash: string): Promise<void>
   listener.setIdleTimeout(idleTimeoutOf(config))
   await livePolicy.adapt()
   retire(old, next)
+  // Never waited for: what a new configuration lacks makes no process that serves unready.
+  void next.authenticator.prepare()
   reportLoaded(plane)
 }
 
@@ -336,6 +347,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await heartbeat.leave(hasSentAll, graceMs)
   plane.certificate?.close()
   plane.health.stop()
+  plane.credentials.stop()
   state.current.authenticator.close()
 }
 

@@ -3,6 +3,7 @@ import { ONE_ADDRESS } from '../gateway/one-address.ts'
 import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
+import type { FirstCredentials } from './first-credentials.ts'
 import type { Runtime } from './runtime.ts'
 import type { Scarcity } from './scarcity.ts'
 import type { StandingFaults } from './standing-faults.ts'
@@ -17,6 +18,7 @@ export interface Readiness {
 /** The parts of a gateway that say whether it is ready. */
 interface Observed {
   readonly state: { readonly current: Runtime; readonly started: boolean; readonly draining: boolean }
+  readonly credentials: FirstCredentials
   readonly health: StoreHealth
   readonly ledger: Ledger
   readonly delay: EventLoopDelay
@@ -28,11 +30,21 @@ const FULL = 'all connections to the backend are taken: requests wait for one, o
 
 const NO_KEYS = 'no signing key of this issuer is known, so none of its tokens is accepted (the log says why)'
 
+const UNHEARD =
+  'this introspection provider gives no response, so nobody is let in by what only it knows (the log says why)'
+
+const WAITING = 'waiting for what credentials are checked with, for readiness.credentials after the start at most'
+
 const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
 
 export function readinessOf(plane: Observed, startup = false): Readiness {
   const { state } = plane
-  const reasons = [...(state.started ? [] : ['starting']), ...(state.draining ? ['draining'] : [])]
+  const isWaiting = !startup && plane.credentials.isWaiting()
+  const reasons = [
+    ...(state.started ? [] : ['starting']),
+    ...(state.draining ? ['draining'] : []),
+    ...(isWaiting ? [WAITING] : []),
+  ]
   const failure = storeFailure(plane)
   if (failure === null) return { ready: reasons.length === 0, reasons: [...reasons, ...lacking(plane)] }
   return {
@@ -46,6 +58,7 @@ function lacking({ state, delay, scarcity, faults }: Observed): string[] {
   const { forwarder, rules, authenticator } = state.current
   return [
     ...authenticator.withoutKeys().map((issuer) => `${issuer}: ${NO_KEYS}`),
+    ...authenticator.unheard().map((provider) => `${provider}: ${UNHEARD}`),
     ...(forwarder.isFull() ? [FULL] : []),
     ...(delay.lasting() > rules.maxLagMs ? [LATE] : []),
     ...scarcity.reasons(),

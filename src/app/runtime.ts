@@ -4,6 +4,7 @@ import { type Authenticator, createAuthenticator, type IssuerOptions } from '../
 import type { CertificateRules } from '../auth/client-certificate.ts'
 import type { AuthConfig, Config, EdgeConfig, IssuerConfig, QuotaConfig, UpstreamConfig } from '../config/config.ts'
 import type { AccessKeys } from '../control/held-access-keys.ts'
+import type { KeySetStore } from '../control/kept-key-sets.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
 import { type Configured, credentialPlaces, nameRules } from '../inputs/inputs.ts'
@@ -36,15 +37,21 @@ export interface Runtime {
   readonly limits: LimitsInForce
 }
 
-export async function createRuntime(
-  config: Config,
-  old: Runtime | null,
-  tokens: AccessKeys,
-  observe: Observer,
-  isKnown?: IsKnown,
-  certificates: (() => CertificateRules) | null = null,
-  failures: PublicSources['failures'] = () => null,
-): Promise<Runtime> {
+/** What all configurations of one process share. */
+export interface Surroundings {
+  readonly tokens: AccessKeys
+  readonly observe: Observer
+  readonly isKnown?: IsKnown
+  /** Default none. */
+  readonly certificates?: (() => CertificateRules) | undefined
+  /** Default none are known. */
+  readonly failures?: PublicSources['failures']
+  /** Default: key sets are kept nowhere. */
+  readonly keySets?: KeySetStore
+}
+
+export async function createRuntime(config: Config, old: Runtime | null, around: Surroundings): Promise<Runtime> {
+  const { isKnown, certificates = null, failures = () => null } = around
   const planRules = await planRulesOf(config)
   const fingerprints = { keys: fingerprintsOf(keyFiles(config.auth)), tls: fingerprintsOf(tlsFiles(config.upstream)) }
   const isProxy = proxyCheck(config.edge)
@@ -61,7 +68,7 @@ export async function createRuntime(
     same(authSections(old.config), authSections(config)) &&
     same(old.fingerprints.keys, fingerprints.keys)
       ? old.authenticator
-      : await createAuthenticator(authOptions(config, tokens, observe), old?.authenticator)
+      : await createAuthenticator(authOptions(config, around), old?.authenticator)
   const rules: Rules = {
     ...planRules,
     documents: publicDocumentsOf(config, { policy: limits.policy, failures }),
@@ -93,7 +100,7 @@ export async function createRuntime(
 /** Makes the parts and lets them go: what is wrong with key sets and certificates shows only then. @throws as `createRuntime` */
 export async function tryRuntime(config: Config): Promise<void> {
   const tokens: AccessKeys = { find: () => null }
-  const { authenticator, forwarder } = await createRuntime(config, null, tokens, () => {})
+  const { authenticator, forwarder } = await createRuntime(config, null, { tokens, observe: () => {} })
   authenticator.close()
   await forwarder.destroy()
 }
@@ -162,8 +169,7 @@ function withMaps(_key: string, value: unknown): unknown {
 
 function authOptions(
   { auth: { jwt, introspection, gatewayTokens, credentialCache }, edge, upstream, quota }: Config,
-  tokens: AccessKeys,
-  observe: Observer,
+  { tokens, keySets, observe }: Surroundings,
 ) {
   return {
     issuers: jwt.map(issuerOf),
@@ -175,6 +181,7 @@ function authOptions(
     claims: claimsFor(upstream),
     plans: plansOf(quota),
     observe,
+    ...(keySets !== undefined && { keySets }),
   }
 }
 

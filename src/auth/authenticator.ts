@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AccessKeys } from '../control/held-access-keys.ts'
+import { type KeySetStore, NO_KEY_SETS } from '../control/kept-key-sets.ts'
 import type { Denial } from '../errors.ts'
 import { createCache } from '../lib/second-chance-cache.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
@@ -38,6 +39,8 @@ export interface AuthOptions {
   }
   /** Longest credential that is looked at, in characters; 8,192 at least, which is the default. */
   readonly maxCredential?: number
+  /** Where key sets that were fetched are kept for other gateways. Default nowhere. */
+  readonly keySets?: KeySetStore
   /** Milliseconds since the epoch; the process clock by default. */
   readonly now?: () => number
   /** 0 to 1, for the time that one is remembered. */
@@ -59,6 +62,12 @@ export interface Authenticator {
   judge(credential: string, places?: () => CheckPlaces): Caller | Denial | Promise<Caller | Denial>
   /** Issuers whose tokens nobody can verify now: no key was fetched yet, or what they publish has none that can be used. */
   withoutKeys(): readonly string[]
+  /** Providers of introspection, by address, that have not responded once. */
+  unheard(): readonly string[]
+  /** Whether some key set or provider was never had yet. */
+  isIncomplete(): boolean
+  /** Goes for those once more, and gives the store what it could not take. For a start, and a store that is back. Never rejects. */
+  prepare(): Promise<void>
   /** Keys by URL, for the one that comes after. */
   readonly fetched: FetchedKeys
   /** Stops the fetching of keys, but for those that `next` goes on with, and forgets all credentials. */
@@ -98,8 +107,8 @@ export async function createAuthenticator(
   options: AuthOptions,
   before: Pick<Authenticator, 'fetched'> = NONE,
 ): Promise<Authenticator> {
-  const { gatewayTokens, tokens, observe, now = Date.now, random = Math.random } = options
-  const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, observe, now)
+  const { gatewayTokens, tokens, keySets: kept = NO_KEY_SETS, observe, now = Date.now, random = Math.random } = options
+  const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, { kept, observe, now })
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
   const { claims = [], plans = [], introspection: providers = [] } = options
   const wanted = { forwarded: claims, plans: new Set(plans) }
@@ -209,7 +218,16 @@ export async function createAuthenticator(
     return [...new Set(names)]
   }
 
-  return { authenticate, judge, withoutKeys, fetched, close }
+  function isIncomplete(): boolean {
+    return issuers.some(({ source }) => !source.wasRead()) || introspection.unheard().length > 0
+  }
+
+  async function prepare(): Promise<void> {
+    await Promise.all([introspection.prepare(), ...issuers.map(({ source }) => source.prepare())])
+  }
+
+  const { unheard } = introspection
+  return { authenticate, judge, withoutKeys, unheard, isIncomplete, prepare, fetched, close }
 }
 
 /** The usual spelling of the header. */

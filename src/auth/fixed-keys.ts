@@ -8,6 +8,7 @@ import { findKeys, type KeySource, readKeySet, type VerifyingKey } from './key-s
 /** Keys that stay as they are until the configuration is loaded again. */
 
 const NO_OTHER = { is: 'unknown' } as const
+const ALWAYS_THERE = { hasKeys: () => true, wasRead: () => true, prepare: async () => {}, close: () => {} }
 
 /**
  * A JWK set in a file. Nobody else can mend it, so a key that must not be used is an error here, not a warning.
@@ -25,8 +26,7 @@ export async function keysFromFile(path: string, algorithms: readonly string[]):
   return {
     find: (alg, kid) => findKeys(keys, alg, kid),
     findOther: () => NO_OTHER,
-    hasKeys: () => true,
-    close: () => {},
+    ...ALWAYS_THERE,
   }
 }
 
@@ -50,8 +50,7 @@ export async function keysFromSecrets(secrets: readonly string[], algorithms: re
       return found === undefined ? NO_OTHER : { is: 'keys', keys: found }
     },
     findOther: () => NO_OTHER,
-    hasKeys: () => true,
-    close: () => {},
+    ...ALWAYS_THERE,
   }
 }
 

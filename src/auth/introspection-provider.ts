@@ -23,6 +23,12 @@ export interface Unanswered {
 export interface Provider {
   /** Never rejects. */
   ask(credential: string, asker: Asker): Promise<Payload | Unanswered>
+  /** Without query. */
+  readonly address: string
+  /** Whether it has responded to a question once, by anything but a failure. */
+  hasAnswered(): boolean
+  /** Asks about a credential that is made up, as long as it has not responded once. */
+  prepare(): Promise<void>
   /** Whoever waits already is still asked about. */
   close(): void
 }
@@ -148,8 +154,17 @@ export function openProvider({ url, clientId, clientSecret }: ProviderOptions, o
     closeWhenIdle()
   }
 
-  return { ask, close }
+  async function prepare(): Promise<void> {
+    if (!availability.hasSucceeded()) await ask(MADE_UP, OURSELVES)
+  }
+
+  return { ask, close, address: provider, hasAnswered: availability.hasSucceeded, prepare }
 }
+
+/** Not good with any provider, and so short that none takes it for a credential that leaked. */
+const MADE_UP = 'tollgate'
+/** No address. */
+const OURSELVES: Asker = { party: 'tollgate', isKnown: false }
 
 const OUT: Unanswered = { problem: 'the provider is out', wasAsked: false }
 
@@ -221,5 +236,7 @@ function createAvailability(provider: string, observe: Observer) {
     out = null
   }
 
-  return { mayAsk, asked, probed, failed, succeeded }
+  const hasSucceeded = (): boolean => answeredAt > Number.NEGATIVE_INFINITY
+
+  return { mayAsk, asked, probed, failed, succeeded, hasSucceeded }
 }

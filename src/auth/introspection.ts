@@ -31,6 +31,10 @@ export interface IntrospectionOptions extends ProviderOptions, FactClaims {
 export interface Introspection {
   /** Never rejects for a fault of a provider. @param at milliseconds since the epoch */
   introspect(credential: string, at: number, places: () => CheckPlaces): Promise<Verified | Denial>
+  /** Addresses of the providers that have not responded once. */
+  unheard(): readonly string[]
+  /** Asks those. */
+  prepare(): Promise<void>
   /** What is asked already is waited for. */
   close(): void
 }
@@ -108,7 +112,13 @@ export function createIntrospection({ providers, wanted, cache, observe, now }: 
     good.clear()
   }
 
-  return { introspect, close }
+  const unheard = (): readonly Provider[] => rules.flatMap(({ provider }) => (provider.hasAnswered() ? [] : [provider]))
+
+  async function prepare(): Promise<void> {
+    await Promise.all(unheard().map((provider) => provider.prepare()))
+  }
+
+  return { introspect, close, prepare, unheard: () => unheard().map(({ address }) => address) }
 }
 
 interface Question extends Asker {

@@ -1,3 +1,4 @@
+import type { KeySetStore } from '../control/kept-key-sets.ts'
 import { messageOf } from '../errors.ts'
 import type { Observer } from '../observe/observation.ts'
 import { ALGORITHMS } from './algorithms.ts'
@@ -61,14 +62,14 @@ export type FetchedKeys = ReadonlyMap<string, KeySource>
 export async function openIssuers(
   all: readonly IssuerOptions[],
   before: FetchedKeys,
-  observe: Observer,
-  now: () => number,
+  surroundings: { readonly kept: KeySetStore; readonly observe: Observer; readonly now: () => number },
 ): Promise<{ readonly issuers: readonly Issuer[]; readonly fetched: FetchedKeys }> {
   const fetched = new Map<string, KeySource>()
   // Two audiences of one issuer share its keys, and with them the bound on fetches.
   function fetchedFrom(issuer: string, url: string): KeySource {
     const name = JSON.stringify([issuer, url])
-    const source = fetched.get(name) ?? before.get(name) ?? keysFromUrl(issuer, keySetUrl(url), observe, now)
+    const source =
+      fetched.get(name) ?? before.get(name) ?? keysFromUrl({ issuer, url: keySetUrl(url), ...surroundings })
     fetched.set(name, source)
     return source
   }

@@ -1,6 +1,16 @@
+import { createHash } from 'node:crypto'
+import { KEEP_KEY_SET_MS, type KeySetStore, MOST_KEY_SET } from '../control/kept-key-sets.ts'
 import type { Observer } from '../observe/observation.ts'
 import { fetchJson, why } from './jwks-fetch.ts'
-import { findKeys, type KeyResponse, type KeySet, type KeySource, readKeySet, type VerifyingKey } from './key-set.ts'
+import {
+  findKeys,
+  type KeyResponse,
+  type KeySet,
+  type KeySource,
+  type ReadKeySet,
+  readKeySet,
+  type VerifyingKey,
+} from './key-set.ts'
 
 /** Least time between two fetches while there are keys: what a flood of unknown kids can cause, and how soon a rotation is seen. */
 const COOL_DOWN = 30_000
@@ -16,7 +26,7 @@ const MAX_WAITING = 100
 /** The same while there are no keys, when nearly all of them are honest: a gateway that starts under load. */
 const MAX_WAITING_WITHOUT_KEYS = 500
 /** How long keys that ought to be fetched again are used while that fails. */
-const STALE_IF_ERROR = 24 * 60 * 60_000
+const STALE_IF_ERROR = KEEP_KEY_SET_MS
 
 /** It is no failure: who takes all keys out of use is obeyed. But nobody of this issuer comes in from then on. */
 const NO_KEY =
@@ -29,17 +39,38 @@ interface Held {
   readonly freshUntil: number
 }
 
+export interface KeysByUrl {
+  readonly issuer: string
+  readonly url: URL
+  /** What this process has fetched is kept there, and what others have is read there. */
+  readonly kept: KeySetStore
+  readonly observe: Observer
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** The name under which all gateways of a store keep the key set that an issuer has at an address, which may hold a secret. */
+export function keySetId(issuer: string, { href }: URL): string {
+  return createHash('sha256')
+    .update(JSON.stringify([issuer, href]))
+    .digest('base64url')
+}
+
 /**
  * The keys of an issuer by URL. The first fetch starts at once and nobody waits for it here: a gateway starts while its
- * identity provider is down.
+ * identity provider is down. As long as it has fetched none, it goes by those that another process has fetched within a day.
  */
-export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: () => number): KeySource {
+export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): KeySource {
   const closed = new AbortController()
   // Without what may be secret: user, password and query.
   const address = `${url.origin}${url.pathname}`
   let held: Held | null = null
   let lastStart = Number.NEGATIVE_INFINITY
-  let lastFailed = false
+  /** The issuer may have other keys than these: the last fetch failed, or they are those of another process. */
+  let mayBeOld = false
+  let readOnce = false
+  /** What was fetched and the store does not have yet, as at the start, when it is hardly connected. */
+  let unkept: string | null = null
   let pending: Promise<void> | null = null
   let waiting = 0
 
@@ -54,8 +85,8 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     }
     if (lookUp(alg, kid).is === 'unknown' && !(await waited(refresh()))) return unavailable()
     const response = lookUp(alg, kid)
-    // After a fetch that failed, an unknown key may be a new one.
-    return response.is === 'unknown' && lastFailed ? unavailable() : response
+    // An unknown key may be a new one then.
+    return response.is === 'unknown' && mayBeOld ? unavailable() : response
   }
 
   /** Any token that is made up brings it about, so it is as rare as for an unknown kid, and what cannot be found out is a "no". */
@@ -79,7 +110,7 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
 
   function isKnownDown(): boolean {
     const since = now() - lastStart
-    return lastFailed && since >= 0 && since < KNOWN_DOWN
+    return mayBeOld && since >= 0 && since < KNOWN_DOWN
   }
 
   function unavailable(): KeyResponse {
@@ -108,17 +139,63 @@ export function keysFromUrl(issuer: string, url: URL, observe: Observer, now: ()
     try {
       const { json, freshMs } = await fetchJson(url, closed.signal)
       const { keys, count, refused } = await readKeySet(json)
-      held = { keys, since: now(), freshUntil: now() + freshMs }
-      lastFailed = false
+      hold({ keys, since: now(), freshUntil: now() + freshMs }, false)
+      unkept = JSON.stringify(json)
+      void keep()
       observe({ type: 'jwks_fetched', issuer, keys: count })
       const faults = [...(count === 0 ? [NO_KEY] : []), ...refused]
       if (faults.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: faults.join('; ').slice(0, 1000) })
     } catch (error) {
-      lastFailed = true
+      mayBeOld = true
       if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: `${address}: ${why(error)}` })
+      await recall()
     }
   }
 
-  void refresh()
-  return { find, findOther, hasKeys: () => held !== null && held.keys.size > 0, close: () => closed.abort() }
+  function hold(next: Held, isOfOthers: boolean): void {
+    held = next
+    mayBeOld = isOfOthers
+    readOnce = true
+  }
+
+  /** Also one without any key: nobody is to begin with those that were taken out of use. */
+  async function keep(): Promise<void> {
+    const text = unkept
+    if (text === null || text.length > MOST_KEY_SET) return
+    await kept.keepKeySet(keySetId(issuer, url), text).then(
+      () => {
+        if (unkept === text) unkept = null
+      },
+      () => {}, // tried again when the store is there (`prepare`)
+    )
+  }
+
+  /** What another process has fetched is due at once: a fetch of our own has the last word. */
+  async function recall(): Promise<void> {
+    if (held !== null || closed.signal.aborted) return
+    const found = await readKept(kept, keySetId(issuer, url))
+    if (found === null || held !== null) return
+    const since = now() - found.ageMs
+    hold({ keys: found.keys, since, freshUntil: since }, true)
+    observe({ type: 'jwks_recalled', issuer, keys: found.count, ageMs: found.ageMs })
+  }
+
+  async function prepare(): Promise<void> {
+    await (held === null ? Promise.all([refresh(), recall()]) : keep())
+  }
+
+  void prepare()
+  const hasKeys = (): boolean => held !== null && held.keys.size > 0
+  return { find, findOther, hasKeys, wasRead: () => readOnce, prepare, close: () => closed.abort() }
+}
+
+/** `null` too where the store is out, or what is kept there is no key set. */
+async function readKept(kept: KeySetStore, id: string): Promise<(ReadKeySet & { readonly ageMs: number }) | null> {
+  try {
+    const found = await kept.readKeySet(id)
+    if (found === null || found.ageMs >= KEEP_KEY_SET_MS) return null
+    return { ...(await readKeySet(JSON.parse(found.text))), ageMs: found.ageMs }
+  } catch {
+    return null
+  }
 }

@@ -22,6 +22,10 @@ export interface KeySource {
   findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): KeyResponse | Promise<KeyResponse>
   /** Whether there is any key: without one nobody of the issuer comes in. */
   hasKeys(): boolean
+  /** Whether a key set was had once, with keys in it or without. */
+  wasRead(): boolean
+  /** Goes for a key set as long as there is none, and keeps what the store could not take. */
+  prepare(): Promise<void>
   close(): void
 }
 

@@ -3,7 +3,7 @@ import { alerts } from './schema/alerts.ts'
 import { auth } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { errors } from './schema/errors.ts'
-import { admin, clientsTls, drain, edge, listen, log, workers } from './schema/listen.ts'
+import { admin, clientsTls, drain, edge, listen, log, readiness, workers } from './schema/listen.ts'
 import { published } from './schema/public.ts'
 import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
@@ -41,6 +41,7 @@ export const schema = section(
     cors: cors.optional(),
     errors: errors.prefault({}),
     alerts: alerts.prefault([]),
+    readiness: readiness.prefault({}),
     drain: drain.prefault({}),
     log: log.prefault({}),
   },

@@ -77,6 +77,10 @@ const CREDENTIALS = {
     line('warn', 'signing keys are left out', { issuer: seen.issuer, detail: scrub(seen.message) }),
   jwks_failed: (seen) =>
     line('warn', 'signing keys could not be fetched', { issuer: seen.issuer, detail: scrub(seen.message) }),
+  jwks_recalled: (seen) =>
+    line('info', 'signing keys that another gateway has fetched are used', {
+      ...{ issuer: seen.issuer, keys: seen.keys, ageSeconds: Math.round(seen.ageMs / 1000) },
+    }),
   introspection_out: (seen) =>
     line('error', 'credentials cannot be introspected', {
       provider: seen.provider,

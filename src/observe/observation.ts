@@ -120,6 +120,8 @@ export type Observation =
   | { readonly type: 'credential_checked'; readonly cached: boolean }
   | { readonly type: 'jwks_fetched'; readonly issuer: string; readonly keys: number }
   | { readonly type: 'jwks_keys_refused'; readonly issuer: string; readonly message: string }
+  /** Until it has fetched some itself, a process goes by keys that another one has fetched. */
+  | { readonly type: 'jwks_recalled'; readonly issuer: string; readonly keys: number; readonly ageMs: number }
   | { readonly type: 'jwks_failed'; readonly issuer: string; readonly message: string }
   /** A provider has said what it knows of a credential. `provider` is its address. */
   | { readonly type: 'introspected'; readonly provider: string; readonly durationMs: number }

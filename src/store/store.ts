@@ -2,6 +2,7 @@ import type { AlertStore } from '../alerts/alert-store.ts'
 import type { AccessKeyStore } from '../control/access-key-store.ts'
 import type { ControlStore } from '../control/control-store.ts'
 import type { GuardStore } from '../control/guard-tally.ts'
+import type { KeySetStore } from '../control/kept-key-sets.ts'
 import type { SessionStore } from '../control/session-store.ts'
 import type { FailureStore } from '../failures/histogram.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
@@ -13,7 +14,7 @@ import type { UsageLogStore } from '../usage/usage-log-store.ts'
 
 /**
  * Everything that outlives a process, in one place: counters and their history, known users, plans of users, failure history, series and refusals, access keys, run-time
- * changes, sessions that were signed out, events of alerts.
+ * changes, sessions that were signed out, signing keys of issuers, events of alerts.
  */
 export interface Store
   extends QuotaStore,
@@ -27,6 +28,7 @@ export interface Store
     ControlStore,
     GuardStore,
     SessionStore,
+    KeySetStore,
     ReplicaStore,
     AlertStore {
   /**

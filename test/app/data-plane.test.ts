@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import { expect, test, vi } from 'vitest'
 import { createDataPlane } from '../../src/app/data-plane.ts'
 import { createEventLoopDelay } from '../../src/lib/event-loop-delay.ts'
@@ -35,17 +36,20 @@ test('a gateway is ready from its start until it drains, and says which of the t
   await store.close()
 })
 
-test('a gateway is ready, and names each issuer of which it has no signing key, until the issuer publishes one', async () => {
+test('a gateway that starts without the keys of an issuer is not ready for readiness.credentials, then ready, and names it until the keys come', async () => {
   const { jwk } = ecKey('one')
   const server = await serve(serveJson({ jwks_uri: 'https://id.test/keys' }))
   const jwt = `{ issuer: "https://id.test", audience: t, jwks: "${server.url}", algorithms: [ES256] }`
-  const { store, making } = make(`listen: 127.0.0.1:0\nauth: { jwt: [${jwt}] }`)
+  const { store, making } = make(`listen: 127.0.0.1:0\nauth: { jwt: [${jwt}] }\nreadiness: { credentials: 1s }`)
   const serving = await making
   await serving.start()
   const reasons = [
     'https://id.test: no signing key of this issuer is known, so none of its tokens is accepted (the log says why)',
   ]
-  expect(serving.ready()).toEqual({ ready: true, reasons })
+  const waiting = 'waiting for what credentials are checked with, for readiness.credentials after the start at most'
+  expect(serving.ready()).toEqual({ ready: false, reasons: [waiting, ...reasons] })
+  expect(serving.ready(true)).toEqual({ ready: true, reasons })
+  await expect.poll(() => serving.ready(), { timeout: 10_000 }).toEqual({ ready: true, reasons })
   server.answer = serveJson({ keys: [jwk] })
   const other = `listen: 127.0.0.1:0\nauth: { jwt: [${jwt.replace('/jwks', '/others')}] }`
   const { config, hash } = understood(`upstream: { url: "https://127.0.0.1:1" }\n${other}`)
@@ -54,6 +58,34 @@ test('a gateway is ready, and names each issuer of which it has no signing key, 
   await serving.stop()
   await store.close()
   await server.close()
+})
+
+test('a gateway that starts is ready as soon as keys and providers are there, however long it might wait', async () => {
+  const { jwk } = ecKey('one')
+  const out: RequestListener = (_, res) => res.writeHead(500).end()
+  const [keys, provider] = [await serve(out), await serve(out)]
+  const jwt = `{ issuer: "https://id.test", audience: t, jwks: "${keys.url}", algorithms: [ES256] }`
+  const asked = `{ url: "${provider.url}", client_id: gateway, client_secret: secret, audience: t }`
+  const { store, making } = make(
+    `listen: 127.0.0.1:0\nauth: { jwt: [${jwt}], introspection: [${asked}] }\nreadiness: { credentials: 10m }`,
+  )
+  const serving = await making
+  await serving.start()
+  const missing = () =>
+    serving
+      .ready()
+      .reasons.slice(1)
+      .map((reason) => reason.split(': ')[0])
+  expect(missing()).toEqual(['https://id.test', provider.url])
+  keys.answer = serveJson({ keys: [jwk] })
+  await expect.poll(missing, { timeout: 10_000 }).toEqual([provider.url])
+  expect(serving.ready().ready).toBe(false)
+  provider.answer = serveJson({ active: false })
+  await expect.poll(() => serving.ready(), { timeout: 10_000 }).toEqual({ ready: true, reasons: [] })
+  keys.answer = provider.answer = out
+  await serving.stop()
+  await store.close()
+  await Promise.all([keys.close(), provider.close()])
 })
 
 test('a gateway whose event loop is lastingly late is ready, and says so', async () => {

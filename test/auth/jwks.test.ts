@@ -1,5 +1,6 @@
 import { pipeline, Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { KeySetStore } from '../../src/control/kept-key-sets.ts'
 import {
   type Bench,
   bench,
@@ -457,6 +458,106 @@ describe('closing', () => {
     expect(await gateway.outcome(token())).toBe('overloaded')
     expect(gateway.failures()).toEqual([])
     expect(server.hits).toBe(1)
+  })
+})
+
+describe('key sets that are kept for other gateways', () => {
+  /** As a store has them, with the moment of the clock at which each was fetched. */
+  const stored = new Map<string, { readonly text: string; readonly at: number }>()
+  let at = NOW
+  const keySets: KeySetStore = {
+    keepKeySet: async (id, text) => void stored.set(id, { text, at }),
+    readKeySet: async (id) => {
+      const found = stored.get(id)
+      return found === undefined ? null : { text: found.text, ageMs: at - found.at }
+    },
+  }
+  beforeEach(() => {
+    stored.clear()
+    at = NOW
+  })
+  /** A gateway that starts so many milliseconds after the first ones. */
+  async function startLater(ms: number, url = server.url): Promise<Bench> {
+    at = NOW + ms
+    const options = { cache: { max: 0, ttlMs: 0 }, keySets, now: () => at }
+    const gateway = await bench([{ keys: { kind: 'url', url } }], options)
+    open.push(gateway)
+    return gateway
+  }
+  const keptKeys = () => [...stored.values()].map(({ text }) => JSON.parse(text) as unknown)
+
+  it('are what a gateway begins with while the provider is away, and it says so', async () => {
+    await startLater(0)
+    await expect.poll(keptKeys).toEqual([keySet(one)])
+    down()
+    const later = await startLater(3 * HOUR)
+    await expect.poll(() => later.outcome(token())).toBe('alice')
+    expect(later.seen).toContainEqual({
+      type: 'jwks_recalled',
+      issuer: 'https://id.example.org',
+      keys: 1,
+      ageMs: 3 * HOUR,
+    })
+    expect([later.auth.isIncomplete(), later.auth.withoutKeys()]).toEqual([false, []])
+  })
+
+  it('are used by a gateway at once while the provider is silent, without a wait for its fetch', async () => {
+    await startLater(0)
+    await expect.poll(keptKeys).toHaveLength(1)
+    server.answer = () => {}
+    const later = await startLater(HOUR)
+    await expect.poll(() => later.auth.isIncomplete()).toBe(false)
+    expect(await later.outcome(token())).toBe('alice')
+    expect(later.failures()).toEqual([])
+  })
+
+  it('give way to what the gateway fetches itself, and do not say that a key is unknown', async () => {
+    await startLater(0)
+    await expect.poll(keptKeys).toHaveLength(1)
+    down()
+    const later = await startLater(HOUR)
+    await expect.poll(() => later.outcome(token())).toBe('alice')
+    expect(await later.outcome(token(two))).toBe('overloaded')
+    server.answer = serveJson(keySet(two))
+    at += MINUTE
+    expect(await later.outcome(token(two))).toBe('alice')
+    expect(await later.outcome(token(one))).toBe('unauthorized')
+    await expect.poll(keptKeys).toEqual([keySet(two)])
+  })
+
+  it('are no good a day after they were fetched', async () => {
+    await startLater(0)
+    await expect.poll(keptKeys).toHaveLength(1)
+    down()
+    const soon = await startLater(24 * HOUR - 1)
+    await expect.poll(() => soon.outcome(token())).toBe('alice')
+    at += 1
+    expect(await soon.outcome(token())).toBe('overloaded')
+    const late = await startLater(24 * HOUR)
+    expect(await late.outcome(token())).toBe('overloaded')
+    expect(late.auth.isIncomplete()).toBe(true)
+  })
+
+  it('have no keys either once the provider has none', async () => {
+    await startLater(0)
+    server.answer = serveJson(keySet())
+    await startLater(HOUR)
+    await expect.poll(keptKeys).toEqual([keySet()])
+    down()
+    const later = await startLater(2 * HOUR)
+    await expect.poll(() => later.auth.isIncomplete()).toBe(false)
+    expect(later.auth.withoutKeys()).toEqual(['https://id.example.org'])
+  })
+
+  it('are those of the same issuer at the same address only, and what is no key set counts as none', async () => {
+    await startLater(0)
+    await expect.poll(keptKeys).toHaveLength(1)
+    down()
+    const elsewhere = await startLater(0, `${server.url}?other`)
+    expect(await elsewhere.outcome(token())).toBe('overloaded')
+    for (const id of stored.keys()) stored.set(id, { text: '{"keys":', at })
+    const broken = await startLater(0)
+    expect(await broken.outcome(token())).toBe('overloaded')
   })
 })
 

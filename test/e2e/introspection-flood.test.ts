@@ -29,7 +29,8 @@ async function startProvider(pause: () => Promise<unknown>, status = 200): Promi
     let body = ''
     for await (const chunk of request) body += chunk
     const token = new URLSearchParams(body).get('token') ?? ''
-    asked.push(token)
+    // Of its own a gateway asks at its start, about a credential that is made up.
+    if (token !== 'tollgate') asked.push(token)
     if (token.startsWith('good')) response.end(JSON.stringify({ active: true, sub: token }))
     else void pause().then(() => response.writeHead(status).end('{"active":false}'))
   })

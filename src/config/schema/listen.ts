@@ -259,6 +259,19 @@ export const drain = domain(
   { delay: 'delayMs', timeout: 'timeoutMs' },
 )
 
+export const readiness = domain(
+  section(
+    {
+      credentials: duration('0s', '10m', {
+        description:
+          'How long a process that starts is not ready while it has no key set of an issuer under auth.jwt, or no response of a provider under auth.introspection, 0s to 10m. Then it is ready without. Default 60s',
+      }).prefault('60s'),
+    },
+    'When a process that starts is ready',
+  ),
+  { credentials: 'credentialsMs' },
+)
+
 export const log = section(
   {
     level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], { description: 'Default info' }).default(

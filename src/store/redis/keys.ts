@@ -70,6 +70,8 @@ export interface Keys {
   guard(id: string): string
   /** That a session of the dashboard was signed out. */
   endedSession(id: string): string
+  /** The key set of an issuer that was fetched last. @param id as `keySetId` of auth/jwks.ts makes it */
+  keySet(id: string): string
   /** Not a key but a channel: each change is published on it. */
   readonly changes: string
   /** Instance -> when it spoke last. */
@@ -129,6 +131,7 @@ export function createKeys(prefix: string): Keys {
     forgotten: `${tag}:audit:forgotten`,
     guard: (id) => `${tag}:guard:${id}`,
     endedSession: (id) => `${tag}:ended-session:${id}`,
+    keySet: (id) => `${tag}:key-set:${id}`,
     changes: `${tag}:changes`,
     beats: `${tag}:beats`,
     replicas: `${tag}:replicas`,

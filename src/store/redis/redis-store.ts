@@ -15,6 +15,7 @@ import { redisControl } from './control.ts'
 import { readCounter } from './form/section.ts'
 import { redisGuard } from './guard.ts'
 import { redisHistory } from './history.ts'
+import { redisKeySets } from './key-sets.ts'
 import { createKeys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
 import { redisMemberships } from './memberships.ts'
@@ -163,6 +164,7 @@ export function openRedisStore({
     ...redisMemberships(redis, keys, records),
     ...redisGuard(redis, keys, records),
     ...redisSessions(redis, keys),
+    ...redisKeySets(redis, keys),
     ...redisAlerts(redis, keys, records),
     ...redisReplicas(redis, keys, records),
     isUnreadable: records.isUnreadable,

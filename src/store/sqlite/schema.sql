@@ -216,3 +216,10 @@ CREATE TABLE ended_sessions (
   ends INTEGER NOT NULL        -- when it is forgotten
 ) WITHOUT ROWID;
 CREATE INDEX ended_sessions_by_end ON ended_sessions (ends);
+
+CREATE TABLE key_sets (
+  id TEXT PRIMARY KEY,         -- of an issuer and the address of its keys, hashed
+  keys TEXT NOT NULL,          -- JSON
+  fetched INTEGER NOT NULL,    -- when they were fetched
+  ends INTEGER NOT NULL        -- when they are forgotten
+) WITHOUT ROWID;

@@ -11,6 +11,7 @@ import { attempt, openDatabase } from './database.ts'
 import { sqliteFailures } from './failures.ts'
 import { sqliteGuard } from './guard.ts'
 import { sqliteHistory } from './history.ts'
+import { sqliteKeySets } from './key-sets.ts'
 import { sqliteKnownUsers } from './known-users.ts'
 import { sqliteMemberships } from './memberships.ts'
 import { sqliteReplicas } from './replicas.ts'
@@ -55,6 +56,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteMemberships(database, records, clock),
     ...sqliteGuard(database),
     ...sqliteSessions(database, clock),
+    ...sqliteKeySets(database, clock),
     ...sqliteAlerts(database, records, clock),
     ...sqliteReplicas(database, clock),
     isUnreadable: async (list, id) => records.isUnreadable(list, id),

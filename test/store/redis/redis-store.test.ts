@@ -15,6 +15,7 @@ import {
   controlStoreSuite,
 } from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
+import { keySetStoreSuite } from '../../control/key-set-store.suite.ts'
 import { sessionStoreSuite } from '../../control/session-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureStoreSuite } from '../../failures/failure-store.suite.ts'
@@ -118,6 +119,11 @@ describe('the Redis store', () => {
   })
   describe('as a store of what guards count', () => guardStoreSuite(() => open()))
   describe('as a store of sessions that were signed out', () => sessionStoreSuite(() => open()))
+  describe('as a store of key sets', () =>
+    keySetStoreSuite(async () => {
+      const one = await open()
+      return { ...one, pass: (ms) => makeKeySetsOlder(redis.url, one.prefix, ms) }
+    }))
   describe('as a replica store', () =>
     replicaStoreSuite(async () => {
       const { store, prefix, close } = await open()
@@ -150,6 +156,12 @@ async function makeOlder(url: string, beats: string, ms: number): Promise<void> 
     for (const [instance, at] of Object.entries(await redis.hgetall(beats))) {
       await redis.hset(beats, instance, Number(at) - ms)
     }
+  })
+}
+
+async function makeKeySetsOlder(url: string, prefix: string, ms: number): Promise<void> {
+  await asking(url, async (redis) => {
+    for (const key of await redis.keys(`{${prefix}}:key-set:*`)) await redis.pexpire(key, (await redis.pttl(key)) - ms)
   })
 }
 

@@ -16,6 +16,7 @@ import {
   controlStoreSuite,
 } from '../../control/control-store.suite.ts'
 import { guardStoreSuite } from '../../control/guard-store.suite.ts'
+import { keySetStoreSuite } from '../../control/key-set-store.suite.ts'
 import { sessionStoreSuite } from '../../control/session-store.suite.ts'
 import { stagedOverridesSuite } from '../../control/staged-overrides.suite.ts'
 import { failureHistorySuite, failureStoreSuite } from '../../failures/failure-store.suite.ts'
@@ -58,6 +59,8 @@ describe('the embedded store', () => {
 
   describe('as a store of what guards count', () => guardStoreSuite(() => open()))
   describe('as a store of sessions that were signed out', () => sessionStoreSuite(() => open()))
+
+  describe('as a store of key sets', () => keySetStoreSuite(() => open()))
 
   describe('as a quota store', () => {
     quotaStoreSuite(open)

@@ -1,0 +1,49 @@
+import { repeat } from '../lib/repeat.ts'
+import type { Runtime } from './runtime.ts'
+
+/**
+ * What a process needs of others before it can check credentials: the key sets of issuers, and a response of each provider of introspection.
+ *
+ * | State    | Event                                                        | Next      |
+ * |----------|--------------------------------------------------------------|-----------|
+ * | waiting  | all of it was had once, from the provider or from the store  | ready     |
+ * | waiting  | `readiness.credentials` is over since the start              | ready     |
+ *
+ * Who is ready stays so: what a process lacks later, all others lack too.
+ */
+export interface FirstCredentials {
+  start(): void
+  isWaiting(): boolean
+  stop(): void
+}
+
+/** How often it is gone for, in milliseconds. */
+const AGAIN_MS = 1000
+
+export function createFirstCredentials(
+  current: () => Pick<Runtime, 'authenticator' | 'config'>,
+  now = () => performance.now(),
+): FirstCredentials {
+  let until = Number.POSITIVE_INFINITY
+  let stop = (): void => {}
+
+  function start(): void {
+    until = now() + current().config.readiness.credentialsMs
+    stop = repeat(look, AGAIN_MS)
+    void current().authenticator.prepare()
+  }
+
+  function look(): void {
+    if (isWaiting()) void current().authenticator.prepare()
+  }
+
+  function isWaiting(): boolean {
+    if (until === Number.NEGATIVE_INFINITY) return false
+    if (now() < until && current().authenticator.isIncomplete()) return true
+    until = Number.NEGATIVE_INFINITY
+    stop()
+    return false
+  }
+
+  return { start, isWaiting, stop: () => stop() }
+}

@@ -1,0 +1,20 @@
+import { KEEP_KEY_SET_MS, type KeySetStore } from '../../control/kept-key-sets.ts'
+import { call, reading } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+
+/** A key for each set, which ends with its time: what is left of that says when it was fetched, on the clock of Redis. */
+export function redisKeySets(redis: RedisClient, keys: Keys): KeySetStore {
+  return {
+    keepKeySet: (id, text) => call(() => redis.set(keys.keySet(id), text, 'PX', KEEP_KEY_SET_MS)).then(() => undefined),
+    async readKeySet(id) {
+      const key = keys.keySet(id)
+      const [text, leftMs] = await reading<[string | null, number]>(
+        redis,
+        (commands) => commands.get(key).pttl(key),
+        () => null,
+      )
+      return text === null || leftMs < 0 ? null : { text, ageMs: Math.max(0, KEEP_KEY_SET_MS - leftMs) }
+    },
+  }
+}
