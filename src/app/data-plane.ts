@@ -25,6 +25,7 @@ import { type Alerts, createAlerts } from './alerts.ts'
 import { openCertificate } from './certificate.ts'
 import { openClientAuthorities } from './client-authorities.ts'
 import { type CountedNotes, createCountedNotes } from './counted-notes.ts'
+import { createFirstCharge, type FirstCharge } from './first-charge.ts'
 import { createFirstCredentials, type FirstCredentials } from './first-credentials.ts'
 import { addressProblem, idleTimeoutOf, openGatewayListener } from './gateway-listener.ts'
 import { limitLines } from './limit-lines.ts'
@@ -59,7 +60,7 @@ export interface DataPlane {
   readonly knownUsers: KnownUsers
   /** The adaptive factor that it goes by, and why; in every mode. */
   adaptive(): Adaptive
-  /** @param startup if it is only asked whether it has begun, as a new process would lack the store too */
+  /** Once it was ready, only the drain ends that. @param startup if it is only asked whether it has begun, without what it needs of others */
   ready(startup?: boolean): Readiness
   /** Whether the store takes no charges, or does not respond to the question of every second. */
   lacksStore(): boolean
@@ -98,6 +99,7 @@ interface Plane extends DataPlaneOptions {
   readonly certificate: Certificate | null
   readonly around: Surroundings
   readonly credentials: FirstCredentials
+  readonly firstCharge: FirstCharge
   readonly health: StoreHealth
   readonly recorder: FailureRecorder
   readonly usage: UsageRecorder
@@ -224,12 +226,14 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const heartbeat = createHeartbeat({ store, instance, version, state: () => reportOf(plane) })
   follow(heartbeat.observer)
   const storeClock = createStoreClock({ store, observe })
+  const firstCharge = createFirstCharge(ledger, health)
   const credentials = createFirstCredentials(() => state.current)
   const counted = createCountedNotes(store, () => countedBy(state.current.config))
   const parts = {
     certificate,
     around,
     credentials,
+    firstCharge,
     health,
     recorder,
     usage,
@@ -266,15 +270,14 @@ function reportOf(plane: Plane) {
 }
 
 async function start(plane: Plane, problems: readonly string[] = []): Promise<string> {
-  const { state, health, livePolicy, listener, ledger, heartbeat, storeClock } = plane
+  const { state, health, livePolicy, listener, heartbeat, storeClock } = plane
   await health.patience()
   plane.credentials.start()
   await livePolicy.start()
   const url = await listener.start().catch(addressProblem('listen'))
   reportLoaded(plane)
   // A store that responds may take no charges all the same. The first client is not to find that out.
-  // It is asked twice, as a script goes to Redis in full the first time and by its hash (EVALSHA) from then on.
-  for (let times = 0; times < 2 && health.failure() === null; times++) await ledger.ask()
+  await plane.firstCharge.start()
   state.started = true
   // Set last: what was just reported would show them as mended.
   heartbeat.configProblems(problems)
@@ -348,6 +351,7 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   plane.certificate?.close()
   plane.health.stop()
   plane.credentials.stop()
+  plane.firstCharge.stop()
   state.current.authenticator.close()
 }
 

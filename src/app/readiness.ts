@@ -3,11 +3,12 @@ import { ONE_ADDRESS } from '../gateway/one-address.ts'
 import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
 import type { StoreFailure } from '../quota/quota-store.ts'
+import type { FirstCharge } from './first-charge.ts'
 import type { FirstCredentials } from './first-credentials.ts'
 import type { Runtime } from './runtime.ts'
 import type { Scarcity } from './scarcity.ts'
 import type { StandingFaults } from './standing-faults.ts'
-import { type StoreHealth, storeReason } from './store-health.ts'
+import { STORE, type StoreHealth, storeReason } from './store-health.ts'
 
 export interface Readiness {
   readonly ready: boolean
@@ -19,6 +20,7 @@ export interface Readiness {
 interface Observed {
   readonly state: { readonly current: Runtime; readonly started: boolean; readonly draining: boolean }
   readonly credentials: FirstCredentials
+  readonly firstCharge: FirstCharge
   readonly health: StoreHealth
   readonly ledger: Ledger
   readonly delay: EventLoopDelay
@@ -35,24 +37,24 @@ const UNHEARD =
 
 const WAITING = 'waiting for what credentials are checked with, for readiness.credentials after the start at most'
 
+const UNTRIED = `${STORE} has not taken a first charge yet`
+
 const LATE = 'the event loop is lastingly late (edge.max_lag): requests are refused'
 
+/** docs/operating.md has a table of what is said in which state. */
 export function readinessOf(plane: Observed, startup = false): Readiness {
-  const { state } = plane
-  const isWaiting = !startup && plane.credentials.isWaiting()
-  const reasons = [
+  const { state, credentials, firstCharge } = plane
+  const needs = !startup
+  const failure = storeFailure(plane)
+  const own = [
     ...(state.started ? [] : ['starting']),
     ...(state.draining ? ['draining'] : []),
-    ...(isWaiting ? [WAITING] : []),
+    ...(needs && credentials.isWaiting() ? [WAITING] : []),
   ]
-  const failure = storeFailure(plane)
-  if (failure === null) return { ready: reasons.length === 0, reasons: [...reasons, ...lacking(plane)] }
-  return {
-    ready: reasons.length === 0 && (startup || admitsAlone(state.current.config)),
-    reasons: [...reasons, storeReason(failure), ...lacking(plane)],
-  }
+  const lacksCharge = needs && !firstCharge.wasTaken() && !admitsAlone(state.current.config)
+  const ofStore = failure === null ? (lacksCharge ? [UNTRIED] : []) : [storeReason(failure)]
+  return { ready: own.length === 0 && !lacksCharge, reasons: [...own, ...ofStore, ...lacking(plane)] }
 }
-
 /** What requests wait for or are refused for, and what is wrong. Other processes may lack the same, so this one stays ready. */
 function lacking({ state, delay, scarcity, faults }: Observed): string[] {
   const { forwarder, rules, authenticator } = state.current
@@ -75,7 +77,7 @@ export function storeFailure({ health, ledger }: Pick<Observed, 'health' | 'ledg
   return health.failure() ?? ledger.outage()
 }
 
-/** A gateway with a share to admit while the store is out has work: every replica has lost the same store. */
+/** A gateway that starts with a share to admit while the store is out has work. */
 function admitsAlone({ quota }: Config): boolean {
   return [...quota.storeOutage.values()].some((share) => share > 0)
 }

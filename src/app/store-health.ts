@@ -9,7 +9,7 @@ const START_PAUSE_MS = 25
 const CHECK_MS = 1000
 
 /** The reason of a process that lacks its store begins with this. */
-const STORE = 'the quota store'
+export const STORE = 'the quota store'
 
 /** Within this time of its last answer, in milliseconds, a store is not asked. Whoever follows its changes asks it every second. */
 const HEARD_MS = 1500

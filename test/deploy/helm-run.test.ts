@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort } from '../setup/redis.ts'
+import { freePort, startRedis } from '../setup/redis.ts'
 import {
   CHART,
   EXAMPLES,
@@ -91,6 +91,40 @@ test('the container before it checks the configuration, and fails with file, lin
     code: 1,
     stderr: expect.stringMatching(new RegExp(`broken\\.yaml:${line}:\\d+ routes\\[0\\]\\.match: `)),
   })
+})
+
+test('the probes of the chart leave a pod in the Service while Redis is frozen, and serve what needs no charge', {
+  timeout: 120_000,
+}, async () => {
+  const redis = await startRedis()
+  const own = { http: await freePort(), admin: await freePort() }
+  const listen = `listenHost=127.0.0.1,containerPorts.http=${own.http},containerPorts.admin=${own.admin}`
+  const routes = 'config.routes=[{"match":"GET /open","public":true}]'
+  const set = ['--set', listen, '--set-json', routes, '--set', `redis.url=${redis.url}`]
+  const rendered = manifestsOf(await render(CHART, '-f', EXAMPLES.get('minimal') ?? '', ...set))
+  const file = join(folder, 'redis.yaml')
+  writeFileSync(file, rendered.find(({ kind }) => kind === 'ConfigMap').data['tollgate.yaml'])
+  const ofPod = { ...process.env, ...environmentOf(rendered, { 'tollgate-admin/token': 'x'.repeat(32) }) }
+  const pod = spawn(process.execPath, [join(CHART, '../src/main.ts'), 'serve', '-c', file], { env: ofPod })
+  const of = async ({ path, port }: { path: string; port: 'http' | 'admin' }) =>
+    fetch(`http://127.0.0.1:${own[port]}${path}`).catch(() => null)
+  const { startupProbe, readinessProbe, livenessProbe } = gatewayOf(rendered)
+  const probes = async () =>
+    Promise.all([startupProbe, readinessProbe, livenessProbe].map(async ({ httpGet }) => (await of(httpGet))?.status))
+  try {
+    await expect.poll(probes, { timeout: 60_000 }).toEqual([200, 200, 200])
+    process.kill(redis.pid, 'SIGSTOP')
+    const readiness = async () => (await of(readinessProbe.httpGet))?.text()
+    await expect.poll(readiness, { timeout: 30_000 }).toContain('the quota store does not answer')
+    expect(await probes()).toEqual([200, 200, 200])
+    // Nobody is behind the gateway here: it is forwarded all the same.
+    expect((await of({ path: '/open', port: 'http' }))?.headers.get('x-request-id')).not.toBe(null)
+    process.kill(redis.pid, 'SIGCONT')
+    await expect.poll(readiness, { timeout: 30_000 }).toBe('{"ready":true}')
+  } finally {
+    pod.kill('SIGKILL')
+    await redis.stop()
+  }
 })
 
 /** As the container runtime does it: of the image the program is Node, and the gateway lies at /app/dist. */

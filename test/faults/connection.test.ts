@@ -31,8 +31,8 @@ const ENOUGH = 4
 const EIGHT = { reconnects: 8 }
 /** Told once in an interval, so that only the first of these rows can wait for it. */
 const OUT = /the store is out: charges are decided without it/
-const SILENT = { reason: 'timeout', unready: true }
-const CUT = { reason: 'connection', unready: true }
+const SILENT = { reason: 'timeout', degraded: true }
+const CUT = { reason: 'connection', degraded: true }
 
 const ROWS = {
   request_lost: { inject: () => eightDrops(() => proxy.dropRequest({ containing: 'request_lost' })), ...EIGHT },

@@ -31,7 +31,7 @@ describe('behind three sentinels', () => {
         await expect.poll(watched.named, { timeout: 60_000 }).toBe(watched.replica.port)
       },
       told: OUT,
-      unready: true,
+      degraded: true,
       both: true,
       // What the primary had answered and not yet passed on: at most one batch of each gateway, with what three clients ask.
       forgets: 6,

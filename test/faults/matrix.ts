@@ -162,8 +162,8 @@ export interface Fault {
   readonly forgets?: number
   /** Whether both gateways have the fault. Default: the first only, and the other goes on as ever. */
   readonly both?: boolean
-  /** Whether `/readyz` of the gateways that have it is to tell it until it is over. */
-  readonly unready?: boolean
+  /** Whether `/readyz` of the gateways that have it is to tell it until it is over: they were ready, and stay so. */
+  readonly degraded?: boolean
 }
 
 /** A gateway reports an outage once for each kind of call of the store, whatever the number of requests. */
@@ -186,7 +186,7 @@ export async function runRow(world: World, proxies: readonly FaultProxy[], row: 
     const over = sleep(fault.lastsMs ?? 1000)
     await expectTold(world, fault, failures, lines)
     await over
-    if (fault.unready) await expectPolicy(world, fault, columns)
+    if (fault.degraded) await expectPolicy(world, fault, columns)
   } catch (error) {
     await traffic.stop()
     throw error
@@ -223,7 +223,7 @@ async function expectTold({ gateways }: World, fault: Fault, failures: number, l
   await Promise.all([
     reason !== undefined && expect.poll(count, { timeout: 30_000 }).toBeGreaterThan(failures),
     told !== undefined && expect.poll(since, { timeout: 30_000 }).toMatch(told),
-    fault.unready && readiness(fault.both ? gateways : [first], readinessOf(reason)),
+    fault.degraded && readiness(fault.both ? gateways : [first], readinessOf(reason)),
   ])
 }
 
@@ -245,7 +245,7 @@ async function expectPolicy({ gateways }: World, fault: Fault, columns: readonly
 /** A store that answers is not said to be silent. */
 function readinessOf(reason: string | undefined): RegExp {
   const isSilent = reason === undefined || reason === 'connection' || reason === 'timeout'
-  return new RegExp(` the quota store ${isSilent ? 'does not answer' : `takes no charges: ${reason}`}$`)
+  return new RegExp(`^200 the quota store ${isSilent ? 'does not answer' : `takes no charges: ${reason}`}$`)
 }
 
 function settleFailures(reason: string): string {

@@ -23,7 +23,7 @@ const ROWS = {
     cure: async () => void (await admin.call('REPLICAOF', 'NO', 'ONE')),
     reason: 'readonly',
     told: /READONLY/,
-    unready: true,
+    degraded: true,
   },
   response_oom: {
     inject: async () => {
@@ -33,7 +33,7 @@ const ROWS = {
     cure: () => set('maxmemory', '0'),
     reason: 'out_of_memory',
     told: /OOM/,
-    unready: true,
+    degraded: true,
   },
   response_busy: {
     inject: async () => {
@@ -45,28 +45,28 @@ const ROWS = {
     cure: async () => void (await admin.script('KILL')),
     reason: 'busy',
     told: /BUSY/,
-    unready: true,
+    degraded: true,
   },
   response_noreplicas: {
     inject: () => set('min-replicas-to-write', '1'),
     cure: () => set('min-replicas-to-write', '0'),
     reason: 'readonly',
     told: /NOREPLICAS/,
-    unready: true,
+    degraded: true,
   },
   response_noperm: {
     inject: async () => void (await admin.call('ACL', 'SETUSER', 'default', '-evalsha', '-eval')),
     cure: async () => void (await admin.call('ACL', 'SETUSER', 'default', '+@all')),
     reason: 'auth',
     told: /NOPERM/,
-    unready: true,
+    degraded: true,
   },
   response_noperm_within: {
     inject: async () => void (await admin.call('ACL', 'SETUSER', 'default', '-set')),
     cure: async () => void (await admin.call('ACL', 'SETUSER', 'default', '+@all')),
     reason: 'auth',
     told: /can't run this command/,
-    unready: true,
+    degraded: true,
   },
   response_wrongpass: {
     inject: async () => {
@@ -76,7 +76,7 @@ const ROWS = {
     cure: () => set('requirepass', PASSWORD),
     reason: 'connection',
     told: /WRONGPASS/,
-    unready: true,
+    degraded: true,
   },
   // The last one: the folder of this Redis does not come back.
   response_misconf: {
@@ -90,7 +90,7 @@ const ROWS = {
     cure: () => set('stop-writes-on-bgsave-error', 'no'),
     reason: 'readonly',
     told: /MISCONF/,
-    unready: true,
+    degraded: true,
   },
 } satisfies Record<string, Omit<Fault, 'both'>>
 const IDS = Object.keys(ROWS) as (keyof typeof ROWS)[]

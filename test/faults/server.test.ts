@@ -20,14 +20,14 @@ const ROWS = {
     cure: () => redis.restart(),
     reason: 'connection',
     told: OUT,
-    unready: true,
+    degraded: true,
   },
   redis_stopped: {
     inject: () => void process.kill(redis.pid, 'SIGSTOP'),
     lastsMs: 1500,
     cure: () => void process.kill(redis.pid, 'SIGCONT'),
     reason: 'timeout',
-    unready: true,
+    degraded: true,
   },
   redis_restarted: {
     inject: async () => {
@@ -65,7 +65,7 @@ const ROWS = {
     },
     reason: 'connection',
     told: /LOADING/,
-    unready: true,
+    degraded: true,
   },
   redis_noauth: {
     inject: async () => {
@@ -75,7 +75,7 @@ const ROWS = {
     cure: () => void admin.config('SET', 'requirepass', ''),
     reason: 'connection',
     told: /NOAUTH/,
-    unready: true,
+    degraded: true,
   },
 } satisfies Record<string, Omit<Fault, 'both'>>
 const IDS = Object.keys(ROWS) as (keyof typeof ROWS)[]
