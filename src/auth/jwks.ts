@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { KEEP_KEY_SET_MS, type KeySetStore, MOST_KEY_SET } from '../control/kept-key-sets.ts'
 import type { Observer } from '../observe/observation.ts'
+import { createFetchPace } from './fetch-pace.ts'
 import { fetchJson, why } from './jwks-fetch.ts'
 import {
   findKeys,
@@ -12,12 +13,8 @@ import {
   type VerifyingKey,
 } from './key-set.ts'
 
-/** Least time between two fetches while there are keys: what a flood of unknown kids can cause, and how soon a rotation is seen. */
-const COOL_DOWN = 30_000
-/** The same while there are none and every credential of the issuer waits. */
-const RETRY_WITHOUT_KEYS = 2000
 /** While fetches fail, none further apart than this, nobody waits for another where there are keys: it may take 5 seconds to fail. */
-const KNOWN_DOWN = 2 * COOL_DOWN
+const KNOWN_DOWN = 60_000
 /**
  * Requests that wait for one fetch; more are refused at once. They are not verified yet, and all of them
  * together must not take the places of those that need no key of this issuer.
@@ -31,6 +28,11 @@ const STALE_IF_ERROR = KEEP_KEY_SET_MS
 /** It is no failure: who takes all keys out of use is obeyed. But nobody of this issuer comes in from then on. */
 const NO_KEY =
   'the set has no key that can be used, so every JWT of this issuer gets 401: publish one at the address under jwks'
+
+/** Kids of keys that were taken out of use which are remembered; real sets have 1 to 10. */
+const MOST_RETIRED = 100
+
+const UNKNOWN: KeyResponse = { is: 'unknown' }
 
 interface Held {
   readonly keys: KeySet
@@ -68,13 +70,19 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
   let lastStart = Number.NEGATIVE_INFINITY
   /** The issuer may have other keys than these: the last fetch failed, or they are those of another process. */
   let mayBeOld = false
+  let hasFailed = false
   let readOnce = false
   /** What was fetched and the store does not have yet, as at the start, when it is hardly connected. */
   let unkept: string | null = null
   let pending: Promise<void> | null = null
   let waiting = 0
+  /** That have ended. */
+  let fetches = 0
+  let retired: ReadonlySet<string> = new Set()
+  const pace = createFetchPace(() => ({ hasKeys: held !== null, hasFailed }), now)
 
   async function find(alg: string, kid: string | undefined): Promise<KeyResponse> {
+    const before = fetches
     if (held !== null && now() < held.since) held = { ...held, since: now(), freshUntil: now() }
     if (held !== null && now() >= held.freshUntil + STALE_IF_ERROR) held = null
     if (held === null || now() >= held.freshUntil) {
@@ -83,16 +91,36 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
       // Keys that are due still serve, as they do when a fetch fails: only if there are none must everybody wait.
       if (mayWait && !(await waited(fetched)) && held === null) return unavailable()
     }
-    if (lookUp(alg, kid).is === 'unknown' && !(await waited(refresh()))) return unavailable()
-    const response = lookUp(alg, kid)
-    // An unknown key may be a new one then.
-    return response.is === 'unknown' && mayBeOld ? unavailable() : response
+    const known = lookUp(alg, kid)
+    return known.is === 'unknown' ? findNew(alg, kid, [], before) : known
   }
 
-  /** Any token that is made up brings it about, so it is as rare as for an unknown kid, and what cannot be found out is a "no". */
+  /**
+   * Without a kid a key may have taken the place of another one. Under a kid none should, and anybody can put a bad signature under a
+   * known kid: what cannot be found out then is a "no".
+   */
   async function findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): Promise<KeyResponse> {
-    if (!(await waited(refresh()))) return { is: 'unknown' }
-    return lookUp(alg, kid, tried)
+    const found = await findNew(alg, kid, tried, fetches)
+    return found.is === 'unavailable' && kid !== undefined ? UNKNOWN : found
+  }
+
+  /**
+   * A key that is not there may have come since the last fetch: it is unknown if no fetch since then brings it.
+   * @param before how many fetches had ended when the token came
+   */
+  async function findNew(
+    alg: string,
+    kid: string | undefined,
+    tried: readonly VerifyingKey[],
+    before: number,
+  ): Promise<KeyResponse> {
+    if (fetches === before) {
+      const mayAsk = pending !== null || pace.waitMs() === 0
+      if (!mayAsk && kid !== undefined && retired.has(kid)) return UNKNOWN
+      if (!mayAsk || !(await waited(refresh()))) return unavailable()
+    }
+    const response = lookUp(alg, kid, tried)
+    return response.is === 'unknown' && mayBeOld ? unavailable() : response
   }
 
   /** @returns false, at once, where too many wait already */
@@ -114,23 +142,18 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
   }
 
   function unavailable(): KeyResponse {
-    const wait = Math.min(lastStart + pause() - now(), pause())
-    return { is: 'unavailable', retryAfter: Math.max(1, Math.ceil(wait / 1000)) }
-  }
-
-  function pause(): number {
-    return held === null ? RETRY_WITHOUT_KEYS : COOL_DOWN
+    return { is: 'unavailable', retryAfter: Math.max(1, Math.ceil(pace.waitMs() / 1000)) }
   }
 
   /** Fetches unless that was done just now; all who ask meanwhile share one fetch. */
   async function refresh(): Promise<void> {
     if (pending !== null) return pending
-    const since = now() - lastStart
-    // A clock that was set back must not stop the fetching.
-    if (since >= 0 && since < pause()) return
+    if (pace.waitMs() > 0) return
+    pace.started()
     lastStart = now()
     pending = load().finally(() => {
       pending = null
+      fetches++
     })
     return pending
   }
@@ -139,6 +162,7 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
     try {
       const { json, freshMs } = await fetchJson(url, closed.signal)
       const { keys, count, refused } = await readKeySet(json)
+      hasFailed = false
       hold({ keys, since: now(), freshUntil: now() + freshMs }, false)
       unkept = JSON.stringify(json)
       void keep()
@@ -147,12 +171,14 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
       if (faults.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: faults.join('; ').slice(0, 1000) })
     } catch (error) {
       mayBeOld = true
+      hasFailed = true
       if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: `${address}: ${why(error)}` })
       await recall()
     }
   }
 
   function hold(next: Held, isOfOthers: boolean): void {
+    if (held !== null) retired = retiredBy(retired, held.keys, next.keys)
     held = next
     mayBeOld = isOfOthers
     readOnce = true
@@ -187,6 +213,20 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
   void prepare()
   const hasKeys = (): boolean => held !== null && held.keys.size > 0
   return { find, findOther, hasKeys, wasRead: () => readOnce, prepare, close: () => closed.abort() }
+}
+
+/**
+ * The kids of keys that were in use and are no more: their tokens are told so at once, also where the set may not be asked for now. After a
+ * rotation of all keys, clients sign in anew by that.
+ */
+function retiredBy(before: ReadonlySet<string>, old: KeySet, next: KeySet): ReadonlySet<string> {
+  const [gone, there] = [kidsOf(old), kidsOf(next)]
+  const all = [...new Set([...before, ...gone])].filter((kid) => !there.has(kid))
+  return new Set(all.slice(-MOST_RETIRED))
+}
+
+function kidsOf(keys: KeySet): ReadonlySet<string> {
+  return new Set([...keys.values()].flat().flatMap(({ kid }) => kid ?? []))
 }
 
 /** `null` too where the store is out, or what is kept there is no key set. */

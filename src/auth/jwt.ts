@@ -153,13 +153,13 @@ async function faultOfSignature(issuer: Issuer, jwt: ReadJwt, checks: Checks): P
   const { alg, kid } = jwt
   const { source } = issuer
   const found = await source.find(alg, kid)
-  if (found.is === 'unavailable')
-    return unknowable('overloaded', 'the keys of the issuer cannot be fetched', found.retryAfter)
+  if (found.is === 'unavailable') return unfetched(found.retryAfter)
   if (found.is === 'unknown') return invalid('no key of the issuer fits')
   if (found.is === 'ambiguous') return invalid('too many keys of the issuer fit and the token names none')
   const first = await judge(found.keys)
   if (first !== BAD_SIGNATURE) return first
   const other = await source.findOther(alg, kid, found.keys)
+  if (other.is === 'unavailable') return unfetched(other.retryAfter)
   return other.is === 'keys' ? judge(other.keys) : BAD_SIGNATURE
 
   async function judge(keys: readonly VerifyingKey[]): Promise<Denial | null> {
@@ -172,6 +172,15 @@ async function faultOfSignature(issuer: Issuer, jwt: ReadJwt, checks: Checks): P
     }
     return BAD_SIGNATURE
   }
+}
+
+/** Its key may be a new one, and the key set cannot be fetched, or was fetched as often as it may be. */
+function unfetched(retryAfter: number): Denial {
+  return unknowable(
+    'overloaded',
+    'the keys of the issuer cannot be fetched now, and none that is known fits',
+    retryAfter,
+  )
 }
 
 /** The issuers whose rules this token can meet, or at which of them it fails. */
