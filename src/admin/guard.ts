@@ -85,11 +85,16 @@ function forbidden({ name }: Identity): AdminResponse {
 
 /**
  * Whether somebody on this machine asks without a token: whoever sends one is judged by it. What comes through a proxy
- * on this machine is from anywhere.
+ * on this machine is from anywhere. A service mesh hands connections on from another loopback address, as Istio does from 127.0.0.6, or
+ * adds a field.
  */
 function isFromHere({ headers, address }: Asked): boolean {
-  const isForwarded = PROXY_FIELDS.some((name) => headers[name] !== undefined)
-  return headers.authorization === undefined && !isForwarded && LOOPBACK.test(address)
+  return headers.authorization === undefined && LOOPBACK.has(address) && !Object.keys(headers).some(isOfProxy)
+}
+
+/** @param name in lower case */
+function isOfProxy(name: string): boolean {
+  return PROXY_FIELDS.has(name) || PROXY_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
 
 /**
@@ -101,8 +106,9 @@ function saysSo(headers: IncomingHttpHeaders): boolean {
 }
 
 const DRAIN_FIELD = 'x-tollgate-drain'
-const LOOPBACK = /^(?:(?:::ffff:)?127\.[0-9.]+|::1)$/i
-const PROXY_FIELDS = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
+const LOOPBACK = new Set(['127.0.0.1', '::ffff:127.0.0.1', '::1'])
+const PROXY_FIELDS = new Set(['forwarded', 'via', 'x-real-ip'])
+const PROXY_PREFIXES = ['x-forwarded-', 'x-envoy-', 'l5d-']
 
 /** A browser names where a request of a page comes from in one of these, but for the case of `isFromBrowser`. */
 function isFromPage(headers: IncomingHttpHeaders): boolean {

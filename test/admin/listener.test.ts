@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import http from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -226,9 +227,27 @@ describe('drain', () => {
   ])('needs the admin token from behind a proxy on this machine: %s', async (_, headers, status) => {
     const gateway = drain()
     const { call } = await start({ drain: gateway })
-    for (const field of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip'])
+    const fields = ['X-Forwarded-For', 'X-Forwarded-Client-Cert', 'Forwarded', 'Via', 'X-Real-IP']
+    fields.push('l5d-client-id', 'X-Envoy-Internal')
+    for (const field of fields)
       expect((await call('POST', '/drain', { headers: { ...headers, [field]: 'a' } })).status).toBe(status)
-    expect(gateway.turns.length).toBe(status === 200 ? 4 : 0)
+    expect(gateway.turns.length).toBe(status === 200 ? fields.length : 0)
+  })
+
+  test('needs the admin token from another loopback address, from which a service mesh hands on what others send', async () => {
+    const gateway = drain()
+    const { url } = await start({ drain: gateway })
+    const statusFrom = async (localAddress: string) => {
+      const request = http
+        .request(`${url}/drain`, { method: 'POST', headers: { 'x-tollgate-drain': 'yes' }, localAddress })
+        .end()
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+      response.resume()
+      return response.statusCode
+    }
+    expect(await statusFrom('127.0.0.6')).toBe(401)
+    expect(gateway.turns).toEqual([])
+    expect(await statusFrom('127.0.0.1')).toBe(200)
   })
 
   test('judges a token that is sent, also from this machine', async () => {
