@@ -26,16 +26,36 @@ const REFUSED = {
 /** How long a loss of charges is told, in milliseconds: it is not to be mended, and whoever looks after it should see it. */
 const LOST_MS = 60 * 60_000
 
+/** So much of something is lost, since a moment of the clock; told until another one of the monotonic clock. */
+interface Loss {
+  readonly amount: number
+  readonly since: number
+  readonly until: number
+}
+
+const LOSSES = {
+  charges: (tokens: number, since: string) => `the store has forgotten up to ${tokens} tokens charged since ${since}`,
+  keys: (keys: number, since: string) => `Redis has evicted ${keys} keys since ${since}, perhaps counters`,
+}
+
 /** @param now monotonic, in milliseconds */
 export function createStandingFaults(now = () => performance.now()): StandingFaults {
   const reasons = new Map<string, string>()
   /** How many records cannot be read, by their list. */
   const unreadable = new Map<string, number>()
-  let lost: { readonly tokens: number; readonly since: number; readonly until: number } | null = null
-  const lostReason = (): string[] =>
-    lost !== null && now() < lost.until
-      ? [`the store has forgotten up to ${lost.tokens} tokens charged since ${new Date(lost.since).toISOString()}`]
-      : []
+  const losses = new Map<keyof typeof LOSSES, Loss>()
+
+  function lose(what: keyof typeof LOSSES, amount: number, since: number): void {
+    const before = losses.get(what)
+    const known = before !== undefined && now() < before.until ? before : { amount: 0, since }
+    losses.set(what, { amount: known.amount + amount, since: known.since, until: now() + LOST_MS })
+  }
+
+  function lossReasons(): string[] {
+    const told = [...losses].filter(([, { until }]) => now() < until)
+    return told.map(([what, { amount, since }]) => LOSSES[what](amount, new Date(since).toISOString()))
+  }
+
   return {
     observer: function noteFaults(seen) {
       switch (seen.type) {
@@ -52,7 +72,10 @@ export function createStandingFaults(now = () => performance.now()): StandingFau
           unreadable.set(seen.list, (unreadable.get(seen.list) ?? 1) - 1)
           break
         case 'charges_lost':
-          lost = { tokens: seen.tokens + (lost?.tokens ?? 0), since: lost?.since ?? seen.since, until: now() + LOST_MS }
+          lose('charges', seen.tokens, seen.since)
+          break
+        case 'keys_evicted':
+          lose('keys', seen.keys, Date.now())
           break
         case 'certificate_refused':
           reasons.set(`${seen.files} ${seen.listener} ${seen.file}`, REFUSED[seen.files](seen.listener))
@@ -64,7 +87,7 @@ export function createStandingFaults(now = () => performance.now()): StandingFau
           reasons.delete(`client_authorities gateway ${seen.file}`)
       }
     },
-    reasons: () => [...reasons.values(), ...lostReason(), ...[...unreadable].flatMap(unreadableReason)],
+    reasons: () => [...reasons.values(), ...lossReasons(), ...[...unreadable].flatMap(unreadableReason)],
   }
 }
 

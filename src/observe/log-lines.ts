@@ -56,6 +56,7 @@ const STORE = {
     line('error', 'the store has forgotten charges', { tokens, since: new Date(since).toISOString() }),
   additions_lost: (seen) =>
     line('warn', 'what responses cost beyond the charge may never be charged', { tokens: seen.tokens }),
+  keys_evicted: ({ keys }) => line('error', 'the store has evicted keys, perhaps counters', { keys }),
   store_recovered: (seen) => line('info', 'the store answers again', { downMs: Math.round(seen.downMs) }),
   store_warning: ({ warning, message }) => line('warn', 'store warning', { warning, detail: scrub(message) }),
   store_warning_over: ({ warning }) => line('info', 'store warning is over', { warning }),

@@ -40,7 +40,8 @@ export interface Log {
   close(): Promise<void>
 }
 
-type StoreFailed = Extract<Observation, { type: 'store_failed' }>
+/** `isExpected`: while the store is out, which has a line of its own, so that the many that follow from it do not hide that. */
+type StoreFailed = Extract<Observation, { type: 'store_failed' }> & { readonly isExpected: boolean }
 /** What each failure, coming and going of the store reports. */
 type StoreNews =
   | StoreFailed
@@ -112,7 +113,7 @@ export function createLog(options: LogOptions = {}): Log {
           requestLines.write(observation)
           break
         case 'store_failed':
-          news.add(`${observation.operation} ${observation.reason}`, observation)
+          news.add(`${observation.operation} ${observation.reason}`, { ...observation, isExpected: outage.isOn() })
           if (observation.operation === 'settle') outage.goOn(observation.reason)
           break
         case 'store_out':
@@ -192,8 +193,9 @@ function report(observation: Reported, logger: Logger, more: Readonly<Record<str
   if (line !== null) logger[line.level]({ ...line.fields, ...more }, line.msg)
 }
 
-function reportFailure({ operation, reason, message }: StoreFailed, count: number, logger: Logger): void {
-  logger.error({ operation, reason, count, detail: scrub(message) }, 'the store fails')
+function reportFailure(seen: StoreFailed, count: number, logger: Logger): void {
+  const { operation, reason, message, isExpected } = seen
+  logger[isExpected ? 'warn' : 'error']({ operation, reason, count, detail: scrub(message) }, 'the store fails')
 }
 
 /** Of each code so many within the interval have a line of their own: anybody can send nonsense as often as they like. */

@@ -107,6 +107,8 @@ export type Observation =
   | { readonly type: 'refund_void'; readonly tokens: number }
   /** What responses said beyond the cost, and nobody knows whether it is charged. */
   | { readonly type: 'additions_lost'; readonly tokens: number }
+  /** Redis has evicted so many keys since it was looked at last, perhaps counters: whoever used them is charged anew. */
+  | { readonly type: 'keys_evicted'; readonly keys: number }
   /** Something about the store that does no harm yet, until `store_warning_over`. */
   | { readonly type: 'store_warning'; readonly warning: StoreWarning; readonly message: string }
   | { readonly type: 'store_warning_over'; readonly warning: StoreWarning }

@@ -8,6 +8,8 @@ export interface OutageLines {
   begin(reason: string): void
   /** It was asked again, and failed: an outage may begin for one reason and go on for another. */
   goOn(reason: string): void
+  /** Whether it is out. */
+  isOn(): boolean
   /** A charge was decided without it. */
   count(verdict: Verdict): void
   /** The store answers again, or the log closes. */
@@ -30,9 +32,11 @@ export function createOutageLines(everyMs: number, report: (stillOut: StillOut) 
   let charges = none()
   let timer: NodeJS.Timeout | undefined
   let reason = ''
+  let isOn = false
 
   function begin(first: string): void {
     reason = first
+    isOn = true
     const since = performance.now()
     charges = none()
     clearInterval(timer)
@@ -54,7 +58,11 @@ export function createOutageLines(everyMs: number, report: (stillOut: StillOut) 
     count(verdict) {
       charges[verdict]++
     },
-    end: () => clearInterval(timer),
+    isOn: () => isOn,
+    end: () => {
+      isOn = false
+      clearInterval(timer)
+    },
   }
 }
 

@@ -120,11 +120,18 @@ function warningMetrics(meter: Meter): Counting {
     'Tokens, at most, of charges that the store has forgotten.',
     [],
   )
+  const evicted = meter.counter(
+    'store_evicted_keys_total',
+    'Keys that Redis has evicted since this process looks at it.',
+    [],
+  )
   const voided = meter.counter('refunds_void_total', 'Refunds of charges that the store has forgotten.', [])
   lost.add('', 0)
+  evicted.add('', 0)
   voided.add('', 0)
   return {
     charges_lost: ({ tokens }) => lost.add('', tokens),
+    keys_evicted: ({ keys }) => evicted.add('', keys),
     refund_void: () => voided.add(''),
     unreadable_record({ kind }) {
       unreadable.add(kind)

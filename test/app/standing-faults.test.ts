@@ -36,6 +36,25 @@ test('records that cannot be read are a reason for each list, without their name
   expect(reasons()).toEqual([])
 })
 
+test('what the store has lost is a reason for an hour after the last time, with all of it', () => {
+  let time = 0
+  const { observer, reasons } = createStandingFaults(() => time)
+  observer({ type: 'charges_lost', tokens: 40, since: Date.UTC(2026, 10, 29) })
+  observer({ type: 'keys_evicted', keys: 7 })
+  time = 3_000_000
+  observer({ type: 'keys_evicted', keys: 3 })
+  expect(reasons()).toEqual([
+    'the store has forgotten up to 40 tokens charged since 2026-11-29T00:00:00.000Z',
+    expect.stringMatching(/^Redis has evicted 10 keys since 20.*Z, perhaps counters$/),
+  ])
+  time = 3_600_000
+  expect(reasons()).toHaveLength(1)
+  time = 6_600_000
+  expect(reasons()).toEqual([])
+  observer({ type: 'keys_evicted', keys: 1 })
+  expect(reasons()).toEqual([expect.stringContaining('evicted 1 key')])
+})
+
 test('a warning of the store is reported when it begins, when it changes and when it is over', () => {
   const seen: Observation[] = []
   const { observe, only } = createStoreWarnings((one) => seen.push(one))

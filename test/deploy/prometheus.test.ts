@@ -282,6 +282,7 @@ auth:
     - { issuer: "https://known.test", audience: tollgate, jwks: "${keys}", algorithms: [RS256] }
     - { issuer: "https://unknown.test", audience: tollgate, jwks: "http://127.0.0.1:1/", algorithms: [RS256] }
   shadow: ${workers > 1}
+readiness: { credentials: 0s } # nobody waits for the keys that are nowhere
 edge: { lenient: [underscore_names] }
 quota:
   baselines: { personal: ${limits(20)}, global: ${limits(60)} }

@@ -242,6 +242,28 @@ describe('failures of the store', () => {
     expect(told.at(-1)).not.toHaveProperty('policy')
   })
 
+  test('that follow from an outage are warnings while the error that the store is out stands', async () => {
+    const fails = (operation: 'settle' | 'control', reason: 'timeout' | 'connection'): Observation => {
+      return { type: 'store_failed', operation, reason, message: 'no answer' }
+    }
+    const told = await lines([
+      fails('settle', 'timeout'),
+      { type: 'store_out', reason: 'timeout' },
+      fails('settle', 'connection'),
+      fails('control', 'timeout'),
+      { type: 'store_recovered', downMs: 300 },
+      fails('control', 'connection'),
+    ])
+    expect(told.map(({ level, msg }) => [level, msg])).toEqual([
+      [ERROR, 'the store fails'],
+      [ERROR, 'the store is out: charges are decided without it'],
+      [WARN, 'the store fails'],
+      [WARN, 'the store fails'],
+      [INFO, 'the store answers again'],
+      [ERROR, 'the store fails'],
+    ])
+  })
+
   test('that come and go are reported once in an interval each, with their counts', async () => {
     const flap: Observation[] = [
       { type: 'store_out', reason: 'timeout' },
@@ -670,6 +692,11 @@ test('a closed log leaves no listener on the process', async () => {
 test('charges that the store has forgotten are reported with their tokens and the time of the first', async () => {
   const told = await lines([{ type: 'charges_lost', tokens: 41, since: Date.UTC(2026, 10, 29) }])
   expect(told).toMatchObject([{ level: ERROR, tokens: 41, since: '2026-11-29T00:00:00.000Z' }])
+})
+
+test('keys that the store has evicted are reported with their number', async () => {
+  const told = await lines([{ type: 'keys_evicted', keys: 3107 }])
+  expect(told).toMatchObject([{ level: ERROR, msg: 'the store has evicted keys, perhaps counters', keys: 3107 }])
 })
 
 test('a certificate that is loaded is reported with its listener, its file and its end', async () => {

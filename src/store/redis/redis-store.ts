@@ -53,7 +53,7 @@ export interface RedisStoreOptions extends RedisAccess {
   readonly observe: Observer
   /** Hears of all warnings that hold, after each look at the server. Default nobody. */
   readonly onChecked?: ServerCheckOptions['onChecked']
-  /** How often the server is looked at, in milliseconds. Default 60,000. */
+  /** How often the server is looked at, in milliseconds. Default 5,000. */
   readonly checkMs?: number
 }
 

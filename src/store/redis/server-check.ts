@@ -5,7 +5,10 @@ import type { Keys } from './keys.ts'
 import { isForbidden } from './store-errors.ts'
 
 /** How often a server is looked at again, in milliseconds: what is wrong with it may come, and be mended, while it runs. */
-const AGAIN_MS = 60_000
+const AGAIN_MS = 5000
+
+/** Servers of which it is remembered what they have evicted. */
+const MOST_SERVERS = 100
 
 export interface ServerCheckOptions {
   /** How long the store may be silent while a charge waits, in milliseconds. */
@@ -13,7 +16,7 @@ export interface ServerCheckOptions {
   readonly observe: Observer
   /** Hears of all warnings that hold, after each look. */
   readonly onChecked: (warnings: ReadonlySet<StoreWarning>) => void
-  /** How often a server is looked at, in milliseconds. Default 60,000. */
+  /** How often a server is looked at, in milliseconds. Default 5,000. */
   readonly everyMs?: number
 }
 
@@ -25,6 +28,15 @@ export interface ServerCheck {
 
 type Found = Map<StoreWarning, string>
 
+interface Look {
+  readonly found: Found
+  /** What INFO says; `null` if our user may not ask. */
+  readonly info: Info | null
+}
+
+/** A field of INFO by its name; empty if there is none. */
+type Info = (field: string) => string
+
 /** What an operator must know before a quota is trusted to a server: reported at each look at which it is so. */
 export function createServerCheck(
   redis: RedisClient,
@@ -34,6 +46,8 @@ export function createServerCheck(
   let stopLooking = (): void => {}
   /** A look that is older, or was stopped, has nothing to say any more. */
   let looks = 0
+  /** What each server had evicted when it was looked at last, by its `run_id`: in a cluster any node may respond. */
+  const evicted = new Map<string, number>()
 
   async function look(): Promise<void> {
     stop()
@@ -41,9 +55,9 @@ export function createServerCheck(
     try {
       // Asked once: a password that was changed meanwhile would be refused at each look.
       const ofLogin: Found = (await asksForNoPassword(redis)) ? new Map([['no_password', NO_PASSWORD]]) : new Map()
-      const found = await lookAt(redis, keys, deadlineMs, ofLogin)
+      const { found, info } = await lookAt(redis, keys, deadlineMs, ofLogin)
       if (own !== looks) return
-      report(found)
+      report(found, info)
       // Each question that is refused is an entry in the log of Redis.
       if (!found.has('no_rights')) goOn(ofLogin)
     } catch {
@@ -63,13 +77,23 @@ export function createServerCheck(
 
   async function lookAgain(ofLogin: Found): Promise<void> {
     const own = looks
-    const found = await lookAt(redis, keys, deadlineMs, ofLogin).catch(() => null)
-    if (found !== null && own === looks) report(found)
+    const seen = await lookAt(redis, keys, deadlineMs, ofLogin).catch(() => null)
+    if (seen !== null && own === looks) report(seen.found, seen.info)
   }
 
-  function report(found: Found): void {
+  function report(found: Found, info: Info | null): void {
+    if (info !== null) compareEvicted(info('run_id'), Number(info('evicted_keys')))
     for (const [warning, message] of found) observe({ type: 'store_warning', warning, message })
     onChecked(new Set(found.keys()))
+  }
+
+  /** A rise is proof, whatever the policy is now: it may have been another one for a moment. */
+  function compareEvicted(server: string, count: number): void {
+    const before = evicted.get(server) ?? count
+    evicted.delete(server)
+    evicted.set(server, count)
+    if (evicted.size > MOST_SERVERS) evicted.delete(evicted.keys().next().value ?? '')
+    if (count > before) observe({ type: 'keys_evicted', keys: count - before })
   }
 
   return { look, stop }
@@ -90,17 +114,16 @@ const NOTHING_ON_DISK =
   'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
 
 /** @param before what is known already @throws whatever Redis says */
-export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Found> {
+export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number, before: Found): Promise<Look> {
   const found: Found = new Map(before)
   const asked = performance.now()
   if ((await redis.get(keys.copying)) !== null) found.set('copy_unended', COPYING)
   const answered = performance.now()
-  const info = await infoOf(redis)
+  const field = await infoOf(redis)
   // The shorter one: this process may have been held up during the other.
   const roundTrip = Math.min(answered - asked, performance.now() - answered)
   if (roundTrip > deadlineMs / 2) found.set('far', farAway(roundTrip, deadlineMs))
-  if (info === null) return found.set('no_rights', NO_INFO)
-  const field = (name: string): string => infoField(info, name)
+  if (field === null) return { found: found.set('no_rights', NO_INFO), info: null }
   const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)
   if (major < 6 || (major === 6 && minor < 2)) {
     found.set('old_version', `Redis ${major}.${minor} is too old: 6.2 or newer is needed`)
@@ -113,7 +136,7 @@ export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number,
     )
   }
   if (field('aof_enabled') === '0' && (await hasNoSavePoints(redis))) found.set('no_persistence', NOTHING_ON_DISK)
-  return found
+  return { found, info: field }
 }
 
 /** A refused CONFIG would leave an entry in ACL LOG, and this question leaves none. Redis has it from 7.0 on. */
@@ -127,14 +150,11 @@ async function hasNoSavePoints(redis: RedisClient): Promise<boolean> {
 }
 
 /** What Redis says of itself; `null` if our user may not ask. */
-export async function infoOf(redis: RedisClient): Promise<string | null> {
-  return redis.info().catch((error: unknown) => {
+async function infoOf(redis: RedisClient): Promise<Info | null> {
+  const text = await redis.info().catch((error: unknown) => {
     if (isForbidden(error)) return null
     throw error
   })
-}
-
-/** A value of INFO; empty if it is not there. */
-export function infoField(info: string, name: string): string {
-  return new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim() ?? ''
+  if (text === null) return null
+  return (field) => new RegExp(`^${field}:(.*)$`, 'm').exec(text)?.[1]?.trim() ?? ''
 }

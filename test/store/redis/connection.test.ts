@@ -364,6 +364,33 @@ it('a server that takes more than half of the deadline to answer is far away, un
   await proxy.close()
 })
 
+it('keys that a server evicts are told, each once, also where its policy is another one again', async () => {
+  const own = await startRedis()
+  const client = new Redis(own.url)
+  const seen: Observation[] = []
+  const checked = { looks: 0 }
+  const onChecked = (): void => void checked.looks++
+  const observe = (o: Observation) => void seen.push(o)
+  const store = openRedisStore({ url: own.url, deadlineMs: 5000, observe, onChecked, checkMs: 20 })
+  stores.push(store)
+  const keys = (): number => seen.reduce((sum, one) => sum + (one.type === 'keys_evicted' ? one.keys : 0), 0)
+  const evicted = async (): Promise<number> => Number(/evicted_keys:(\d+)/.exec(await client.info('stats'))?.[1])
+  await expect.poll(() => checked.looks, { timeout: 20_000 }).toBeGreaterThan(1)
+  for (let bout = 0; bout < 2; bout++) {
+    for (let i = 0; i < 200; i++) await client.set(`other-${bout}-${i}`, 'x'.repeat(1000))
+    await client.config('SET', 'maxmemory-policy', 'allkeys-random')
+    await client.config('SET', 'maxmemory', '1')
+    await client.get('other')
+    await client.config('SET', 'maxmemory', '0')
+    await client.config('SET', 'maxmemory-policy', 'noeviction')
+    const all = await evicted()
+    expect(all).toBeGreaterThan(0)
+    await expect.poll(keys, { timeout: 20_000 }).toBe(all)
+  }
+  client.disconnect()
+  await own.stop()
+})
+
 it('the clock is that of Redis, whatever this process takes for the time', async () => {
   const store = open(server.url)
   await whenReady(store)
