@@ -110,6 +110,9 @@ export type UsageResponse = Of<typeof schemas.usage>
 /** GET /api/tokens */
 export type TokensResponse = Of<typeof schemas.tokens>
 export type TokenResponse = Of<typeof schemas.token>
+/** DELETE /api/tokens?user= */
+export type RevokedTokensResponse = Of<typeof schemas.revokedTokens>
+
 /** POST /api/tokens { user, name, expiresAt? } */
 export type NewTokenResponse = Of<typeof schemas.madeToken>
 /** GET /api/routes */

@@ -64,10 +64,10 @@ Exit code: 0 without problems (warnings are printed), 1 with problems.`,
     `Usage: tollgate token create --user USER --name NAME [--expires DURATION]
                              [--plan PLAN] [--organisation ORGANISATION] [-c FILE]
        tollgate token list [-c FILE]
-       tollgate token revoke ID|TOKEN [-c FILE]
+       tollgate token revoke ID|TOKEN|--user USER [-c FILE]
 
 A gateway token draws on the quota of its user. It is shown once, when it is made; only its SHA-256 is kept.
-  --user      the user id: 1 to 256 bytes
+  --user      the user id: 1 to 256 bytes; behind revoke, the user whose tokens are all revoked
   --name      what it is for: 1 to 64 characters
   --expires   after which it is refused, for example 12h or 30d, at most 36500d (default: never)
   --plan      the plan of its user, one of quota.plans (default: none)

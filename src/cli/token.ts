@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import type { Config } from '../config/config.ts'
 import { parseDuration } from '../config/units.ts'
-import { creationOf, isRevoked, revocationOf } from '../control/access-key-changes.ts'
+import { creationOf, isRevoked, revocationOf, revocationsOf } from '../control/access-key-changes.ts'
 import { hashAccessKey, isTokenName, looksLikeAccessKey, mintToken } from '../control/access-key-record.ts'
 import type { AccessKeyRecord } from '../control/access-key-store.ts'
 import { COMMAND_LINE } from '../control/control-store.ts'
@@ -59,9 +59,12 @@ const AUTHOR = { who: COMMAND_LINE, why: null }
 function workOf([action, ...rest]: readonly string[], options: CreateOptions): Work {
   const [which] = rest
   if (action !== 'create' && action !== 'list' && action !== 'revoke') {
-    throw new UsageError('token takes create, list or revoke ID')
+    throw new UsageError('token takes create, list, revoke ID or revoke --user USER')
   }
-  if (action === 'revoke' && (which === undefined || rest.length > 1)) throw new UsageError('token revoke takes one ID')
+  if (action === 'revoke' && which === undefined && options.user !== undefined) return revokeAll(options)
+  if (action === 'revoke' && (which === undefined || rest.length > 1)) {
+    throw new UsageError('token revoke takes one ID, or --user USER')
+  }
   if (action !== 'revoke' && which !== undefined) throw new UsageError(`token ${action} does not take "${which}"`)
   if (action === 'create') return create(options)
   const [unused] = Object.keys(options)
@@ -151,4 +154,22 @@ async function revoke(store: Store, which: string): Promise<number> {
   if (!isRevoked(found)) await store.change(revocationOf(found, Date.now()), AUTHOR, null)
   console.error(`Token ${found.id} is revoked.`)
   return 0
+}
+
+/** Of one user, together. */
+function revokeAll({ user = '', ...rest }: CreateOptions): Work {
+  const [unused] = Object.keys(rest)
+  if (unused !== undefined) throw new UsageError(`token revoke does not take --${unused}`)
+  if (!isUserId(user)) throw new UsageError(`--user takes ${USER_ID}`)
+  return async (store) => {
+    let revoked = 0
+    for (const change of revocationsOf(user, await store.listTokens(), Date.now())) {
+      await store.change(change, AUTHOR, null)
+      revoked += change.records.length
+    }
+    console.error(
+      `${revoked} ${revoked === 1 ? 'token' : 'tokens'} of ${user} ${revoked === 1 ? 'is' : 'are'} revoked.`,
+    )
+    return 0
+  }
 }

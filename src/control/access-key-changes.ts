@@ -1,5 +1,5 @@
 import type { AccessKeyRecord, FoundAccessKey } from './access-key-store.ts'
-import type { AccessKeyChange } from './control-store.ts'
+import { type AccessKeyChange, type AccessKeysRevoked, MOST_REVOKED } from './control-store.ts'
 
 export function isRevoked({ record }: FoundAccessKey): boolean {
   return record !== null && record.revokedAt !== null
@@ -17,4 +17,17 @@ export function revocationOf({ id, hash, record }: FoundAccessKey, now: number):
   const known = record ?? { id, hash, user: '', name: '', createdAt: now, expiresAt: null }
   const { user, name } = known
   return { kind: 'token_revoked', record: { ...known, revokedAt: now }, to: { user, name } }
+}
+
+/**
+ * What revokes all access keys of a user that are not revoked yet, in one change for each MOST_REVOKED of them; mostly one.
+ * @param all of whomever
+ */
+export function revocationsOf(user: string, all: readonly AccessKeyRecord[], now: number): AccessKeysRevoked[] {
+  const theirs = all.filter((record) => record.user === user && record.revokedAt === null)
+  return Array.from({ length: Math.ceil(theirs.length / MOST_REVOKED) }, (_, i) => {
+    const some = theirs.slice(i * MOST_REVOKED, (i + 1) * MOST_REVOKED)
+    const records = some.map((record) => ({ ...record, revokedAt: now }))
+    return { kind: 'tokens_revoked', user, records, to: { user, tokens: some.map(({ id, name }) => ({ id, name })) } }
+  })
 }

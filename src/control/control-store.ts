@@ -29,6 +29,7 @@ export type Change =
   | QuotaReset
   | OverridesChange
   | AccessKeyChange
+  | AccessKeysRevoked
   | Forgetting
 
 /**
@@ -50,6 +51,19 @@ export interface AccessKeyChange {
   /** For the audit: whose it is, without its hash. */
   readonly to: unknown
 }
+
+/** Access keys of a user are revoked together. */
+export interface AccessKeysRevoked {
+  readonly kind: 'tokens_revoked'
+  readonly user: string
+  /** Each takes the place of what was kept of its access key. MOST_REVOKED at most. */
+  readonly records: readonly AccessKeyRecord[]
+  /** For the audit: which they are, without their hashes. */
+  readonly to: { readonly user: string; readonly tokens: readonly Pick<AccessKeyRecord, 'id' | 'name'>[] }
+}
+
+/** Access keys that one change revokes, at most: it bounds how long it holds the store. */
+export const MOST_REVOKED = 500
 
 /** Empties windows that users share. The store works out what was used in them, by their names: `from` of the audit. */
 export interface QuotaReset {
@@ -196,8 +210,15 @@ export const KINDS = [
   'quota_reset',
   'token_created',
   'token_revoked',
+  'tokens_revoked',
   'user_forgotten',
 ] as const satisfies Change['kind'][]
+
+/** The access keys that a change puts in the place of those that are kept. */
+export function recordsIn(change: Change): readonly AccessKeyRecord[] {
+  if ('records' in change) return change.records
+  return 'record' in change ? [change.record] : []
+}
 
 /** Whether a change is of what has a version of its own: settings, or the override of somebody. */
 export function hasVersion({ kind }: Change): boolean {

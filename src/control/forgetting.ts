@@ -37,7 +37,7 @@ export function authorWithout(author: Author, names: Names): Author {
 /** An entry of the audit without the name: what others wrote about the user goes with it. */
 export function entryWithout(entry: AuditEntry, names: Names): AuditEntry {
   const { user, alias } = names
-  const isOfUser = entry.subject === user && (entry.what === 'override' || entry.what === 'reset')
+  const isOfUser = entry.subject === user && OF_USERS.has(entry.what)
   const isAbout = isOfUser || isNamed(entry.from, user) || isNamed(entry.to, user)
   return {
     ...entry,
@@ -47,6 +47,9 @@ export function entryWithout(entry: AuditEntry, names: Names): AuditEntry {
     why: entry.why === null ? null : isAbout ? alias : textWithout(entry.why, names),
   }
 }
+
+/** Kinds of entries whose subject is a user. */
+const OF_USERS: ReadonlySet<AuditEntry['what']> = new Set(['override', 'reset', 'tokens_revoked'])
 
 /** Whether an entry names the user. */
 export function names(entry: AuditEntry, user: string): boolean {

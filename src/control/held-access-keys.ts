@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isObject } from '../lib/json.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { type AccessKeyRecord, type AccessKeyStore, endOfToken, KEEP_ENDED_MS } from './access-key-store.ts'
 import type { ChangeFollower } from './change-follower.ts'
@@ -89,10 +90,11 @@ export function createAccessKeys({
     changed.clear()
   }
 
-  function note({ what, subject }: AuditEntry): void {
+  function note({ what, subject, to }: AuditEntry): void {
     // Nothing says whose access keys are gone.
     if (what === 'user_forgotten') isWhole = false
     if (subject !== null && (what === 'token_created' || what === 'token_revoked')) changed.add(subject)
+    if (what === 'tokens_revoked') for (const id of revokedIn(to)) changed.add(id)
   }
 
   /** A record is written together with its entry in the audit, so it is there. */
@@ -140,6 +142,12 @@ export function createAccessKeys({
   }
 
   return { find, removeEnded }
+}
+
+/** The ids of access keys in an entry of the audit. */
+function revokedIn(to: unknown): string[] {
+  const tokens = isObject(to) && Array.isArray(to.tokens) ? to.tokens : []
+  return tokens.flatMap((token) => (isObject(token) && typeof token.id === 'string' ? [token.id] : []))
 }
 
 /** One character for each byte, which is half of the hexadecimal form. */

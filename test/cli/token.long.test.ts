@@ -37,6 +37,21 @@ test('access keys made and revoked on the command line are in the audit, once ea
   expect(JSON.stringify(entries)).not.toContain(stdout.trim())
 })
 
+test('all access keys of a user are revoked by one command, with one entry in the audit', async () => {
+  for (const user of ['dora', 'dora', 'emil']) await token('create', '--user', user, '--name', 'phone')
+  expect((await token('revoke', '--user', 'dora')).stderr).toContain('2 tokens of dora are revoked.')
+  expect((await token('revoke', '--user', 'dora')).stderr).toContain('0 tokens of dora are revoked.')
+  const states = (await token('list')).stdout.split('\n').flatMap((line) => {
+    const [, user, , state = ''] = line.split('\t')
+    return user === 'dora' || user === 'emil' ? [`${user} ${state.slice(0, 7)}`] : []
+  })
+  expect(states.sort()).toEqual(['dora revoked', 'dora revoked', 'emil good'])
+  const store = openSqliteStore({ file: join(folder, 'quota.db') })
+  const [entry] = await store.readAudit(null, 1)
+  await store.close()
+  expect(entry).toMatchObject({ what: 'tokens_revoked', subject: 'dora', who: 'command line' })
+})
+
 test('a store that is not there is reported with its whole path, and made by the first access key alone, which reports it', async () => {
   const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
   const config = join(elsewhere, 'tollgate.yaml')
@@ -115,7 +130,9 @@ test.each([
   [['revoke', '--user', 'alice', 'some-id'], 'does not take --user'],
   [['revoke', 'some-id', 'another-id'], 'one ID'],
   [['revoke'], 'one ID'],
-  [['lst'], 'create, list or revoke'],
+  [['revoke', '--user', ''], '--user takes'],
+  [['revoke', '--user', 'alice', '--name', 'x'], 'does not take --name'],
+  [['lst'], 'create, list, revoke'],
 ])('token %j is called wrongly, since nothing is ignored', async (args, said) => {
   expect(await wrongCall(tokenCommand([...args, ...file()]))).toContain(said)
 })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { revocationOf } from '../../src/control/access-key-changes.ts'
+import { revocationOf, revocationsOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type {
   AccessKeyRecord,
@@ -7,7 +7,15 @@ import type {
   AccessKeysStep,
   FoundAccessKey,
 } from '../../src/control/access-key-store.ts'
-import type { AuditBounds, AuditEntry, Author, Change, Changed, ControlStore } from '../../src/control/control-store.ts'
+import type {
+  AccessKeysRevoked,
+  AuditBounds,
+  AuditEntry,
+  Author,
+  Change,
+  Changed,
+  ControlStore,
+} from '../../src/control/control-store.ts'
 import {
   type ControlState,
   type LastChange,
@@ -116,6 +124,33 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
         { what: 'token_created', subject: one.id },
       ])
     })
+
+    it('is revoked with all others of its user by one change, and those of others stay as they are', async () => {
+      const kept = [record(1000), record(2000), record(3000, 'bob')]
+      for (const each of kept) await keepAccessKey(under.store, each)
+      await revoke(kept[0] as AccessKeyRecord, 4000)
+      const another = record(5000)
+      await keepAccessKey(under.store, another)
+      const [change, ...rest] = revocationsOf('alice', await under.store.listTokens(), 6000)
+      expect(rest).toEqual([])
+      expect(await under.store.change(change as AccessKeysRevoked, ANN, null)).toMatchObject({ done: true })
+      expect((await under.store.listTokens()).map(({ name, revokedAt }) => [name, revokedAt])).toEqual([
+        ['made at 5000', 6000],
+        ['made at 3000', null],
+        ['made at 2000', 6000],
+        ['made at 1000', 4000],
+      ])
+      expect(await under.store.findTokens([another.id])).toEqual([found({ ...another, revokedAt: 6000 })])
+      const [entry] = await under.store.readAudit(null, 1)
+      const tokens = [another, kept[1]].map((each) => ({ id: each?.id, name: each?.name }))
+      expect(entry).toMatchObject({
+        what: 'tokens_revoked',
+        subject: 'alice',
+        from: null,
+        to: { user: 'alice', tokens },
+      })
+      expect(JSON.stringify(entry)).not.toContain(another.hash)
+    })
   })
 }
 
@@ -141,6 +176,9 @@ export function accessKeyChangeSuite(open: () => Promise<RefusingStoreUnderTest>
       await expect(store.change(revocationOf(found(kept), 5000), ANN, null)).rejects.toMatchObject({
         name: 'StoreError',
       })
+      for (const change of revocationsOf(kept.user, tokens as AccessKeyRecord[], 5000)) {
+        await expect(store.change(change, ANN, null)).rejects.toMatchObject({ name: 'StoreError' })
+      }
       await under.allow()
       expect(await all()).toEqual([tokens, audit, { ...version, at: expect.any(Number) }])
       await store.change(revocationOf(found(kept), 6000), ANN, null)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { creationOf, revocationOf } from '../../src/control/access-key-changes.ts'
+import { creationOf, revocationOf, revocationsOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AccessKeyRecord, FoundAccessKey } from '../../src/control/access-key-store.ts'
 import { type ChangeFollower, createChangeFollower } from '../../src/control/change-follower.ts'
@@ -168,6 +168,20 @@ describe('an access key', () => {
     expect(keys.find(token)).toMatchObject({ revokedAt: null })
     time += 1
     expect(await keys.find(token)).toMatchObject({ revokedAt: 5000 })
+  })
+
+  it('that is revoked with all others of its user is known as such by the next look, and those of others stay good', async () => {
+    const made = [await create(), await create(), await create(mint('bob'))]
+    await control.start()
+    const asked = store.asked.length
+    for (const change of revocationsOf('alice', [...records.values()], 5000)) {
+      for (const record of change.records) records.set(record.id, record)
+      await store.change(change, AUTHOR, null)
+    }
+    time += 1200
+    const found = await Promise.all(made.map(({ token }) => keys.find(token)))
+    expect(found.map((key) => key?.revokedAt)).toEqual([5000, 5000, null])
+    expect(store.asked.slice(asked)).toContain('tokens 2')
   })
 
   it('is confirmed for all who need it by one question', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { revocationsOf } from '../../src/control/access-key-changes.ts'
 import { mintToken } from '../../src/control/access-key-record.ts'
 import type { AuditEntry, Change } from '../../src/control/control-store.ts'
 import { forgettingOf } from '../../src/control/forgetting.ts'
@@ -316,6 +317,9 @@ async function administer(store: Store, user: string, at: number): Promise<void>
     { kind: 'organisation_override', organisation: 'acme', to: { limits: {}, reason: `by ${user}`, expiresAt: null } },
     { kind: 'settings', to: { layers: [layer] } },
     { kind: 'reset', user: 'carol' },
+    ...(user === JANE
+      ? revocationsOf(user, [mintToken({ user, name: `of ${user}`, expiresAt: null }, at).record], at)
+      : []),
   ]
   const author = { who: 'ann', why: `since ${user} asked` }
   for (const change of changes) await store.change(change, author, null)
@@ -353,7 +357,7 @@ async function expectOnlyBob(store: Store, alias: string): Promise<void> {
   ])
   const override = entries.find(({ what, subject }) => what === 'override' && subject === alias)
   expect(override).toMatchObject({ why: alias, to: { reason: alias, limits: { read: { '1h': 50 } } } })
-  expect(entries.filter(({ to }) => (to as { user?: string } | null)?.user === alias)).toHaveLength(1)
+  expect(entries.filter(({ to }) => (to as { user?: string } | null)?.user === alias)).toHaveLength(2)
 }
 
 /** Whom administrators know by another name. */

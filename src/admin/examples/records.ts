@@ -38,6 +38,11 @@ export const records: Examples = {
       token: 'gw_YochtPJUAe0eWoWX897CvXVDiVfGvdoH43njAA',
     },
   },
+  'DELETE /api/tokens': {
+    parameters: { user: 'bob' },
+    body: { reason: 'bob has left' },
+    response: { user: 'bob', revoked: 2 },
+  },
   'DELETE /api/tokens/{id}': {
     parameters: { id: '59ebb250-5f72-49b4-96c4-5d9b169b6f09' },
     body: { reason: 'it leaked' },

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { creationOf, isRevoked, revocationOf } from '../../control/access-key-changes.ts'
+import { creationOf, isRevoked, revocationOf, revocationsOf } from '../../control/access-key-changes.ts'
 import { isTokenName, mintToken } from '../../control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../control/access-key-store.ts'
 import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
-import type { TokenResponse } from '../api.ts'
+import type { RevokedTokensResponse, TokenResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from '../http.ts'
@@ -34,6 +34,18 @@ export function tokenRoutes(desk: Desk, now: () => number): Route[] {
     },
     {
       method: 'DELETE',
+      path: '/api/tokens',
+      guard: 'change',
+      doc: {
+        summary: 'Revokes all gateway tokens of a user together: they are refused within 2 seconds on every replica',
+        query: Whose,
+        body: schemas.optionalReason,
+        responses: { 200: schemas.revokedTokens },
+      },
+      handle: (call) => revokeAll(desk, call, now()),
+    },
+    {
+      method: 'DELETE',
       path: '/api/tokens/:id',
       guard: 'change',
       doc: {
@@ -53,13 +65,9 @@ const NAME = `must be a text of 1 to 64 characters without control characters: w
 const EXPIRES =
   'must be a time with its offset, for example 2030-01-31T00:00:00Z; leave it out for a token without an end'
 
-const Asked = z.strictObject({
-  user: z
-    .string({ error: 'must be given once' })
-    .refine(isUserId, { error: `must be a user id: ${USER_ID}` })
-    .optional()
-    .meta({ description: 'Only those of this user' }),
-})
+const whose = z.string({ error: 'must be given once' }).refine(isUserId, { error: `must be a user id: ${USER_ID}` })
+const Asked = z.strictObject({ user: whose.optional().meta({ description: 'Only those of this user' }) })
+const Whose = z.strictObject({ user: whose.meta({ description: 'The user whose tokens are revoked' }) })
 
 async function list({ store }: Desk, { query }: Call): Promise<AdminResponse> {
   const fields = readFields(Asked, query)
@@ -113,6 +121,20 @@ async function revoke(desk: Desk, call: Call, now: number): Promise<AdminRespons
   if (found === undefined) return refusal('not_found', 'No token has this id: GET /api/tokens lists them.')
   if (isRevoked(found)) return NO_CONTENT
   return desk.record(call, revocationOf(found, now), () => NO_CONTENT)
+}
+
+/** Those that are made meanwhile stay. */
+async function revokeAll(desk: Desk, call: Call, now: number): Promise<AdminResponse> {
+  const [asked, reason] = [readFields(Whose, call.query), readFields(schemas.optionalReason, call.body)]
+  if ('problems' in asked) return badFields(asked.problems)
+  if ('problems' in reason) return badFields(reason.problems)
+  const { user } = asked.data
+  let revoked = 0
+  for (const change of revocationsOf(user, await desk.store.listTokens(), now)) {
+    await desk.record(call, change, () => NO_CONTENT)
+    revoked += change.records.length
+  }
+  return ok({ user, revoked } satisfies RevokedTokensResponse)
 }
 
 /** A record as it is shown: without its hash. */

@@ -26,6 +26,12 @@ export const tokens = name(
   'All gateway tokens, newest first, revoked and expired ones too.',
 )
 
+export const revokedTokens = name(
+  z.strictObject({ user: z.string(), revoked: z.int().min(0) }),
+  'RevokedTokens',
+  'How many gateway tokens of a user were revoked: those that were not yet.',
+)
+
 export const madeToken = name(
   token.extend({ token: z.string() }),
   'MadeToken',

@@ -17,6 +17,7 @@ export const KINDS = [
   'quota_reset',
   'token_created',
   'token_revoked',
+  'tokens_revoked',
   'user_forgotten',
 ] as const satisfies readonly Kind[]
 
@@ -66,6 +67,7 @@ export type Sentence =
   | 'quota_reset_organisation'
   | 'token_created'
   | 'token_revoked'
+  | 'tokens_revoked'
   | 'user_forgotten'
 
 export type OneChange = 'raised' | 'lowered' | 'changed' | 'on' | 'off' | 'set' | 'back'
@@ -105,6 +107,8 @@ export function storyOf(entry: Entry, file: SettingsResponse | null): Story {
       const sentence = isOf ? 'quota_reset_organisation' : 'quota_reset'
       return { ...plain(sentence, entry.why), changes: leaves(undefined, entry.from, null) }
     }
+    case 'tokens_revoked':
+      return { ...plain(entry.what, entry.why), counts: { count: tokensIn(entry.to) } }
     default:
       return plain(entry.what, entry.why)
   }
@@ -295,6 +299,11 @@ function leaves(from: unknown, to: unknown, file: SettingsResponse | null): read
     const value = file === null ? null : valueAt(file, each.path)
     return { ...each, file: value === null ? undefined : value }
   })
+}
+
+function tokensIn(value: unknown): number {
+  const { tokens } = (value ?? {}) as { readonly tokens?: unknown }
+  return Array.isArray(tokens) ? tokens.length : 0
 }
 
 const COUNTS = ['total', 'added', 'changed', 'removed'] as const

@@ -9,9 +9,9 @@
   KEYS[4..] a sorted set for each of the kinds of ARGV[11], in that order: its entries that are older than those
   behind   what is changed: the settings (string), the overrides of users or of organisations (hash), a user's counters, those of an organisation, or the
            counter of everybody in one category. For 'overrides' the overrides of users, the staged ones (hash), and the key under which those that
-           are replaced are kept, with the number of the change under the empty name; then the same three of organisations. For a token the records
+           are replaced are kept, with the number of the change under the empty name; then the same three of organisations. For tokens the records
            (hash, by SHA-256) and the SHA-256s (hash, by id). For 'user_forgotten' the user's counters, and the keys of what is edited
-  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created', 'token_revoked' or 'user_forgotten'
+  ARGV[1]  what: 'settings', 'override', 'organisation_override', 'overrides', 'reset', 'quota_reset', 'token_created', 'token_revoked', 'tokens_revoked' or 'user_forgotten'
   ARGV[2]  the user, the organisation, the id of the token, or the scope and the category; empty for settings and 'overrides'
   ARGV[3]  the same as JSON
   ARGV[4]  value to be stored, as JSON; 'null' takes an override away
@@ -27,7 +27,7 @@
            runs of the longest window and of the others are kept; empty if none are. For 'quota_reset' also `category`, `windows`,
            each as [seconds, name as JSON, from, to], and `all`: the windows to be emptied, and whether all others are too; of a
            calendar window the period around the moment at which this was made. For
-           'overrides': how many are staged of users, and of organisations, and `from` of the audit as JSON, with blanks between. For a token: its SHA-256, a blank, and its record as JSON.
+           'overrides': how many are staged of users, and of organisations, and `from` of the audit as JSON, with blanks between. For tokens, JSON: each as [SHA-256, id, its record as JSON].
            For 'user_forgotten' what `forget` is asked for, as JSON, and `again` where the entry is there already
   ARGV[13] for 'overrides': for how many milliseconds those that are replaced are kept
   Output   the entry (JSON) and how many others were forgotten for it; or the version (integer) where it was not the
@@ -142,7 +142,7 @@ end
 local what, subject, to, expected = ARGV[1], ARGV[2], ARGV[4], ARGV[7]
 local keep, channel, keep_of_kind = tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local is_override = what == 'override' or what == 'organisation_override'
-local is_token = what == 'token_created' or what == 'token_revoked'
+local is_token = what == 'token_created' or what == 'token_revoked' or what == 'tokens_revoked'
 local older, place = {}, 4
 for kind in string.gmatch(ARGV[11], '(%S+) ') do older[kind], place = KEYS[place], place + 1 end
 
@@ -284,10 +284,12 @@ if what == 'overrides' then
     if list.count > 0 then redis.call('RENAME', list.staged, list.live) end
   end
 elseif is_token then
-  local hash, record = string.match(ARGV[12], '^(%S+) (.+)$')
   for i = place, place + 1 do redis.call('HLEN', KEYS[i]) end
-  redis.call('HSET', KEYS[place], hash, record)
-  redis.call('HSET', KEYS[place + 1], subject, hash)
+  for _, token in ipairs(cjson.decode(ARGV[12])) do
+    local hash, id, record = unpack(token)
+    redis.call('HSET', KEYS[place], hash, record)
+    redis.call('HSET', KEYS[place + 1], id, hash)
+  end
 elseif what == 'settings' then
   redis.call('SET', KEYS[place], version .. ' ' .. to)
 elseif is_override and to ~= 'null' then

@@ -9,6 +9,7 @@ import {
   KINDS,
   type QuotaReset,
   REPLACED_MS,
+  recordsIn,
   STAGED_MS,
   subjectOf,
 } from '../../control/control-store.ts'
@@ -268,7 +269,8 @@ function expectedBy(change: Change, expected: number | null): string {
 
 function detailsOf(change: Change, keys: Keys, retention: Retention, now: number): string {
   if (change.kind === 'overrides') return `${change.count} ${change.organisations} ${JSON.stringify(change.from)}`
-  if ('record' in change) return `${change.record.hash} ${JSON.stringify(change.record)}`
+  const records = recordsIn(change)
+  if (records.length > 0) return JSON.stringify(records.map((it) => [it.hash, it.id, JSON.stringify(it)]))
   return emptiedOf(change, keys, retention, now)
 }
 
@@ -284,7 +286,7 @@ function placeOf(change: Change, keys: Keys): string[] {
   if (change.kind === 'override') return [keys.overrides]
   if (change.kind === 'organisation_override') return [keys.organisationOverrides]
   if (change.kind === 'reset' || change.kind === 'user_forgotten') return [keys.user(change.user)]
-  if ('record' in change) return [keys.tokens, keys.tokenIds]
+  if ('record' in change || 'records' in change) return [keys.tokens, keys.tokenIds]
   return [change.organisation === undefined ? keys.everybody(change.category) : keys.organisation(change.organisation)]
 }
 

@@ -9,6 +9,7 @@ import {
   type ControlStore,
   hasVersion,
   type QuotaReset,
+  recordsIn,
   subjectOf,
 } from '../../control/control-store.ts'
 import { authorWithout } from '../../control/forgetting.ts'
@@ -131,11 +132,11 @@ export function sqliteControl(database: DatabaseSync, lists: Records, options: S
     if (change.kind === 'settings') sql.setSettings.run(version, jsonOf(change))
     else if (change.kind === 'reset') resetUser(change.user)
     else if (change.kind === 'user_forgotten') forget(change)
-    else if ('record' in change) put(change.record)
     else if (change.kind === 'override') override(sql.ofUsers, change.user, version, change)
     else if (change.kind === 'organisation_override') {
       override(sql.ofOrganisations, change.organisation, version, change)
     }
+    for (const record of recordsIn(change)) put(record)
     return { before: JSON.stringify(known?.value ?? null), after: jsonOf(change) }
   }
 

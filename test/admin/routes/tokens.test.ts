@@ -50,6 +50,30 @@ test('access keys are listed for one user as well', async () => {
     expect(await running.call('GET', `/api/tokens${query}`)).toMatchObject({ status: 400 })
 })
 
+test('all access keys of a user are revoked by one call, with one entry in the audit', async () => {
+  for (const user of ['alice', 'bob', 'alice']) await create({ user, name: `phone of ${user}` })
+  const revoke = (query: string, body: unknown = {}) => running.call('DELETE', `/api/tokens${query}`, { body })
+  const reply = await revoke('?user=alice', { reason: 'alice has left' })
+  expect([reply.status, reply.json]).toEqual([200, { user: 'alice', revoked: 2 }])
+  const { tokens } = (await running.call('GET', '/api/tokens')).json
+  const states = (tokens as { user: string; revokedAt: string | null }[]).map((it) => [it.user, it.revokedAt !== null])
+  expect(states.sort()).toEqual([
+    ['alice', true],
+    ['alice', true],
+    ['bob', false],
+  ])
+  expect((await revoke('?user=alice')).json).toEqual({ user: 'alice', revoked: 0 })
+  const { entries } = (await running.call('GET', '/api/audit?what=tokens_revoked')).json
+  const name = 'phone of alice'
+  const named = [{ name }, { name }]
+  expect(entries).toMatchObject([{ subject: 'alice', why: 'alice has left', to: { user: 'alice', tokens: named } }])
+  const undone = await running.call('POST', `/api/audit/${entries[0].version}/undo`, { body: {} })
+  expect([undone.status, undone.json.msg]).toEqual([422, expect.stringContaining('POST /api/tokens')])
+  for (const query of ['', '?user=', '?user=a&user=b', '?user=bob&name=phone'])
+    expect(await revoke(query)).toMatchObject({ status: 400 })
+  expect(await revoke('?user=bob', { reason: 7 })).toMatchObject({ status: 400 })
+})
+
 test('an access key without an expiry does not end', async () => {
   expect((await create({ user: 'alice', name: 'phone' })).json.expiresAt).toBeNull()
   expect((await create({ user: 'alice', name: 'phone', expiresAt: null })).json.expiresAt).toBeNull()

@@ -18,6 +18,7 @@ export const audit = {
   'audit.quota_reset': 'Resets of shared windows',
   'audit.token_created': 'Access keys created',
   'audit.token_revoked': 'Access keys revoked',
+  'audit.tokens_revoked': 'All access keys of a user revoked',
   'audit.user_forgotten': 'Users forgotten',
 
   'audit.say.one.raised': '{who} raised {name} from {from} to {to}.',
@@ -53,6 +54,7 @@ export const audit = {
     '{who} emptied the windows of {category} of the organisation {organisation}. They had used:',
   'audit.say.token_created': '{who} created the access key {key} for {user}.',
   'audit.say.token_revoked': '{who} revoked the access key {key} of {user}.',
+  'audit.say.tokens_revoked': '{who} revoked all access keys of {subject}: {count}.',
   'audit.say.user_forgotten': '{who} had a user forgotten, whom the audit calls {subject}.',
 
   'audit.note.until': 'Until {at}.',

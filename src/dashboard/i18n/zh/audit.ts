@@ -21,6 +21,7 @@ export const audit: Translated<typeof en> = {
   'audit.quota_reset': '共用窗口清零',
   'audit.token_created': '创建访问密钥',
   'audit.token_revoked': '吊销访问密钥',
+  'audit.tokens_revoked': '吊销某用户的全部访问密钥',
   'audit.user_forgotten': '遗忘用户',
 
   'audit.say.one.raised': '{who} 将{name}从 {from} 提高到 {to}。',
@@ -54,6 +55,7 @@ export const audit: Translated<typeof en> = {
   'audit.say.quota_reset_organisation': '{who} 将组织 {organisation} 的 {category} 窗口清零，清零前已用：',
   'audit.say.token_created': '{who} 为 {user} 创建了访问密钥 {key}。',
   'audit.say.token_revoked': '{who} 吊销了 {user} 的访问密钥 {key}。',
+  'audit.say.tokens_revoked': '{who} 吊销了 {subject} 的全部访问密钥，共 {count} 个。',
   'audit.say.user_forgotten': '{who} 让系统遗忘了一位用户，审计中以 {subject} 代称。',
 
   'audit.note.until': '到 {at} 为止。',
