@@ -1,19 +1,20 @@
-import { type Counter, isInUse } from '../quota/counter.ts'
 import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { QuotaStore, UsageSnapshot, UsageStore } from '../quota/quota-store.ts'
 import { SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
 import {
   type Block,
-  blockOf,
   type CountersOf,
   fullestOf,
   NO_COUNTERS,
+  organisationBlock,
+  organisationBlocks,
   refusesNewcomers,
   type StandingRules,
   standingOf,
 } from '../quota/standing.ts'
 import { globalStatus, type LimitsInForce, limitsInForce } from '../quota/status.ts'
 import { lacksRoom, type Window } from '../quota/window.ts'
+import { type Counters, inSteps, planIn } from './in-steps.ts'
 import { sameLimits } from './moved.ts'
 
 export interface PreviewOptions {
@@ -109,8 +110,6 @@ const NOBODY: ReadonlySet<string> = new Set()
 const NONE = { users: [], organisations: [] }
 /** Any user will do for the counters of all. */
 export const ANYBODY = '-'
-/** Whose override is looked at in one step. */
-const AT_ONCE = 200
 
 /**
  * Looks at every user and organisation in steps, with the event loop and the store free between them.
@@ -143,42 +142,6 @@ function rulesOf({ now, next, cheapest, exempt = NOBODY, shadow }: PreviewOption
 interface Policies {
   readonly now: StandingRules
   readonly next: StandingRules
-}
-
-type Counters = ReadonlyMap<string, Counter>
-
-/** Some of them, with what they have used. */
-interface Some {
-  readonly at: number
-  readonly owners: readonly { readonly id: string; readonly counters: Counters }[]
-}
-
-/** Whoever has used something or has an override, in steps. A scan may come by one without an override twice. */
-async function* inSteps(
-  { windows, signal }: PreviewOptions,
-  overridden: Iterable<string>,
-  scan: (cursor: string | null) => Promise<Some & { readonly next: string | null }>,
-): AsyncGenerator<Some> {
-  const all = new Set(overridden)
-  const unseen = new Set(all)
-  let [at, cursor]: [number, string | null] = [0, null]
-  do {
-    signal?.throwIfAborted()
-    const step = await scan(cursor)
-    const owners = step.owners.filter(({ id, counters }) =>
-      all.has(id) ? unseen.delete(id) : isInUse(counters, windows, step.at),
-    )
-    yield { at: step.at, owners }
-    at = step.at
-    cursor = step.next
-    await breath()
-  } while (cursor !== null)
-  const left = [...unseen]
-  for (let i = 0; i < left.length; i += AT_ONCE) {
-    signal?.throwIfAborted()
-    yield { at, owners: left.slice(i, i + AT_ONCE).map((id) => ({ id, counters: new Map() })) }
-    await breath()
-  }
 }
 
 /** What is needed of organisations to judge their users. */
@@ -222,15 +185,6 @@ async function tightOrganisations(options: PreviewOptions): Promise<Organisation
   return { scanned, tight }
 }
 
-function organisationBlock(rules: StandingRules, member: Payer, counters: Counters, at: number): Block | null {
-  const used = {
-    personal: NO_COUNTERS,
-    organisation: (category: string) => counters.get(category),
-    global: NO_COUNTERS,
-  }
-  return blockOf(rules, member, used, at, ['organisation'])
-}
-
 /** By the plan of each of their users: those of one may be refused, and others served. */
 function countOrganisations(
   options: PreviewOptions,
@@ -240,14 +194,11 @@ function countOrganisations(
   const { now, next } = rulesOf(options)
   const count = createCount<BlockedOrganisation>()
   for (const [organisation, { counters, plans }] of tight) {
-    const blocks = (rules: StandingRules) =>
-      [...plans.values()].flatMap((member) => {
-        const block = rules.shadow ? null : organisationBlock(rules, member, counters, at)
-        return block === null ? [] : [{ block, plan: rules.policy.planOf(member)?.name ?? null }]
-      })
+    const blocks = (rules: StandingRules) => organisationBlocks(rules, plans.values(), counters, at)
     const [before, after] = [blocks(now), blocks(next)]
     const worst = after.toSorted((a, b) => b.block.until - a.block.until)[0]
-    const shown = worst && { organisation, plan: worst.plan, ...shownBlock(worst.block) }
+    const plan = worst && (next.policy.planOf(worst.member)?.name ?? null)
+    const shown = worst && { organisation, plan: plan ?? null, ...shownBlock(worst.block) }
     count.add(organisation, before.length > 0, shown ?? null)
   }
   return { ...count.result(), scanned }
@@ -281,7 +232,7 @@ async function countUsers(
       const payer = payers[i] ?? payerOf(user)
       const theirs = payer.organisation === null ? undefined : organisations.get(payer.organisation)
       if (theirs !== undefined) {
-        const plan = planIn(next, payer)
+        const plan = planIn(next.policy, payer)
         theirs.plans.set(plan, memberOf(payer.organisation as string, plan))
       }
       const used: CountersOf = {
@@ -296,11 +247,6 @@ async function countUsers(
     }
   }
   return { ...count.result(), scanned, movedCount }
-}
-
-/** An override of the user may name another plan than the credential does. */
-function planIn({ policy }: StandingRules, payer: Payer): string | null {
-  return policy.planOf(payer)?.name ?? payer.plan
 }
 
 /** What refuses a user; `null` for nothing. */
@@ -323,10 +269,6 @@ async function onlyIds(users: readonly string[]): Promise<readonly Payer[]> {
 
 async function withoutPlans(organisations: readonly string[]): Promise<readonly Payer[]> {
   return organisations.map((organisation) => memberOf(organisation))
-}
-
-function breath(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 type Shown = Omit<BlockedEverybody, 'blockedNow'>

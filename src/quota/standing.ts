@@ -75,6 +75,35 @@ export function blockOf(
   return worst
 }
 
+/** What keeps a member of an organisation out by its windows; `null` for nothing. @param counters of the organisation, by category */
+export function organisationBlock(
+  rules: Pick<StandingRules, 'policy' | 'cheapest'>,
+  member: Payer,
+  counters: ReadonlyMap<string, Counter>,
+  at: number,
+): Block | null {
+  const organisation = (category: string) => counters.get(category)
+  return blockOf(rules, member, { personal: NO_COUNTERS, organisation, global: NO_COUNTERS }, at, ['organisation'])
+}
+
+/**
+ * Who of an organisation is kept out by its windows. It is blocked if anybody is: members of one plan may be refused, and those of
+ * another served.
+ * @param members one for each plan that its members have
+ */
+export function organisationBlocks(
+  rules: Pick<StandingRules, 'policy' | 'cheapest' | 'shadow'>,
+  members: Iterable<Payer>,
+  counters: ReadonlyMap<string, Counter>,
+  at: number,
+): readonly { readonly member: Payer; readonly block: Block }[] {
+  if (rules.shadow) return []
+  return [...members].flatMap((member) => {
+    const block = organisationBlock(rules, member, counters, at)
+    return block === null ? [] : [{ member, block }]
+  })
+}
+
 /** Whether some global window keeps out users who are not known: only then it matters who is. */
 export function refusesNewcomers(
   { policy, cheapest }: Pick<StandingRules, 'policy' | 'cheapest'>,

@@ -1,13 +1,14 @@
 import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
-import { fullestOf } from '../../quota/standing.ts'
+import { organisationBlocks } from '../../quota/standing.ts'
 import { windowStatus } from '../../quota/status.ts'
 import type { Limit, Window } from '../../quota/window.ts'
 import type { OrganisationResponse, OrganisationsResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
+import { MemberPlans, type Turn } from '../member-plans.ts'
 import type { Used } from '../near-limit.ts'
 import { organisationOverrideOf } from '../override.ts'
 import { planShown } from '../plan.ts'
@@ -42,7 +43,7 @@ export function organisationRoutes(desk: Desk): Route[] {
         summary: 'The windows of one organisation, with the layers of each limit',
         responses: { 200: schemas.organisation },
       },
-      handle: (call) => withOrganisation(call, (id) => show(desk, id)),
+      handle: (call) => withOrganisation(call, (id) => show(desk, id, { inTurn, signal: call.signal })),
     },
     ...organisationOverrideRoutes(desk),
     {
@@ -65,15 +66,18 @@ async function list(desk: Desk, { query, signal }: Call, inTurn: InTurn): Promis
   const fields = readFields(Query, query)
   if ('problems' in fields) return badFields(fields.problems)
   const view = await desk.view()
-  const page = await readPage(listedOrganisations(desk, view), fields.data, { at: view.at, signal, inTurn })
+  const plans = new MemberPlans(desk, view, { inTurn, signal })
+  const listed = listedOrganisations(desk, view, fields.data.blocked ? plans : null)
+  const page = await readPage(listed, fields.data, { at: view.at, signal, inTurn })
   if ('problems' in page) return badFields(page.problems)
   const ids = page.found.map(({ id }) => id)
   const members = await desk.membersOf(ids)
+  const ofPlans = await plans.of(page.found, members, page.at)
   const { recent } = fields.data
   const lately = recent && (await readRecent(desk, ids, { scope: 'organisation', recent, at: view.at, inTurn }))
   const response: OrganisationsResponse = {
     organisations: page.found.map((used, i) => {
-      const { windows, ...line } = lineOf(view, used, members[i] ?? memberOf(used.id), page.at)
+      const { windows, ...line } = lineOf(view, used, members[i] ?? memberOf(used.id), ofPlans[i] ?? [], page.at)
       return { ...line, windows: withoutLayers(windows), ...(lately && { recent: lately.uses[i] }) }
     }),
     ...(lately && { recent: lately.range }),
@@ -93,7 +97,8 @@ function withoutLayers(
   )
 }
 
-function listedOrganisations(desk: Desk, view: View): Listed {
+/** @param plans if it is asked who is blocked */
+function listedOrganisations(desk: Desk, view: View, plans: MemberPlans | null): Listed {
   const { policy, state, setup } = view
   return {
     async scan(cursor) {
@@ -103,10 +108,11 @@ function listedOrganisations(desk: Desk, view: View): Listed {
     read: (id) => read(desk, policy, id),
     async entitlementsOf(organisations) {
       const members = await desk.membersOf(organisations)
-      return members.map((member) => ({
+      const ofPlans = plans === null ? [] : await plans.all(members)
+      return members.map((member, i) => ({
         limitsOf: (category) => limitsOfMembers(policy, category, member),
         plan: policy.planOf(member)?.name ?? null,
-        isBlocked: (used, at) => isBlocked(view, member, used, at),
+        isBlocked: (used, at) => isBlocked(view, ofPlans[i] ?? [], used, at),
       }))
     },
     overrides: state.organisationOverrides,
@@ -125,15 +131,16 @@ async function read({ store }: Desk, { categories }: Policy, id: string): Return
   return { id, at, counters: new Map(categories.map((category, i) => [category, organisation?.[i] ?? []])) }
 }
 
-async function show(desk: Desk, id: string): Promise<AdminResponse> {
+async function show(desk: Desk, id: string, turn: Turn): Promise<AdminResponse> {
   const [view, [member = memberOf(id)]] = await Promise.all([desk.view(), desk.membersOf([id])])
   const used = await read(desk, view.policy, id)
-  const response: OrganisationResponse = lineOf(view, used, member, used.at)
+  const [members = []] = await new MemberPlans(desk, view, turn).of([used], [member], used.at)
+  const response: OrganisationResponse = lineOf(view, used, member, members, used.at)
   return ok(response, etag(response.override?.version ?? 0))
 }
 
-/** @param member any user of the organisation, with its plan */
-function lineOf(view: View, used: Used, member: Payer, at: number): OrganisationResponse {
+/** @param member the user who spoke last, with the plan @param members one for each plan that they have */
+function lineOf(view: View, used: Used, member: Payer, members: readonly Payer[], at: number): OrganisationResponse {
   const { policy, state } = view
   const { id, counters } = used
   const windows = Object.fromEntries(
@@ -147,20 +154,13 @@ function lineOf(view: View, used: Used, member: Payer, at: number): Organisation
     ...planShown(policy, member),
     windows,
     override: organisationOverrideOf(state, id, at),
-    blocked: isBlocked(view, member, used, at),
+    blocked: isBlocked(view, members, used, at),
   }
 }
 
-/** Whether the windows of the organisation refuse its users now. */
-function isBlocked({ policy, setup, shadow }: View, member: Payer, { counters }: Used, at: number): boolean {
-  if (shadow) return false
-  return policy.categories.some((category) => {
-    const cost = setup.cheapest.get(category)
-    const limits = limitsOfMembers(policy, category, member)
-    return (
-      cost !== undefined && fullestOf('organisation', category, limits, counters.get(category), { cost, at }) !== null
-    )
-  })
+/** Whether the windows of the organisation refuse some of its users now. */
+function isBlocked({ policy, setup, shadow }: View, members: Iterable<Payer>, { counters }: Used, at: number): boolean {
+  return organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, members, counters, at).length > 0
 }
 
 interface Row {

@@ -38,5 +38,5 @@ export const organisations = name(
     next: z.string().nullable(),
   }),
   'Organisations',
-  'A page of organisations: those with an override first. `blocked` says that a window has no room for the cheapest request of its category, so that users of the plan that was named last are refused. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
+  'A page of organisations: those with an override first. `blocked` says that a window has no room for the cheapest request of its category, so that users of some plan that members have are refused, whichever plan was named last. `next` is the cursor of the next page; a page may be short, also empty, and not the last.',
 )

@@ -212,6 +212,30 @@ test('an organisation is blocked by the limit of a plan also where the plan that
   expect((await get('/api/organisations/calm')).json).toMatchObject({ blocked: false })
 })
 
+test('an organisation is blocked if members of any plan are refused, whichever plan was named last, as the preview has it', async () => {
+  await spend(['acme', 'acme', 'acme', 'acme', 'acme', 'calm'])
+  const named = (user: string, plan: string | null, organisation = 'acme') =>
+    running.store.noteMemberships([{ user, organisation, plan }], 3_600_000)
+  const seen = async () => {
+    const { organisations } = (await get('/api/organisations')).json as {
+      organisations: { organisation: string; blocked: boolean }[]
+    }
+    const only = (await get('/api/organisations?blocked=true')).json.organisations.length
+    const { blocked } = (await get('/api/organisations/acme')).json
+    const preview = await running.call('POST', '/api/quota/preview', { body: { global: { enabled: false } } })
+    const line = organisations.find(({ organisation }) => organisation === 'acme')
+    return [line?.blocked, only, blocked, preview.json.organisations.blockedCount]
+  }
+  for (const plan of ['team', 'pro', null]) {
+    await named('somebody else', plan)
+    expect(await seen(), `${plan}`).toEqual([true, 1, true, 1])
+  }
+  await named('user of acme', 'pro')
+  expect(await seen()).toEqual([false, 0, false, 0])
+  await running.call('PUT', '/api/users/user%20of%20acme/override', { body: { plan: 'team', reason: 'less' } })
+  expect(await seen()).toEqual([true, 1, true, 1])
+})
+
 test('those nearest to one of their limits come first if that is asked for', async () => {
   await spend(['acme'], 20)
   await spend(['busy'], 45)

@@ -1,0 +1,78 @@
+import { inSteps, planIn } from '../control/in-steps.ts'
+import type { InTurn } from '../lib/serialize.ts'
+import { memberOf, type Payer } from '../quota/policy.ts'
+import { organisationBlocks } from '../quota/standing.ts'
+import type { Desk } from './desk.ts'
+import type { Used } from './near-limit.ts'
+import type { View } from './state.ts'
+
+/** How users are looked through for one response. */
+export interface Turn {
+  /** Shared by all searches: however many search at once, they take their steps in turn. */
+  readonly inTurn: InTurn
+  readonly signal: AbortSignal
+}
+
+/**
+ * The plans that the members of organisations have, each as one payer of the organisation. The store remembers of an organisation only
+ * the plan that was named last, so all users are looked through, once for a response and where it matters: where the windows of an
+ * organisation refuse under one plan and not under another.
+ */
+export class MemberPlans {
+  readonly #desk: Desk
+  readonly #view: View
+  readonly #turn: Turn
+  #found: Promise<ReadonlyMap<string, ReadonlyMap<string | null, Payer>>> | null = null
+
+  constructor(desk: Desk, view: View, turn: Turn) {
+    this.#desk = desk
+    this.#view = view
+    this.#turn = turn
+  }
+
+  /**
+   * Those by which it can be judged whether each organisation is blocked.
+   * @param last a member of each, with the plan that was named last
+   * @throws StoreError, or the reason of the signal
+   */
+  async of(organisations: readonly Used[], last: readonly Payer[], at: number): Promise<readonly (readonly Payer[])[]> {
+    const doesMatter = organisations.some((each) => this.#doesMatter(each, at))
+    return doesMatter ? this.all(last) : last.map((member) => [member])
+  }
+
+  /** @throws StoreError, or the reason of the signal */
+  async all(last: readonly Payer[]): Promise<readonly (readonly Payer[])[]> {
+    if (this.#view.policy.plans.length === 0) return last.map((member) => [member])
+    this.#found ??= this.#look()
+    const found = await this.#found
+    return last.map((member) => [
+      ...new Map([[member.plan, member], ...(found.get(member.organisation ?? '') ?? [])]).values(),
+    ])
+  }
+
+  #doesMatter({ id, counters }: Used, at: number): boolean {
+    const { policy, setup, shadow } = this.#view
+    const members = [null, ...policy.plans].map((plan) => memberOf(id, plan))
+    const blocked = organisationBlocks({ policy, cheapest: setup.cheapest, shadow }, members, counters, at).length
+    return blocked > 0 && blocked < members.length
+  }
+
+  async #look(): Promise<ReadonlyMap<string, ReadonlyMap<string | null, Payer>>> {
+    const { policy, state, setup } = this.#view
+    const { inTurn, signal } = this.#turn
+    const found = new Map<string, Map<string | null, Payer>>()
+    const steps = inSteps({ windows: setup.quota.windows, signal }, state.overrides.keys(), async (cursor) => {
+      const { at, users, next } = await inTurn(() => this.#desk.store.scanUsers(cursor))
+      return { at, next, owners: users.map(({ user, counters }) => ({ id: user, counters })) }
+    })
+    for await (const { owners } of steps) {
+      for (const payer of await this.#desk.payersOf(owners.map(({ id }) => id))) {
+        if (payer.organisation === null) continue
+        const plan = planIn(policy, payer)
+        const plans = found.get(payer.organisation) ?? new Map<string | null, Payer>()
+        found.set(payer.organisation, plans.set(plan, memberOf(payer.organisation, plan)))
+      }
+    }
+    return found
+  }
+}
