@@ -138,7 +138,7 @@ Overrides of users and organisations as a file, a line for each: { "user": "bob"
 with a head. apply puts those of the file in force together, these and no others, within 2 seconds on every gateway of the store.
   -f, --file   the file, at most 10 MiB; any problem, with its line, leaves everything as it is
   --format     default csv for a file that is called so, else ndjson
-  --merge      overrides that the file does not name stay
+  --merge      overrides that the file does not name stay, and lines with an end are added above what is set
   --dry-run    changes nothing, and prints what would change
   --allow-empty    lets a file that sets nothing remove all overrides
   --max-removed N  how many overrides may be removed. Default a tenth of all

@@ -9,8 +9,8 @@ import { COMMAND_LINE } from '../control/control-store.ts'
 import { inForce, NOTHING_CHANGED } from '../control/in-force.ts'
 import {
   changesNothing,
+  type FileChanges,
   type Largeness,
-  type OverrideChanges,
   overrideChanges,
   stageChanges,
   tooLarge,
@@ -23,7 +23,7 @@ import {
   type WantedOverrides,
   writeOverrides,
 } from '../control/override-file.ts'
-import { reason as checkReason } from '../control/problems.ts'
+import { reason as checkReason, type Problem } from '../control/problems.ts'
 import { type ControlState, storedOf } from '../control/state.ts'
 import { tooDearLines } from '../control/too-dear.ts'
 import { messageOf } from '../errors.ts'
@@ -121,10 +121,7 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
   const stored = storedOf(await control.fresh())
   const { at: now } = await store.controlVersion()
   const read = await readOverrides(bytes, { format: formatOf(options), file: config.quota, now, stored })
-  if ('problems' in read) {
-    for (const { path, msg } of read.problems) console.error(`${options.file}: ${path === '' ? '' : `${path}: `}${msg}`)
-    return 1
-  }
+  if ('problems' in read) return withProblems(read.problems, options)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   for (const { line, expiresAt, ...whose } of read.ended.slice(0, 100)) {
     const [id] = Object.values(whose)
@@ -142,9 +139,15 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
     console.error('tollgate: others change something all the time: nothing was changed, try again')
     return 1
   }
+  if (changes.problems.length > 0) return withProblems(changes.problems, options)
   await warn(loaded, await control.fresh(), changes, read.wanted, options.file ?? '')
   console.log(summary(changes, options, nameOf(config.store.location)))
   return 0
+}
+
+function withProblems(problems: readonly Problem[], { file }: Options): number {
+  for (const { path, msg } of problems) console.error(`${file}: ${path === '' ? '' : `${path}: `}${msg}`)
+  return 1
 }
 
 function readFile(file: string): Buffer {
@@ -166,14 +169,14 @@ async function putInForce(
   wanted: WantedOverrides,
   options: Options,
   { sha256, at }: { readonly sha256: string; readonly at: number },
-): Promise<OverrideChanges | Largeness | null> {
+): Promise<FileChanges | Largeness | null> {
   const { merge = false, reason = '', 'dry-run': isDry = false, 'max-removed': most } = options
   const allowed = { empty: options['allow-empty'] === true, removed: most === undefined ? null : Number(most) }
   const author = { who: COMMAND_LINE, why: reason === '' ? null : reason }
   for (let tries = 0; tries < TRIES; tries++) {
     const changes = await overrideChanges(storedOf(await fresh()), wanted, merge, COMMAND_LINE, at)
     const large = isDry ? null : tooLarge(changes, wanted, merge, allowed)
-    if (large !== null) return large
+    if (changes.problems.length > 0 || large !== null) return large ?? changes
     if (isDry || changesNothing(changes)) return changes
     const change = await stageChanges(store, changes, { merge, sha256 })
     if ((await store.change(change, author, null)).done) return changes
@@ -184,7 +187,7 @@ async function putInForce(
 async function warn(
   { config }: Loaded,
   state: ControlState,
-  { next }: OverrideChanges,
+  { next }: FileChanges,
   wanted: WantedOverrides,
   file: string,
 ): Promise<void> {
@@ -196,7 +199,7 @@ async function warn(
   if (count > lines.length) console.error(`${file}: ${counted(count, 'line has', 'lines have')} such a warning`)
 }
 
-function summary({ counts, next }: OverrideChanges, { 'dry-run': isDry = false }: Options, store: string): string {
+function summary({ counts, next }: FileChanges, { 'dry-run': isDry = false }: Options, store: string): string {
   const { added, changed, removed, unchanged } = counts
   const what = `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged: ${next.overrides.size + next.organisationOverrides.size} overrides`
   return isDry ? `would be ${what} in ${store}` : `${what} in ${store}`

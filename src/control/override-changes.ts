@@ -9,8 +9,9 @@ import type {
   OverridesChange,
   StagedOverride,
 } from './control-store.ts'
-import type { Wanted, WantedOverrides } from './override-file.ts'
-import { withOverrides } from './override-layers.ts'
+import { MOST_PROBLEMS, type Wanted, type WantedOverrides } from './override-file.ts'
+import { hasTooMany, TOO_MANY, withAdded, withOverrides } from './override-layers.ts'
+import type { Problem } from './problems.ts'
 import type { OrganisationOverride, Packed, StoredControl, UserOverride, Versioned } from './state.ts'
 
 /** What a file of overrides would change. */
@@ -22,6 +23,11 @@ export interface OverrideChanges {
   readonly next: AllOverrides
   /** Number of the last change before. */
   readonly base: number
+}
+
+export interface FileChanges extends OverrideChanges {
+  /** What is wrong with the file where it meets what is set. */
+  readonly problems: readonly Problem[]
 }
 
 /** Of users and of organisations together. */
@@ -45,7 +51,7 @@ const MOST_SHOWN = 20
 const MOST_CHARACTERS = 8192
 
 /**
- * @param merge whether overrides stay that the file does not name
+ * @param merge whether overrides stay that the file does not name, and lie under those of the file that have an end
  * @param who makes the change @param at the store's time
  */
 export async function overrideChanges(
@@ -54,14 +60,19 @@ export async function overrideChanges(
   merge: boolean,
   who: string,
   at: number,
-): Promise<OverrideChanges> {
+): Promise<FileChanges> {
+  const problems: Problem[] = []
   const toBe =
     <T extends UserOverride | OrganisationOverride>(of: Wanted<T>) =>
     (id: string, now: Versioned<Packed<T>> | undefined): Packed<T> | null => {
-      const lines = of.get(id)?.all
-      return lines === undefined ? (merge ? (now?.value ?? null) : null) : withOverrides<T>(now?.value, lines, who, at)
+      const wanted = of.get(id)
+      if (wanted === undefined) return merge ? (now?.value ?? null) : null
+      const to = (merge ? withAdded<T> : withOverrides<T>)(now?.value, wanted.all, who, at)
+      if (hasTooMany(to)) problems.push({ path: `line ${wanted.line}, ${TOO_MANY.path}`, msg: TOO_MANY.msg })
+      return to
     }
-  return compared(stored, wanted, { user: toBe(wanted.users), organisation: toBe(wanted.organisations) })
+  const ofAll = { user: toBe(wanted.users), organisation: toBe(wanted.organisations) }
+  return { ...(await compared(stored, wanted, ofAll)), problems: problems.slice(0, MOST_PROBLEMS) }
 }
 
 /**

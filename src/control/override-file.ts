@@ -23,7 +23,7 @@ export const MOST_BYTES = 10 * 1024 * 1024
 /** Of one line. */
 const MOST_OF_LINE = 16 * 1024
 /** Problems after which no more lines are looked at. */
-const MOST_PROBLEMS = 50
+export const MOST_PROBLEMS = 50
 
 /** What a file sets, by user and by organisation. */
 export interface WantedOverrides {

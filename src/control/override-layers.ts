@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { sameJson } from '../lib/json.ts'
 import { OVERRIDES } from './forms.ts'
-import { current, packedOf, type StackLayer, stackOf } from './layers.ts'
+import { current, isLive, MOST_LAYERS, packedOf, type StackLayer, set, stackOf } from './layers.ts'
+import type { Problem } from './problems.ts'
 import type { OrganisationOverride, Packed, UserOverride } from './state.ts'
 
 /** All overrides of one user or organisation, one over the other. */
@@ -48,4 +49,49 @@ export function withOverrides<T extends UserOverride | OrganisationOverride>(
 
 function inOrder<T extends UserOverride | OrganisationOverride>(all: readonly T[]): readonly T[] {
   return [...all.filter(({ expiresAt }) => expiresAt === null), ...all.filter(({ expiresAt }) => expiresAt !== null)]
+}
+
+/** One without an end takes the place of all that was set before; one with an end lies above it. */
+export function withOverride<T extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
+  before: Packed<T> | null,
+  override: T,
+  who: string,
+  at: number,
+): Packed<T> {
+  const { expiresAt: until, reason: why } = override
+  const stack = current(stackOf(OVERRIDES, before), at)
+  const top = stack.layers.findLast((layer) => isLive(layer, at))
+  if (before !== null && until !== null && sameJson(top?.leaves[0]?.[1], override)) return before
+  const isAlone = until !== null && stack.permanent.length === 0 && stack.layers.length === 0
+  if (isAlone) return override
+  const id = randomBytes(6).toString('hex')
+  const leaves = OVERRIDES.leavesOf(override)
+  return packedOf(OVERRIDES, set(stack, { id, from: null, until, leaves, who, why }, at)) as Packed<T>
+}
+
+/**
+ * What is stored once these overrides were added to what there is: the very value that is stored if they are in it already. Where one
+ * of them has no end, they are all that there is.
+ */
+export function withAdded<T extends UserOverride | OrganisationOverride>(
+  stored: Packed<T> | undefined,
+  all: readonly T[],
+  who: string,
+  at: number,
+): Packed<T> {
+  if (stored === undefined || all.some(({ expiresAt }) => expiresAt === null))
+    return withOverrides(stored, all, who, at)
+  const known = overridesIn(stored)
+  const added = all.filter((one) => !known.some((other) => sameJson(other, one)))
+  return added.reduce((packed, one) => withOverride<T>(packed, one, who, at), stored)
+}
+
+/** Whether more overrides with an end lie above each other than may. */
+export function hasTooMany(packed: Packed<unknown> | null): boolean {
+  return packed !== null && stackOf(OVERRIDES, packed).layers.length > MOST_LAYERS
+}
+
+export const TOO_MANY: Problem = {
+  path: 'expiresAt',
+  msg: `${MOST_LAYERS} overrides with an end lie above each other already: DELETE them, or leave the end out`,
 }

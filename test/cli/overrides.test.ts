@@ -68,6 +68,27 @@ test('overrides of a file are put in force on the command line, and written to a
   expect(readFileSync(file, 'utf8')).toContain('fifty')
 })
 
+test('a merged file has its lines with an end laid above what is set, twenty at most', async () => {
+  const file = join(folder, 'launch.ndjson')
+  const ends = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  const lines = (count: number) =>
+    Array.from({ length: count }, (_, i) =>
+      JSON.stringify({ user: 'fay', read: { '1h': 100 + i }, reason: 'a launch', expiresAt: ends(i + 1) }),
+    )
+  writeFileSync(file, '{"user":"fay","read":{"1h":70},"reason":"for good"}')
+  await overrides('apply', '-f', file, '--merge')
+  writeFileSync(file, lines(1).join('\n'))
+  expect((await overrides('apply', '-f', file, '--merge')).stdout).toContain('0 added, 1 changed')
+  const { stdout } = await overrides('export')
+  expect(stdout.split('\n').filter((line) => line.includes('fay'))).toEqual([
+    '{"user":"fay","read":{"1h":70},"reason":"for good"}',
+    expect.stringContaining('"read":{"1h":100},"reason":"a launch","expiresAt"'),
+  ])
+  writeFileSync(file, lines(21).join('\n'))
+  const stderr = expect.stringContaining('line 1, expiresAt: 20 overrides with an end lie above each other already')
+  await expect(overrides('apply', '-f', file, '--merge')).rejects.toMatchObject({ code: 1, stdout: '', stderr })
+})
+
 test.each([
   [[], 'overrides takes apply or export'],
   [['apply'], 'overrides apply needs -f FILE'],

@@ -42,7 +42,9 @@ const flag = z.enum(['0', '1'], { error: 'must be 1, or 0' }).optional()
 
 const Way = z.strictObject({
   dry_run: flag.meta({ description: '1: changes nothing, and says what would change' }),
-  merge: flag.meta({ description: '1: overrides that the file does not name stay' }),
+  merge: flag.meta({
+    description: '1: overrides that the file does not name stay, and lines with an end are added to what is set',
+  }),
   allow_empty: flag.meta({ description: '1: a file that sets nothing removes all overrides' }),
   max_removed: z
     .string()
@@ -115,7 +117,9 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
   const who = call.identity?.name ?? 'nobody'
   const { max_removed: most, allow_empty: empty } = way.data
   const allowed = { empty: empty === '1', removed: most === undefined ? null : Number(most) }
-  const large = tooLarge(await overrideChanges(before, read.wanted, merge, who, at), read.wanted, merge, allowed)
+  const wished = await overrideChanges(before, read.wanted, merge, who, at)
+  if (wished.problems.length > 0) return badFields(wished.problems)
+  const large = tooLarge(wished, read.wanted, merge, allowed)
   if (large !== null && !isDry) return badFields([confirmed(large)])
   const about = { merge, sha256: createHash('sha256').update(bytes).digest('hex') }
   let changes: OverrideChanges | null = null

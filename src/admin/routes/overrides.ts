@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import type { z } from 'zod'
 import type { AuditEntry, Change } from '../../control/control-store.ts'
-import { OVERRIDES } from '../../control/forms.ts'
-import { current, isLive, MOST_LAYERS, packedOf, set as setOver, stackOf } from '../../control/layers.ts'
+import { hasTooMany, TOO_MANY, withOverride } from '../../control/override-layers.ts'
 import { organisationOverrideFrom, overrideFrom } from '../../control/overrides.ts'
 import type { FileSettings } from '../../control/settings.ts'
 import {
@@ -152,7 +150,8 @@ async function set<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R exten
   const net = readFields(of.schemas.body, call.body)
   if ('problems' in net) return badFields(net.problems)
   const who = call.identity?.name ?? 'nobody'
-  if (tooMany(of, await desk.control.fresh(), id, read.override, at)) return badFields([TOO_MANY])
+  const before = of.storedIn(storedOf(await desk.control.fresh())).get(id)?.value ?? null
+  if (hasTooMany(withOverride(before, read.override, who, at))) return badFields([TOO_MANY])
   return desk.change(call, {
     versionOf: (state) => versionIn(of, state, id),
     changeOf(state) {
@@ -162,42 +161,6 @@ async function set<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R exten
     },
     response: (entry) => showSet(desk, of, id, entry),
   })
-}
-
-/** One without an end takes the place of all that was set before; one with an end lies above it. */
-function withOverride<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
-  before: Packed<S> | null,
-  override: S,
-  who: string,
-  at: number,
-): Packed<S> {
-  const { expiresAt: until, reason: why } = override
-  const stack = current(stackOf(OVERRIDES, before), at)
-  const top = stack.layers.findLast((layer) => isLive(layer, at))
-  if (before !== null && until !== null && sameJson(top?.leaves[0]?.[1], override)) return before
-  const isAlone = until !== null && stack.permanent.length === 0 && stack.layers.length === 0
-  if (isAlone) return override
-  const id = randomBytes(6).toString('hex')
-  const leaves = OVERRIDES.leavesOf(override)
-  return packedOf(OVERRIDES, setOver(stack, { id, from: null, until, leaves, who, why }, at)) as Packed<S>
-}
-
-function tooMany<S extends Pick<UserOverride, 'reason' | 'expiresAt'>>(
-  of: Pick<Overridden<S, never>, 'storedIn'>,
-  state: ControlState,
-  id: string,
-  override: S,
-  at: number,
-): boolean {
-  const { layers = [] } = withOverride(of.storedIn(storedOf(state)).get(id)?.value ?? null, override, '', at) as {
-    layers?: readonly unknown[]
-  }
-  return layers.length > MOST_LAYERS
-}
-
-const TOO_MANY: FieldProblem = {
-  path: 'expiresAt',
-  msg: `${MOST_LAYERS} overrides with an end lie above each other already: DELETE them, or leave the end out`,
 }
 
 /** Of what is in force: what is over counts as nothing. */

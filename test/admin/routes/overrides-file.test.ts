@@ -149,6 +149,30 @@ describe('a file of overrides', () => {
     expect((await running.call('PUT', '/api/users/bob/override', { headers, body })).status).toBe(200)
   })
 
+  it('adds lines with an end above what is set if it is merged, which is in force again afterwards', async () => {
+    const until = (days: number) => new Date(NOW + days * 86_400_000).toISOString()
+    const temporary = (limit: number, days: number) =>
+      JSON.stringify({ user: 'bob', read: { '1h': limit }, reason: 'a launch', expiresAt: until(days) })
+    await put(line('bob', 50))
+    expect((await put(temporary(200, 4), '?merge=1')).json).toMatchObject({ changed: 1, added: 0 })
+    expect((await put(temporary(200, 4), '?merge=1')).json).toMatchObject({ changed: 0, unchanged: 1 })
+    const lines = async () => (await get()).text.trimEnd().split('\n')
+    expect(await lines()).toEqual([line('bob', 50), temporary(200, 4)])
+    const more = await put([temporary(200, 5), temporary(300, 2)].join('\n'), '?merge=1')
+    expect(more.json).toMatchObject({ changed: 1 })
+    expect(await lines()).toEqual([line('bob', 50), temporary(200, 5), temporary(300, 2)])
+    expect((await put([line('bob', 60), temporary(90, 1)].join('\n'), '?merge=1')).status).toBe(200)
+    expect(await lines()).toEqual([line('bob', 60), temporary(90, 1)])
+    const many = Array.from({ length: 20 }, (_, i) => temporary(100 + i, i + 2))
+    for (const way of ['?merge=1&dry_run=1', '?merge=1']) {
+      const refused = await put(many.join('\n'), way)
+      const problems = [{ path: 'line 1, expiresAt', msg: expect.stringContaining('20 overrides with an end') }]
+      expect(refused).toMatchObject({ status: 400, json: { problems } })
+    }
+    expect((await put(many.slice(1).join('\n'), '?merge=1')).status).toBe(200)
+    expect(await lines()).toHaveLength(21)
+  })
+
   it('that is not of the version that was read changes nothing', async () => {
     await put(line('bob', 50))
     await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
