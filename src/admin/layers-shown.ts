@@ -3,6 +3,7 @@ import { type Form, OVERRIDES, SETTINGS } from '../control/forms.ts'
 import { changesBetween, isLive, isOver, type Stack, type StackLayer, stackOf } from '../control/layers.ts'
 import { covers, type Leaf } from '../control/leaves.ts'
 import type { Packed } from '../control/state.ts'
+import { isObject } from '../lib/json.ts'
 import type { EndResponse, EndsResponse, LayerResponse } from './api.ts'
 import { iso } from './http.ts'
 
@@ -69,19 +70,31 @@ function withoutEnd({ expiresAt: _, ...value }: Readonly<Record<string, unknown>
 
 /** What a change did to ends and guards, its own and others. Nothing for no change. */
 export function endsOf(entry: AuditEntry | undefined): EndsResponse {
-  if (entry === undefined || entry.what === 'overrides') return { added: [], dropped: [], guards: [] }
-  const form = entry.what === 'settings' ? SETTINGS : OVERRIDES
+  if (entry === undefined) return { added: [], dropped: [], guards: [] }
+  const { what, from, to, at } = entry
+  if (what === 'overrides') return endsOfFile(from, to, at)
+  return endsBetween(what === 'settings' ? SETTINGS : OVERRIDES, from, to, at)
+}
+
+/** @param from what was, or is, stored @param to what is, or would be, stored @param at the store's time */
+export function endsBetween(form: Form, from: unknown, to: unknown, at: number): EndsResponse {
   const stack = (value: unknown): Stack => stackOf(form, value as Packed<unknown> | null)
-  const { endsAdded, endsDropped, guardsEnded } = changesBetween(stack(entry.from), stack(entry.to), entry.at)
+  const { endsAdded, endsDropped, guardsEnded } = changesBetween(stack(from), stack(to), at)
   const shown = (layers: readonly StackLayer[]) =>
-    layers.map(
-      ({ id, until, leaves }): EndResponse => ({
-        id,
-        until: until === null ? null : iso(until),
-        value: shownValue(form, leaves),
-      }),
-    )
+    layers.map(({ id, until, leaves }): EndResponse => {
+      return { id, until: until === null ? null : iso(until), value: shownValue(form, leaves) }
+    })
   return { added: shown(endsAdded), dropped: shown(endsDropped), guards: shown(guardsEnded) }
+}
+
+/** Those of the differences that the audit keeps of a file. */
+function endsOfFile(from: unknown, to: unknown, at: number): EndsResponse {
+  const sides = (name: string) => [from, to].map((side) => (isObject(side) && isObject(side[name]) ? side[name] : {}))
+  const all = ['overrides', 'organisations'].flatMap((name) => {
+    const [before = {}, after = {}] = sides(name)
+    return Object.keys(after).map((id) => endsBetween(OVERRIDES, before[id] ?? null, after[id] ?? null, at))
+  })
+  return { added: all.flatMap((it) => it.added), dropped: all.flatMap((it) => it.dropped), guards: [] }
 }
 
 /** A value in the audit, with its layers. */

@@ -139,7 +139,7 @@ with a head. apply puts those of the file in force together, these and no others
   -f, --file   the file, at most 10 MiB; any problem, with its line, leaves everything as it is
   --format     default csv for a file that is called so, else ndjson
   --merge      overrides that the file does not name stay, and lines with an end are added above what is set
-  --dry-run    changes nothing, and prints what would change
+  --dry-run    changes nothing, and prints what would change, and with exit code 1 what it would be refused for
   --allow-empty    lets a file that sets nothing remove all overrides
   --max-removed N  how many overrides may be removed. Default a tenth of all
   --reason     why, for the audit

@@ -130,19 +130,21 @@ async function apply(store: Store, loaded: Loaded, options: Options): Promise<nu
     )
   }
   const changes = await putInForce(store, () => control.fresh(), read.wanted, options, { sha256, at: now })
-  if (changes !== null && 'word' in changes) {
-    const option = changes.word === 'allow_empty' ? '--allow-empty' : '--max-removed with the number'
-    console.error(`${options.file}: ${changes.msg}: nothing was changed. Add ${option} if that is meant.`)
-    return 1
-  }
   if (changes === null) {
     console.error('tollgate: others change something all the time: nothing was changed, try again')
     return 1
   }
   if (changes.problems.length > 0) return withProblems(changes.problems, options)
+  const { large } = changes
+  if (large !== null) {
+    const option = large.word === 'allow_empty' ? '--allow-empty' : '--max-removed with the number'
+    const what = options['dry-run'] === true ? 'it would be refused' : 'nothing was changed'
+    console.error(`${options.file}: ${large.msg}: ${what}. Add ${option} if that is meant.`)
+    if (options['dry-run'] !== true) return 1
+  }
   await warn(loaded, await control.fresh(), changes, read.wanted, options.file ?? '')
   console.log(summary(changes, options, nameOf(config.store.location)))
-  return 0
+  return large === null ? 0 : 1
 }
 
 function withProblems(problems: readonly Problem[], { file }: Options): number {
@@ -169,15 +171,14 @@ async function putInForce(
   wanted: WantedOverrides,
   options: Options,
   { sha256, at }: { readonly sha256: string; readonly at: number },
-): Promise<FileChanges | Largeness | null> {
+): Promise<(FileChanges & { readonly large: Largeness | null }) | null> {
   const { merge = false, reason = '', 'dry-run': isDry = false, 'max-removed': most } = options
   const allowed = { empty: options['allow-empty'] === true, removed: most === undefined ? null : Number(most) }
   const author = { who: COMMAND_LINE, why: reason === '' ? null : reason }
   for (let tries = 0; tries < TRIES; tries++) {
-    const changes = await overrideChanges(storedOf(await fresh()), wanted, merge, COMMAND_LINE, at)
-    const large = isDry ? null : tooLarge(changes, wanted, merge, allowed)
-    if (changes.problems.length > 0 || large !== null) return large ?? changes
-    if (isDry || changesNothing(changes)) return changes
+    const wished = await overrideChanges(storedOf(await fresh()), wanted, merge, COMMAND_LINE, at)
+    const changes = { ...wished, large: tooLarge(wished, wanted, merge, allowed) }
+    if (isDry || changes.large !== null || changes.problems.length > 0 || changesNothing(changes)) return changes
     const change = await stageChanges(store, changes, { merge, sha256 })
     if ((await store.change(change, author, null)).done) return changes
   }
@@ -199,8 +200,10 @@ async function warn(
   if (count > lines.length) console.error(`${file}: ${counted(count, 'line has', 'lines have')} such a warning`)
 }
 
-function summary({ counts, next }: FileChanges, { 'dry-run': isDry = false }: Options, store: string): string {
+function summary({ counts, ends, next }: FileChanges, { 'dry-run': isDry = false }: Options, store: string): string {
   const { added, changed, removed, unchanged } = counts
   const what = `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged: ${next.overrides.size + next.organisationOverrides.size} overrides`
-  return isDry ? `would be ${what} in ${store}` : `${what} in ${store}`
+  const some = ends.added + ends.dropped > 0
+  const all = some ? `${what}, ${counted(ends.added, 'end', 'ends')} added and ${ends.dropped} dropped` : what
+  return isDry ? `would be ${all} in ${store}` : `${all} in ${store}`
 }

@@ -9,6 +9,8 @@ import type {
   OverridesChange,
   StagedOverride,
 } from './control-store.ts'
+import { OVERRIDES } from './forms.ts'
+import { changesBetween, stackOf } from './layers.ts'
 import { MOST_PROBLEMS, type Wanted, type WantedOverrides } from './override-file.ts'
 import { hasTooMany, TOO_MANY, withAdded, withOverrides } from './override-layers.ts'
 import type { Problem } from './problems.ts'
@@ -17,6 +19,8 @@ import type { OrganisationOverride, Packed, StoredControl, UserOverride, Version
 /** What a file of overrides would change. */
 export interface OverrideChanges {
   readonly counts: OverrideCounts
+  /** How many ends of overrides are added and dropped. */
+  readonly ends: { readonly added: number; readonly dropped: number }
   /** The first that are added, changed or removed. The audit keeps them. */
   readonly sample: readonly OverrideDifference[]
   /** All overrides as they would be, those that are new under the version of the change. */
@@ -72,19 +76,20 @@ export async function overrideChanges(
       return to
     }
   const ofAll = { user: toBe(wanted.users), organisation: toBe(wanted.organisations) }
-  return { ...(await compared(stored, wanted, ofAll)), problems: problems.slice(0, MOST_PROBLEMS) }
+  return { ...(await compared(stored, wanted, ofAll, at)), problems: problems.slice(0, MOST_PROBLEMS) }
 }
 
 /**
  * What puts back the overrides that a file has replaced. What was set or taken away for a user or an organisation since stays so.
  * @param before those that it has replaced @param version the number of its change
- * @param since the entries of the audit behind that change
+ * @param since the entries of the audit behind that change @param at the store's time
  */
 export async function changesBack(
   stored: Pick<StoredControl, 'version' | 'overrides' | 'organisationOverrides'>,
   before: AllOverrides,
   version: number,
   since: readonly Pick<AuditEntry, 'what' | 'subject' | 'to'>[],
+  at: number,
 ): Promise<OverrideChanges> {
   const takenAway = (kind: Change['kind']): ReadonlySet<string | null> =>
     new Set(since.filter(({ what, to }) => what === kind && to === null).map(({ subject }) => subject))
@@ -97,7 +102,7 @@ export async function changesBack(
   const { overrides: users, organisationOverrides: organisations } = before
   const ofUser = back(users, takenAway('override'))
   const ofOrganisation = back(organisations, takenAway('organisation_override'))
-  return compared(stored, { users, organisations }, { user: ofUser, organisation: ofOrganisation })
+  return compared(stored, { users, organisations }, { user: ofUser, organisation: ofOrganisation }, at)
 }
 
 /** What somebody is to have, by what there is now. */
@@ -108,10 +113,12 @@ async function compared(
   { version: base, overrides, organisationOverrides }: Pick<StoredControl, 'version'> & AllOverrides,
   named: { readonly users: ReadonlyMap<string, unknown>; readonly organisations: ReadonlyMap<string, unknown> },
   toBe: { readonly user: ToBe<UserOverride>; readonly organisation: ToBe<OrganisationOverride> },
+  at: number,
 ): Promise<OverrideChanges> {
   const slices = inSlices()
   const sample = sampling()
   const counts = { added: 0, changed: 0, removed: 0, unchanged: 0 }
+  const ends = { added: 0, dropped: 0 }
 
   async function of<T extends UserOverride | OrganisationOverride>(
     kind: OverrideDifference['kind'],
@@ -127,7 +134,16 @@ async function compared(
       if (now === undefined && to === null) continue
       const isSame = now !== undefined && to !== null && (to === now.value || sameJson(to, now.value))
       counts[isSame ? 'unchanged' : now === undefined ? 'added' : to === null ? 'removed' : 'changed']++
-      if (!isSame) sample.add({ kind, id, from: now?.value ?? null, to } as OverrideDifference)
+      if (!isSame) {
+        const { endsAdded, endsDropped } = changesBetween(
+          stackOf(OVERRIDES, now?.value ?? null),
+          stackOf(OVERRIDES, to),
+          at,
+        )
+        ends.added += endsAdded.length
+        ends.dropped += endsDropped.length
+        sample.add({ kind, id, from: now?.value ?? null, to } as OverrideDifference)
+      }
       if (to !== null) next.set(id, isSame ? now : { version: base + 1, value: to })
     }
     return next
@@ -137,7 +153,7 @@ async function compared(
     overrides: await of('user', overrides, named.users, toBe.user),
     organisationOverrides: await of('organisation', organisationOverrides, named.organisations, toBe.organisation),
   }
-  return { counts, sample: sample.taken, next, base }
+  return { counts, ends, sample: sample.taken, next, base }
 }
 
 /** Those of before first. */

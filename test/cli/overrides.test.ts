@@ -59,6 +59,9 @@ test('overrides of a file are put in force on the command line, and written to a
     writeFileSync(file, text)
     const stderr = expect.stringMatching(said)
     await expect(overrides('apply', '-f', file)).rejects.toMatchObject({ code: 1, stdout: '', stderr })
+    const tried = expect.stringMatching(new RegExp(said.source.replace('nothing was changed', 'it would be refused')))
+    const stdout = expect.stringContaining('would be 0 added')
+    await expect(overrides('apply', '-f', file, '--dry-run')).rejects.toMatchObject({ code: 1, stdout, stderr: tried })
   }
   expect((await overrides('export', '--format', 'csv')).stdout).toBe(csv)
   writeFileSync(file, 'user,reason,read.1h\nbob,busy,fifty\n')

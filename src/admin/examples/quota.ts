@@ -110,6 +110,7 @@ export const quota: Examples = {
       scanned: 3,
       movedCount: 3,
       movesNobody: false,
+      ends: { added: [], dropped: [], guards: [] },
       blockedCount: 1,
       newlyBlockedCount: 1,
       freedCount: 0,

@@ -150,6 +150,7 @@ export const users: Examples = {
     body: '{"user":"carol","read":{"1h":50},"reason":"a busy week"}\n',
     response: {
       dryRun: true,
+      refused: null,
       merge: false,
       version: 8,
       total: 1,
@@ -157,7 +158,16 @@ export const users: Examples = {
       changed: 0,
       removed: 0,
       unchanged: 0,
-      changes: [{ user: 'carol', from: null, to: { read: { '1h': 50 }, reason: 'a busy week' } }],
+      endsAdded: 0,
+      endsDropped: 0,
+      changes: [
+        {
+          user: 'carol',
+          from: null,
+          to: { read: { '1h': 50 }, reason: 'a busy week' },
+          ends: { added: [], dropped: [], guards: [] },
+        },
+      ],
       warnings: [],
       warningCount: 0,
       ended: [],

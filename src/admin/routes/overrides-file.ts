@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { OVERRIDES } from '../../control/forms.ts'
 import { inForce, NOTHING_CHANGED } from '../../control/in-force.ts'
 import {
   changesNothing,
@@ -27,6 +28,7 @@ import type { OverridesSetResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
+import { endsBetween } from '../layers-shown.ts'
 import { formatOf, LINE_TYPES, NOT_LINES } from '../line-body.ts'
 import * as schemas from '../schemas.ts'
 import { inForceOf } from '../state.ts'
@@ -120,7 +122,8 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
   const wished = await overrideChanges(before, read.wanted, merge, who, at)
   if (wished.problems.length > 0) return badFields(wished.problems)
   const large = tooLarge(wished, read.wanted, merge, allowed)
-  if (large !== null && !isDry) return badFields([confirmed(large)])
+  const refused = large === null ? null : confirmed(large)
+  if (refused !== null && !isDry) return badFields([refused])
   const about = { merge, sha256: createHash('sha256').update(bytes).digest('hex') }
   let changes: OverrideChanges | null = null
   return desk.change(call, {
@@ -131,7 +134,12 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
     },
     response: (entry) => {
       if (changes === null) throw new Error('a response without what was changed')
-      return responseTo(desk, changes, read, { dryRun: isDry, merge, version: entry?.version ?? changes.base })
+      return responseTo(desk, changes, read, at, {
+        dryRun: isDry,
+        refused,
+        merge,
+        version: entry?.version ?? changes.base,
+      })
     },
     ...(way.data.reason !== undefined && { why: way.data.reason }),
   })
@@ -139,19 +147,25 @@ async function put(desk: Desk, call: Call): Promise<AdminResponse> {
 
 async function responseTo(
   { setup, control, adaptive }: Desk,
-  { counts, sample, next }: OverrideChanges,
+  { counts, ends, sample, next }: OverrideChanges,
   { wanted, ended }: OverrideFile,
-  about: Pick<OverridesSetResponse, 'dryRun' | 'merge' | 'version'>,
+  at: number,
+  about: Pick<OverridesSetResponse, 'dryRun' | 'refused' | 'merge' | 'version'>,
 ): Promise<AdminResponse> {
   const stored = { ...storedOf(control.state()), ...next }
   const { state } = inForce(stored, NOTHING_CHANGED, control.storeTime())
   const { policy } = inForceOf(setup(), state, adaptive().factor)
   const { lines: warnings, count: warningCount } = await tooDearLines(policy, wanted, setup().priced)
-  const changes = sample.map(({ kind, id, from, to }) => ({ [kind]: id, from: line(from), to: line(to) }))
+  const changes = sample.map(({ kind, id, from, to }) => ({
+    [kind]: id,
+    ...{ from: line(from), to: line(to), ends: endsBetween(OVERRIDES, from, to, at) },
+  }))
   const response: OverridesSetResponse = {
     ...about,
     total: next.overrides.size + next.organisationOverrides.size,
     ...counts,
+    endsAdded: ends.added,
+    endsDropped: ends.dropped,
     changes,
     warnings: [...warnings],
     warningCount,

@@ -13,6 +13,7 @@ import { oneAtATime } from '../../lib/serialize.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
 import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
 import type {
+  EndsResponse,
   LayerResponse,
   PreviewResponse,
   QuotaChangedResponse,
@@ -25,7 +26,7 @@ import type {
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
-import { endsOf, layersShown } from '../layers-shown.ts'
+import { endsBetween, endsOf, layersShown } from '../layers-shown.ts'
 import * as schemas from '../schemas.ts'
 import { settingsWish, wishedSettings, wishProblems } from '../settings-wish.ts'
 import type { InForce, View } from '../state.ts'
@@ -161,6 +162,13 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   })
 }
 
+/** What a change would do to ends, if it was made now. @throws StoreError */
+async function endsUnder(desk: Desk, patch: QuotaPatchLike): Promise<EndsResponse> {
+  const { value } = storedOf(desk.control.state()).settings
+  const { at } = await desk.store.controlVersion()
+  return endsBetween(SETTINGS, value, wishedSettings(settingsWish(patch), value, 'nobody', at), at)
+}
+
 async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminResponse> {
   const { setup, settings, shadow, state, adaptive } = await desk.view()
   const read = readPatch(desk, state, body)
@@ -184,7 +192,8 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
     signal,
   })
   const warnings = warningsOf(setup, next.settings, adaptive.factor)
-  return ok({ ...previewed, movesNobody, warnings } satisfies PreviewResponse)
+  const ends = await endsUnder(desk, read.patch)
+  return ok({ ...previewed, movesNobody, ends, warnings } satisfies PreviewResponse)
 }
 
 /** Categories and windows are those of the file, which only the domain knows. The schema is behind it as a net. */

@@ -54,7 +54,7 @@ async function undoFile(desk: Desk, call: Call, entry: AuditEntry): Promise<Admi
     versionOf: ({ version }) => version,
     async changeOf(state) {
       const since = await entriesSince(desk, entry.version)
-      const changes = await changesBack(storedOf(state), before, entry.version, since)
+      const changes = await changesBack(storedOf(state), before, entry.version, since, desk.control.storeTime())
       const about = { undone: entry.version }
       return changesNothing(changes) ? null : stageChanges(desk.store, changes, about, call.signal)
     },

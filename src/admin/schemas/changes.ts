@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ends } from './layers.ts'
 import { block, limitOfNewUsers } from './limits.ts'
 import { warnings } from './settings.ts'
 import { byName, count, mode, multiplier, name, reason, scopedTable, tablePatch, time } from './values.ts'
@@ -113,6 +114,8 @@ export const preview = name(
     /** By category; empty if the global scope is switched off. */
     windows: byName(z.array(roomUnderChange)),
     effective: scopedTable,
+    /** What the change would do to ends. */
+    ends,
     /** As those of the settings, under the change. */
     warnings,
   }),

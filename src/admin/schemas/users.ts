@@ -148,6 +148,8 @@ const fieldsOfLine = byName(z.unknown()).nullable()
 export const overridesSet = name(
   z.strictObject({
     dryRun: z.boolean(),
+    /** Of a dry run: what a run of the same would be refused for, and the cure. */
+    refused: z.strictObject({ path: z.string(), msg: z.string() }).nullable(),
     merge: z.boolean(),
     /** For If-Match: number of the last change at run time. */
     version: count,
@@ -157,8 +159,11 @@ export const overridesSet = name(
     changed: count,
     removed: count,
     unchanged: count,
+    /** Ends of overrides that it adds and drops, of all that are changed. */
+    endsAdded: count,
+    endsDropped: count,
     /** The first of those that are added, changed or removed, as a line has them. */
-    changes: z.array(z.strictObject({ ...whose, from: fieldsOfLine, to: fieldsOfLine })),
+    changes: z.array(z.strictObject({ ...whose, from: fieldsOfLine, to: fieldsOfLine, ends })),
     warnings: z.array(z.strictObject({ line: count, ...whose, ...warnings.element.shape })),
     warningCount: count,
     /** The first 100 lines whose end has passed. They count as none. */
@@ -166,5 +171,5 @@ export const overridesSet = name(
     endedCount: count,
   }),
   'OverridesSet',
-  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one; `ended` the lines whose end has passed, which count as none.',
+  'What a file of overrides changes, or would change. `changes` has the first 20 at most; `warnings` the first 100 limits that some request can never fit into, `warningCount` how many lines have one; `ended` the lines whose end has passed, which count as none. `refused` has what a dry run would be refused for if it was none, and is null otherwise.',
 )

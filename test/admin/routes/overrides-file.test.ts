@@ -86,7 +86,7 @@ describe('a file of overrides', () => {
     await put(line('bob', 50))
     const tried = await put(line('alice', 60), '?dry_run=1')
     expect(tried.json).toMatchObject({ dryRun: true, version: 1, total: 1, added: 1, removed: 1 })
-    expect(tried.json.changes).toEqual([
+    expect(tried.json.changes).toMatchObject([
       { user: 'bob', from: { read: { '1h': 50 }, reason: 'from a file' }, to: null },
       { user: 'alice', from: null, to: { read: { '1h': 60 }, reason: 'from a file' } },
     ])
@@ -171,6 +171,41 @@ describe('a file of overrides', () => {
     }
     expect((await put(many.slice(1).join('\n'), '?merge=1')).status).toBe(200)
     expect(await lines()).toHaveLength(21)
+  })
+
+  it('is tried with what a run would say: what it is refused for, and which ends it adds and drops', async () => {
+    const expiresAt = new Date(NOW + 86_400_000).toISOString()
+    await put([line('bob', 50), line('carol', 60, { expiresAt }), line('carol', 70)].join('\n'))
+    for (const [text, way, path] of [
+      ['', '', 'allow_empty'],
+      ['', 'allow_empty=1', null],
+      [line('bob', 50), '', 'max_removed'],
+      [line('bob', 50), 'max_removed=1', null],
+      [line('bob', 50), 'merge=1', null],
+    ] as const) {
+      const tried = await put(text, `?dry_run=1&${way}`)
+      expect([tried.status, tried.json.refused?.path ?? null], way).toEqual([200, path])
+      expect(tried.json).toMatchObject({ dryRun: true, removed: way === 'merge=1' ? 0 : text === '' ? 2 : 1 })
+      if (path === null) continue
+      const { status, json } = await put(text, `?${way}`)
+      expect([status, json.problems]).toEqual([400, [tried.json.refused]])
+    }
+    const file = [line('carol', 70), line('bob', 80, { expiresAt }), line('bob', 50)].join('\n')
+    const [added, dropped] = [[{ until: expiresAt }], []]
+    for (const way of ['?dry_run=1', '']) {
+      const { json } = await put(file, way)
+      expect(json).toMatchObject({ refused: null, endsAdded: 1, endsDropped: 1 })
+      expect(json.changes).toMatchObject([
+        { user: 'bob', ends: { added, dropped } },
+        { user: 'carol', ends: { added: dropped, dropped: added } },
+      ])
+    }
+    const [{ version }] = (await running.call('GET', '/api/audit')).json.entries
+    const undone = await running.call('POST', `/api/audit/${version}/undo`)
+    expect(undone.json.ends).toMatchObject({
+      added: [{ until: expiresAt, value: { limits: { read: { '1h': 60 } } } }],
+      dropped: [{ until: expiresAt, value: { limits: { read: { '1h': 80 } } } }],
+    })
   })
 
   it('that is not of the version that was read changes nothing', async () => {

@@ -36,6 +36,22 @@ test('a change with an end is in force at once, and its end is listed', async ()
   expect((await patch({ shadow: null })).json.layers).toBeUndefined()
 })
 
+test('a preview says which ends the change adds and drops, as its response does', async () => {
+  await patch({ mode: 'loose', shadow: true, until: iso(HOUR) })
+  for (const body of [
+    { mode: 'loose' },
+    { mode: 'conservative', until: iso(2 * HOUR) },
+    { shadow: true, until: iso(3 * HOUR) },
+    { global: { enabled: false } },
+    { mode: 'normal', from: iso(HOUR), until: iso(2 * HOUR) },
+  ]) {
+    const { ends } = (await running.call('POST', '/api/quota/preview', { body })).json
+    const without = (all: object[]) => all.map((end) => ({ ...end, id: expect.any(String) }))
+    const { json } = await patch(body)
+    expect(json.ends).toEqual({ ...ends, added: without(ends.added) })
+  }
+})
+
 test('what is scheduled can be cancelled, once', async () => {
   const { json } = await patch({ mode: 'loose', from: iso(HOUR) })
   const id = json.layers[0].id
