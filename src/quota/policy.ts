@@ -7,6 +7,7 @@ import {
   type PlanLayers,
   type QuotaSettings,
 } from './limit-layers.ts'
+import { isExact, multiplied } from './multiplied.ts'
 import { because, type Override, type Overrides, ofOrganisation, ofUser } from './override-limits.ts'
 import type { Payer } from './payer.ts'
 import { type IsKnown, newcomersLimits } from './reserve.ts'
@@ -189,7 +190,9 @@ export function createPolicy(
         by !== undefined && own !== undefined
           ? setBy(scope, own, by)
           : chosen(ofPlan.explain(scope, category, limit.window, origin), plan, override)
-      return { ...limit, ...lessKept(timesFactor(made, scope, by, limit), limit) }
+      const inPlan = () => ofPlan.limits(scope, category).find(({ window }) => window.name === limit.window.name)
+      const times = by?.factor === undefined ? made : timesFactor(made, scope, by, own ?? inPlan()?.limit ?? 0)
+      return { ...limit, ...lessKept(times, limit) }
     }
     return {
       personal: personal.map((limit) => traced('personal', limit)),
@@ -329,13 +332,18 @@ function setBy(scope: LimitScope, own: number, by: Multiplying): Layers {
   return { source, steps: [`${value}${own}${by.factor === undefined ? because(by) : ''}`] }
 }
 
-function timesFactor(made: Layers, scope: LimitScope, by: Multiplying | undefined, { limit }: Limit): Layers {
-  if (by?.factor === undefined) return made
+/** @param limit that is multiplied */
+function timesFactor(made: Layers, scope: LimitScope, by: Multiplying, limit: number): Layers {
+  const { factor = 1 } = by
   const { source, step } = OF_OVERRIDE[scope === 'organisation' ? scope : 'personal']
   return {
     // Limits beside the factor in the same override are named once.
     source: made.source === '' || made.source === source ? source : `${made.source} x ${source}`,
-    steps: [...made.steps, `${step} x ${by.factor}${because(by)}`, `rounded to ${limit}`],
+    steps: [
+      ...made.steps,
+      `${step} x ${factor}${because(by)}`,
+      ...(isExact(limit, factor) ? [] : [`rounded to ${multiplied(limit, factor)}`]),
+    ],
   }
 }
 
