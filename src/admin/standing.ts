@@ -3,8 +3,8 @@ import { type Payer, payerOf } from '../quota/policy.ts'
 import type { UsageSnapshot } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import {
-  type Block,
   type CountersOf,
+  endOfBlock,
   NO_COUNTERS,
   refusesNewcomers,
   type Standing,
@@ -22,6 +22,8 @@ const ANYBODY = '-'
 export interface Judged {
   readonly payer: Payer
   readonly standingOf: (used: Used, at: number) => Standing
+  /** The same as the API shows it. */
+  readonly shown: (used: Used, at: number) => StandingResponse
 }
 
 type Counters = ReadonlyMap<string, Counter>
@@ -49,15 +51,16 @@ export class Judge {
       users.map(async (user, i) => {
         const payer = payers[i] ?? payerOf(user)
         const theirs = await this.#organisationOf(payer)
-        const judge = ({ counters }: Used, at: number) => {
-          const organisation = theirs === null ? NO_COUNTERS : (category: string) => theirs.get(category)
-          return standingIn(this.#view, payer, at, {
-            personal: (category) => counters.get(category),
-            organisation,
-            global: (category) => global.get(category),
-          })
+        const countersOf = ({ counters }: Used): CountersOf => ({
+          personal: (category) => counters.get(category),
+          organisation: theirs === null ? NO_COUNTERS : (category) => theirs.get(category),
+          global: (category) => global.get(category),
+        })
+        return {
+          payer,
+          standingOf: (used, at) => standingIn(this.#view, payer, at, countersOf(used)),
+          shown: (used, at) => shownIn(this.#view, payer, at, countersOf(used)),
         }
-        return { payer, standingOf: judge }
       }),
     )
   }
@@ -90,11 +93,14 @@ export class Judge {
 export function standingBy(
   view: Pick<View, 'policy' | 'setup' | 'shadow'>,
   payer: Payer,
-  { at, personal, organisation, global }: UsageSnapshot,
+  snapshot: UsageSnapshot,
 ): Standing {
-  const { categories } = view.policy
+  return standingIn(view, payer, snapshot.at, countersIn(view, snapshot))
+}
+
+function countersIn({ policy: { categories } }: Pick<View, 'policy'>, snapshot: UsageSnapshot): CountersOf {
   const of = (counters: readonly Counter[] | null) => (category: string) => counters?.[categories.indexOf(category)]
-  return standingIn(view, payer, at, { personal: of(personal), organisation: of(organisation), global: of(global) })
+  return { personal: of(snapshot.personal), organisation: of(snapshot.organisation), global: of(snapshot.global) }
 }
 
 function standingIn(
@@ -106,12 +112,16 @@ function standingIn(
   return standingOf({ policy, cheapest, exempt, shadow }, payer, counters, at)
 }
 
-/** Whether somebody is refused now, as the API shows it. */
-export function standingShown({ state, block }: Standing): StandingResponse {
-  return { state, by: block === null ? null : blockShown(block) }
+/** The same as the API shows it. */
+export function standingShown(view: View, payer: Payer, snapshot: UsageSnapshot): StandingResponse {
+  return shownIn(view, payer, snapshot.at, countersIn(view, snapshot))
 }
 
-function blockShown({ scope, category, window, limit, used, until }: Block): NonNullable<StandingResponse['by']> {
-  const resetAt = until === Number.POSITIVE_INFINITY ? null : new Date(until).toISOString()
-  return { scope: SCOPE_TITLES[scope], category, window: window.name, limit, used, resetAt }
+function shownIn(view: View, payer: Payer, at: number, counters: CountersOf): StandingResponse {
+  const { state, block } = standingIn(view, payer, at, counters)
+  if (block === null) return { state, by: null }
+  const { scope, category, window, limit, used } = block
+  const end = endOfBlock({ cheapest: view.setup.cheapest, ahead: view.ahead }, payer, counters, block, at)
+  const resetAt = end === Number.POSITIVE_INFINITY ? null : new Date(end).toISOString()
+  return { state, by: { scope: SCOPE_TITLES[scope], category, window: window.name, limit, used, resetAt } }
 }

@@ -1,9 +1,11 @@
+import { limitsAhead } from '../control/limits-ahead.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
-import type { ControlState } from '../control/state.ts'
+import { type ControlState, storedOf } from '../control/state.ts'
 import type { Priced } from '../control/too-dear.ts'
 import type { Adaptive, AdaptiveOptions } from '../failures/adaptive.ts'
 import type { FailureStore } from '../failures/histogram.ts'
+import type { Ahead } from '../quota/ahead.ts'
 import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
@@ -45,6 +47,8 @@ export interface InForce extends Resolved {
   readonly setup: Setup
   readonly state: ControlState
   readonly policy: Policy
+  /** What the limits become by ends and beginnings that are known already. */
+  readonly ahead: Ahead
   /** As the setup's, and the place of a value that was set at run time. */
   readonly origin: Origin
 }
@@ -78,6 +82,7 @@ export function inForceOf(setup: Setup, state: ControlState, factor: number, isK
     setup,
     state,
     policy: createPolicy(resolved.settings, factor, asOverrides(state), isKnown),
+    ahead: limitsAhead({ file: setup.quota, stored: storedOf(state), factor, isKnown }),
     origin: originOf(state.settings.value, setup.origin),
   }
 }

@@ -5,10 +5,10 @@ import { standingBy } from '../admin/standing.ts'
 import type { View } from '../admin/state.ts'
 import type { Config } from '../config/config.ts'
 import { formatDuration } from '../config/units.ts'
-import { storedOf } from '../control/state.ts'
 import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '../gateway/plan.ts'
 import type { Repetition } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
+import { roomFrom } from '../quota/ahead.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layers.ts'
 import type { Payer } from '../quota/policy.ts'
@@ -19,7 +19,6 @@ import { type Limit, lacksRoom } from '../quota/window.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
 import type { Price } from '../routing/price.ts'
 import { because, REASONS, type Reason } from './explain-texts.ts'
-import { type AheadOptions, freeFrom } from './limits-ahead.ts'
 import { planRulesOf } from './plan-rules.ts'
 
 /**
@@ -297,7 +296,7 @@ function refusal(
   }
   const { user } = payer
   const charge = { user, organisation: payer.organisation, category, cost: least, limits }
-  const freeAt = freeFrom(aheadOf(view), payer, charge, decision)
+  const freeAt = roomFrom(view.ahead, payer, charge, decision)
   const { msg, quota } = refusalBody(charge, decision, config.timeZone, freeAt)
   const never = freeAt === null ? neverFits(charge, decision) : null
   if (never !== null) {
@@ -311,18 +310,6 @@ function refusal(
   }
   const values = { scope: quota.scope, category, window: quota.window, resetAt: quota.resetAt }
   return { refused: REASONS.refused(msg, values), wouldBeRefused: REASONS.wouldBeRefused(msg, values), window: quota }
-}
-
-function aheadOf({ setup, state, adaptive }: View): AheadOptions {
-  const isKnown = () => false
-  return {
-    file: setup.quota,
-    completed: (settings) => settings,
-    stored: storedOf(state),
-    factor: adaptive.factor,
-    isKnown,
-    remembered: new Map(),
-  }
 }
 
 /** That a part of the window is kept for known users, if it is. */

@@ -1,23 +1,20 @@
 import type { QuotaConfig } from '../config/config.ts'
+import { limitsAhead } from '../control/limits-ahead.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { resolve } from '../control/settings.ts'
 import { type ControlState, storedOf, type Table, UNCHANGED, type Versioned } from '../control/state.ts'
+import type { Ahead } from '../quota/ahead.ts'
 import type { Books } from '../quota/books.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
-import { createPolicy, type Payer, type Policy, type QuotaSettings } from '../quota/policy.ts'
+import { createPolicy, type Policy, type QuotaSettings } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
-import { type AheadOptions, freeFrom } from './limits-ahead.ts'
 
 /** What one configuration and the changes at run time come to: the limits in force. */
 export interface LimitsInForce {
   policy(): Policy
   /** Whether all refusals of the quota are only counted and reported. */
   shadow(): boolean
-  /**
-   * When a caller that was refused has room since a limit ends by itself, in milliseconds since the epoch; `null` for when its windows
-   * end.
-   */
-  freeFrom(payer: Payer, charge: Charge, decision: Decision): number | null
+  /** What they become by ends and beginnings that are known already. */
+  ahead(): Ahead
   /** Works the limits out anew. @param factor of mode `adaptive` */
   enforce(state: ControlState, factor: number): void
 }
@@ -33,8 +30,8 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
   let policy = createPolicy(withBooks(resolved.settings), factor, overrides, isKnown)
   let ahead = aheadNow()
 
-  function aheadNow(): AheadOptions {
-    return { file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown, remembered: new Map() }
+  function aheadNow(): Ahead {
+    return limitsAhead({ file: quota, completed: withBooks, stored: storedOf(state), factor, isKnown })
   }
 
   /** Whole or, on an error, not at all. */
@@ -55,7 +52,7 @@ export function createLimitsInForce(quota: QuotaConfig, books?: Books, isKnown?:
   return {
     policy: () => policy,
     shadow: () => resolved.shadow,
-    freeFrom: (payer, charge, decision) => freeFrom(ahead, payer, charge, decision),
+    ahead: () => ahead,
     enforce,
   }
 }

@@ -77,7 +77,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     credentials: placesToHide(config),
     policy: limits.policy,
     shadow: limits.shadow,
-    freeFrom: limits.freeFrom,
+    ahead: limits.ahead,
     exempt: exemptOf(config.quota),
     usage: usageRulesOf(config),
     forwarder,

@@ -1,9 +1,11 @@
+import { type Ahead, NOTHING_AHEAD } from '../quota/ahead.ts'
 import { memberOf, type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import type { QuotaStore, UsageSnapshot, UsageStore } from '../quota/quota-store.ts'
 import { SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
 import {
   type Block,
   type CountersOf,
+  endOfBlock,
   fullestOf,
   NO_COUNTERS,
   organisationBlock,
@@ -28,6 +30,8 @@ export interface PreviewOptions {
   readonly next: () => Policy
   /** By category: the least that a request costs which may be refused; none if nothing is. */
   readonly cheapest: ReadonlyMap<string, number>
+  /** What the limits become under the change by ends and beginnings that are known. Default nothing. */
+  readonly ahead?: Ahead
   /** Users to whom nothing is charged. Default nobody. */
   readonly exempt?: ReadonlySet<string>
   /** Whether the whole gateway refuses nothing (shadow mode), now and then. */
@@ -119,10 +123,10 @@ export async function preview(options: PreviewOptions): Promise<Preview> {
   const { store, now, next } = options
   const snapshot = await store.readUsage(ANYBODY, next().categories)
   const rules = rulesOf(options)
-  const everybody = blockedEverybody(snapshot, rules, (policy, category) => policy.limitsOf(category))
+  const everybody = blockedEverybody(options, snapshot, rules, (policy, category) => policy.limitsOf(category))
   const isForAll = ({ category, window }: BlockedEverybody) =>
     everybody.some((each) => each.category === category && each.window === window)
-  const ofNew = blockedEverybody(snapshot, rules, (policy, category) => policy.limitsOfNewcomers(category))
+  const ofNew = blockedEverybody(options, snapshot, rules, (policy, category) => policy.limitsOfNewcomers(category))
   const newUsers = ofNew.filter((block) => !isForAll(block))
   const windows = headRoom(snapshot, now(), next())
   const organisations = now().namesMatter || next().namesMatter ? await tightOrganisations(options) : NO_ORGANISATIONS
@@ -198,7 +202,10 @@ function countOrganisations(
     const [before, after] = [blocks(now), blocks(next)]
     const worst = after.toSorted((a, b) => b.block.until - a.block.until)[0]
     const plan = worst && (next.policy.planOf(worst.member)?.name ?? null)
-    const shown = worst && { organisation, plan: plan ?? null, ...shownBlock(worst.block) }
+    const used = { personal: NO_COUNTERS, organisation: (name: string) => counters.get(name), global: NO_COUNTERS }
+    const shown =
+      worst &&
+      (() => ({ organisation, plan: plan ?? null, ...shownBlock(options, worst.member, used, worst.block, at) }))
     count.add(organisation, before.length > 0, shown ?? null)
   }
   return { ...count.result(), scanned }
@@ -242,7 +249,7 @@ async function countUsers(
       }
       const before = refusalOf(now, payer, used, at)
       const after = refusalOf(next, payer, used, at)
-      count.add(user, before !== null, after === null ? null : { user, ...shownBlock(after) })
+      count.add(user, before !== null, after && (() => ({ user, ...shownBlock(options, payer, used, after, at) })))
       if (isMoved(options, now, next, payer)) movedCount++
     }
   }
@@ -273,7 +280,16 @@ async function withoutPlans(organisations: readonly string[]): Promise<readonly 
 
 type Shown = Omit<BlockedEverybody, 'blockedNow'>
 
-function shownBlock({ scope, category, window, limit, used, until }: Block): Shown {
+function shownBlock(
+  options: Pick<PreviewOptions, 'cheapest' | 'ahead'>,
+  payer: Payer,
+  counters: CountersOf,
+  block: Block,
+  at: number,
+): Shown {
+  const { scope, category, window, limit, used } = block
+  const { cheapest, ahead = NOTHING_AHEAD } = options
+  const until = endOfBlock({ cheapest, ahead }, payer, counters, block, at)
   const resetAt = until === Number.POSITIVE_INFINITY ? null : new Date(until).toISOString()
   return { scope: SCOPE_TITLES[scope], category, window: window.name, limit, used, resetAt }
 }
@@ -284,8 +300,8 @@ function createCount<T extends BlockedEverybody>() {
   const still: T[] = []
   const counted = new Set<string>()
 
-  /** @param block what blocks this one under the change; `null` for nothing */
-  function add(id: string, blockedNow: boolean, block: Omit<T, 'blockedNow'> | null): void {
+  /** @param block what blocks this one under the change, for the first ones; `null` for nothing */
+  function add(id: string, blockedNow: boolean, block: (() => Omit<T, 'blockedNow'>) | null): void {
     if (block !== null || blockedNow) counted.add(id)
     if (block === null) {
       if (blockedNow) counts.freedCount++
@@ -294,7 +310,7 @@ function createCount<T extends BlockedEverybody>() {
     counts.blockedCount++
     if (!blockedNow) counts.newlyBlockedCount++
     const shown = blockedNow ? still : newly
-    if (shown.length < SHOWN) shown.push({ ...block, blockedNow } as T)
+    if (shown.length < SHOWN) shown.push({ ...block(), blockedNow } as T)
   }
 
   const result = () => ({ ...counts, blocked: [...newly, ...still].slice(0, SHOWN) })
@@ -303,6 +319,7 @@ function createCount<T extends BlockedEverybody>() {
 
 /** Of the global windows, as the settings have them. @param of whose limits count */
 function blockedEverybody(
+  options: PreviewOptions,
   { at, global }: UsageSnapshot,
   { now, next }: Policies,
   of: (policy: Policy, category: string) => Pick<ReturnType<Policy['limitsOf']>, 'global'>,
@@ -317,7 +334,8 @@ function blockedEverybody(
       if (found === null) return []
       const old = before.find(({ window }) => window.name === limit.window.name)
       const blockedNow = old !== undefined && lacksRoom({ used: found.used, limit: old.limit }, cost)
-      return [{ ...shownBlock(found), blockedNow }]
+      const used = { personal: NO_COUNTERS, organisation: NO_COUNTERS, global: () => global[i] }
+      return [{ ...shownBlock(options, payerOf(ANYBODY), used, found, at), blockedNow }]
     })
   })
 }

@@ -2,6 +2,7 @@ import { exhausted, SOON } from '../edge/denials.ts'
 import { type Denial, denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError } from '../forward/contract.ts'
 import type { RefusingLimit } from '../observe/observation.ts'
+import { roomFrom } from '../quota/ahead.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import type { Payer } from '../quota/policy.ts'
 import { problemBody } from '../quota/problem-body.ts'
@@ -20,7 +21,7 @@ export interface Refusal {
 }
 
 /** How a configuration words a 429. */
-type RefusalRules = Pick<Rules, 'timeZone' | 'retryAfterMax' | 'freeFrom'>
+type RefusalRules = Pick<Rules, 'timeZone' | 'retryAfterMax' | 'ahead'>
 
 /** What it depends on besides the decision. */
 interface Known extends Refusal {
@@ -49,7 +50,7 @@ export function refusalOf(
   const problem = acceptsProblem(accept)
   const before = known.get(decision)
   if (before?.cost === cost && before.rules === rules && before.problem === problem) return before
-  const body = refusalBody(charge, decision, rules.timeZone, rules.freeFrom(payer, charge, decision))
+  const body = refusalBody(charge, decision, rules.timeZone, roomFrom(rules.ahead(), payer, charge, decision))
   const response = refusalResponse(charge, decision, body, problem, rules.retryAfterMax)
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')

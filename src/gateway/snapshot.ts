@@ -4,8 +4,8 @@ import type { CallerResolver } from '../auth/caller-resolver.ts'
 import type { ShareRules } from '../edge/shares.ts'
 import type { Forwarder, Patience } from '../forward/forwarder.ts'
 import type { NameRules } from '../inputs/inputs.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
-import type { Payer, Policy } from '../quota/policy.ts'
+import type { Ahead } from '../quota/ahead.ts'
+import type { Policy } from '../quota/policy.ts'
 import type { Presentation } from '../respond/presentation.ts'
 import type { OwnResponse } from '../respond/response.ts'
 import type { SettleRule } from '../routing/final-cost.ts'
@@ -110,11 +110,8 @@ export interface Rules {
   readonly policy: () => Policy
   /** Whether all refusals of the quota are only counted and reported, now. */
   readonly shadow: () => boolean
-  /**
-   * When a caller that was refused has room since a limit ends by itself, in milliseconds since the epoch; `null` for when its windows
-   * end.
-   */
-  readonly freeFrom: (payer: Payer, charge: Charge, decision: Decision) => number | null
+  /** What the limits become by ends and beginnings that are known already. */
+  readonly ahead: () => Ahead
   /** Who is never charged; `null` for nobody. */
   readonly exempt: { readonly users: ReadonlySet<string>; readonly hasAddress: (address: string) => boolean } | null
   /** Whose runs are kept, and for how long. */

@@ -139,7 +139,10 @@ async function status(context: Context, exchange: Exchange): Promise<Stop> {
       context.knownUsers.lookUp(caller.user),
     ])
     const isExempt = exemptionOf(exchange.rules, exchange, caller) !== null
-    const status = { ...quotaStatus(policy, snapshot, caller), ...(isExempt && { exempt: true as const }) }
+    const status = {
+      ...quotaStatus(policy, snapshot, caller, exchange.rules.ahead()),
+      ...(isExempt && { exempt: true as const }),
+    }
     return answered(statusResponse(status, snapshotFields(policy, snapshot, caller)))
   } catch (error) {
     if (error instanceof StoreError) return denied(storeUnavailable(error))

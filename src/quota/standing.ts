@@ -1,3 +1,4 @@
+import { type Ahead, freeFrom } from './ahead.ts'
 import { SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
 import type { Payer } from './payer.ts'
@@ -23,7 +24,7 @@ export interface Block extends Limit {
   readonly scope: ScopeName
   readonly category: string
   readonly used: number
-  /** When the run ends, in milliseconds since the epoch; infinite for a limit below the cost, which no waiting helps. */
+  /** When the run ends, in milliseconds since the epoch; infinite for a limit below the cost, which no waiting helps. The limit may end before. */
   readonly until: number
 }
 
@@ -53,6 +54,28 @@ export function standingOf(rules: StandingRules, payer: Payer, counters: Counter
 
 const EXEMPT: Standing = { state: 'exempt', block: null }
 const ROOM: Standing = { state: 'room', block: null }
+
+/**
+ * When a block ends, in milliseconds since the epoch; infinite for never: with its window, or with limits that end before, as the 429 of
+ * the same request says it.
+ */
+export function endOfBlock(
+  { cheapest, ahead }: Pick<StandingRules, 'cheapest'> & { readonly ahead: Ahead },
+  payer: Payer,
+  counters: CountersOf,
+  { category, until }: Block,
+  at: number,
+): number {
+  const cost = cheapest.get(category) ?? 1
+  const free = freeFrom(ahead, payer, at, until, (policy, moment) => {
+    const limits = policy.limitsFor(category, payer)
+    const asked = { cost, at: moment }
+    return SCOPE_NAMES.every(
+      (scope) => fullestOf(scope, category, limits[scope], counters[scope](category), asked) === null,
+    )
+  })
+  return free ?? until
+}
 
 /** What keeps the cheapest request of some category out for the longest time; `null` for nothing. @param scopes those that are looked at. Default all */
 export function blockOf(

@@ -1,7 +1,9 @@
+import { type Ahead, freeFrom, NOTHING_AHEAD } from './ahead.ts'
+import { SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { type Counter, usageOf } from './counter.ts'
 import type { Payer, Policy } from './policy.ts'
 import type { UsageSnapshot } from './quota-store.ts'
-import type { Scope } from './refusal.ts'
+import { SCOPE_TITLES, type Scope } from './refusal.ts'
 import { beginOf, endOf, type Limit, NOT_RUNNING } from './window.ts'
 
 /** One entry of `GET /me/quota`. */
@@ -35,23 +37,50 @@ export interface QuotaStatus {
 }
 
 /**
- * What a user has of each window.
+ * What a user has of each window. Where nothing is left, `resetAt` is when the window has room again, as of a 429.
  * @param snapshot of the user, read for exactly `policy.categories`, in that order
+ * @param ahead default nothing
  */
-export function quotaStatus(policy: Policy, snapshot: UsageSnapshot, payer: Payer): QuotaStatus {
+export function quotaStatus(
+  policy: Policy,
+  snapshot: UsageSnapshot,
+  payer: Payer,
+  ahead: Ahead = NOTHING_AHEAD,
+): QuotaStatus {
   const plan = policy.planOf(payer)
   return {
     ...(plan !== null && { plan: plan.name }),
     windows: byCategory(policy, (category, i) => {
-      const { personal, organisation, global } = policy.limitsFor(category, payer)
-      const theirs = snapshot.organisation?.[i]
-      return [
-        ...personal.map((limit) => windowStatus('Personal', limit, snapshot.personal[i], snapshot.at)),
-        ...(organisation ?? []).map((limit) => windowStatus('Organisation', limit, theirs, snapshot.at)),
-        ...(global ?? []).map((limit) => windowStatus('Global', limit, snapshot.global[i], snapshot.at)),
-      ]
+      const limits = policy.limitsFor(category, payer)
+      return SCOPE_NAMES.flatMap((scope) => {
+        const counter = snapshot[scope]?.[i]
+        return (limits[scope] ?? []).map((limit) => {
+          const status = windowStatus(SCOPE_TITLES[scope], limit, counter, snapshot.at)
+          return status.remaining > 0
+            ? status
+            : freeSooner(status, { ahead, payer, category, scope, counter }, snapshot.at)
+        })
+      })
     }),
   }
+}
+
+interface Whose {
+  readonly ahead: Ahead
+  readonly payer: Payer
+  readonly category: string
+  readonly scope: ScopeName
+  readonly counter: Counter | undefined
+}
+
+/** A window that runs, of a limit that may end before it. */
+function freeSooner(status: WindowStatus, { ahead, payer, category, scope, counter }: Whose, at: number): WindowStatus {
+  if (status.resetAt === null) return status
+  const moment = freeFrom(ahead, payer, at, Date.parse(status.resetAt), (policy, then) => {
+    const limit = policy.limitsFor(category, payer)[scope]?.find(({ window }) => window.name === status.window)
+    return limit === undefined || usageOf(counter ?? [], limit.window, then).used < limit.limit
+  })
+  return moment === null ? status : { ...status, resetAt: new Date(moment).toISOString() }
 }
 
 /** The windows of all users together; empty if the global scope is switched off. @param snapshot of anybody, as above */

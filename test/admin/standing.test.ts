@@ -129,7 +129,7 @@ function createGateway(store: Store, yaml: string, knownUsers: KnownUsers) {
   const rules = {
     policy: limits.policy,
     shadow: limits.shadow,
-    freeFrom: limits.freeFrom,
+    ahead: limits.ahead,
     timeZone: config.timeZone,
     retryAfterMax: 1e9,
   } as unknown as Rules

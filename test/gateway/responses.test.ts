@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Refusal, refusalOf } from '../../src/gateway/responses.ts'
+import { NOTHING_AHEAD } from '../../src/quota/ahead.ts'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
 
 const AT = Date.UTC(2026, 7, 6, 14, 36, 26)
@@ -18,7 +19,7 @@ const decision = (at = AT): Decision => ({
   organisation: null,
   global: null,
 })
-const RULES = { timeZone: 'UTC', retryAfterMax: Number.POSITIVE_INFINITY, freeFrom: () => null }
+const RULES = { timeZone: 'UTC', retryAfterMax: Number.POSITIVE_INFINITY, ahead: () => NOTHING_AHEAD }
 const ALICE = { user: 'alice', organisation: null, plan: null }
 const PROBLEM = 'application/problem+json'
 

@@ -13,6 +13,7 @@ import {
 } from '../../src/gateway/settlement.ts'
 import type { Route, Rules } from '../../src/gateway/snapshot.ts'
 import type { Observation } from '../../src/observe/observation.ts'
+import { NOTHING_AHEAD } from '../../src/quota/ahead.ts'
 import { bookWindow, countedName } from '../../src/quota/books.ts'
 import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
@@ -498,7 +499,7 @@ class Simulation {
       shadow: () => this.#shadow,
       timeZone: 'UTC',
       retryAfterMax: Number.POSITIVE_INFINITY,
-      freeFrom: () => null,
+      ahead: () => NOTHING_AHEAD,
     }
     return rules as Rules
   }

@@ -2,6 +2,7 @@ import type { AuditEntry } from '../../control/control-store.ts'
 import { SETTINGS } from '../../control/forms.ts'
 import { stackOf } from '../../control/layers.ts'
 import { leavesOfPatch } from '../../control/leaves.ts'
+import { limitsAhead } from '../../control/limits-ahead.ts'
 import { movesNobody } from '../../control/moved.ts'
 import { asOverrides } from '../../control/overrides.ts'
 import { ANYBODY, preview } from '../../control/preview.ts'
@@ -13,7 +14,6 @@ import { oneAtATime } from '../../lib/serialize.ts'
 import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
 import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
 import type {
-  EndsResponse,
   LayerResponse,
   PreviewResponse,
   QuotaChangedResponse,
@@ -162,20 +162,16 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   })
 }
 
-/** What a change would do to ends, if it was made now. @throws StoreError */
-async function endsUnder(desk: Desk, patch: QuotaPatchLike): Promise<EndsResponse> {
-  const { value } = storedOf(desk.control.state()).settings
-  const { at } = await desk.store.controlVersion()
-  return endsBetween(SETTINGS, value, wishedSettings(settingsWish(patch), value, 'nobody', at), at)
-}
-
 async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminResponse> {
-  const { setup, settings, shadow, state, adaptive } = await desk.view()
+  const { setup, settings, shadow, state, adaptive, at } = await desk.view()
   const read = readPatch(desk, state, body)
   if ('problems' in read) return badFields(read.problems)
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
   const movesNobody = isForNobody(desk, state, read.patch)
   const { isKnown } = desk.knownUsers
+  const stored = storedOf(state)
+  const before = stored.settings.value
+  const wished = { version: 0, value: wishedSettings(settingsWish(read.patch), before, 'nobody', at) }
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state), isKnown)
   const previewed = await preview({
     store: desk.store,
@@ -184,6 +180,12 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
     now: policy(settings),
     next: policy(next.settings),
     cheapest: setup.cheapest,
+    ahead: limitsAhead({
+      file: setup.quota,
+      stored: { ...stored, settings: wished },
+      factor: adaptive.factor,
+      isKnown,
+    }),
     exempt: setup.exempt,
     shadow: { now: shadow, next: next.shadow },
     windows: setup.quota.windows,
@@ -192,7 +194,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
     signal,
   })
   const warnings = warningsOf(setup, next.settings, adaptive.factor)
-  const ends = await endsUnder(desk, read.patch)
+  const ends = endsBetween(SETTINGS, before, wished.value, at)
   return ok({ ...previewed, movesNobody, ends, warnings } satisfies PreviewResponse)
 }
 

@@ -10,7 +10,7 @@ import type { Used } from '../near-limit.ts'
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
-import { Judge, type Judged, standingShown } from '../standing.ts'
+import { Judge, type Judged } from '../standing.ts'
 import type { View } from '../state.ts'
 import { only } from '../used-filter.ts'
 import { type Listed, pageQuery, readPage } from '../used-list.ts'
@@ -78,7 +78,7 @@ function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): 
 function userLine(
   { policy, state }: View,
   used: Used,
-  { payer, standingOf }: Judged,
+  { payer, shown }: Judged,
   at: number,
 ): UsersResponse['users'][number] {
   const { id: user, counters } = used
@@ -90,7 +90,7 @@ function userLine(
         .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
     ]),
   )
-  const standing = standingShown(standingOf(used, at))
+  const standing = shown(used, at)
   return {
     user,
     ...membershipShown(policy, payer),

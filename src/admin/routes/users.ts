@@ -7,7 +7,7 @@ import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } 
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import * as schemas from '../schemas.ts'
-import { standingBy, standingShown } from '../standing.ts'
+import { standingShown } from '../standing.ts'
 import { withUser } from '../with-id.ts'
 import { overrideRoutes } from './overrides.ts'
 import { personRoutes } from './persons.ts'
@@ -72,7 +72,7 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
     ...membershipShown(now.policy, payer),
     windows: Object.fromEntries(windows),
     override,
-    standing: standingShown(standingBy(now, payer, snapshot)),
+    standing: standingShown(now, payer, snapshot),
   }
   return ok(response, etag(override?.version ?? 0))
 }

@@ -28,6 +28,24 @@ const ODD = [
   '..a',
 ]
 
+test('a block that ends before its window ends at one moment for the page, the list, the preview and the explanation', async () => {
+  await running.spend('alice', 'read', 50)
+  const expiresAt = new Date(NOW + 300_000).toISOString()
+  for (const limit of [0, 50]) {
+    await put('alice', { read: { '1h': limit }, reason: 'for a moment', expiresAt })
+    const { standing } = (await get('/api/users/alice')).json
+    expect(standing).toMatchObject({ state: 'refused', by: { window: '1h', resetAt: expiresAt } })
+    expect((await get('/api/users?blocked=true')).json.users).toMatchObject([{ user: 'alice', standing }])
+    const preview = (body: unknown) => running.call('POST', '/api/quota/preview', { body })
+    expect((await preview({ mode: 'loose' })).json.blocked).toMatchObject([{ user: 'alice', resetAt: expiresAt }])
+    const { reasons } = (await get('/api/explain?user=alice&method=GET&path=/v1/trial')).json
+    expect(JSON.stringify(reasons)).toContain(expiresAt)
+  }
+  const tight = { baselines: { personal: { read: { '1h': 20 } } } }
+  const { json } = await running.call('POST', '/api/quota/preview', { body: tight })
+  expect(json.blocked).toMatchObject([{ user: 'alice', resetAt: new Date(NOW + HOUR).toISOString() }])
+})
+
 describe('a user', () => {
   test('is shown with each limit and the layers that made it', async () => {
     await running.spend('alice', 'read', 8)

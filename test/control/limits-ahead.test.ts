@@ -2,8 +2,10 @@ import { expect, test } from 'vitest'
 import { createLimitsInForce } from '../../src/app/limits-in-force.ts'
 import { inForce, NOTHING_CHANGED } from '../../src/control/in-force.ts'
 import type { Changes, Layer, Packed, StoredControl, UserOverride } from '../../src/control/state.ts'
+import { roomFrom } from '../../src/quota/ahead.ts'
 import type { Charge, Decision } from '../../src/quota/charge.ts'
 import { refusalBody } from '../../src/quota/refusal.ts'
+import { quotaStatus } from '../../src/quota/status.ts'
 import { understood } from '../e2e/harness.ts'
 
 const T = Date.UTC(2026, 10, 27, 9)
@@ -45,7 +47,7 @@ function told(
     msg,
     retryAfterSeconds,
     quota: violated,
-  } = refusalBody(charge, decision, 'UTC', limits.freeFrom(ALICE, charge, decision))
+  } = refusalBody(charge, decision, 'UTC', roomFrom(limits.ahead(), ALICE, charge, decision))
   return { minutes: retryAfterSeconds / 60, resetAt: violated.resetAt, msg }
 }
 
@@ -82,6 +84,26 @@ test('an end after which another limit refuses is not told: the windows are wait
     layer('d', T - 1, T + 5 * MINUTE, { ...OVERRIDE, limits: { read: { '1h': 0 } } }),
   ]
   expect(told({ override: { layers: nested } }, { read: 7 }).minutes).toBe(9)
+})
+
+test('what is left of a window says the same: it has room again when its limit ends, or else when it does', () => {
+  const resets = (limit: number, used: number) => {
+    const override = { ...OVERRIDE, limits: { read: { '1h': limit, '1d': 300 } }, expiresAt: T + 5 * MINUTE }
+    const stored: StoredControl = {
+      ...{ version: 3, changedAt: 0, organisationOverrides: new Map(), settings: { version: 1, value: {} } },
+      overrides: new Map([['alice', { version: 2, value: override }]]),
+    }
+    const limits = createLimitsInForce(quota)
+    limits.enforce(inForce(stored, NOTHING_CHANGED, T).state, 1)
+    const runs = [3600, 86_400].map((seconds) => ({ seconds, startedAt: T - 10 * MINUTE, used }))
+    const snapshot = { at: T, personal: [runs], organisation: null, global: [runs] }
+    const { windows } = quotaStatus(limits.policy(), snapshot, ALICE, limits.ahead())
+    return windows.read?.map(({ resetAt }) => (Date.parse(resetAt ?? '') - T) / MINUTE)
+  }
+  const [hour, day] = [50, 1430]
+  expect(resets(10, 10)).toEqual([5, day, hour, day])
+  expect(resets(11, 10)).toEqual([hour, day, hour, day])
+  expect(resets(10, 100)).toEqual([hour, day, hour, day])
 })
 
 test('an end behind that of the window changes nothing', () => {

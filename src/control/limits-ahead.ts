@@ -1,0 +1,70 @@
+import type { Ahead, Then } from '../quota/ahead.ts'
+import { createPolicy, type Payer, type QuotaSettings } from '../quota/policy.ts'
+import type { IsKnown } from '../quota/reserve.ts'
+import { OVERRIDES, SETTINGS } from './forms.ts'
+import { inForce, NOTHING_CHANGED } from './in-force.ts'
+import { stackOf } from './layers.ts'
+import { asOverrides } from './overrides.ts'
+import { type FileSettings, resolve } from './settings.ts'
+import type { StoredControl } from './state.ts'
+
+export interface AheadOptions {
+  readonly file: FileSettings
+  /** As the policy in force has them: with the window of the books, if days are kept. Default as they are. */
+  readonly completed?: (settings: QuotaSettings) => QuotaSettings
+  readonly stored: StoredControl
+  /** Of mode `adaptive`: nobody knows what it will be. */
+  readonly factor: number
+  readonly isKnown?: IsKnown | undefined
+}
+
+/** Many users with overrides that end may be refused at once. */
+const MOST_REMEMBERED = 100
+
+/** What is stored already of limits to come. It is worked out once for each moment, and again for a caller with an override. */
+export function limitsAhead(options: AheadOptions): Ahead {
+  /** By moment and by the override of whom. */
+  const remembered = new Map<string, Then>()
+  return {
+    moments: (payer, at) => momentsAhead(options.stored, payer, at),
+    at(payer, moment) {
+      const { file, completed = (settings) => settings, stored, factor, isKnown } = options
+      // Of all overrides these two matter: there may be 100,000.
+      const overrides = only(stored.overrides, payer.user)
+      const organisationOverrides = only(stored.organisationOverrides, payer.organisation)
+      const key = JSON.stringify([moment, ...overrides.keys(), null, ...organisationOverrides.keys()])
+      const known = remembered.get(key)
+      if (known !== undefined) return known
+      const { state } = inForce({ ...stored, overrides, organisationOverrides }, NOTHING_CHANGED, moment)
+      const { settings, shadow } = resolve(file, state.settings.value)
+      const made = { policy: createPolicy(completed(settings), factor, asOverrides(state), isKnown), shadow }
+      if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+      remembered.set(key, made)
+      return made
+    },
+  }
+}
+
+const NONE: readonly number[] = []
+
+/** When something begins or ends that may concern the caller, the next one first. */
+function momentsAhead(
+  { settings, overrides, organisationOverrides }: StoredControl,
+  payer: Payer,
+  at: number,
+): readonly number[] {
+  const ofUser = overrides.get(payer.user)?.value
+  const ofTheirs = payer.organisation === null ? undefined : organisationOverrides.get(payer.organisation)?.value
+  if (settings.value.layers === undefined && ofUser === undefined && ofTheirs === undefined) return NONE
+  const stacks = [
+    ...(settings.value.layers === undefined ? [] : [stackOf(SETTINGS, settings.value)]),
+    ...[ofUser, ofTheirs].flatMap((packed) => (OVERRIDES.isForm(packed) ? [stackOf(OVERRIDES, packed as object)] : [])),
+  ]
+  const times = stacks.flatMap(({ layers }) => layers.flatMap(({ from, until }) => [from, until ?? at]))
+  return [...new Set(times.filter((time) => time > at))].sort((a, b) => a - b)
+}
+
+function only<T>(all: ReadonlyMap<string, T>, id: string | null): ReadonlyMap<string, T> {
+  const found = id === null ? undefined : all.get(id)
+  return found === undefined ? new Map() : new Map([[id as string, found]])
+}

@@ -1,0 +1,80 @@
+import type { Charge, Decision, ScopeName } from './charge.ts'
+import { SCOPE_NAMES } from './charge.ts'
+import type { Payer } from './payer.ts'
+import type { Policy } from './policy.ts'
+import { violations } from './refusal.ts'
+import { type Limit, NOT_RUNNING, type Usage, usageAt } from './window.ts'
+
+/**
+ * What limits become by ends and beginnings that are known already. Whoever has no room under a limit that ends before its window does
+ * has room when it ends: 429s, `explain`, pages, previews and `/me/quota` all ask here.
+ */
+export interface Ahead {
+  /** When something begins or ends that may concern the caller, in milliseconds since the epoch, the next one first. */
+  moments(payer: Payer, at: number): readonly number[]
+  /** What will be in force from a moment on: good for this caller alone. */
+  at(payer: Payer, moment: number): Then
+}
+
+/** What will be in force at a moment. */
+export interface Then {
+  readonly policy: Policy
+  readonly shadow: boolean
+}
+
+/** Moments that are looked at for one caller, the next ones. */
+const MOST_MOMENTS = 8
+
+/**
+ * The first moment before `until` from which a caller has room since limits change by themselves; `null` for none.
+ * @param at the store's time @param until when the windows end; infinite if no waiting for them helps
+ * @param hasRoom whether the windows have room under these limits at a moment. In shadow nobody asks
+ */
+export function freeFrom(
+  ahead: Ahead,
+  payer: Payer,
+  at: number,
+  until: number,
+  hasRoom: (policy: Policy, moment: number) => boolean,
+): number | null {
+  let looked = 0
+  for (const moment of ahead.moments(payer, at)) {
+    if (moment >= until || looked++ === MOST_MOMENTS) return null
+    const { policy, shadow } = ahead.at(payer, moment)
+    if (shadow || policy.isShadowed(payer.user) || hasRoom(policy, moment)) return moment
+  }
+  return null
+}
+
+/** The same for a charge that was refused: as of its 429. */
+export function roomFrom(ahead: Ahead, payer: Payer, charge: Charge, decision: Decision): number | null {
+  if (decision.limits !== undefined || ahead.moments(payer, decision.at).length === 0) return null
+  const all = violations(charge, decision)
+  const [worst] = all
+  if (worst === undefined) return null
+  const isNever = all.some(({ limit }) => limit.limit < charge.cost)
+  const until = isNever ? Number.POSITIVE_INFINITY : worst.resetAt
+  return freeFrom(ahead, payer, decision.at, until, (policy, moment) => {
+    const then = policy.limitsFor(charge.category, payer)
+    return SCOPE_NAMES.every((scope) =>
+      (then[scope] ?? []).every((limit) => {
+        const usage = usageIn(charge, decision, scope, limit)
+        return usage !== null && usageAt(usage, limit.window, moment).used + charge.cost <= limit.limit
+      }),
+    )
+  })
+}
+
+/** `null` for a window that the charge was not held against: nobody has asked what is used in it. */
+function usageIn({ limits }: Charge, decision: Decision, scope: ScopeName, { window }: Limit): Usage | null {
+  const i = (limits[scope] ?? []).findIndex((limit) => limit.window.seconds === window.seconds)
+  return i < 0 ? null : (decision[scope]?.[i] ?? NOT_RUNNING)
+}
+
+/** Where nothing begins or ends by itself. */
+export const NOTHING_AHEAD: Ahead = {
+  moments: () => [],
+  at() {
+    throw new Error('there is no moment ahead')
+  },
+}
