@@ -57,7 +57,8 @@ export async function readInSteps(
   return { ...head, overrides: await readAll(ofUsers), organisationOverrides: await readAll(ofOrganisations) }
 }
 
-async function readAll<T>(read: ReadOverrides<T>): Promise<Map<string, Versioned<T>>> {
+/** All of them, step by step. */
+export async function readAll<T>(read: ReadOverrides<T>): Promise<Map<string, Versioned<T>>> {
   const overrides = new Map<string, Versioned<T>>()
   let from: string | null = null
   do {

@@ -10,7 +10,7 @@ import { packedHistoryEnds } from '../packed-history.ts'
 import { pack, unpack } from '../packed-value.ts'
 import { createRecords, type Records } from '../records.ts'
 import { putToken, tokenRecords } from './access-keys.ts'
-import { controlRecords, overridesIn } from './control.ts'
+import { controlRows } from './control.ts'
 import { SCOPE_NUMBERS, scopeOf } from './counter-rows.ts'
 import { attempt, openDatabase } from './database.ts'
 import { IN_FORCE } from './editions.ts'
@@ -105,7 +105,7 @@ async function* reading(database: DatabaseSync, records: Records, now: number): 
 /** What is read record by record. A portion may have none that can be read. */
 async function* readable(database: DatabaseSync, records: Records, now: number): AsyncGenerator<Portion, void> {
   const rows = (sql: string, ...values: number[]) => inSteps<Row>(database, sql, values)
-  const control = controlRecords(database, records)
+  const control = controlRows(database, records)
   const usage = usageRecords(database, records)
   const known = knownUserRecords(database, records)
   for await (const some of rows('SELECT * FROM known_users WHERE ends > ?', now)) {
@@ -135,18 +135,16 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
   for await (const some of rows('SELECT * FROM tokens')) {
     yield { kind: 'tokens', records: tokens.readAll(some.map((row) => [nameOf(row.hash), row])) }
   }
-  for await (const [row] of rows('SELECT version, value FROM settings')) {
-    const settings = row === undefined ? null : control.settings.read('', row)
-    if (settings !== null) yield { kind: 'settings', settings }
-  }
+  const settings = control.settings.read()
+  if (settings !== null) yield { kind: 'settings', settings }
   for await (const some of rows(OVERRIDES)) {
-    yield { kind: 'overrides', overrides: overridesIn(control.ofUsers, some) }
+    yield { kind: 'overrides', overrides: control.users.readable(some) }
   }
   for await (const some of rows(ORGANISATION_OVERRIDES)) {
-    yield { kind: 'organisation_overrides', overrides: overridesIn(control.ofOrganisations, some) }
+    yield { kind: 'organisation_overrides', overrides: control.organisations.readable(some) }
   }
   for await (const some of rows('SELECT * FROM audit ORDER BY version')) {
-    yield { kind: 'audit', entries: control.audit.readAll(some.map((row) => [nameOf(row.version), row])) }
+    yield { kind: 'audit', entries: control.audit.readable(some) }
   }
   const since = bucketStart(now) - (BUCKETS - 1) * BUCKET_MS
   const failures = failureRecords(database, records)

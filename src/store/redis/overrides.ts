@@ -1,0 +1,68 @@
+import { type ControlStore, STAGED_MS } from '../../control/control-store.ts'
+import { organisationOverrideOf, userOverrideOf } from '../../control/record-forms.ts'
+import type { Versioned } from '../../control/state.ts'
+import { type OverridesStep, readAll } from '../change-catch-up.ts'
+import type { Records } from '../records.ts'
+import { NUMBER } from './audit.ts'
+import { call, lookedUp, pairsOf, transaction, UNREADABLE } from './calls.ts'
+import type { RedisClient } from './client.ts'
+import type { Keys } from './keys.ts'
+
+/** Overrides that one step of HSCAN looks at. */
+const STEP = 500
+
+/** The overrides in force, those that are staged, and those that a file has replaced: hashes of users and of organisations. */
+export function redisOverrides(redis: RedisClient, keys: Keys, records: Records) {
+  /** @returns reads some of a hash. @param from where the last step ended; `null` begins */
+  function stepsOf<T>(kind: 'override' | 'organisation_override', key: string, parse: (value: unknown) => T | null) {
+    const look = (id: string) => lookedUp(() => redis.hget(key, id))
+    const list = records.list({ kind, list: key, parse: versionedBy(parse), look })
+    return async (from: string | null): Promise<OverridesStep<T>> => {
+      const [next, flat] = await call(
+        () => redis.hscan(key, from ?? '0', 'COUNT', STEP),
+        () => ['0', ['', UNREADABLE]],
+      )
+      const overrides = pairsOf(flat).flatMap(([id, text]) => {
+        // The number of the change that has replaced them.
+        if (id === '' && NUMBER.test(text)) return []
+        const override = list.read(id, text)
+        return override === null ? [] : [[id, override] as const]
+      })
+      return { overrides, next: next === '0' ? null : next }
+    }
+  }
+
+  const replaced = {
+    users: stepsOf('override', keys.replacedOverrides, userOverrideOf),
+    organisations: stepsOf('organisation_override', keys.replacedOrganisationOverrides, organisationOverrideOf),
+  }
+
+  return {
+    users: stepsOf('override', keys.overrides, userOverrideOf),
+    organisations: stepsOf('organisation_override', keys.organisationOverrides, organisationOverrideOf),
+
+    async stage(...[staged, overrides, of = 'users']: Parameters<ControlStore['stageOverrides']>): Promise<void> {
+      const key = of === 'users' ? keys.stagedOverrides(staged) : keys.stagedOrganisationOverrides(staged)
+      const pairs = overrides.flatMap(([id, { version, value }]) => [id, `${version} ${JSON.stringify(value)}`])
+      if (pairs.length > 0) await transaction(redis, (multi) => multi.hset(key, ...pairs).pexpire(key, STAGED_MS))
+    },
+
+    async replacedBy(version: number): ReturnType<ControlStore['readReplaced']> {
+      const isOf = async () => (await lookedUp(() => redis.hget(keys.replacedOverrides, ''))) === String(version)
+      if (!(await isOf())) return null
+      const overrides = await readAll(replaced.users)
+      const organisationOverrides = await readAll(replaced.organisations)
+      return (await isOf()) ? { overrides, organisationOverrides } : null
+    },
+  }
+}
+
+/** Stored as control.lua describes. */
+export function versionedBy<T>(parse: (value: unknown) => T | null): (text: string) => Versioned<T> | null {
+  return (text) => {
+    const space = text.indexOf(' ')
+    const version = text.slice(0, space)
+    const value = NUMBER.test(version) ? parse(JSON.parse(text.slice(space + 1))) : null
+    return value === null ? null : { version: Number(version), value }
+  }
+}

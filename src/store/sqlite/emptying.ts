@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { QuotaReset } from '../../control/control-store.ts'
+import { type Counter, empty, endsAt, running } from '../../quota/counter.ts'
+import { endedRuns, keptOf, longestKept, type Retention } from '../../quota/history.ts'
+import type { HistoryScope } from '../../quota/history-store.ts'
+import { pack, unpack } from '../packed-value.ts'
+import { SCOPE_NUMBERS } from './counter-rows.ts'
+import { historyRows, type TouchedHistories } from './history-rows.ts'
+
+/** A counter, and whose it is. */
+interface Place {
+  readonly scope: HistoryScope | 'global'
+  readonly id: string
+  readonly category: string
+  readonly counter: Counter
+}
+
+/** Empties windows, whose runs go into the history. Its functions belong into a transaction. @param retention how long runs are kept */
+export function sqliteEmptying(database: DatabaseSync, clock: () => number, retention: () => Retention) {
+  const touchHistories = historyRows(database)
+  const sql = {
+    windowsOf: database.prepare('SELECT category, windows FROM counters WHERE scope = 0 AND user = ?'),
+    shared: database.prepare('SELECT windows FROM counters WHERE category = ? AND scope = ? AND user = ?'),
+    set: database.prepare('UPDATE counters SET windows = ?, ends = ? WHERE category = ? AND scope = ? AND user = ?'),
+    drop: database.prepare('DELETE FROM counters WHERE category = ? AND scope = ? AND user = ?'),
+  }
+
+  /** @param left what goes on of the counter; the rest goes into the history */
+  function replace(
+    { scope, id, category, counter }: Place,
+    left: Counter,
+    now: number,
+    histories: TouchedHistories,
+  ): void {
+    const kept = keptOf(retention(), scope, id)
+    if (kept !== null && scope !== 'global') {
+      histories.add(scope, id, category, endedRuns(counter, left, kept), kept, now)
+    }
+    const place = [category, SCOPE_NUMBERS[scope], id]
+    const keptMs = kept === null ? 0 : longestKept(kept) * 1000
+    if (left.length === 0) sql.drop.run(...place)
+    else sql.set.run(pack(left), endsAt(left) + keptMs, ...place)
+  }
+
+  return {
+    /** @returns used tokens by window before and after, as JSON */
+    shared({ organisation, category, windows, all }: QuotaReset): { readonly before: string; readonly after: string } {
+      const now = clock()
+      const scope = organisation === undefined ? 'global' : 'organisation'
+      const id = organisation ?? ''
+      const row = sql.shared.get(category, SCOPE_NUMBERS[scope], id) as { windows: Uint8Array } | undefined
+      const counter = unpack(row?.windows)
+      const { left, used } = empty(counter, windows, all, now)
+      const histories = touchHistories()
+      replace({ scope, id, category, counter }, running(left, now), now, histories)
+      histories.writeBack()
+      const none = Object.fromEntries(Object.keys(used).map((name) => [name, 0]))
+      return { before: JSON.stringify(used), after: JSON.stringify(none) }
+    },
+
+    ofUser(user: string): void {
+      const now = clock()
+      const histories = touchHistories()
+      const rows = sql.windowsOf.all(user) as unknown as { category: string; windows: Uint8Array }[]
+      for (const { category, windows } of rows) {
+        const counter = unpack(windows)
+        replace({ scope: 'personal', id: user, category, counter }, empty(counter, [], true, now).left, now, histories)
+      }
+      histories.writeBack()
+    },
+  }
+}
