@@ -44,6 +44,24 @@ describe('the undo of a change of settings', () => {
     })
   })
 
+  test('of the end of a temporary change is impossible, and says what to undo instead: the value never comes back without its end', () => {
+    const layer = {
+      id: 'a',
+      from: NOW - 9000,
+      until: NOW - 1000,
+      value: { mode: 'loose' },
+      begun: true,
+      who: 'ann',
+      why: null,
+    }
+    const from = { shadow: true, layers: [layer] }
+    const ended: AuditEntry = { ...entry('settings', from, { shadow: true }), who: 'schedule' }
+    expect(undoOf(ended, settings({ shadow: true }), NOW)).toEqual({
+      kind: 'impossible',
+      why: expect.stringContaining('it only says what became of an earlier change: undo that one'),
+    })
+  })
+
   test('of the first change gives all back to the file', () => {
     expect(undoSettings(null, { mode: 'loose' }, { mode: 'loose' })).toEqual({
       kind: 'possible',
