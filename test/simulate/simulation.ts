@@ -53,8 +53,8 @@ export interface Outcome {
 
 const PREFIX = 'tollgate'
 const DEADLINE_MS = 250
-/** A charge waits four times the deadline at most; a timer is late by a little. */
-const BOUND_MS = 4 * DEADLINE_MS + 5
+/** A charge waits four times the deadline and a round trip of three more at most; a timer is late by a little. */
+const BOUND_MS = 7 * DEADLINE_MS + 5
 /** More than clocks are set back together. */
 const LONG_BEFORE_MS = 300 * 86_400_000
 const USERS = ['alice', 'read:alice', 'Zoë {x}']
