@@ -1,14 +1,19 @@
-import { isIP, isIPv4 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * What counts as one client: an IPv4 address, or an IPv6 network of 64 bits, since that is what one subscriber gets.
- * IPv4 through a socket of both families (`::ffff:192.0.2.1`) is IPv4.
+ * What counts as one client: an IPv4 address, or an IPv6 network of 64 bits, since that is what one subscriber gets. IPv4 in IPv6 is
+ * IPv4 in each spelling, see `wordsOf`.
  *
- * @param address as in `socket.remoteAddress`
+ * @param address as in `socket.remoteAddress`, or as a proxy names it
+ * @returns `unknown` for what is no address, as of a socket that is gone
  */
 export function peerOf(address: string): string {
-  const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1] ?? address
-  return isIPv4(mapped) ? mapped : `${firstGroups(mapped)}::/64`
+  // A socket of both families has no other spelling of IPv4.
+  const usual = address.startsWith('::ffff:') ? address.slice(7) : address
+  if (isIPv4(usual)) return usual
+  const words = wordsOf(address)
+  if (words === null) return 'unknown'
+  return words.length === 2 ? dotted(words) : `${hex(words.slice(0, 4))}::/64`
 }
 
 /**
@@ -33,20 +38,6 @@ export function householdOf(peer: string): string {
   return widerNetworkOf(peer) ?? peer
 }
 
-/** The first four groups of an IPv6 address, where `::` stands for as many zeros as are missing. */
-function firstGroups(address: string): string {
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::')
-  const before = head.split(':').filter((group) => group !== '')
-  const after = (tail ?? '').split(':').filter((group) => group !== '')
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  return [...before, ...new Array<string>(zeros).fill('0'), ...after].slice(0, 4).map(short).join(':')
-}
-
-/** Proxies that report an address may write it in another way than a socket does. */
-function short(group: string): string {
-  return group.replace(/^0+(?=.)/, '').toLowerCase()
-}
-
 /** How many bits of an address count. */
 export interface NetworkBits {
   /** 0 to 32. */
@@ -56,41 +47,62 @@ export interface NetworkBits {
 }
 
 /**
- * The network of an address in its one spelling: `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/64`. IPv4 within IPv6
- * (`::ffff:192.0.2.1`, in any spelling) is IPv4.
+ * The network of an address in its one spelling: `192.0.2.1`, `192.0.2.0/24`, `2001:db8::/64`. IPv4 in IPv6 is IPv4, see `wordsOf`.
  *
  * @param address as in `socket.remoteAddress`, or as a proxy names it
  * @returns `unknown` for what is no address, as of a socket that is gone
  */
 export function networkOf(address: string, { ipv4, ipv6 }: NetworkBits): string {
-  const bare = address.replace(/%.*$/, '')
-  if (isIP(bare) === 0) return 'unknown'
-  const bytes = isIPv4(bare) ? bare.split('.').map(Number) : bytesOf(bare)
-  const isMapped = bytes.length === 16 && bytes.every((byte, i) => i > 11 || byte === (i < 10 ? 0 : 255))
-  return bytes.length === 4 || isMapped ? ipv4Network(bytes.slice(-4), ipv4) : ipv6Network(bytes, ipv6)
+  const words = wordsOf(address)
+  if (words === null) return 'unknown'
+  const [bits, all] = words.length === 2 ? [ipv4, 32] : [ipv6, 128]
+  const network = masked(words, bits)
+  const text = words.length === 2 ? dotted(network) : spelt(hex(network))
+  return bits === all ? text : `${text}/${bits}`
 }
 
-function ipv4Network(bytes: readonly number[], bits: number): string {
-  const network = masked(bytes, bits).join('.')
-  return bits === 32 ? network : `${network}/${bits}`
+/**
+ * IPv6 networks of 96 bits that hold all of IPv4, in words: `::ffff:192.0.2.1` of a socket of both families, and `64:ff9b::192.0.2.1`, as
+ * translators name the IPv4 clients of an IPv6 network (RFC 6052, RFC 7755). Each would be one client otherwise, with all of IPv4 in it.
+ */
+const WITHIN_IPV6 = [
+  [0, 0, 0, 0, 0, 0xffff],
+  [0x64, 0xff9b, 0, 0, 0, 0],
+]
+
+/**
+ * The 2 words of IPv4, of 16 bits each, also of one within IPv6, or the 8 of IPv6, in whatever way the address is written:
+ * `::ffff:c000:201`, `::FFFF:192.0.2.1` and `0:0:0:0:0:ffff:192.0.2.1%eth0` are the words of 192.0.2.1. `null` for what is no address.
+ */
+function wordsOf(address: string): number[] | null {
+  const bare = address.replace(/%.*$/s, '')
+  if (isIPv4(bare)) return dottedWords(bare)
+  if (!isIPv6(bare)) return null
+  const [before = [], after = []] = bare.split('::').map(hexWords)
+  const words = [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after]
+  return WITHIN_IPV6.some((network) => network.every((word, i) => word === words[i])) ? words.slice(6) : words
 }
 
-function ipv6Network(bytes: readonly number[], bits: number): string {
-  const hex = Buffer.from(masked(bytes, bits)).toString('hex')
-  const network = spelt(hex.match(/..../g)?.join(':') ?? '')
-  return bits === 128 ? network : `${network}/${bits}`
+function hexWords(groups: string): number[] {
+  if (groups === '') return []
+  return groups.split(':').flatMap((group) => (group.includes('.') ? dottedWords(group) : Number.parseInt(group, 16)))
 }
 
-function masked(bytes: readonly number[], bits: number): number[] {
-  return bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, bits - 8 * i))) & 0xff)
+function dottedWords(ipv4: string): number[] {
+  const [a = 0, b = 0, c = 0, d = 0] = ipv4.split('.').map(Number)
+  return [(a << 8) | b, (c << 8) | d]
 }
 
-function bytesOf(ipv6: string): number[] {
-  const [head = '', tail] = spelt(ipv6).split('::')
-  const groups = (text = '') => text.split(':').filter((group) => group !== '')
-  const zeros = new Array<string>(8 - groups(head).length - groups(tail).length).fill('0')
-  const all = [...groups(head), ...zeros, ...groups(tail)].map((group) => group.padStart(4, '0'))
-  return [...Buffer.from(all.join(''), 'hex')]
+function masked(words: readonly number[], bits: number): number[] {
+  return words.map((word, i) => word & (0xffff0000 >> Math.min(16, Math.max(0, bits - 16 * i))) & 0xffff)
+}
+
+function dotted(words: readonly number[]): string {
+  return words.flatMap((word) => [word >> 8, word & 255]).join('.')
+}
+
+function hex(words: readonly number[]): string {
+  return words.map((word) => word.toString(16)).join(':')
 }
 
 /** As RFC 5952 has it, without IPv4 in it. */

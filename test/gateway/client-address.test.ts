@@ -19,6 +19,7 @@ it.each([
   ],
   ['an address with its port', '10.0.0.1', '198.51.100.7:4711', '198.51.100.7'],
   ['an IPv6 address in brackets, with its port', '::1', '[2001:db8::1]:443', '2001:db8:0:0::/64'],
+  ['the IPv4 address that a trusted proxy writes as IPv6', '10.0.0.1', '::ffff:c000:201', '192.0.2.1'],
   ['nobody, if a trusted proxy names none', '10.0.0.1', undefined, null],
   ['nobody, if it names no address', '10.0.0.1', '1.1.1.1, unknown', null],
   ['nobody, if all are trusted', '10.0.0.1', '10.0.0.2, 10.0.0.3', null],
