@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { IdleConnections, type MayIdle } from '../lib/idle-connections.ts'
 import { householdOf, peerOf } from '../lib/peers.ts'
 import type { Observer } from '../observe/observation.ts'
+import { ConnectionRush } from './connection-rush.ts'
 import type { Holder, ShareRules, Shares } from './shares.ts'
 
 /** Of `max`: with more connections idle ones are closed, so that there is room before a new one comes. */
@@ -24,6 +25,9 @@ export interface OpenConnectionsOptions {
   readonly limits: () => { readonly shares: ShareRules; readonly isProxy: (address: string) => boolean }
 }
 
+/** Why a new connection is closed. */
+type Refused = 'too_many_of_address' | 'too_fast'
+
 /**
  * A connection of a client, from its first packet on.
  *
@@ -43,10 +47,10 @@ export class OpenConnection implements MayIdle {
   isStranger: boolean
   readonly holder: Holder
 
-  constructor(socket: Socket, peer: string | null, holder: Holder) {
+  constructor(socket: Socket, peer: string | null, household: string | null, holder: Holder) {
     this.socket = socket
     this.peer = peer
-    this.household = peer === null ? null : householdOf(peer)
+    this.household = household
     this.isStranger = peer !== null
     this.holder = holder
   }
@@ -63,29 +67,34 @@ export class OpenConnections {
   /** Those of the two above whose hands are not shaken yet. */
   readonly #shaking = new IdleConnections<OpenConnection>()
   readonly #bySocket = new WeakMap<Socket, OpenConnection>()
+  readonly #rush = new ConnectionRush()
 
   constructor(options: OpenConnectionsOptions) {
     this.#options = options
   }
 
-  /** @returns the connection; `null` where its address has as many as it may, and none of them is idle: then it is closed */
+  /**
+   * @returns the connection. `null` where its address has as many as it may, and none of them is idle, or has had too many closed in a rush:
+   * then the connection is closed
+   */
   open(socket: Socket): OpenConnection | null {
-    const { shares, observe, limits } = this.#options
+    const { shares, limits } = this.#options
     const { isProxy } = limits()
     const address = socket.remoteAddress ?? ''
     const peer = isProxy(address) ? null : peerOf(address)
-    this.#makeRoom()
+    const household = peer === null ? null : householdOf(peer)
+    this.#rush.came()
+    if (!this.#makeRoom(household)) return this.#refuse(socket, 'too_fast')
     const holder = shares.holder(peer)
-    if (!this.#takes(holder, peer)) {
+    const refused = this.#refusedBy(holder, peer, household)
+    if (refused !== null) {
       holder.end()
-      observe({ type: 'bad_connection', code: 'too_many_of_address', status: 0 })
-      socket.destroy()
-      return null
+      return this.#refuse(socket, refused)
     }
-    const connection = new OpenConnection(socket, peer, holder)
+    const connection = new OpenConnection(socket, peer, household, holder)
     // A peer that stands for many clients is trusted.
     if (!connection.isStranger) holder.identify(null, true, limits().shares)
-    this.#groupOf(connection).add(connection, connection.household)
+    this.#groupOf(connection).add(connection, household)
     this.#bySocket.set(socket, connection)
     socket.once('close', () => this.#remove(connection))
     return connection
@@ -124,28 +133,37 @@ export class OpenConnections {
     return left >= 1 ? usualMs : Math.max(Math.min(SHORTEST_KEEP_ALIVE_MS, usualMs), Math.floor(usualMs * left))
   }
 
-  #takes(holder: Holder, peer: string | null): boolean {
+  /** By which code the bounds of its address refuse a new connection; `null` if they do not. */
+  #refusedBy(holder: Holder, peer: string | null, household: string | null): Refused | null {
     const { shares } = this.#options.limits()
-    if (peer === null) return true
+    if (peer === null || household === null) return null
     const full = holder.take('connections', shares)
-    if (full === null) return true
-    if (full.bound !== 'address' && full.bound !== 'network') return false
+    if (full === null) return null
+    if (full.bound !== 'address' && full.bound !== 'network') return 'too_many_of_address'
+    if (!this.#rush.mayMakeRoom(household)) return 'too_fast'
     const isMeant = full.bound === 'network' ? () => true : (other: OpenConnection) => other.peer === peer
-    const household = householdOf(peer)
-    if (!this.#close(this.#strangers.next(household, isMeant) ?? this.#others.next(household, isMeant))) return false
-    return holder.take('connections', shares) === null
+    const next = this.#strangers.next(household, isMeant) ?? this.#others.next(household, isMeant)
+    return this.#close(next) && holder.take('connections', shares) === null ? null : 'too_many_of_address'
   }
 
-  /** Strangers have a share of their own, which is smaller than all. */
-  #makeRoom(): void {
+  /** Strangers have a share of their own, which is smaller than all. @returns whether a new connection of the household may come */
+  #makeRoom(household: string | null): boolean {
     const { max, shares, limits } = this.#options
     const ofStrangers = limits().shares.connections.strangers
     // Node itself closes what comes when all are taken, before anybody hears of it.
     const isNearlyFull = this.#strangers.size + this.#others.size >= Math.min(max * NEARLY_FULL, max - 1)
-    if (isNearlyFull) this.#close(this.#strangers.next() ?? this.#others.next())
-    else if (ofStrangers !== null && shares.heldByStrangers('connections') >= ofStrangers) {
-      this.#close(this.#strangers.next())
-    }
+    const areStrangersFull = ofStrangers !== null && shares.heldByStrangers('connections') >= ofStrangers
+    if (!isNearlyFull && !areStrangersFull) return true
+    if (!this.#rush.mayMakeRoom(household)) return false
+    const next = this.#strangers.next()
+    this.#close(isNearlyFull ? (next ?? this.#others.next()) : next)
+    return true
+  }
+
+  #refuse(socket: Socket, code: Refused): null {
+    this.#options.observe({ type: 'bad_connection', code, status: 0 })
+    socket.destroy()
+    return null
   }
 
   #close(connection: OpenConnection | null): boolean {

@@ -52,6 +52,7 @@ const LIMITS: ReadonlyMap<string, string> = new Map([
   ['too_many', 'edge.max_connections'],
   ['too_many_of_address', 'edge.max_connections_per_address'],
   ['made_room', 'edge.max_connections or edge.shares.connections: idle connections are closed'],
+  ['too_fast', 'an address opens connections faster than idle ones are closed for it'],
 ])
 
 /** The reader of observations that writes JSON lines as pino does: numeric `level`, `time` in milliseconds, `msg`. */

@@ -108,6 +108,21 @@ it('of more connections than one address may have, the one that is silent longes
   expect(third.isClosed()).toBe(false)
 })
 
+it('an address that opens hundreds of connections in a rush has few closed for them, and the connections of others find room', async () => {
+  const app = await startGateway('max_connections_per_address: 2')
+  await manySilent(app, 2, '127.0.0.3')
+  const rush = Array.from({ length: 500 }, () => connect(app, '127.0.0.2'))
+  const other = connect(app, '127.0.0.3')
+  other.ask('/nothing')
+  await expect.poll(other.statuses).toEqual([404])
+  await expect.poll(() => closedOf(rush)).toBe(498)
+  const codes = troubles(app)
+  // Before the rush is one each turn makes room, which are 128.
+  expect(codes.filter((code) => code === 'too_fast').length).toBeGreaterThan(300)
+  expect(codes.filter((code) => code === 'made_room').length).toBeGreaterThan(128)
+  expect(other.isClosed()).toBe(false)
+})
+
 it('strangers make room for each other when they have their share, and the rest is there for others', async () => {
   const app = await startGateway('max_connections: 100, shares: { connections: { strangers: 5 } }')
   const strangers: Client[] = []
