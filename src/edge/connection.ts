@@ -16,10 +16,10 @@ import { denialResponse, type OwnResponse, writeRawResponse, writeResponse } fro
 import { joinShortPieces, mayBeInPieces } from './body/coalesce.ts'
 import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
-import { malformedBody, slowBody, tooManyInFlight } from './denials.ts'
+import { blankInChunkLine, malformedBody, slowBody, tooManyInFlight } from './denials.ts'
 import { checkEdge, checkUpgrade } from './head-rules.ts'
 import type { OpenConnection } from './open-connections.ts'
-import { isBroken, methodIn, originIn, type ParserError, parserDenial } from './parser-error.ts'
+import { isBlankInChunkLine, isBroken, methodIn, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
 import { acceptedFrom, takeTurnToRead, wasAcceptedFrom } from './turns.ts'
@@ -347,10 +347,10 @@ export class ClientConnection implements ClientPeer {
     writeRawResponse(this.#socket, this.#own(denial, asked), { requestId, method })
   }
 
-  #breakBody(request: IncomingRequest, { code }: ParserError): void {
+  #breakBody(request: IncomingRequest, error: ParserError): void {
     // A client that ended its side within the body has left, and may still read.
-    if (code === 'HPE_INVALID_EOF_STATE') setImmediate(() => this.#breakOff(request, malformedBody()))
-    else this.#cut(request, malformedBody())
+    if (error.code === 'HPE_INVALID_EOF_STATE') setImmediate(() => this.#breakOff(request, malformedBody()))
+    else this.#cut(request, isBlankInChunkLine(error) ? blankInChunkLine() : malformedBody())
   }
 
   #watchBody(request: IncomingRequest): void {

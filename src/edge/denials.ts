@@ -114,6 +114,12 @@ export function malformedBody(): Denial {
   return denial('bad_request', 'The body of this request is not valid HTTP/1.1.', { headers: CLOSE, reason })
 }
 
+/** Some of these are valid, so the client is told what to leave out. */
+export function blankInChunkLine(): Denial {
+  const msg = 'The body of this request has a blank behind the size, or in an extension, of a chunk. None is accepted there.'
+  return denial('bad_request', msg, { headers: CLOSE, reason: 'a blank in the line that begins a chunk' })
+}
+
 export function slowBody(): Denial {
   const reason = 'the body came too slowly'
   return denial('request_timeout', 'The body of this request came too slowly.', { headers: CLOSE, reason })

@@ -92,6 +92,16 @@ function isProxyPreface(piece: Buffer | undefined): boolean {
   return /^(?:PROXY |\r\n\r\n\0\r\nQUIT\n)/.test(piece?.toString('latin1', 0, 12) ?? '')
 }
 
+/**
+ * Whether the parser stopped at a blank in the line that begins a chunk. Behind a size it is malformed, and beside `;` and `=` of an
+ * extension it is not (RFC 9112 section 7.1.1): the parser takes neither.
+ */
+export function isBlankInChunkLine({ reason = '', rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  // Behind a quoted value it has not gone on to the byte (26.10).
+  const stopped = rawPacket?.[reason.endsWith('quote value') ? bytesParsed : bytesParsed - 1]
+  return reason.startsWith('Invalid character in chunk ') && (stopped === 0x20 || stopped === 0x09)
+}
+
 /** The method of the last request line in the piece in which the parser found the fault; `null` if it has none. */
 export function methodIn({ rawPacket }: ParserError): string | null {
   const lines = rawPacket?.toString('latin1').matchAll(/(?:^|\r\n\r\n)([A-Z-]+) /g) ?? []

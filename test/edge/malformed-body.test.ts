@@ -159,8 +159,28 @@ describe.each(WAYS)('a body that breaks later, by $name', (way) => {
     socket.write(' ')
     await expect.poll(() => socket.closed).toBe(true)
     expect(statusesIn(Buffer.concat(chunks).toString())).toEqual([200, 400])
-    await expect.poll(() => app.requests().at(-1)).toMatchObject({ ...DENIED, reason: 'the body is malformed' })
+    const reason = 'a blank in the line that begins a chunk'
+    await expect.poll(() => app.requests().at(-1)).toMatchObject({ ...DENIED, reason })
     expect(charged(app)).toBe(1 + cost)
+  })
+
+  it.each(['2; a=b', '2;a =b', '2;a= b', '2 ; a = b', '2;a\t=b', '2;a="x y" ;b', '2 ', '0 '])(
+    'is told so by its client and the log if it is the blank of the line "%s"',
+    async (begins) => {
+      const { app, backend } = await start(way)
+      const text = await rawExchange(app.url, post('/api/a', `${begins}\r\nab\r\n0\r\n\r\n${BEHIND}`))
+      expect(statusesIn(text)).toEqual([400])
+      expect(text).toContain('has a blank behind the size, or in an extension, of a chunk')
+      expect(app.requests()).toMatchObject([{ ...DENIED, reason: 'a blank in the line that begins a chunk' }])
+      expect([backend.received, charged(app)]).toEqual([[], 0])
+    },
+  )
+
+  it.each(['2;a=b', '2;a', '2;a;b="x y"'])('keeps the extension of the line "%s" to itself', async (begins) => {
+    const { app, backend } = await start(way)
+    const text = await rawExchange(app.url, post('/api/a', `${begins}\r\nab\r\n0\r\n\r\n`))
+    expect(statusesIn(text)).toEqual([200])
+    expect(backend.received.join('')).toContain('\r\n\r\n2\r\nab\r\n0\r\n\r\n')
   })
 
   it('comes too slowly although its chunk extension comes fast', async () => {
