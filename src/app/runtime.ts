@@ -7,7 +7,7 @@ import type { AccessKeys } from '../control/held-access-keys.ts'
 import type { KeySetStore } from '../control/kept-key-sets.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
 import type { Rules } from '../gateway/snapshot.ts'
-import { type Configured, credentialPlaces, nameRules } from '../inputs/inputs.ts'
+import { type Configured, credentialPlaces, nameLeniencies, nameRules } from '../inputs/inputs.ts'
 import { remembered } from '../lib/memo.ts'
 import { foldedParameter } from '../lib/parameter-names.ts'
 import { readRegularSync } from '../lib/regular-file.ts'
@@ -87,7 +87,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     refundUnreached: config.quota.refund === 'unreached',
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
-    names: nameRules(configuredOf(config), takesUnderscores(config.edge)),
+    names: nameRules(configuredOf(config), nameLeniencies(config.edge.lenient)),
     shares: shareRulesOf(config),
     tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
     silenceMs: config.upstream.idleTimeoutMs,
@@ -128,7 +128,7 @@ function fingerprintsOf(files: readonly string[]): Fingerprints {
 
 function forwardSections(config: Config): unknown {
   const { upstream, edge, auth } = config
-  return [upstream, edge.trustedProxies, shortestOf(config), takesUnderscores(edge), credentialPlaces(auth)]
+  return [upstream, edge.trustedProxies, shortestOf(config), nameLeniencies(edge.lenient), credentialPlaces(auth)]
 }
 
 function authSections({ auth, upstream, quota }: Config): unknown {
@@ -204,10 +204,6 @@ function subnetCheck(subnets: EdgeConfig['trustedProxies']): (address: string) =
   return remembered((address) => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
-function takesUnderscores({ lenient }: EdgeConfig): boolean {
-  return lenient.includes('underscore_names')
-}
-
 /** What the configuration decides by, as far as requests say it. */
 function configuredOf({ auth, upstream, routes }: Config): Configured {
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
@@ -232,6 +228,6 @@ export function forwardOptions(config: Config, trustedProxies: (address: string)
     shortestMs: shortestOf(config),
     credentials: credentialPlaces(auth),
     trustedProxies,
-    underscoreNames: takesUnderscores(edge),
+    oddNames: nameLeniencies(edge.lenient).length > 0,
   }
 }

@@ -116,7 +116,8 @@ export function malformedBody(): Denial {
 
 /** Some of these are valid, so the client is told what to leave out. */
 export function blankInChunkLine(): Denial {
-  const msg = 'The body of this request has a blank behind the size, or in an extension, of a chunk. None is accepted there.'
+  const msg =
+    'The body of this request has a blank behind the size, or in an extension, of a chunk. None is accepted there.'
   return denial('bad_request', msg, { headers: CLOSE, reason: 'a blank in the line that begins a chunk' })
 }
 

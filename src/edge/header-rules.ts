@@ -1,5 +1,5 @@
 import { type Denial, denial } from '../errors.ts'
-import { isRead, mayBeNominated, type NameRules } from '../inputs/inputs.ts'
+import { isRead, mayBeNominated, type NameRules, neededFor } from '../inputs/inputs.ts'
 import { namesIn } from '../lib/field-names.ts'
 
 /** The headers whose number or form decides how a message is framed, routed or authenticated. */
@@ -97,7 +97,7 @@ function twice(name: string): Denial {
  */
 function checkName(name: string, names: NameRules): Denial | null {
   if (!/[^0-9A-Za-z-]/.test(name)) return null
-  if (!names.underscores || /[^\w-]/.test(name)) {
+  if (neededFor([name]).some((leniency) => !names.lenient.includes(leniency))) {
     return refuse('header_name', 'Header names may consist of letters, digits and hyphens only.')
   }
   // The gateway reads it with dashes, and not so.

@@ -190,8 +190,8 @@ export interface ForwardOptions extends Patience {
   readonly tls?: UpstreamTls
   /** Whether a peer is a proxy of ours, whose facts of the client (X-Forwarded-* and the like) are kept. Default: nobody. */
   readonly trustedProxies?: (address: string) => boolean
-  /** Whether a client's fields with `_` in their names pass, of those that are only data. Default `false`. */
-  readonly underscoreNames?: boolean
+  /** Whether a client's fields pass that have more than letters, digits and `-` in their names and are only data. Default `false`. */
+  readonly oddNames?: boolean
 }
 
 /** For an https upstream. The certificate is always verified; there is no switch for it. */

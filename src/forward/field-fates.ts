@@ -38,13 +38,13 @@ export interface Hidden {
 
 /**
  * What becomes of a client's field. `fact`: passes from a trusted peer only. `named`: so does what says of the caller what was judged.
- * `login`: passes, and may log its connection in. `destination`: passes as the upstream calls it. `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `underscored`: passes unless the request has it with dashes too. `credential`, and what a
+ * `login`: passes, and may log its connection in. `destination`: passes as the upstream calls it. `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `odd`: passes unless the request has it with dashes too. `credential`, and what a
  * `cookie`, `url` or `subprotocol` has of one, is dropped.
  */
 export type Fate = Plain | Holder
 type Plain =
   | 'passes'
-  | 'underscored'
+  | 'odd'
   | 'dropped'
   | 'length'
   | 'coding'
@@ -64,7 +64,7 @@ export function headerRules(options: {
   readonly identity?: ReadonlyMap<string, IdentityFact> | undefined
   readonly removeHeaders?: readonly string[] | undefined
   readonly passAuthorization: boolean
-  readonly underscoreNames?: boolean | undefined
+  readonly oddNames?: boolean | undefined
   readonly via?: boolean | undefined
   readonly credentials?: CredentialPlaces | undefined
   readonly trustedProxies?: ((address: string) => boolean) | undefined
@@ -80,7 +80,7 @@ export function headerRules(options: {
   const notOurs = new Set([...fixed.map(([name]) => name), ...removeHeaders].map((name) => name.toLowerCase()))
   const replaced = [...notOurs, ...identity.map(([name]) => name)].map(foldedName)
   const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
-  const underscores = options.underscoreNames === true
+  const oddNames = options.oddNames === true
   const { trusted = [], ...places } = options.credentials ?? AUTHORIZATION
   const hidden = options.passAuthorization ? { ...NOTHING, fields: places.fields } : places
   const special = specialFates(hidden, trusted)
@@ -89,7 +89,7 @@ export function headerRules(options: {
     notOurs,
     via: options.via === true,
     identity,
-    fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, underscores })),
+    fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, oddNames })),
     trusted: remembered(options.trustedProxies ?? (() => false)),
     named: new Map(trusted),
     hidden: options.passAuthorization ? { ...hiddenOf(hidden), isKept: () => true } : hiddenOf(hidden),
@@ -123,15 +123,18 @@ function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPl
 
 const VALUE = /^[\t -~\x80-\xff]*$/
 
+/** Of which an upstream may read another name, the one with dashes. */
+const ODD_NAME = /[^0-9a-z-]/
+
 interface Fates {
   readonly dropped: ReadonlySet<string>
   readonly special: ReadonlyMap<string, Fate>
-  readonly underscores: boolean
+  readonly oddNames: boolean
 }
 
 function fate(lower: string, fates: Fates): Fate {
-  const { dropped, special, underscores } = fates
-  if (lower.includes('_')) return underscores && isOnlyData(foldedName(lower), fates) ? 'underscored' : 'dropped'
+  const { dropped, special, oddNames } = fates
+  if (ODD_NAME.test(lower)) return oddNames && isOnlyData(foldedName(lower), fates) ? 'odd' : 'dropped'
   const own = dropped.has(lower) ? undefined : special.get(lower)
   if (own !== undefined) return own
   if (lower === 'content-length') return 'length'

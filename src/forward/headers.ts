@@ -63,7 +63,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     } else if (fate === 'login') {
       if (nominated?.has('authorization') !== true) headers.push(name, value)
       logsIn ||= LOGS_IN.test(value)
-    } else if (fate === 'underscored') {
+    } else if (fate === 'odd') {
       if (!isNamed(raw, foldedName(name)) && nominated?.has(name.toLowerCase()) !== true) headers.push(name, value)
     } else if (fate === 'named') {
       if (trusted && isOfCaller(name.toLowerCase(), value, origin, rules)) headers.push(name, value)

@@ -7,6 +7,7 @@ import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { turnOf, turnOfUpgrade } from '../edge/request-turn.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
 import type { ForwardError, ForwardResult } from '../forward/contract.ts'
+import { neededFor } from '../inputs/inputs.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
@@ -124,7 +125,7 @@ function begin(
     holder: context.shares.holder(address, client.isLikelyKnown(address)),
     route: null,
     unmatched: null,
-    lenient: rules.names.underscores && hasUnderscores(req.rawHeaders) ? UNDERSCORES : NOTHING,
+    lenient: rules.names.lenient.length > 0 ? neededFor(req.rawHeaders.filter((_, i) => i % 2 === 0)) : NOTHING,
     caller: null,
     letIn: null,
     cost: 0,
@@ -138,11 +139,6 @@ function begin(
 }
 
 const NOTHING: readonly string[] = []
-const UNDERSCORES = ['underscore_names']
-
-function hasUnderscores(raw: readonly string[]): boolean {
-  return raw.some((text, i) => i % 2 === 0 && text.includes('_'))
-}
 
 function end(context: Context, { holder }: Exchange): void {
   context.inFlight--

@@ -82,21 +82,36 @@ function fieldOf(source: CredentialSource): string[] {
   }
 }
 
+/** What a name may hold beside letters, digits and `-`, by what `edge.lenient` calls it. Together these are all tokens of RFC 9110. */
+const ODD_CHARACTERS = { underscore_names: /_/, punctuation_names: /[!#$%&'*+.^`|~]/ } as const
+export type NameLeniency = keyof typeof ODD_CHARACTERS
+const NAME_LENIENCIES = Object.keys(ODD_CHARACTERS) as readonly NameLeniency[]
+
+/** @param lenient as in `edge.lenient` @returns those that are about names */
+export function nameLeniencies(lenient: readonly string[]): NameLeniency[] {
+  return NAME_LENIENCIES.filter((name) => lenient.includes(name))
+}
+
+/** What has to be let pass for fields of such names. */
+export function neededFor(names: readonly string[]): NameLeniency[] {
+  return NAME_LENIENCIES.filter((leniency) => names.some((name) => ODD_CHARACTERS[leniency].test(name)))
+}
+
 /** What the name of a client's field may be, by one configuration. */
 export interface NameRules {
-  /** Whether it may hold `_`. */
-  readonly underscores: boolean
+  /** What is let pass of them. */
+  readonly lenient: readonly NameLeniency[]
   /** Fields that decide something: by `foldedName`. Each has the one spelling with dashes. */
   readonly read: ReadonlySet<string>
   /** The same, with those that the upstream is sent instead of the client's. */
   readonly known: ReadonlySet<string>
 }
 
-export function nameRules(of: Configured, underscores: boolean): NameRules {
+export function nameRules(of: Configured, lenient: readonly NameLeniency[]): NameRules {
   const inputs = fieldInputs(of)
   const read = inputs.filter(({ use }) => use === 'read')
   return {
-    underscores,
+    lenient,
     read: new Set(read.map(({ name }) => name)),
     known: new Set(inputs.map(({ name }) => name)),
   }
@@ -105,7 +120,7 @@ export function nameRules(of: Configured, underscores: boolean): NameRules {
 /** Names that a configuration may have are no longer. */
 const LONGEST_NAME = 256
 
-/** Whether something is decided by a field of this name, were it written with dashes. @param name in any case, with `_` or `-` */
+/** Whether something is decided by a field of this name, were it written with dashes. @param name in any case */
 export function isRead(name: string, { read }: NameRules): boolean {
   return name.length <= LONGEST_NAME && read.has(foldedName(name))
 }
@@ -135,7 +150,7 @@ export function isAlwaysRead(folded: string): boolean {
 /**
  * Whether `Connection` may name a field. What it names is removed before forwarding, and a client could so remove what says to the
  * upstream who asks, or by what the request was judged.
- * @param name in any case, with `_` or `-`
+ * @param name in any case
  */
 export function mayBeNominated(name: string, { known }: NameRules): boolean {
   const folded = foldedName(name)

@@ -14,7 +14,7 @@ export function namesIn(list: string): string[] {
     .map((name) => name.trim())
 }
 
-/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`. */
+/** CGI and its heirs take `X_Remote_User` for `X-Remote-User`, and some of them `X.Remote.User` too. */
 export function foldedName(name: string): string {
-  return name.toLowerCase().replaceAll('_', '-')
+  return name.toLowerCase().replace(/[^0-9a-z-]/g, '-')
 }

@@ -6,7 +6,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** What may be let pass. From the start: `increase` does not see a first one that comes with its series. */
 const OF_RESPONSES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths']
-const OF_REQUESTS = ['underscore_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
+const OF_REQUESTS = ['underscore_names', 'punctuation_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
 
 /** Each request and upgrade, once at its end. */
 export function requestMetrics(meter: Meter): Counting {

@@ -7,7 +7,7 @@ import type { PathAllowances } from '../routing/target.ts'
 
 /** Of `edge`, as YAML has it. */
 export const OPEN_EDGE = {
-  lenient: '[underscore_names, non_utf8_path, encoded_percent, encoded_backslash]',
+  lenient: '[underscore_names, punctuation_names, non_utf8_path, encoded_percent, encoded_backslash]',
   allow_in_path: '[encoded_slash, semicolon, empty_segment]',
   shares: '{ address: none, user: none, tunnels: { user: none } }',
 } as const

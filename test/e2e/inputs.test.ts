@@ -32,7 +32,7 @@ admin: { listen: "127.0.0.1:0", token: test-admin-token-0001 }
 auth: { jwt: [{ issuer: "https://id.test", audience: tollgate, secret: ${SECRET}, algorithms: [HS256] }], ${auth} }
 log: { level: fatal, requests: none }
 cors: { origins: [https://app.test] }
-edge: { trusted_proxies: [127.0.0.0/8], lenient: [underscore_names] }
+edge: { trusted_proxies: [127.0.0.0/8], lenient: [underscore_names, punctuation_names] }
 quota: { baselines: { personal: { read: { 1h: 1000000 } }, global: { read: { 1h: 100000000 } } } }
 routes:
   - { match: "* /*", category: read }
@@ -169,9 +169,9 @@ describe('a field by which a request is judged', () => {
     expect((await ask('/a', [`Connection: ${'a,'.repeat(200)}`])).status).toBe(400)
   })
 
-  it('is judged by its one spelling: one with underscores is 400, and nothing is charged', async () => {
+  it('is judged by its one spelling: one with underscores or punctuation is 400, and nothing is charged', async () => {
     await app.reload(text('unverified_keys: { header: X-API-Key }, trusted: { user: X-User }, anonymous: {}'))
-    for (const name of ['X_API_Key', 'x_user', 'idempotency_key']) {
+    for (const name of ['X_API_Key', 'x_user', 'idempotency_key', 'X.API.Key', 'x~user', "idempotency'key"]) {
       const asked = await ask('/a', [`${name}: r1`, 'Connection: close'])
       expect([name, asked.status, asked.sent]).toEqual([name, 400, ''])
     }

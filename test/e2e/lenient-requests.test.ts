@@ -6,7 +6,7 @@ import { rawExchange } from './raw.ts'
 
 /** Requests of old clients, byte by byte, and what an upstream gets of them with `edge.lenient` and without. */
 
-const ALL = ['underscore_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
+const ALL = ['underscore_names', 'punctuation_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
 
 let upstream: RawUpstream
 let app: RunningApp
@@ -79,6 +79,68 @@ describe('a path passes by the name of what is odd in it, told in the log and co
   })
 })
 
+const OF_THE_GATEWAY = [
+  'X-Tollgate-User',
+  'x-forwarded-for',
+  'X-Forwarded-Proto',
+  'X-Real-IP',
+  'True-Client-IP',
+  'X-Request-Id',
+  'Transfer-Encoding',
+  'Content-Length',
+  'Content-Type',
+  'Content-Encoding',
+  'Keep-Alive',
+  'Proxy-Connection',
+  'X-HTTP-Method-Override',
+  'X-Original-URL',
+  'Sec-WebSocket-Protocol',
+  'X-Remote-User',
+  'X-Secret',
+  'X-Legacy-Debug',
+]
+
+describe('punctuation_names', () => {
+  const SIGNS = [..."!#$%&'*+.^`|~"]
+
+  test('lets fields with any sign of a token pass, told in the log and counted', async () => {
+    await start(['punctuation_names'])
+    expect(await get('/a', SIGNS.map((sign, i) => `X-${i}${sign}A: v${i}\r\n`).join(''))).toBe(200)
+    const seen = upstream.received.join('')
+    for (const [i, sign] of SIGNS.entries()) expect(seen).toContain(`\r\nX-${i}${sign}A: v${i}\r\n`)
+    expect(app.requests().map(({ lenient }) => lenient)).toEqual([['punctuation_names']])
+    const metrics = await (await fetch(`${app.admin}/metrics`)).text()
+    expect(metrics).toContain('tollgate_lenient_requests_total{fault="punctuation_names"} 1\n')
+    await app.stop()
+    await start(ALL.filter((name) => name !== 'punctuation_names'))
+    for (const sign of SIGNS) expect(await get('/a', `X${sign}A: 1\r\n`)).toBe(400)
+    expect(app.requests().map(({ reason }) => reason)).toEqual(SIGNS.map(() => 'header_name'))
+  })
+
+  test.each(OF_THE_GATEWAY)('never lets %s pass with a sign for a dash, whichever', async (name) => {
+    await start(
+      ['punctuation_names', 'underscore_names'],
+      'headers: { X-Secret: s }, identity: { X-Remote-User: user }, remove_headers: [X-Legacy-Debug]',
+    )
+    const forged = [...SIGNS, '_'].flatMap((sign) => [name.replaceAll('-', sign), name.replace('-', sign)])
+    const fields = [...forged.map((spelling) => `${spelling}: forged\r\n`), 'X.Mine: passed\r\n']
+    expect(await get('/a', fields.join(''))).toBe(200)
+    const seen = upstream.received.join('')
+    expect(seen).toContain('X.Mine: passed')
+    expect(seen).not.toContain('forged')
+  })
+
+  test('lets none pass beside the same one with dashes, or one that Connection names, and needs both names for both', async () => {
+    await start(['punctuation_names'])
+    expect(await get('/a', 'X-Api-Key: one\r\nX.Api.Key: two\r\nX.Hop: three\r\nConnection: x.hop\r\n')).toBe(200)
+    const seen = upstream.received.join('')
+    expect(seen).toContain('X-Api-Key: one')
+    expect(seen).not.toMatch(/two|three/)
+    expect(await get('/a', 'X_A.B: 1\r\n')).toBe(400)
+    expect(await get('/a', 'Connection: x.tollgate.user\r\n')).toBe(400)
+  })
+})
+
 describe('underscore_names', () => {
   test('lets fields with an underscore pass, told in the log and counted', async () => {
     await start(['underscore_names'])
@@ -93,26 +155,10 @@ describe('underscore_names', () => {
   })
 
   test.each([
-    'X_Tollgate_User',
+    ...OF_THE_GATEWAY.map((name) => name.replaceAll('-', '_')),
     'X-Tollgate_User',
-    'x_forwarded_for',
     'X_Forwarded-Proto',
-    'X_Real_IP',
-    'True_Client_IP',
-    'X_Request_Id',
-    'Transfer_Encoding',
-    'Content_Length',
-    'Content_Type',
-    'Content_Encoding',
-    'Keep_Alive',
-    'Proxy_Connection',
-    'X_HTTP_Method_Override',
-    'X_Original_URL',
-    'Sec_WebSocket_Protocol',
-    'X_Remote_User',
     'x_remote-user',
-    'X_Secret',
-    'X_Legacy_Debug',
   ])('never lets %s pass, which a CGI-like upstream takes for one with dashes', async (name) => {
     await start(
       ['underscore_names'],

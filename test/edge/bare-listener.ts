@@ -54,7 +54,7 @@ export async function sent(head: string): Promise<Sent> {
       uploads: { minBytesPerSecond: 0, graceMs: 1000 } as never,
       maxUrl: 8192,
       answersHalfClosed: false,
-      names: nameRules({}, false),
+      names: nameRules({}, []),
       presentation: null,
     }),
   })

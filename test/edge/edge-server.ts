@@ -29,7 +29,7 @@ export interface TestEdge {
 }
 
 /** Of a configuration that decides by no field of its own. */
-export const NAMES = nameRules({}, false)
+export const NAMES = nameRules({}, [])
 
 /** A real server that does nothing but ask the edge rules, on every way in. */
 export async function startEdge(options: ServerOptions = {}): Promise<TestEdge> {

@@ -21,7 +21,7 @@ import { canonicalTarget } from '../../src/routing/target.ts'
 const EXACT = { encodedSlash: false, emptySegment: false, semicolon: false }
 const LAX = { encodedSlash: true, emptySegment: true, semicolon: true }
 const PRICE = { kind: 'body', fields: ['chargeId'], values: new Map([['2', 10]]), maxBody: 1024 } as const
-const NAMES = nameRules({ unverifiedKeys: { kind: 'header', name: 'X-API-Key', scheme: null } }, true)
+const NAMES = nameRules({ unverifiedKeys: { kind: 'header', name: 'X-API-Key', scheme: null } }, ['underscore_names'])
 const NO_SESSION: ReadonlySet<string> = new Set()
 const isProxy = (address: string) => address === '10.0.0.1'
 const BEHIND = { address: '10.0.0.1', peer: '10.0.0.1' }

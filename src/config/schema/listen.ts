@@ -126,12 +126,18 @@ const allowInPath = list(choice(IN_PATH, { description: 'A spelling' }), 0, IN_P
   emptySegment: allowed.includes('empty_segment'),
 }))
 
-const LENIENCIES = ['underscore_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash'] as const
+const LENIENCIES = [
+  'underscore_names',
+  'punctuation_names',
+  'non_utf8_path',
+  'encoded_percent',
+  'encoded_backslash',
+] as const
 
 /** Requests of old clients that are refused unless the operator says so, each by its name. */
 const lenient = list(choice(LENIENCIES, { description: 'What is let pass' }), 0, LENIENCIES.length, {
   description:
-    'What of requests to let pass, each only where a client needs it; else they are 400: underscore_names (headers with "_" in their names, forwarded unless a backend could take one for a header that the gateway sets, reads or takes off), non_utf8_path (caf%E9), encoded_percent (%252F; only for a backend that decodes once), encoded_backslash (%5C; not for Windows). Default none',
+    'What of requests to let pass, each only where a client needs it; else they are 400: underscore_names (headers with "_" in their names, forwarded unless a backend could take one for a header that the gateway sets, reads or takes off), punctuation_names (the same with any of !#$%&\'*+.^`|~, as X.Trace), non_utf8_path (caf%E9), encoded_percent (%252F; only for a backend that decodes once), encoded_backslash (%5C; not for Windows). Default none',
 })
 
 const says = (what: string, folds: 'fold' | 'ignore') =>
