@@ -65,6 +65,8 @@ export interface ResponseTap {
 /** A response as far as its fields go. */
 export interface ResponseFields {
   readonly status: number
+  /** The reason phrase; `null` for the usual one of the status. */
+  readonly phrase: string | null
   readonly names: readonly FieldName[]
   /** One for each name. */
   readonly values: readonly string[]

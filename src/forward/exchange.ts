@@ -216,7 +216,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #writeHead(): boolean {
     const { res } = this.#exchange
     if (this.#response === null || res.destroyed) return false
-    res.writeHead(this.#status, this.#headersOf(this.#response))
+    res.writeHead(this.#status, this.#response.phrase ?? undefined, this.#headersOf(this.#response))
     this.#response = null
     this.#state = 'body'
     return true
@@ -249,7 +249,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
       return
     }
     if (last && this.#response !== null && typeof piece === 'string') {
-      sendWhole(res, this.#status, this.#headersOf(this.#response), piece)
+      sendWhole(res, this.#response, this.#headersOf(this.#response), piece)
       this.#response = null
       this.#state = 'body'
       return

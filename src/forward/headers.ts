@@ -247,11 +247,14 @@ function canonicalLength(value: string): string {
   return value.trim().replace(/^0+(?=\d)/, '')
 }
 
-/** The fields of a response that Node has read. */
-export function fieldsOf(status: number, raw: readonly string[]): ResponseFields {
+/** The fields of a response that Node has read. @param phrase as Node has it */
+export function fieldsOf(status: number, raw: readonly string[], phrase = ''): ResponseFields {
   const names = raw.filter((_, i) => i % 2 === 0).map(fieldName)
-  return { status, names, values: raw.filter((_, i) => i % 2 === 1) }
+  return { status, phrase: PHRASE.test(phrase) ? phrase : null, names, values: raw.filter((_, i) => i % 2 === 1) }
 }
+
+/** Node's parser lets control characters pass. */
+const PHRASE = /^[\t -~\x80-\xff]*$/
 
 /**
  * What the upstream's response is passed on with: its fields without the hop's own and those that only the gateway sends, then `ours`.
@@ -298,10 +301,15 @@ export function isPassedOn(status: number, httpVersion: string): boolean {
   return status !== 100 && httpVersion === '1.1'
 }
 
+/** With its end. A client may show the phrase, or even go by it, so it passes as it came. */
+export function statusLine({ status, phrase }: Pick<ResponseFields, 'status' | 'phrase'>): string {
+  return `HTTP/1.1 ${status} ${phrase ?? STATUS_CODES[status] ?? ''}\r\n`
+}
+
 /** An interim response as a client gets it, in latin1. */
 export function interimHead(head: ResponseFields): string {
   const headers = headersToClient(head, [])
-  let text = `HTTP/1.1 ${head.status} ${STATUS_CODES[head.status] ?? ''}\r\n`
+  let text = statusLine(head)
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
   return `${text}\r\n`
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
+import type { ClientRequest, IncomingMessage, InformationEvent, OutgoingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { restBehindShortPieces } from '../node/rest.ts'
 import { reset } from '../respond/raw.ts'
 import { type Connection, type Destination, MAX_INTERIM, type UpstreamClient, type Waiter } from './client/contract.ts'
 import { BadResponseError, ConnectTimeoutError, GivenUpError, mayPass, UpstreamTimeoutError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
-import type { ForwardResult, Patience, UpgradeExchange } from './contract.ts'
+import type { ForwardResult, Patience, ResponseFields, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import type { HeaderRules } from './field-fates.ts'
@@ -18,6 +18,7 @@ import {
   isPassedOn,
   type OutgoingHead,
   outgoingHead,
+  statusLine,
 } from './headers.ts'
 import type { UpstreamNames } from './upstream-names.ts'
 
@@ -200,7 +201,8 @@ export class Tunnel implements Waiter {
     this.#upstream = upstream
     this.#early?.giveBack()
     restBehindShortPieces(this.#client, upstream)
-    const headers = withSubprotocol(this.#headersOf(101, response), this.#exchange.subprotocol ?? null)
+    const fields = fieldsOf(101, response.rawHeaders)
+    const headers = withSubprotocol(this.#headersOf(fields), this.#exchange.subprotocol ?? null)
     response.headers = collected([
       ...headers,
       'Connection',
@@ -235,7 +237,8 @@ export class Tunnel implements Waiter {
     this.#status = status
     this.#early?.discard()
     this.#ignoreEnd()
-    this.#client.write(plainHead(status, this.#headersOf(status, response)), 'latin1')
+    const fields = fieldsOf(status, response.rawHeaders, response.statusMessage)
+    this.#client.write(plainHead(fields, this.#headersOf(fields)), 'latin1')
     response.pipe(this.#client, { end: false })
     response.setTimeout(this.#patience.idleTimeoutMs, () => {
       if (this.#client.writableLength > 0) this.#clientStalled()
@@ -245,10 +248,10 @@ export class Tunnel implements Waiter {
     response.on('end', () => this.#awaitReader())
   }
 
-  #headersOf(status: number, response: IncomingMessage): string[] {
+  #headersOf(fields: ResponseFields): string[] {
     const { responseHeaders, exposed } = this.#exchange
-    const headers = headersToClient(fieldsOf(status, response.rawHeaders), responseHeaders, exposed)
-    if (this.#head !== null) this.#options.names.rewrite(status, headers, this.#head)
+    const headers = headersToClient(fields, responseHeaders, exposed)
+    if (this.#head !== null) this.#options.names.rewrite(fields.status, headers, this.#head)
     return headers
   }
 
@@ -298,10 +301,10 @@ export class Tunnel implements Waiter {
     if (this.#status !== 0) reset(this.#client)
   }
 
-  #passInterim({ statusCode, rawHeaders }: { statusCode: number; rawHeaders: readonly string[] }): void {
+  #passInterim({ statusCode, statusMessage, rawHeaders }: InformationEvent): void {
     if (++this.#interim > MAX_INTERIM) this.#outgoing?.destroy(new BadResponseError('too many interim answers'))
     else if (isPassedOn(statusCode, '1.1') && !this.#client.writableNeedDrain)
-      this.#client.write(interimHead(fieldsOf(statusCode, rawHeaders)), 'latin1')
+      this.#client.write(interimHead(fieldsOf(statusCode, rawHeaders, statusMessage)), 'latin1')
   }
 
   #within(ms: number, error: Error): void {
@@ -373,10 +376,10 @@ function collected(raw: readonly string[]): OutgoingHttpHeaders {
   return headers
 }
 
-function plainHead(status: number, headers: readonly string[]): string {
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+function plainHead(fields: ResponseFields, headers: readonly string[]): string {
+  let text = statusLine(fields)
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  return `${text}Connection: ${asksForUpgrade(status, headers) ? 'close, Upgrade' : 'close'}\r\n\r\n`
+  return `${text}Connection: ${asksForUpgrade(fields.status, headers) ? 'close, Upgrade' : 'close'}\r\n\r\n`
 }
 
 /** As long as more waits for the reader than its kernel has taken, each piece of it may take so long. */

@@ -6,6 +6,11 @@ interface Internals {
   _keepAliveTimeout: number
 }
 
+interface StatusLine {
+  readonly status: number
+  readonly phrase?: string | null
+}
+
 /** A Node that keeps its head elsewhere gets the usual way. */
 const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessage)
 
@@ -16,12 +21,13 @@ const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessa
  * the second known. It is 6 % of an accepted request (docs/decisions/given-back.md). The bytes are the same, which a test holds on
  * to. What is not the usual case goes Node's way (looked at in Node 26.10).
  *
+ * @param phrase by default, and for `null`, the usual one of the status; checked as headers are
  * @param headers raw; with a Content-Length, without Transfer-Encoding and, but for a 426, Connection; checked by whoever read or made them
  * @param body octets, as a text in latin1; at least one
  */
-export function sendWhole(res: ServerResponse, status: number, headers: readonly string[], body: string): void {
-  if (isUsual(res, status)) setHead(res, status, headers)
-  else res.writeHead(status, [...headers])
+export function sendWhole(res: ServerResponse, line: StatusLine, headers: readonly string[], body: string): void {
+  if (isUsual(res, line.status)) setHead(res, line, headers)
+  else res.writeHead(line.status, line.phrase ?? undefined, [...headers])
   res.end(body, 'latin1')
 }
 
@@ -30,9 +36,9 @@ function isUsual({ req, shouldKeepAlive }: ServerResponse, status: number): bool
   return status >= 200 && status !== 204 && status !== 304 && status !== 426 && req.headers.expect === undefined
 }
 
-function setHead(res: ServerResponse, status: number, headers: readonly string[]): void {
+function setHead(res: ServerResponse, { status, phrase }: StatusLine, headers: readonly string[]): void {
   const internals = res as unknown as Internals
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}`
+  let text = `HTTP/1.1 ${status} ${phrase ?? STATUS_CODES[status] ?? 'unknown'}`
   let isDated = false
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string

@@ -87,7 +87,7 @@ export function writeResponse(
   const { body } = response
   // Of as many bytes as characters: all ASCII.
   if (!lingers && !closes && typeof body === 'string' && length === body.length && length > 0) {
-    sendWhole(res, response.status, headers, body)
+    sendWhole(res, response, headers, body)
     return
   }
   if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it

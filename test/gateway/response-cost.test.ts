@@ -17,7 +17,7 @@ const RULE: SettleRule = {
 it('the copy of a body that comes by the byte takes little more than its bytes', async () => {
   const body = Buffer.from('{"n":4}'.padEnd(1 << 20))
   const cost = new ResponseCost(RULE, 20, ASKED)
-  cost.onHead({ status: 200, names: [], values: [] })
+  cost.onHead({ status: 200, phrase: null, names: [], values: [] })
   const before = process.memoryUsage()
   for (let i = 0; i < body.length; i++) cost.onBody(body.subarray(i, i + 1))
   const after = process.memoryUsage()
@@ -45,7 +45,7 @@ function costOf({ rule, isHead = false, status = 200, headers = {}, pieces, isWh
   const { result = FORWARDED } = rest
   const cost = new ResponseCost({ ...RULE, ...rule }, RESERVE, { ...ASKED, isHead })
   const names = Object.keys(headers).map((lower) => ({ text: lower, lower, framing: false }))
-  cost.onHead({ status, names, values: Object.values(headers) })
+  cost.onHead({ status, phrase: null, names, values: Object.values(headers) })
   for (const piece of pieces ?? [Buffer.from('{"n":4}')]) cost.onBody(piece)
   if (isWhole) cost.onEnd()
   return cost.cost(result)
@@ -99,7 +99,7 @@ it('the client reads what its request cost as soon as that is known, and nothing
   const told = (hasField: boolean): readonly string[] => {
     const cost = new ResponseCost({ ...RULE, status: STATUSES }, RESERVE, { ...ASKED, hasField })
     expect(cost.fields()).toEqual([])
-    cost.onHead({ status: 404, names: [], values: [] })
+    cost.onHead({ status: 404, phrase: null, names: [], values: [] })
     return cost.fields()
   }
   expect(told(true)).toEqual(['X-Tollgate-Charged', '3'])

@@ -8,12 +8,13 @@ assertNoSurprises()
 
 interface Given {
   readonly status: number
+  readonly phrase?: string
   readonly headers: readonly string[]
   readonly body: string
 }
 
-function viaNode(res: ServerResponse, { status, headers, body }: Given): void {
-  res.writeHead(status, [...headers])
+function viaNode(res: ServerResponse, { status, phrase, headers, body }: Given): void {
+  res.writeHead(status, phrase, [...headers])
   res.end(body, 'latin1')
 }
 
@@ -24,7 +25,7 @@ async function twoWays() {
   for (const event of ['request', 'checkContinue'] as const) {
     server.on(event, (req: IncomingMessage, res: ServerResponse) => {
       if (req.url === '/node') viaNode(res, given)
-      else sendWhole(res, given.status, given.headers, given.body)
+      else sendWhole(res, given, given.headers, given.body)
     })
   }
   const port = await listen(server)
@@ -54,11 +55,12 @@ describe('a response that is sent whole', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(200, 201, 299, 404, 429, 500, 599),
+        fc.option(fc.stringMatching(/^[\t -~\x80-\xff]{0,40}$/)),
         fc.array(field, { maxLength: 5 }),
         fc.stringMatching(/^[ -~\x80-\xff]{1,40}$/),
-        async (status, fields, body) => {
+        async (status, phrase, fields, body) => {
           const headers = [...fields.flat(), 'Content-Length', String(body.length)]
-          const [ours, node] = await both({ status, headers, body }, request)
+          const [ours, node] = await both({ status, ...(phrase !== null && { phrase }), headers, body }, request)
           expect(ours).toBe(node)
         },
       ),

@@ -129,6 +129,8 @@ export interface ResponseReceiver {
 /** The head of a response, as the upstream sent it. Field values are octets in a latin1 string. */
 export interface ResponseHead {
   readonly status: number
+  /** The reason phrase; `null` for the usual one of the status. */
+  readonly phrase: string | null
   /** In the order in which they came, repeated ones repeated. */
   readonly names: readonly FieldName[]
   readonly values: readonly string[]

@@ -53,7 +53,7 @@ function withoutControls(line: string, i: number): string {
 }
 
 /** Where the reason phrase begins in a status line. */
-const PHRASE_AT = 'HTTP/1.1 200 '.length
+export const PHRASE_AT = 'HTTP/1.1 200 '.length
 
 const FOLDED = /^[\t ]/
 

@@ -1,8 +1,9 @@
+import { STATUS_CODES } from 'node:http'
 import { isFieldName } from '../../lib/field-names.ts'
 import type { ResponseHead } from './contract.ts'
 import { BadResponseError } from './failure.ts'
 import { type FieldName, fieldName } from './header-name.ts'
-import type { Leniency } from './leniency.ts'
+import { type Leniency, PHRASE_AT } from './leniency.ts'
 
 /** How the body of a response ends. */
 export type Framing =
@@ -59,6 +60,7 @@ export function parseResponseHead(text: string, end: number): ParsedHead {
   if (names.length > MAX_FIELDS) throw new BadResponseError('too many header fields')
   return {
     status,
+    phrase: phraseOf(head, status, lineEnd),
     names,
     values,
     needed: NOTHING,
@@ -100,6 +102,13 @@ function statusOf(head: string, lineEnd: number): number {
   if (line === null)
     throw new BadResponseError(`status line ${JSON.stringify(head.slice(0, Math.min(lineEnd, MAX_SHOWN)))}`)
   return Number(line[2])
+}
+
+/** Of most responses it is the usual one, and no text is made of it. */
+function phraseOf(head: string, status: number, lineEnd: number): string | null {
+  const usual = STATUS_CODES[status]
+  const isUsual = usual !== undefined && lineEnd === PHRASE_AT + usual.length && head.startsWith(usual, PHRASE_AT)
+  return isUsual ? null : head.slice(PHRASE_AT, lineEnd)
 }
 
 function note(seen: Seen, { lower }: FieldName, value: string): void {

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import type net from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeCertificates, upstreamUrl, WAYS } from '../setup/ways.ts'
+import { type RunningApp, startApp, yaml } from './harness.ts'
+import { rawExchange } from './raw.ts'
+
+/** The status line of a response, as the upstream writes it and as the client gets it. */
+
+const LINES: Readonly<Record<string, string>> = {
+  '/usual': 'HTTP/1.1 200 OK',
+  '/odd': 'HTTP/1.1 234 Odd Reason',
+  '/own': 'HTTP/1.1 200 Fine, thank you',
+  '/error': 'HTTP/1.1 500 Database is locked: try again at 14:00',
+  '/latin1': 'HTTP/1.1 404 Ungültig',
+  '/blanks': 'HTTP/1.1 200  two  blanks\tand a tab ',
+  '/empty': 'HTTP/1.1 299 ',
+}
+const BODIES: Readonly<Record<string, string>> = {
+  whole: 'Content-Length: 2\r\n\r\nok',
+  chunked: 'Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+  long: `Content-Length: 100000\r\n\r\n${'x'.repeat(100_000)}`,
+  empty: 'Content-Length: 0\r\n\r\n',
+}
+const EARLY = 'HTTP/1.1 103 See what comes\r\nLink: </a>\r\n\r\n'
+
+/** `/odd?whole`: that status line with that body. */
+function respond(socket: net.Socket): void {
+  socket
+    .on('error', () => {})
+    .on('data', (chunk) => {
+      const [, path = '', body = ''] = /^[A-Z]+ (\/\w*)\?(\w+)/.exec(chunk.toString('latin1')) ?? []
+      const [head, content] = (BODIES[body.replace('early', '')] ?? BODIES.whole ?? '').split(/(?<=\r\n\r\n)/)
+      const isHead = chunk.toString('latin1').startsWith('HEAD ')
+      const early = body.startsWith('early') ? EARLY : ''
+      socket.write(`${early}${LINES[path] ?? 'HTTP/1.1 204'}\r\n${head}${isHead ? '' : content}`, 'latin1')
+    })
+}
+
+const certificates = makeCertificates()
+afterAll(() => certificates.remove())
+
+describe.each(WAYS)('a reason phrase, by $name', (way) => {
+  let upstream: net.Server
+  let app: RunningApp
+  beforeAll(async () => {
+    upstream = certificates.server(way, respond).listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    const rest = `unmatched: forward\n${certificates.listener(way)}`
+    app = await startApp(yaml(upstreamUrl(way, upstream), rest, 'sqlite::memory:', certificates.upstream(way)))
+  })
+  afterAll(async () => {
+    await app.stop()
+    upstream.close()
+  })
+
+  async function lines(target: string, { method = 'GET', version = '1.1', fields = '' } = {}): Promise<string[]> {
+    const end = fields.includes('Connection') ? '' : 'Connection: close\r\n'
+    const text = await rawExchange(app.url, `${method} ${target} HTTP/${version}\r\nHost: a\r\n${fields}${end}\r\n`)
+    return text.split('\r\n').filter((line) => line.startsWith('HTTP/1.1 '))
+  }
+
+  it.each(Object.entries(LINES))('reaches the client of %s as it came, whatever its body is', async (path, line) => {
+    for (const body of Object.keys(BODIES)) {
+      expect([body, await lines(`${path}?${body}`)]).toEqual([body, [line]])
+      expect([body, await lines(`${path}?${body}`, { fields: 'Connection: keep-alive\r\n' })]).toEqual([body, [line]])
+      expect([body, await lines(`${path}?${body}`, { version: '1.0' })]).toEqual([body, [line]])
+      if (body !== 'chunked') expect([body, await lines(`${path}?${body}`, { method: 'HEAD' })]).toEqual([body, [line]])
+    }
+  })
+
+  it('reaches the client with an interim response too', async () => {
+    expect(await lines('/odd?earlywhole')).toEqual(['HTTP/1.1 103 See what comes', 'HTTP/1.1 234 Odd Reason'])
+  })
+
+  it('reaches a client whose WebSocket is refused', async () => {
+    const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'
+    const fields = `Connection: Upgrade\r\nUpgrade: websocket\r\n${key}`
+    for (const [path, line] of Object.entries(LINES))
+      expect(await lines(`${path}?earlywhole`, { fields })).toEqual(['HTTP/1.1 103 See what comes', line])
+  })
+
+  it('is empty where the upstream wrote none', async () => {
+    expect(await lines('/none?empty')).toEqual(['HTTP/1.1 204 '])
+  })
+})
