@@ -152,7 +152,7 @@ export function targetOf({ url = '', method }: Pick<IncomingMessage, 'url' | 'me
 }
 
 /** Whether the request may go no further (RFC 9110 section 7.6.2). Only OPTIONS counts: TRACE is not served. */
-export function isLastHop({ method, headers }: IncomingMessage): boolean {
+export function isLastHop({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   return method === 'OPTIONS' && /^0+$/.test(String(headers['max-forwards'] ?? ''))
 }
 
@@ -161,7 +161,10 @@ export function isLastHop({ method, headers }: IncomingMessage): boolean {
  * has neither a body nor a cookie nor a credential: one that has is a request as any other, and is charged as one.
  * @param credentials fields that may hold a credential, in lower case
  */
-export function preflightOf({ method, headers }: IncomingMessage, credentials: readonly string[]): string | null {
+export function preflightOf(
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  credentials: readonly string[],
+): string | null {
   if (method !== 'OPTIONS' || headers.origin === undefined) return null
   const wanted = headers['access-control-request-method']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0

@@ -25,7 +25,7 @@ import type { Context, Exchange, GatewayOptions, Pass } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
 import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
 import { cutOffEnding, denied, type Ending, forwarded, left, Stop } from './outcome.ts'
-import { plan } from './plan.ts'
+import { lineOf, plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
 import { chargedField, ResponseCost } from './response-cost.ts'
 import { forwardFailed, internal } from './responses.ts'
@@ -33,7 +33,6 @@ import { correct, giveBack, isPaid, type Settlement } from './settlement.ts'
 import {
   charge,
   identify,
-  lineOf,
   ownResponse,
   price,
   takeHead,
@@ -170,7 +169,7 @@ async function weighed(head: WeighedHead, exchange: Exchange, admission: Promise
 
 /** The way of every request and upgrade. */
 async function look(context: Context, exchange: Exchange): Promise<Pass | Stop> {
-  const planned = plan(exchange.rules, lineOf(exchange))
+  const planned = plan(exchange.rules, lineOf(exchange.req, exchange.res, exchange.rules))
   if (planned.kind !== 'route') return ownResponse(context, exchange, planned)
   const { target, route } = planned
   exchange.route = route

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import { targetTooLong, tooLarge } from '../edge/denials.ts'
-import { checkMethod } from '../edge/head-rules.ts'
+import { checkMethod, isLastHop, preflightOf, targetOf } from '../edge/head-rules.ts'
 import { type Denial, denial } from '../errors.ts'
 import { STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
 import { fieldNames, queryFault } from '../routing/price.ts'
@@ -25,6 +26,18 @@ export interface RequestLine {
   readonly isLastHop: boolean
   /** Of a preflight the method that a page wants to use; else `null`. */
   readonly preflight: string | null
+}
+
+/** @param res `null` for an upgrade */
+export function lineOf(
+  req: Pick<IncomingMessage, 'url' | 'method' | 'headers'>,
+  res: object | null,
+  { credentials }: Pick<Rules, 'credentials'>,
+): RequestLine {
+  const { method = '', headers } = req
+  const bodyBytes = Number(headers['content-length'] ?? 0)
+  const preflight = preflightOf(req, credentials.fields)
+  return { method, target: targetOf(req), bodyBytes, isUpgrade: res === null, isLastHop: isLastHop(req), preflight }
 }
 
 /** Where a request goes. */

@@ -2,7 +2,7 @@ import { type Caller, type CheckPlaces, isMissing } from '../auth/authenticator.
 import { isVerified } from '../auth/verdict.ts'
 import { beginningOf, ClientLeft, isReadWhole, readBody, readIfShort } from '../edge/body/read-body.ts'
 import { exhausted, overloaded, tooManyFailed, tooManyInVain } from '../edge/denials.ts'
-import { isLastHop, preflightOf, targetOf, USUAL_METHODS } from '../edge/head-rules.ts'
+import { USUAL_METHODS } from '../edge/head-rules.ts'
 import { TEXT_BYTES } from '../edge/request-turn.ts'
 import type { Exhausted } from '../edge/shares.ts'
 import { type Denial, isDenial } from '../errors.ts'
@@ -22,7 +22,7 @@ import type { Context, Exchange, Pass } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
-import { type Plan, queryRefusal, type RequestLine } from './plan.ts'
+import { type Plan, queryRefusal } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
 import { exempted, isShadowed, settle, unpriced } from './settlement.ts'
@@ -68,15 +68,6 @@ export interface WeighedHead {
 
 function stopIf(full: Exhausted | null, { headers }: Exchange['req']): Stop | null {
   return full === null ? null : denied(exhausted(full, headers.accept))
-}
-
-/** What the head says about where the request goes. */
-export function lineOf({ req, res, rules }: Exchange): RequestLine {
-  const { method = '', headers } = req
-  const bodyBytes = Number(headers['content-length'] ?? 0)
-  const isUpgrade = res === null
-  const preflight = preflightOf(req, rules.credentials.fields)
-  return { method, target: targetOf(req), bodyBytes, isUpgrade, isLastHop: isLastHop(req), preflight }
 }
 
 /** What the gateway answers for itself, or why no rule serves the request. */

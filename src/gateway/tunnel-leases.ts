@@ -6,6 +6,7 @@ import type { Observation } from '../observe/observation.ts'
 import { kindOf } from './caller-kind.ts'
 import { callerByAddress } from './client-address.ts'
 import { type Exemption, exemptionOf } from './exemption.ts'
+import { lineOf, plan } from './plan.ts'
 import { type Charging, exempted, isShadowed, settle } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
 
@@ -28,6 +29,8 @@ interface Leased extends Asking {
   readonly caller: Caller | null
   readonly letIn: Denial | null
   readonly cost: number
+  /** Those of its handshake. */
+  readonly rules: Rules
 }
 
 /** A tunnel lasts no longer than what admitted it: its credential, its user's limits, its age and what it costs. */
@@ -38,8 +41,8 @@ export interface Leases {
 
 export interface LeaseOptions extends Charging {
   /**
-   * Those in force now: a reload may take an issuer away, change limits, or exempt a caller. The route stays that of the handshake, with its
-   * cost.
+   * Those in force now: a reload may take an issuer away, change limits, exempt a caller, or let nobody in without a credential any more.
+   * The route stays that of the handshake, with its cost.
    */
   readonly rules: () => Rules
 }
@@ -51,6 +54,13 @@ interface Lease {
   readonly openedAt: number
   /** As its credential has it now: its plan, for example, may be another than at the handshake. */
   caller: Caller | null
+  /** Why its caller would be refused, had `auth.shadow` not let it in or go on. */
+  letIn: Denial | null
+  /** When its credential was last judged, by the monotonic clock. */
+  judgedAt: number
+  /** Whether it would need no credential by `seen`. */
+  isAnonymous: boolean
+  seen: Rules
   /** How often a charge of `tunnel_charge` was due and decided. */
   charges: number
   isBusy: boolean
@@ -61,6 +71,8 @@ interface Lease {
 
 /** What is left of the 2 s of a revocation: a gateway token may be known and remembered for 1.45 s. */
 const EVERY_MS = 400
+/** A provider is asked about a credential no sooner than after this time: a thousand tunnels would ask it 2,500 times a second. */
+const ASK_MS = 1_500
 
 export function createLeases(options: LeaseOptions): Leases {
   const { rules, observe } = options
@@ -74,6 +86,10 @@ export function createLeases(options: LeaseOptions): Leases {
       abort: new AbortController(),
       openedAt: at,
       caller: exchange.caller,
+      letIn: exchange.letIn,
+      judgedAt: at,
+      isAnonymous: exchange.route?.anonymous === true,
+      seen: exchange.rules,
       charges: 0,
       isBusy: false,
       bytes: 0,
@@ -127,7 +143,7 @@ export function createLeases(options: LeaseOptions): Leases {
   async function judge(lease: Lease): Promise<LeaseEnd | null> {
     const { route, cost } = lease.exchange
     if (lease.caller === null) return null
-    const caller = await callerNow(lease.exchange, lease.caller)
+    const caller = await callerNow(lease, lease.caller)
     if (caller === null) return 'credential'
     lease.caller = caller
     // What costs nothing has no limit that could end it.
@@ -142,13 +158,36 @@ export function createLeases(options: LeaseOptions): Leases {
    * again: a check may be costly, and here no address pays for it.
    * @returns the caller as it is now, or `null` if it may not go on
    */
-  async function callerNow(exchange: Leased, caller: Caller): Promise<Caller | null> {
+  async function callerNow(lease: Lease, caller: Caller): Promise<Caller | null> {
+    const { exchange } = lease
     const now = rules()
-    const found = exchange.letIn ?? (await now.callers.resolve(exchange))
+    if (caller.kind === 'introspected' && performance.now() - lease.judgedAt < ASK_MS) return caller
+    lease.judgedAt = performance.now()
+    const found = lease.letIn ?? (await now.callers.resolve(exchange))
     if (!isDenial(found)) return found.user === caller.user ? found : null
-    if (caller.kind !== 'address') return found.code === 'unauthorized' ? null : caller
-    const ofAddress = callerByAddress(now, exchange, found, exchange.route?.anonymous === true)
-    return !isDenial(ofAddress) && ofAddress.user === caller.user ? ofAddress : null
+    if (caller.kind === 'address') return addressNow(lease, found, caller)
+    if (found.code !== 'unauthorized') return caller
+    if (!now.callers.shadow) return null
+    // As a request would be, from now on.
+    lease.letIn = found
+    return addressNow(lease, found, null)
+  }
+
+  /** @param before whose user it has to be; `null` for any */
+  function addressNow(lease: Lease, refused: Denial, before: Caller | null): Caller | null {
+    const now = rules()
+    const found = callerByAddress(now, lease.exchange, refused, isAnonymous(lease, now))
+    if (isDenial(found)) return null
+    return before === null || found.user === before.user ? found : null
+  }
+
+  /** By the rule in force. Where there is none any more, that of the handshake stays. */
+  function isAnonymous(lease: Lease, now: Rules): boolean {
+    if (lease.seen === now) return lease.isAnonymous
+    lease.seen = now
+    const planned = plan(now, lineOf(lease.exchange.req, null, now))
+    if (planned.kind === 'route') lease.isAnonymous = planned.route.anonymous || planned.route.tariff === null
+    return lease.isAnonymous
   }
 
   function isBlocked(caller: Caller, route: Route, category: string): boolean {

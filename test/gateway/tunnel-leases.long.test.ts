@@ -14,7 +14,7 @@ let app: RunningApp
 const opened = new Set<WebSocket>()
 
 beforeEach(async () => {
-  server = http.createServer()
+  server = http.createServer((_request, response) => response.end())
   const sockets = new WebSocketServer({ server })
   sockets.on('connection', (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)).on('error', () => {}))
   server.listen(0, '127.0.0.1')
@@ -62,6 +62,13 @@ async function echoes(ws: WebSocket): Promise<boolean> {
 const CLOCK_TOLERANCE_S = 30
 
 const ADMIN = { authorization: 'Bearer test-admin-token-0001' }
+
+/** Until each tunnel has been looked at again: a neighbour that is blocked now ends at its next look. */
+async function nextLook(): Promise<void> {
+  const neighbour = await open(bearer('eve'))
+  await admin('PUT', 'users/eve/override', { read: { '1d': 0 }, reason: 'test' })
+  await isClosed(neighbour)
+}
 
 const isClosed = (ws: WebSocket) => expect.poll(() => ws.readyState, { timeout: 10_000 }).toBe(WebSocket.CLOSED)
 const ended = (): string[] => app.observations.flatMap((o) => (o.type === 'tunnel_ended' ? [o.why] : []))
@@ -122,6 +129,41 @@ describe('a tunnel is ended', () => {
     await app.reload(from('several: first'))
     await isClosed(shadowed)
     expect(ended()).toEqual(['credential', 'credential', 'credential'])
+  })
+
+  it('when its rule lets nobody in without a credential any more, but not where there is no rule any more', async () => {
+    await start('', 'anonymous: true')
+    const [ws, elsewhere] = [await open({}), await open({}, '/live')]
+    expect([await echoes(ws), await echoes(elsewhere)]).toEqual([true, true])
+    const without = text('', 'anonymous: true').replace('GET /live,', 'GET /other,')
+    await app.reload(without.replace('routes: [', 'routes: [{ match: GET /new, category: read }, '))
+    await expect.poll(async () => (await fetch(`${app.url}/live`)).status).toBe(404)
+    expect([await echoes(ws), ended()]).toEqual([true, []])
+    await app.reload(text('', 'anonymous: true'))
+    await nextLook()
+    expect([await echoes(ws), ended()]).toEqual([true, ['blocked']])
+    await app.reload(text('', 'anonymous: false'))
+    await Promise.all([isClosed(ws), isClosed(elsewhere)])
+    expect(ended()).toEqual(['blocked', 'credential', 'credential'])
+  })
+
+  it('when its JWT expires, but not while auth.shadow refuses nobody for that', async () => {
+    await start()
+    const shadow = (is: boolean) => text().replace('gateway_tokens: true', `gateway_tokens: true\n  shadow: ${is}`)
+    await app.reload(shadow(true))
+    const exp = Math.floor(Date.now() / 1000) + 2 - CLOCK_TOLERANCE_S
+    const headers = { authorization: `Bearer ${jwtOf('alice', { exp })}` }
+    const ws = await open(headers)
+    async function letIn(): Promise<string | null | undefined> {
+      await fetch(`${app.url}/free`, { headers })
+      return app.requests().at(-1)?.letIn
+    }
+    await expect.poll(letIn, { timeout: 10_000 }).toBe('expired')
+    await nextLook()
+    expect([await echoes(ws), ended()]).toEqual([true, ['blocked']])
+    await app.reload(shadow(false))
+    await isClosed(ws)
+    expect(ended()).toEqual(['blocked', 'credential'])
   })
 
   it('when its issuer is taken out of the configuration', async () => {
@@ -242,11 +284,13 @@ describe('what an open tunnel costs (tunnel_charge)', () => {
 
 it('a wrong credential that shadow let in is not checked again and again, as one that was accepted is', async () => {
   const asked: string[] = []
+  const askedAt: number[] = []
   const provider = http.createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     const token = new URLSearchParams(body).get('token') ?? ''
     asked.push(token)
+    if (token === 'good') askedAt.push(performance.now())
     response.statusCode = token === 'good' ? 200 : 400
     response.end('{"active":true,"sub":"alice"}')
   })
@@ -263,6 +307,9 @@ it('a wrong credential that shadow let in is not checked again and again, as one
   await expect.poll(() => asked.filter((token) => token === 'good').length, { timeout: 10_000 }).toBeGreaterThan(4)
   expect(asked.filter((token) => token === 'wrong')).toHaveLength(1)
   expect(await echoes(wrong)).toBe(true)
+  const [first = 0, ...others] = askedAt
+  // Timers may come early by a millisecond.
+  for (const [i, at] of others.entries()) expect(at - first).toBeGreaterThanOrEqual((i + 1) * 1_495)
   provider.closeAllConnections()
   provider.close()
 })
