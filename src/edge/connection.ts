@@ -218,6 +218,14 @@ export class ClientConnection implements ClientPeer {
     void gateway.handle(request).then(() => this.#finish(request))
   }
 
+  /** The response to the last request that has come says that the connection ends behind it, if it has not said otherwise yet. */
+  announceEnd(): void {
+    const last = this.#requests.at(-1)
+    if (last === undefined || last.res.headersSent) return
+    last.res.shouldKeepAlive = false
+    this.#isLast = true
+  }
+
   upgrade(req: IncomingMessage, head: Buffer): void {
     this.#detach()
     this.#open.idleSince = null

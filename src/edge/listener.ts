@@ -76,6 +76,7 @@ class NodeListener implements Listener {
   readonly #server: http.Server
   /** Of TLS the connection within: it is there once the hands are shaken. */
   readonly #connections = new WeakMap<Duplex, ClientConnection>()
+  readonly #live = new Set<ClientConnection>()
   /** Also those that Node's server has let go of: tunnels, and what its parser refused. */
   readonly #sockets = new Set<Socket>()
   readonly #open: OpenConnections
@@ -124,6 +125,7 @@ class NodeListener implements Listener {
     const { gateway, observe } = this.#options
     if (this.#isDraining === on) return
     this.#isDraining = on
+    if (on) for (const connection of this.#live) connection.announceEnd()
     observe(on ? { type: 'draining', inFlight: gateway.inFlight() } : { type: 'drain_ended' })
   }
 
@@ -208,7 +210,10 @@ class NodeListener implements Listener {
     if (raw !== socket) nameAlike(socket, raw)
     this.#open.hasShaken(open)
     const onAccepted = () => this.#open.accepted(open)
-    this.#connections.set(socket, new ClientConnection(socket, this.#context, open, onAccepted))
+    const connection = new ClientConnection(socket, this.#context, open, onAccepted)
+    this.#connections.set(socket, connection)
+    this.#live.add(connection)
+    socket.once('close', () => this.#live.delete(connection))
   }
 
   #routeRequests(): void {

@@ -52,6 +52,88 @@ async function drain({ admin }: RunningApp): Promise<void> {
   expect(response.status).toBe(200)
 }
 
+/** Responds when told, to all that have come. */
+async function startHeld(way: Way) {
+  const waiting = new Set<net.Socket>()
+  const server = certificates.server(way, (socket) => {
+    socket.on('error', () => {}).on('data', () => waiting.add(socket))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const rest = `unmatched: forward\n${certificates.listener(way)}`
+  const app = await startApp(yaml(upstreamUrl(way, server), rest, 'sqlite::memory:', certificates.upstream(way)))
+  function release(text: string): void {
+    for (const socket of waiting) socket.write(text)
+    waiting.clear()
+  }
+  cleanups.push(() => server.close())
+  cleanups.push(() => app.stop())
+  return { app, waiting, release }
+}
+
+describe.each(WAYS)('a request that is under way when its gateway begins to drain, by $name', (way) => {
+  it.each(['', 'Expect: 100-continue\r\n'])('has a response that says its connection ends (%j)', async (expects) => {
+    const { app, waiting, release } = await startHeld(way)
+    const socket = connectTo(app.url)
+    let text = ''
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+    })
+    socket.write(post('/api/a', 2).replace('Content-Length', `${expects}Content-Length`))
+    await expect.poll(() => waiting.size).toBe(1)
+    await drain(app)
+    release('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    await expect.poll(() => socket.closed).toBe(true)
+    expect(statusesIn(text).filter((status) => status !== 100)).toEqual([200])
+    expect(text).toMatch(/\r\nConnection: close\r\n/)
+    expect(text).not.toMatch(/keep-alive/i)
+  })
+
+  it('has one that does not if others came behind it, of which the last one says it', async () => {
+    const { app, waiting, release } = await startHeld(way)
+    const socket = connectTo(app.url)
+    let text = ''
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+    })
+    socket.write('GET /a HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3))
+    await expect.poll(() => waiting.size).toBe(1)
+    await drain(app)
+    const releasing = setInterval(() => release('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'), 20)
+    await expect.poll(() => socket.closed).toBe(true)
+    clearInterval(releasing)
+    expect(statusesIn(text)).toEqual([200, 200, 200])
+    expect(text.match(/^Connection: .*$/gm)).toEqual([
+      'Connection: keep-alive',
+      'Connection: keep-alive',
+      'Connection: close',
+    ])
+  })
+
+  it('keeps a connection whose response has begun, until the next one on it', async () => {
+    const { app, waiting, release } = await startHeld(way)
+    const socket = connectTo(app.url)
+    let text = ''
+    socket.on('data', (bytes: Buffer) => {
+      text += bytes.toString('latin1')
+    })
+    socket.write('GET /a HTTP/1.1\r\nHost: a\r\n\r\n')
+    await expect.poll(() => waiting.size).toBe(1)
+    const [upstream] = waiting
+    waiting.clear()
+    upstream?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no')
+    await expect.poll(() => text).toContain('200 OK')
+    await drain(app)
+    upstream?.write('k')
+    await expect.poll(() => text).toMatch(/ok$/)
+    socket.write('GET /b HTTP/1.1\r\nHost: a\r\n\r\n')
+    await expect.poll(() => waiting.size).toBe(1)
+    release('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    await expect.poll(() => socket.closed).toBe(true)
+    expect(text.match(/^Connection: .*$/gm)).toEqual(['Connection: keep-alive', 'Connection: close'])
+  })
+})
+
 describe.each(WAYS)('a response that ends its connection reaches a client that reads late, by $name', (way) => {
   it.each([
     ['of an upload that is refused', post('/nothing', 286_459), 404],
