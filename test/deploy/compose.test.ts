@@ -109,6 +109,8 @@ describe('the Compose file', () => {
     expect(services).toHaveProperty(new URL(upstream.url).hostname)
     expect(services).toHaveProperty(new URL((store.location as { url: string }).url).hostname)
     expect(admin.listen).toEqual({ host: '0.0.0.0', port: 9090 })
+    // Clients that keep their connection are told that it ends.
+    expect(drain.delayMs).toBeGreaterThan(0)
     const grace = Number(/^(\d+)s$/.exec(services.gateway.stop_grace_period ?? '')?.[1]) * 1000
     expect(grace).toBeGreaterThanOrEqual(drain.delayMs + drain.timeoutMs + 15_000)
   })

@@ -82,6 +82,8 @@ describe('the systemd unit', () => {
     if (!config.ok) throw new Error(JSON.stringify(config.problems))
     const { drain, edge, upstream } = config.config
     expect(Number(values('TimeoutStopSec'))).toBeGreaterThanOrEqual((drain.delayMs + drain.timeoutMs) / 1000 + 15)
+    const [, longest] = /up to (\d+) s fit here/.exec(text) ?? []
+    expect(Number(values('TimeoutStopSec'))).toBeGreaterThanOrEqual(Number(longest) + drain.timeoutMs / 1000 + 15)
     expect(Number(values('LimitNOFILE'))).toBeGreaterThan(
       edge.maxConnections + upstream.maxConnections + 2 * edge.maxTunnels,
     )
