@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { restBehindShortPieces } from '../node/rest.ts'
 import { reset } from '../respond/raw.ts'
 import { type Connection, type Destination, MAX_INTERIM, type UpstreamClient, type Waiter } from './client/contract.ts'
-import { BadResponseError, ConnectTimeoutError, GivenUpError, mayPass, UpstreamTimeoutError } from './client/failure.ts'
+import { BadResponseError, ConnectTimeoutError, GivenUpError, UpstreamTimeoutError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
 import type { ForwardResult, Patience, ResponseFields, UpgradeExchange } from './contract.ts'
 import { EarlyBytes } from './early-bytes.ts'
@@ -32,8 +32,6 @@ export interface TunnelOptions extends Patience {
   readonly names: UpstreamNames
   readonly destination: Destination
   readonly connectTimeoutMs: number
-  /** How long after its first connection failed a handshake is tried again. 0: it is not. */
-  readonly connectRetryMs: number
   /** Knows when the upstream takes connections again. */
   readonly client: UpstreamClient
   readonly maxHeaderSize: number
@@ -65,8 +63,8 @@ export class Tunnel implements Waiter {
   #head: OutgoingHead | null = null
   /** Until the result is settled. */
   #join: Join | null = null
-  /** By the monotonic clock; `null` until a connection has failed. */
-  #retryUntil: number | null = null
+  /** Whether a connection has failed, so that the client of the upstream knows of it. */
+  #hasWaited = false
   #outgoing: ClientRequest | null = null
   /** Until there is a response. */
   #early: EarlyBytes | null = null
@@ -156,14 +154,13 @@ export class Tunnel implements Waiter {
   /** Without a connection nothing was sent, so the handshake is made again as soon as the upstream takes one. */
   #broken(error: Error): void {
     if (this.#join === null) return
-    const now = performance.now()
-    this.#retryUntil ??= now + this.#options.connectRetryMs
-    if (this.#reached || this.#retryUntil <= now || !mayPass(error)) {
+    if (this.#reached) {
       this.#fail(error)
       return
     }
     clearTimeout(this.#timer)
-    this.#options.client.acquireNew(this)
+    this.#hasWaited = true
+    this.#options.client.waitOut(this, error)
   }
 
   /** The connection only shows that there are some again: http-proxy-3 opens its own. */
@@ -316,7 +313,7 @@ export class Tunnel implements Waiter {
   #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
     clearTimeout(this.#timer)
     this.#join = null
-    if (this.#retryUntil !== null) this.#options.client.leave(this)
+    if (this.#hasWaited) this.#options.client.leave(this)
     if (this.#status === 0) this.#early?.discard()
     this.#client.off('close', this.#onClientClose)
     this.#exchange.signal?.removeEventListener('abort', this.#onAbort)

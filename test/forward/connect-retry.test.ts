@@ -88,6 +88,8 @@ async function echoOf(gateway: Gateway): Promise<string> {
   return String(echo)
 }
 
+const HANDSHAKE = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\n\r\n`
+
 describe.each([
   ['over TCP', 'http', 'port'],
   ['over TLS', 'https', 'port'],
@@ -157,7 +159,10 @@ describe('while an upstream takes no connections', () => {
     expect(texts).toEqual(Array(20).fill('HTTP/1.1 200 OK'))
   })
 
-  it('one connection after the other is tried for all who wait', async () => {
+  it.each([
+    ['requests', get('/')],
+    ['WebSockets', HANDSHAKE],
+  ])('one connection after the other is tried for all %s that wait', async (_what, bytes) => {
     let attempts = 0
     const server = tcpServer((socket) => {
       attempts++
@@ -165,7 +170,7 @@ describe('while an upstream takes no connections', () => {
     })
     // Over TLS a connection that is closed at once was never ready.
     const gateway = await gatewayTo(`https://127.0.0.1:${await listen(server)}`, { connectRetryMs: LONG_MS })
-    const clients = Array.from({ length: 40 }, () => rawClient(gateway.port, get('/')))
+    const clients = Array.from({ length: 40 }, () => rawClient(gateway.port, bytes))
     await until(() => attempts >= 43)
     await sleep(A_WHILE_MS)
     expect(attempts).toBeLessThan(60)
@@ -222,8 +227,6 @@ describe('while an upstream takes no connections', () => {
   it('what a client sends behind its handshake reaches the upstream once', async () => {
     const upstream = await restarting('http', 'port')
     const gateway = await gatewayOf(upstream)
-    const key = Buffer.alloc(16).toString('base64')
-    const handshake = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`
     const message = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69])
     const client = connect(gateway.port, '127.0.0.1').on('error', () => {})
     onCleanup(() => client.destroy())
@@ -231,7 +234,7 @@ describe('while an upstream takes no connections', () => {
     client.on('data', (bytes) => {
       came += bytes.toString('latin1')
     })
-    client.write(Buffer.concat([Buffer.from(handshake), message]))
+    client.write(Buffer.concat([Buffer.from(HANDSHAKE), message]))
     await sleep(A_WHILE_MS)
     await upstream.start()
     await until(() => came.includes('echo hi'))

@@ -15,6 +15,11 @@ export interface UpstreamClient {
   acquire(waiter: Waiter): void
   /** Gives `waiter` a connection that nobody has used, however many there are. */
   acquireNew(waiter: Waiter): void
+  /**
+   * For `waiter`, who has failed to connect by itself: it is given a connection when the upstream takes one again, as those are whose
+   * connection was opened here; or `error`, where nobody waits for that, or the time for it is over.
+   */
+  waitOut(waiter: Waiter, error: Error): void
   /** From now on `waiter` is not called any more. */
   leave(waiter: Waiter): void
   /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */

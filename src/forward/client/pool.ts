@@ -107,6 +107,10 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
     this.#open({ waiter, isDedicated: true })
   }
 
+  waitOut(waiter: Waiter, error: Error): void {
+    this.#retryOrExpire(waiter, error)
+  }
+
   leave(waiter: Waiter): void {
     this.#remove(waiter)
     for (const opening of this.#opening.values()) if (opening.waiter === waiter) opening.isDedicated = false
