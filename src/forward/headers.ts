@@ -24,8 +24,10 @@ export interface OutgoingHead {
   readonly host: string
   /** The scheme that the client asked by, as the upstream is told. */
   readonly scheme: string
-  /** The host that the client asked for, as the upstream is told; empty if nobody names one. */
+  /** The host that the client asked for, with the port that a proxy in front names; empty if nobody names one. */
   readonly authority: string
+  /** The path that a proxy in front has taken off; empty for none. */
+  readonly prefix: string
   /** Whether it logs its connection in, as NTLM and Negotiate do, so that nobody else may come on it. */
   readonly logsIn: boolean
   /** Where in `headers` the value of Destination stands, which only who knows the upstream's names can write; -1 for none. */
@@ -89,7 +91,8 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     hasBody: chunked || (contentLength !== null && contentLength !== '0'),
     host: claims.host,
     scheme,
-    authority,
+    authority: withPort(authority, claims.first['x-forwarded-port']),
+    prefix: prefixOf(claims.first['x-forwarded-prefix']),
     logsIn,
     destinationAt,
     takesTrailers,
@@ -189,6 +192,16 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
 
 function schemeOf({ first }: Claims, { encrypted }: Origin): string {
   return SCHEMES.get(first['x-forwarded-proto']?.toLowerCase() ?? '') ?? (encrypted ? 'https' : 'http')
+}
+
+/** Without the two that a load balancer behind another one may name wrongly, and that a URL need not have. */
+function withPort(authority: string, port = ''): string {
+  const isWanted = /^\d{2,5}$/.test(port) && port !== '80' && port !== '443'
+  return isWanted && /^(?:[^:]+|\[.*\])$/.test(authority) ? `${authority}:${port}` : authority
+}
+
+function prefixOf(path = ''): string {
+  return /^(?:\/[\w.~%!$&'()*+,;=:@-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : ''
 }
 
 interface Said {

@@ -25,6 +25,8 @@ export interface Asked {
   readonly authority: string
   /** The client's Host; empty if it sent none. */
   readonly host: string
+  /** The path that a proxy in front has taken off, without a slash at its end; empty for none. */
+  readonly prefix: string
 }
 
 export interface NamesOptions {
@@ -89,22 +91,35 @@ const RULES: ReadonlyMap<string, Rule> = new Map([
 function uri(value: string, call: Call): string {
   const { base, asked } = call
   const [start, scheme, hostname = '', port = ''] = AUTHORITY.exec(value) ?? []
-  if (start === undefined) return isPath(value) ? (withoutBase(value, base) ?? value) : value
+  if (start === undefined) return isPath(value) ? pathFor(value, call) : value
   if (!isUpstream({ scheme: scheme?.toLowerCase(), hostname: hostname.toLowerCase(), port }, call)) return value
   const rest = withoutBase(value.slice(start.length), base)
   if (rest === null) return value
   if (!PLACE.test(asked.authority)) return unambiguous(rest.startsWith('/') ? rest : `/${rest}`)
-  return `${scheme === undefined ? '' : `${asked.scheme}:`}//${asked.authority}${rest}`
+  return `${scheme === undefined ? '' : `${asked.scheme}:`}//${asked.authority}${prefixed(rest, asked.prefix)}`
+}
+
+/** A path alone as the client knows it. Without a base the upstream may know it as well. */
+function pathFor(path: string, { base, asked }: Call): string {
+  const rest = base === '' ? null : withoutBase(path, base)
+  return rest === null ? path : prefixed(rest, asked.prefix)
+}
+
+/** Many services put it there themselves, as X-Forwarded-Prefix asks them to. */
+function prefixed(path: string, prefix: string): string {
+  const isThere = path.startsWith(prefix) && /^(?:[/?#]|$)/.test(path.slice(prefix.length))
+  return isThere ? path : prefix + path
 }
 
 /** The way back of `uri`. */
 function destination(value: string, { origin, base, asked, sent }: Call): string {
   const [start, scheme = asked.scheme, hostname = '', port = ''] = AUTHORITY.exec(value) ?? []
-  if (start === undefined) return isPath(value) ? base + value : value
+  if (start === undefined) return isPath(value) ? base + (withoutBase(value, asked.prefix) ?? value) : value
   const called = placeOf(asked.authority)
   const implied = PORTS[scheme.toLowerCase()]
   const isAsked = called?.hostname === hostname.toLowerCase() && (called.port || implied) === (port || implied)
-  return isAsked ? `${origin.protocol}//${sent}${base}${value.slice(start.length) || '/'}` : value
+  const path = value.slice(start.length) || '/'
+  return isAsked ? `${origin.protocol}//${sent}${base}${withoutBase(path, asked.prefix) ?? path}` : value
 }
 
 function isPath(value: string): boolean {
@@ -163,12 +178,13 @@ function cookie(value: string, call: Call): string {
 }
 
 /** `null` for one that falls away. */
-function attributeOf(attribute: string, { origin, base, host, asked, sent }: Call): string | null {
+function attributeOf(attribute: string, call: Call): string | null {
+  const { origin, host, asked, sent } = call
   const at = attribute.indexOf('=')
   const name = attribute.slice(0, Math.max(at, 0)).trim().toLowerCase()
   const value = attribute.slice(at + 1).trim()
   const kept = attribute.slice(0, at + 1)
-  if (name === 'path' && value.startsWith('/')) return kept + (withoutBase(value, base) ?? value)
+  if (name === 'path' && value.startsWith('/')) return kept + pathFor(value, call)
   if (name !== 'domain' || host === null) return attribute
   const domain = value.replace(/^\./, '').toLowerCase()
   if (domain !== origin.hostname && domain !== placeOf(sent)?.hostname) return attribute

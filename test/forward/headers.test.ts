@@ -302,6 +302,25 @@ describe('a request on its way to the backend', () => {
     expect(outgoingHead([name, 'forged'], CALLER, TRUSTING).headers).not.toContain('forged')
   })
 
+  it.each([
+    ['app.test', '8443', '/api', 'app.test:8443', '/api'],
+    ['app.test', '8443, 9000', '/api/, /b', 'app.test:8443', '/api'],
+    ['[::1]', '8443', '/a/b', '[::1]:8443', '/a/b'],
+    ['app.test:444', '8443', '', 'app.test:444', ''],
+    ['app.test', '443', '/', 'app.test', ''],
+    ['app.test', '80', '//evil.test', 'app.test', ''],
+    ['app.test', '8443@evil.test', 'api', 'app.test', ''],
+  ])(
+    'knows how the client reaches %s with port %s and prefix %s, of a trusted proxy',
+    (host, port, prefix, ...known) => {
+      const raw = ['X-Forwarded-Host', host, 'X-Forwarded-Port', port, 'X-Forwarded-Prefix', prefix]
+      const { authority, prefix: path } = outgoingHead(raw, CALLER, TRUSTING)
+      expect([authority, path]).toEqual(known)
+      const stranger = outgoingHead(['Host', 'a', ...raw], STRANGER, TRUSTING)
+      expect([stranger.authority, stranger.prefix]).toEqual(['a', ''])
+    },
+  )
+
   it('has a fixed field once, in the place of what a trusted proxy or the gateway says', () => {
     const headers = { 'X-Forwarded-Proto': 'https', 'x-forwarded-port': '443', 'X-Real-IP': 'hidden' }
     const rules = headerRules({ headers, passAuthorization: false, trustedProxies: () => true })

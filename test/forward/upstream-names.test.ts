@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Asked, upstreamNames } from '../../src/forward/upstream-names.ts'
 import { runs } from '../setup/runs.ts'
 
-const BY_TLS: Asked = { scheme: 'https', authority: 'shop.example', host: 'shop.example' }
+const BY_TLS: Asked = { scheme: 'https', authority: 'shop.example', host: 'shop.example', prefix: '' }
 
 interface Options {
   readonly url?: string
@@ -22,6 +22,36 @@ function becomes(name: string, value: string, options: Options = {}): string {
   expect(headers.slice(0, 2)).toEqual(['X-Before', value])
   return headers[3] as string
 }
+
+describe('what a proxy in front has taken off a path', () => {
+  const asked = { ...BY_TLS, authority: 'shop.example:8443', prefix: '/api' }
+  it.each([
+    ['Location', 'http://legacy:9000/base/x?a', 'https://shop.example:8443/api/x?a'],
+    ['Location', 'http://legacy:9000/base', 'https://shop.example:8443/api/'],
+    ['Location', '/base/x', '/api/x'],
+    ['Location', '/base/api/x', '/api/x'],
+    ['Location', '/base/apix', '/api/apix'],
+    ['Location', '/elsewhere', '/elsewhere'],
+    ['Refresh', '0; url=http://legacy:9000/base/x', '0; url=https://shop.example:8443/api/x'],
+    ['Set-Cookie', 'a=b; Path=/base/x', 'a=b; Path=/api/x'],
+    ['Set-Cookie', 'a=b; Path=/base', 'a=b; Path=/api/'],
+  ])('stands in %s again: %s', (name, value, expected) => {
+    expect(becomes(name, value, { url: 'http://legacy:9000/base', asked })).toBe(expected)
+  })
+
+  it('is added only to addresses that name the upstream where it has no base path', () => {
+    expect(becomes('Location', 'http://legacy:9000/x', { asked })).toBe('https://shop.example:8443/api/x')
+    expect(becomes('Location', 'http://legacy:9000/api/x', { asked })).toBe('https://shop.example:8443/api/x')
+    expect(becomes('Location', '/x', { asked })).toBe('/x')
+  })
+
+  it('is taken off the Destination of WebDAV', () => {
+    const names = upstreamNames({ origin: new URL('http://legacy:9000'), base: '/base', host: 'legacy:9000' })
+    expect(names.destinationFor('https://shop.example:8443/api/z', asked)).toBe('http://legacy:9000/base/z')
+    expect(names.destinationFor('/api/z', asked)).toBe('/base/z')
+    expect(names.destinationFor('https://shop.example:8443/z', asked)).toBe('http://legacy:9000/base/z')
+  })
+})
 
 describe('a Location', () => {
   it.each([
@@ -82,14 +112,14 @@ describe('a Location', () => {
       'http://legacy:9000/x',
     ])
       expect(becomes('Location', value, options), value).toBe(value)
-    const samePort: Asked = { scheme: 'https', authority: 'shop.example:9000', host: 'shop.example:9000' }
+    const samePort: Asked = { scheme: 'https', authority: 'shop.example:9000', host: 'shop.example:9000', prefix: '' }
     expect(becomes('Location', 'http://shop.example:9000/x', { host: null, asked: samePort })).toBe(
       'http://shop.example:9000/x',
     )
   })
 
   it('is a path alone for a client that names no host', () => {
-    const asked: Asked = { scheme: 'http', authority: '', host: '' }
+    const asked: Asked = { scheme: 'http', authority: '', host: '', prefix: '' }
     for (const host of [null, 'legacy:9000']) {
       expect(becomes('Location', 'http://legacy:9000/x', { host, asked })).toBe('/x')
       expect(becomes('Location', 'http://legacy:9000', { host, asked })).toBe('/')
@@ -140,7 +170,7 @@ describe('other fields', () => {
   })
 
   it.each(['localhost:8080', '127.0.0.1', '[::1]:80'])('a cookie has no Domain towards %s', (host) => {
-    const asked: Asked = { scheme: 'http', authority: host, host }
+    const asked: Asked = { scheme: 'http', authority: host, host, prefix: '' }
     expect(becomes('Set-Cookie', 's=1; Domain=legacy; Path=/', { asked })).toBe('s=1; Path=/')
   })
 

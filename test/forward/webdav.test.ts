@@ -40,7 +40,7 @@ overEachTransport(({ rawUpstream, scheme }) => {
 it('a Destination is below the path, and at the host, of an upstream that has them', () => {
   const origin = new URL('http://inner:9000')
   const { destinationFor } = upstreamNames({ origin, base: '/base', host: 'inner:9000' })
-  const asked = { scheme: 'https', authority: 'gw.test:8443', host: 'gw.test:8443' }
+  const asked = { scheme: 'https', authority: 'gw.test:8443', host: 'gw.test:8443', prefix: '' }
   expect(destinationFor('https://gw.test:8443/dav/b', asked)).toBe('http://inner:9000/base/dav/b')
   expect(destinationFor('/dav/b', asked)).toBe('/base/dav/b')
 })
