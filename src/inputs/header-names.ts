@@ -46,9 +46,13 @@ const FACTS: ReadonlySet<string> = new Set([
   'client-cert',
   'client-cert-chain',
   'x-client-cert',
+  'x-client-dn',
+  'x-ssl-cert',
+  'x-tls-client-cert',
+  'x-arr-clientcert',
 ])
 
-const FACT_PREFIXES = ['x-forwarded-', 'x-real-', 'ssl-client-', 'x-ssl-client-']
+const FACT_PREFIXES = ['x-forwarded-', 'x-real-', 'ssl-client-', 'x-ssl-client-', 'x-amzn-mtls-clientcert']
 
 /** @param lower a name in lower case */
 export function isFact(lower: string): boolean {

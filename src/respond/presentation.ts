@@ -31,7 +31,18 @@ export interface Asked {
 }
 
 export function askedBy({ headers, method, url }: IncomingMessage, requestId: string, user: string | null): Asked {
-  return { origin: headers.origin, requestId, method: method ?? null, path: url?.split('?', 1)[0] ?? null, user }
+  return {
+    origin: headers.origin,
+    requestId,
+    method: method ?? null,
+    path: url === undefined ? null : pathOf(url),
+    user,
+  }
+}
+
+/** Of a target in absolute form, too. */
+function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] || '/'
 }
 
 /** @param presentation `null` if responses go out as they are */

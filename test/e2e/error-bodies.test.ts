@@ -134,6 +134,8 @@ describe('a body of the operator’s', () => {
       expect(response).toContain('Content-Type: text/html; charset=utf-8')
       expect(response).not.toMatch(/<script|<b>|">/)
     }
+    for (const target of ['http://a/nope', 'HTTP://a/nope?b=c', '/nope?b=c'])
+      expect(await rawExchange(url, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)).toContain(', GET /nope, ')
     const tooLarge = await rawExchange(url, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'<b>'.repeat(8000)}\r\n\r\n`)
     expect(tooLarge).toMatch(/^HTTP\/1\.1 431 [\s\S]*<title>431<\/title>/)
     expect(tooLarge).not.toContain('<b>')

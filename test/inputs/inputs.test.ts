@@ -50,6 +50,13 @@ describe('a name that check takes', () => {
   })
 })
 
+it.each([
+  ...['Client-Cert', 'X-Client-Cert', 'X-SSL-Client-Verify', 'X-Forwarded-Client-Cert', 'X-SSL-Cert', 'X-Client-DN'],
+  ...['X-ARR-ClientCert', 'X-Amzn-Mtls-Clientcert', 'X-Amzn-Mtls-Clientcert-Subject', 'X-TLS-Client-Cert'],
+])('a certificate that %s reports is a fact of a trusted proxy, and nobody else can report one', (name) => {
+  expect([isFact(name.toLowerCase()), passed(name.toLowerCase())]).toEqual([true, []])
+})
+
 describe('what Connection may name', () => {
   const rules = nameRules(
     {
