@@ -271,13 +271,15 @@ function credentialOf(user: string): string {
   return credential
 }
 
-function headOf({ id, method, version, user, upload, takesTrailers, last }: RequestPlan): Buffer {
+function headOf({ id, method, version, user, upload, takesTrailers, upgrade, last }: RequestPlan): Buffer {
   const lines = [`${method} /r/${id} HTTP/${version}`, 'Host: a', `Authorization: Bearer ${credentialOf(user)}`]
   if (upload !== null)
     lines.push(upload.chunks === null ? `Content-Length: ${upload.size}` : 'Transfer-Encoding: chunked')
   if (upload?.expects) lines.push('Expect: 100-continue')
   if (takesTrailers) lines.push('TE: trailers')
-  if (last) lines.push('Connection: close')
+  if (upgrade !== null) lines.push(`Upgrade: ${upgrade}`)
+  const connection = [...(last ? ['close'] : []), ...(upgrade === null ? [] : ['Upgrade'])]
+  if (connection.length > 0) lines.push(`Connection: ${connection.join(', ')}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
 }
 

@@ -51,6 +51,8 @@ export interface RequestPlan {
   readonly version: '1.0' | '1.1'
   readonly upload: Upload | null
   readonly takesTrailers: boolean
+  /** The protocol that it asks for and does not get, so that what comes behind it must not be lost; `null` for none. */
+  readonly upgrade: string | null
   /** Whether it says `Connection: close`. */
   readonly last: boolean
   readonly response: ResponsePlan
@@ -185,7 +187,9 @@ function planRequest(
   const upload = hasBody ? planUpload(random, version === '1.1', alone) : null
   const takesTrailers = random.chance(0.4)
   const response = planResponse(planning, { method, version, upload })
-  return { id: nextId(), session, user, method, version, upload, takesTrailers, last, response }
+  // A WebSocket without a key is none.
+  const upgrade = random.chance(0.1) ? random.pick(['h2c', 'TLS/1.2', 'SPDY/3.1', 'websocket']) : null
+  return { id: nextId(), session, user, method, version, upload, takesTrailers, upgrade, last, response }
 }
 
 function planUpload(random: Random, mayChunk: boolean, alone: boolean): Upload {
