@@ -140,7 +140,8 @@ export function createKeeper(options: KeeperOptions): Keeper {
     if (counting.size === 0) return
     if (seen.type === 'store_out') isOut = true
     else if (seen.type === 'store_recovered') recovered()
-    if (isOut || seen.type !== 'settled' || (seen.kind !== 'charged' && seen.kind !== 'refused')) return
+    if (isOut || seen.type !== 'settled' || seen.isFurther === true) return
+    if (seen.kind !== 'charged' && seen.kind !== 'refused') return
     for (const tally of counting.values()) tally.count(seen.caller.user, seen.kind === 'refused')
   }
 

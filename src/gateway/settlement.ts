@@ -3,12 +3,13 @@ import { isVerified } from '../auth/verdict.ts'
 import { overloaded } from '../edge/denials.ts'
 import { type Denial, isDenial } from '../errors.ts'
 import type { Observer, RefusingLimit, Settled, TunnelCharge } from '../observe/observation.ts'
-import type { Charge, Decision } from '../quota/charge.ts'
+import { type Charge, type Decision, type Meter, metersOf, refundedMeter } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Once } from '../quota/once.ts'
 import type { Payer, PlanInForce, Policy } from '../quota/policy.ts'
 import { StoreError } from '../quota/quota-store.ts'
+import { refusingMeter } from '../quota/refusal.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
 import type { Exemption } from './exemption.ts'
@@ -20,7 +21,7 @@ import type { Route, Rules } from './snapshot.ts'
  *
  * | Call       | Event                                                     | Reported                                     |
  * |------------|-----------------------------------------------------------|----------------------------------------------|
- * | `settle`   | the store, or the outage allowance, accepts               | `charged`                                    |
+ * | `settle`   | the store, or the outage allowance, accepts               | `charged`, once for each meter               |
  * | `settle`   | the request repeats one that was charged                  | `repeated`                                   |
  * | `settle`   | a window refuses                                          | `refused`; in shadow `shadowed`              |
  * | `settle`   | nobody decides, or the key is that of another request     | nothing, it is denied; in shadow `shadowed`  |
@@ -49,6 +50,8 @@ export interface Order {
   readonly category: string
   /** At least 1. */
   readonly cost: number
+  /** What is charged beside, in other categories: all of it, or nothing. Default nothing. */
+  readonly others?: readonly Pick<Meter, 'category' | 'cost'>[]
   /** By what repetitions are known; `null` if each is charged. */
   readonly once: Once | null
   /** Of the request, for the form of a 429. */
@@ -79,24 +82,36 @@ export async function settle(charging: Charging, order: Order): Promise<Settleme
     const kind = decision.once?.kind === 'replayed' ? 'repeated' : 'charged'
     return settled(observe, decidedOn(order, kind, charge, decision, null))
   }
+  // A refusal names one meter.
+  const of = charge.others === undefined ? null : refusingMeter(charge, decision)
+  const named = of?.charge ?? charge
+  const by = of?.decision ?? decision
   const isReused = decision.once?.kind === 'reused'
   // A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
   // last one: a user who was looked up is not looked up again.
-  if (!isReused && isOfReserve(charge, decision) && (await charging.knownUsers.lookUp(caller.user))) {
+  if (!isReused && isOfReserve(named, by) && (await charging.knownUsers.lookUp(caller.user))) {
     return settle(charging, order)
   }
   const isLetThrough = isShadowed(rules, route, caller.user, policy)
   if (isReused && !isLetThrough && route.repetition !== null) return keyReused(route.repetition)
   const kind = isLetThrough ? 'shadowed' : 'refused'
-  const refusedBy = isReused ? 'key' : refusingLimit(order, charge, decision, kind)
-  return settled(observe, decidedOn(order, kind, charge, decision, refusedBy))
+  const refusedBy = isReused ? 'key' : refusingLimit(order, named, by, kind)
+  return settled(observe, decidedOn(order, kind, named, by, refusedBy))
 }
 
-function chargeOf({ caller, category, cost, once }: Order, policy: Policy): Charge {
+function chargeOf({ caller, category, cost, others, once }: Order, policy: Policy): Charge {
+  const charge: Charge = meterOf(caller, category, cost, policy)
+  const whole =
+    others === undefined
+      ? charge
+      : { ...charge, others: others.map((meter) => meterOf(caller, meter.category, meter.cost, policy)) }
+  return once === null ? whole : { ...whole, once }
+}
+
+function meterOf(caller: Payer, category: string, cost: number, policy: Policy): Meter {
   const limits = policy.limitsFor(category, caller)
   const organisation = limits.organisation === null ? null : caller.organisation
-  const charge: Charge = { user: caller.user, organisation, category, cost, limits }
-  return once === null ? charge : { ...charge, once }
+  return { user: caller.user, organisation, category, cost, limits }
 }
 
 /** What the client gets if the ledger could not decide. @throws what is a fault of ours */
@@ -113,13 +128,13 @@ export function isShadowed(rules: Rules, route: Route, user: string, policy: Pol
 
 /** The limit that a 429 names, or would have. */
 function refusingLimit(
-  { rules, caller, category, accept }: Order,
+  { rules, caller, accept }: Order,
   charge: Charge,
   decision: Decision,
   kind: 'refused' | 'shadowed',
 ): RefusingLimit {
   const by = kind === 'refused' ? refusalOf(caller, charge, decision, rules, accept).by : windowOf(charge, decision)
-  const made = rules.policy().sourceOf(category, caller, by.scope, by.window)
+  const made = rules.policy().sourceOf(charge.category, caller, by.scope, by.window)
   // While the store is out a share of the limits holds.
   return { ...by, source: decision.limits === undefined ? made : `${made} x outage share` }
 }
@@ -167,8 +182,21 @@ export function exempted({ observe }: Pick<Charging, 'observe'>, order: Order, e
 
 /** The one place that reports what happened to a charge. */
 function settled<S extends Settled>(observe: Observer, outcome: S): S {
-  observe(outcome)
+  if (outcome.charge.others === undefined) observe(outcome)
+  else reportMeters(observe, outcome)
   return outcome
+}
+
+/** Of what is accepted each meter, and of any other the first. */
+function reportMeters(observe: Observer, outcome: Settled): void {
+  const { kind, decision } = outcome
+  const [first, ...others] = metersOf(outcome.charge) as [Charge, ...Charge[]]
+  observe({ ...outcome, charge: first })
+  if (kind !== 'charged') return
+  for (const [i, charge] of others.entries()) {
+    const of = { charge, decision: decision?.others?.[i] ?? null, tokens: charge.cost }
+    observe({ ...outcome, ...of, isFurther: true })
+  }
 }
 
 /** Whether something is charged for a request, by itself or by the one that it repeats. */
@@ -177,24 +205,40 @@ export function isPaid(settlement: Settled | null): settlement is Paid {
 }
 
 /**
- * Gives back what a request was charged that certainly reached nobody.
- * @returns how much that is of a request with a key, which the other requests of the key decide, too; `null` of any other
+ * Gives back what a request was charged that certainly reached nobody, of all its meters.
+ * @returns of the first of them how much that is of a request with a key, which the other requests of the key decide, too; `null` of any other
  */
 export function giveBack(charging: Charging, paid: Paid): Promise<number> | null {
-  return refund(charging, paid, undefined, { ...paid, kind: 'given_back' })
+  const made = refund(charging, paid, 0, undefined, { ...paid, kind: 'given_back' })
+  paid.charge.others?.forEach((_, i) => {
+    refund(charging, paid, i + 1, undefined, { ...paid, kind: 'given_back' })
+  })
+  return made
 }
 
-/** Gives back what a request has not cost, or charges what it cost beyond. @returns as `giveBack` */
-export function correct(charging: Charging, paid: Paid, { tokens, source }: FinalCost): Promise<number> | null {
-  return refund(charging, paid, paid.charge.cost - tokens, { ...paid, kind: 'corrected', source })
+/**
+ * Gives back what a request has not cost, or charges what it cost beyond.
+ * @param meter of the charge. Default the first
+ * @returns as `giveBack`
+ */
+export function correct(
+  charging: Charging,
+  paid: Paid,
+  { tokens, source }: FinalCost,
+  meter = 0,
+): Promise<number> | null {
+  const { charge } = meter === 0 ? paid : refundedMeter({ ...paid, meter })
+  return refund(charging, paid, meter, charge.cost - tokens, { ...paid, kind: 'corrected', source })
 }
 
 function refund(
   { ledger, observe }: Charging,
   { charge, decision }: Paid,
+  meter: number,
   amount: number | undefined,
-  outcome: Settled,
+  whole: Settled,
 ): Promise<number> | null {
+  const outcome = charge.others === undefined ? whole : meterOutcome(whole, charge, decision, meter)
   const isKeyed = decision.once !== undefined
   if (amount === 0 && !isKeyed) {
     settled(observe, { ...outcome, tokens: 0 })
@@ -204,6 +248,7 @@ function refund(
   ledger.refund({
     charge,
     decision,
+    ...(meter > 0 && { meter }),
     ...(amount !== undefined && { amount }),
     onMade(tokens) {
       settled(observe, { ...outcome, tokens: 0 - tokens })
@@ -211,4 +256,13 @@ function refund(
     },
   })
   return made?.promise ?? null
+}
+
+/** What is reported of one meter of a charge of several. */
+function meterOutcome(whole: Settled, charge: Charge, decision: Decision, meter: number): Settled {
+  const of = {
+    charge: metersOf(charge)[meter] as Charge,
+    decision: refundedMeter({ charge, decision, meter }).decision,
+  }
+  return { ...whole, ...of, ...(meter > 0 && { isFurther: true }) }
 }

@@ -100,7 +100,8 @@ export function createLog(options: LogOptions = {}): Log {
     if (seen.tunnel !== undefined) requestLines.writeTunnel(seen, seen.tunnel)
     if (seen.kind === 'corrected') {
       if (lineOf(seen) !== null) oddCosts.add(`${seen.source} ${seen.route}`, seen)
-    } else if (seen.plan !== null && seen.plan.unknown !== null) unknownPlans.add(seen.plan.unknown, seen)
+    } else if (seen.isFurther === undefined && seen.plan !== null && seen.plan.unknown !== null)
+      unknownPlans.add(seen.plan.unknown, seen)
   }
 
   const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)

@@ -294,7 +294,10 @@ export interface Settled {
   readonly kind: 'charged' | 'repeated' | 'refused' | 'shadowed' | 'corrected' | 'given_back' | 'exempt'
   /** Tokens by which the store changed what it counts: below 0 they are given back. */
   readonly tokens: number
+  /** Of one meter: an accepted charge of several is reported once for each, and a refused one for the meter that refuses. */
   readonly charge: Charge
+  /** Of a charge of several: another meter than the first. Whoever counts requests leaves it out. Default it is the first. */
+  readonly isFurther?: true
   /** Of a correction that of its charge; `null` if the store did not decide. */
   readonly decision: Decision | null
   readonly caller: Payer

@@ -74,8 +74,8 @@ export function quotaMetrics(meter: Meter): Counting {
 }
 
 /** Whether it is the first that is reported of a request. */
-function isOfRequest({ kind, tunnel }: Settled): boolean {
-  return tunnel === undefined && kind !== 'corrected' && kind !== 'given_back'
+function isOfRequest({ kind, tunnel, isFurther }: Settled): boolean {
+  return tunnel === undefined && isFurther === undefined && kind !== 'corrected' && kind !== 'given_back'
 }
 
 /** Of a refusal: the scope of the window, or what else did not let it pass. */

@@ -18,8 +18,8 @@ export interface Limits {
   readonly books?: Window
 }
 
-/** A request for tokens. */
-export interface Charge {
+/** What a charge asks of one category. */
+export interface Meter {
   /** The verified user id: a well-formed string of any content. Stores must keep two different ids apart. */
   readonly user: string
   /** The organisation of the user, of any content as well; `null` for none. No user id is the same as one of these. */
@@ -28,10 +28,19 @@ export interface Charge {
   /** Whole tokens, at least 1. */
   readonly cost: number
   readonly limits: Limits
+}
+
+/** A request for tokens: all that its meters ask for, or nothing. It is its own first meter. */
+export interface Charge extends Meter {
+  /**
+   * Its further meters, at most three, each of a category of its own and of the same user. Default none, as nearly every charge, which then costs
+   * nothing for what others may have.
+   */
+  readonly others?: readonly Meter[]
   /**
    * Accepted whatever the limits say, so all its windows are charged, also above their limits. The tokens were spent
    * already, on local counters while the store was out. The limits then only name the windows, and there may be none in
-   * the personal scope. Default: not so.
+   * the personal scope. Never with `others`: each meter is owed by itself. Default: not so.
    */
   readonly forced?: true
   /** By what repetitions of the request are known, which are not charged; never with `forced`. Default: each is charged. */
@@ -40,6 +49,7 @@ export interface Charge {
 
 /** The decision on a charge. Refusal is a value, not an error. */
 export interface Decision {
+  /** Of all its meters. */
   readonly accepted: boolean
   /** The store's time of the decision, in milliseconds since the epoch. */
   readonly at: number
@@ -49,6 +59,8 @@ export interface Decision {
   readonly organisation: readonly Usage[] | null
   /** The same for `limits.global`; `null` if that is `null`. */
   readonly global: readonly Usage[] | null
+  /** The same for each of the charge's `others`, in their order. Missing where it has none. */
+  readonly others?: readonly Decision[]
   /** The limits that decided the charge, if they are not its own: the share that may be used while the store is out. */
   readonly limits?: Limits
   /**
@@ -73,6 +85,8 @@ export interface Refund {
   readonly charge: Charge
   /** The decision that accepted it: it names the runs of the windows that were charged. */
   readonly decision: Decision
+  /** Which of its meters: 0 is the charge itself, 1 the first of its `others`. Each is given back by itself. Default 0. */
+  readonly meter?: number
   /**
    * Whole tokens to give back; below 0, to charge in addition, whatever the limits say. Default the cost, of a request that certainly
    * reached nobody.
@@ -86,8 +100,28 @@ export interface Refund {
 }
 
 /** The tokens that a refund gives back. */
-export function amountOf({ charge, amount = charge.cost }: Refund): number {
-  return amount
+export function amountOf(refund: Refund): number {
+  return refund.amount ?? refundedMeter(refund).charge.cost
+}
+
+/** The meter that a refund is of, as a charge of it alone, and what was decided on that. */
+export function refundedMeter({ charge, decision, meter = 0 }: Refund): { charge: Meter; decision: Decision } {
+  if (meter === 0) return { charge, decision }
+  const [of, decided] = [charge.others?.[meter - 1], decision.others?.[meter - 1]]
+  if (of === undefined || decided === undefined) throw new Error(`a charge has no meter ${meter}`)
+  return { charge: of, decision: decided }
+}
+
+/** The tokens that a charge asks for, of all its meters. */
+export function tokensOf({ cost, others }: Charge): number {
+  return others === undefined ? cost : others.reduce((sum, meter) => sum + meter.cost, cost)
+}
+
+/** Each meter of a charge, as a charge of it alone. */
+export function metersOf(charge: Charge): readonly Charge[] {
+  if (charge.others === undefined) return [charge]
+  const { user, organisation, category, cost, limits } = charge
+  return [{ user, organisation, category, cost, limits }, ...charge.others]
 }
 
 /** Many charges and refunds settled as one, in order, refunds first. */
@@ -136,7 +170,7 @@ const withOrganisation = new WeakMap<Limits, Counted>()
 const withoutOrganisation = new WeakMap<Limits, Counted>()
 
 /** The same object for the same limits: a batch sends each list once. */
-export function countedIn({ organisation, limits }: Pick<Charge, 'organisation' | 'limits'>): Counted {
+export function countedIn({ organisation, limits }: Pick<Meter, 'organisation' | 'limits'>): Counted {
   const known = organisation === null ? withoutOrganisation : withOrganisation
   let counted = known.get(limits)
   if (counted === undefined) {
@@ -183,16 +217,55 @@ function decideOnce(charge: Charge, onces: Onces, counterOf: CounterOf, now: num
   if (once === undefined) return decide(charge, counterOf, now, onAhead)
   const judged = onces.judge(once, now)
   if (judged.kind === 'replayed' || judged.kind === 'reused') {
+    const accepted = judged.kind === 'replayed'
     const decision = decide(charge, counterOf, now, onAhead, false)
-    return { ...decision, accepted: judged.kind === 'replayed', once: judged }
+    const others = decision.others?.map((each) => ({ ...each, accepted }))
+    return { ...decision, accepted, ...(others !== undefined && { others }), once: judged }
   }
   const decision = decide(charge, counterOf, now, onAhead)
   if (!decision.accepted || judged.kind === 'spent') return decision
-  onces.keep(once, charge.cost, now, receiptOf(charge, decision))
+  onces.keep(once, costsOf(charge), now, receiptOf(charge, decision))
   return { ...decision, once: { kind: 'charged', since: now } }
 }
 
 function decide(charge: Charge, counterOf: CounterOf, now: number, onAhead: AheadListener, mayCharge = true): Decision {
+  return charge.others === undefined
+    ? decideMeter(charge, counterOf, now, onAhead, mayCharge)
+    : decideAll(charge, counterOf, now, onAhead, mayCharge)
+}
+
+/** All meters are looked at before the first is charged, so that what is refused starts no window. */
+function decideAll(
+  charge: Charge,
+  counterOf: CounterOf,
+  now: number,
+  onAhead: AheadListener,
+  mayCharge: boolean,
+): Decision {
+  const meters = metersOf(charge)
+  const looks = meters.map((meter) => decideMeter(meter, counterOf, now, onAhead, false))
+  const accepted = mayCharge && meters.every((meter, i) => hasRoom(meter, looks[i] as Decision))
+  const decisions = accepted ? meters.map((meter) => decideMeter(meter, counterOf, now, onAhead, true)) : looks
+  const [first, ...others] = decisions as [Decision, ...Decision[]]
+  return { ...first, others }
+}
+
+function hasRoom(meter: Meter, { personal, organisation, global }: Decision): boolean {
+  const limits = countedIn(meter)
+  return (
+    fits(personal, limits.personal, meter.cost) &&
+    fits(organisation ?? [], limits.organisation, meter.cost) &&
+    fits(global ?? [], limits.global, meter.cost)
+  )
+}
+
+function decideMeter(
+  charge: Charge,
+  counterOf: CounterOf,
+  now: number,
+  onAhead: AheadListener,
+  mayCharge: boolean,
+): Decision {
   const { user, organisation, category, cost, forced } = charge
   const limits = countedIn(charge)
   const own = counterOf('personal', user, category)
@@ -256,16 +329,22 @@ function amountMade(refund: Refund, onces: Onces | null): number {
   return report === null || onces === null ? amountOf(refund) : onces.report(report)
 }
 
+function costsOf({ cost, others = [] }: Charge): number[] {
+  return [cost, ...others.map((meter) => meter.cost)]
+}
+
 /** What a refund says of a request with a key; `null` for any other. */
 export function reportOf(refund: Refund): Report | null {
-  const { charge, decision, amount } = refund
+  const { charge, decision, meter = 0, amount } = refund
   const { once } = decision
   if (charge.once === undefined || once === undefined || once.kind === 'reused') return null
-  const cost = charge.cost - amountOf(refund)
+  const reserve = refundedMeter(refund).charge.cost
+  const cost = reserve - amountOf(refund)
   const isFirst = once.kind === 'charged'
   return {
     once: charge.once,
-    reserve: charge.cost,
+    meter,
+    reserve,
     cost,
     isFirst,
     isUnreached: amount === undefined,
@@ -303,18 +382,33 @@ interface ChargedRuns {
   readonly runs: readonly ChargedRun[]
 }
 
-/** Where a charge was counted; of a repetition, where the charge was that it repeats. */
-export function chargedRuns({ charge, decision }: Pick<Refund, 'charge' | 'decision'>): ChargedRuns[] {
-  const { once } = decision
-  const { category, organisation, runs } = once?.kind === 'replayed' ? once.receipt : receiptOf(charge, decision)
+/** Where the meter of a refund was counted; of a repetition, where the charge was that it repeats. */
+export function chargedRuns(refund: Refund): ChargedRuns[] {
+  const { once } = refund.decision
+  const { charge, decision } = refundedMeter(refund)
+  const receipt = once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receiptOf(charge, decision)
+  if (receipt === null) return []
+  const { category, organisation, runs } = receipt
   const scopes: ChargedRuns[] = [{ scope: 'personal', id: charge.user, category, runs: runs.personal }]
   if (organisation !== null) scopes.push({ scope: 'organisation', id: organisation, category, runs: runs.organisation })
   if (runs.global.length > 0) scopes.push({ scope: 'global', id: EVERYBODY, category, runs: runs.global })
   return scopes
 }
 
+/** `null`: the charge had fewer meters than its repetition. */
+function meterIn(receipt: Receipt, meter = 0): Receipt | null {
+  return meter === 0 ? receipt : (receipt.others?.[meter - 1] ?? null)
+}
+
 /** Where an accepted charge was counted. */
 function receiptOf(charge: Charge, decision: Decision): Receipt {
+  const { others } = charge
+  const receipt = meterReceipt(charge, decision)
+  if (others === undefined) return receipt
+  return { ...receipt, others: others.map((meter, i) => meterReceipt(meter, decision.others?.[i] as Decision)) }
+}
+
+function meterReceipt(charge: Meter, decision: Decision): Receipt {
   const receipt = { category: charge.category, organisation: null as string | null }
   const runs: Record<ScopeName, readonly ChargedRun[]> = { personal: [], organisation: [], global: [] }
   for (const { scope, id, limits, usages } of chargedScopes(charge, decision)) {
@@ -334,7 +428,7 @@ interface ChargedScope {
 }
 
 /** The scopes that an accepted charge was counted in, with the windows of each. A decision of an outage has no usage of the books. */
-export function chargedScopes(charge: Charge, { personal, organisation, global }: Decision): ChargedScope[] {
+export function chargedScopes(charge: Meter, { personal, organisation, global }: Decision): ChargedScope[] {
   const { user, organisation: theirs } = charge
   const limits = countedIn(charge)
   const scopes: ChargedScope[] = [{ scope: 'personal', id: user, limits: limits.personal, usages: personal }]

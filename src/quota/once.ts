@@ -47,10 +47,22 @@ export interface Receipt {
     readonly organisation: readonly ChargedRun[]
     readonly global: readonly ChargedRun[]
   }
+  /** The same of the further meters of the charge, in their order. Missing where it has none. */
+  readonly others?: readonly Receipt[]
 }
 
-/** What a store keeps under a key. */
-export interface Remembered {
+/** What is known of one meter of a charge. */
+export interface Uses {
+  /** The request and its repetitions, less those that have reported what they cost of it. */
+  readonly open: number
+  /** The tokens that the windows hold of it. */
+  readonly paid: number
+  /** What the dearest of those that have reported cost. */
+  readonly dearest: number
+}
+
+/** What a store keeps under a key. It has the uses of the first meter itself. */
+export interface Remembered extends Uses {
   readonly body: string
   /** The store's time of the charge, its identity: it is not set right if the clock was ahead. */
   readonly since: number
@@ -58,12 +70,8 @@ export interface Remembered {
   readonly start: number
   /** Repetitions that reached the upstream, or may yet. */
   readonly replays: number
-  /** The request and its repetitions, less those that have reported what they cost. */
-  readonly open: number
-  /** The tokens that the windows hold of it. */
-  readonly paid: number
-  /** What the dearest of those that have reported cost. */
-  readonly dearest: number
+  /** Of the further meters of the charge, in their order. Missing where it has none. */
+  readonly others?: readonly Uses[]
   readonly receipt: Receipt
 }
 
@@ -99,6 +107,8 @@ export function keptMs({ forMs }: Once): number {
 /** A request with a key, or a repetition of it, that reports what it cost. */
 export interface Report {
   readonly once: Once
+  /** Of which meter of the charge: 0 is the first. */
+  readonly meter: number
   /** What the request itself was charged, or would have been as a first one. */
   readonly reserve: number
   /** What it cost, at least 0. */
@@ -115,8 +125,8 @@ export interface Report {
 export interface Onces {
   /** A repetition that is not charged is counted. */
   judge(once: Once, now: number): Judgement
-  /** A charge of a new key was accepted. */
-  keep(once: Once, cost: number, now: number, receipt: Receipt): void
+  /** A charge of a new key was accepted. @param costs of its meters, one at least */
+  keep(once: Once, costs: readonly number[], now: number, receipt: Receipt): void
   /** @returns the tokens to give back of the charge; below 0, to charge in addition */
   report(report: Report): number
 }
@@ -136,27 +146,49 @@ export function oncesOf(
       }
       const judged = judge(once, known, now)
       if (judged.kind === 'replayed' && known !== undefined) {
-        const { replays, open, start } = known
-        write(once.key, { ...known, replays: replays + 1, open: open + 1 }, start + keptMs(once))
+        const uses = withUses(known, (meter) => ({ ...meter, open: meter.open + 1 }))
+        write(once.key, { ...uses, replays: known.replays + 1 }, known.start + keptMs(once))
       }
       return judged
     },
-    keep(once, cost, now, receipt) {
+    keep(once, costs, now, receipt) {
       const { key, body } = once
-      const counts = { replays: 0, open: 1, paid: cost, dearest: 0 }
-      write(key, { body, since: now, start: now, ...counts, receipt }, now + keptMs(once))
+      const [first, ...rest] = costs.map((paid): Uses => ({ open: 1, paid, dearest: 0 })) as [Uses, ...Uses[]]
+      const others = rest.length === 0 ? {} : { others: rest }
+      write(key, { body, since: now, start: now, replays: 0, ...first, ...others, receipt }, now + keptMs(once))
     },
-    report({ once, reserve, cost, isFirst, isUnreached, since }) {
+    report({ once, meter, reserve, cost, isFirst, isUnreached, since }) {
       const known = read(once.key)
       // Forgotten: nobody knows of the other uses.
       if (known?.since !== since) return isFirst ? reserve - cost : 0
-      const open = known.open - 1
-      const dearest = Math.max(known.dearest, cost)
-      const paid = open > 0 ? Math.max(known.paid, dearest) : dearest
-      const replays = known.replays - (isUnreached && !isFirst ? 1 : 0)
-      if (open === 0 && dearest === 0) write(once.key, undefined, 0)
-      else write(once.key, { ...known, replays, open, paid, dearest }, known.start + keptMs(once))
-      return known.paid - paid
+      const uses = usesOf(known)[meter]
+      // The charge had fewer meters than its repetition.
+      if (uses === undefined) return 0
+      const open = uses.open - 1
+      const dearest = Math.max(uses.dearest, cost)
+      const paid = open > 0 ? Math.max(uses.paid, dearest) : dearest
+      const replays = known.replays - (isUnreached && !isFirst && meter === 0 ? 1 : 0)
+      const next = withUses({ ...known, replays }, (each, i) => (i === meter ? { open, paid, dearest } : each))
+      if (usesOf(next).every(isFree)) write(once.key, undefined, 0)
+      else write(once.key, next, known.start + keptMs(once))
+      return uses.paid - paid
     },
   }
+}
+
+function usesOf(known: Remembered): readonly Uses[] {
+  return known.others === undefined ? [known] : [known, ...known.others]
+}
+
+function withUses(known: Remembered, change: (uses: Uses, meter: number) => Uses): Remembered {
+  const { open, paid, dearest } = change(known, 0)
+  const changed = { ...known, open, paid, dearest }
+  return known.others === undefined
+    ? changed
+    : { ...changed, others: known.others.map((uses, i) => change(uses, i + 1)) }
+}
+
+/** Whether nobody uses it any more, and nobody's use cost anything. */
+function isFree({ open, dearest }: Uses): boolean {
+  return open === 0 && dearest === 0
 }

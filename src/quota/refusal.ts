@@ -1,4 +1,4 @@
-import { type Charge, type Decision, SCOPE_NAMES, type ScopeName } from './charge.ts'
+import { type Charge, type Decision, metersOf, SCOPE_NAMES, type ScopeName } from './charge.ts'
 import { endOf, type Limit, NOT_RUNNING, type Usage, usageAt, type Window } from './window.ts'
 import { offsetOf } from './zone-offset.ts'
 
@@ -44,7 +44,20 @@ interface Violation {
   readonly startedAt: number | null
 }
 
-/** Every window that refuses the charge, the one to report first. Empty for an accepted decision. */
+/**
+ * The meter of a refused charge that a response names: the one whose window is reported first of all of them. As a charge of it alone,
+ * with its decision.
+ */
+export function refusingMeter(charge: Charge, decision: Decision): { charge: Charge; decision: Decision } {
+  const decisions = [decision, ...(decision.others ?? [])]
+  const meters = metersOf(charge).map((meter, i) => ({ charge: meter, decision: decisions[i] as Decision }))
+  const [worst] = meters
+    .flatMap((of) => violations(of.charge, of.decision).map((violation) => ({ of, violation })))
+    .sort((a, b) => worstFirst(a.violation, b.violation))
+  return worst?.of ?? (meters[0] as { charge: Charge; decision: Decision })
+}
+
+/** Every window that refuses the charge, the one to report first. Empty for an accepted decision. Of its first meter alone. */
 export function violations(charge: Charge, decision: Decision): Violation[] {
   if (decision.accepted) return []
   const { personal, organisation, global } = decision.limits ?? charge.limits

@@ -96,12 +96,13 @@ export function createHalfHours(storeTime: () => number): HalfHours {
   }
 
   /** In the half hour of the charge, also what is corrected later. */
-  function countCharge({ kind, tokens, charge, decision, plan, route, refusedBy }: Settled): void {
+  function countCharge({ kind, tokens, charge, isFurther, decision, plan, route, refusedBy }: Settled): void {
     const isOfWindow = typeof refusedBy === 'object' && refusedBy !== null
     // Nothing of it is a figure of the series: a repetition, and what was let through although no window refused it.
     if (decision === null || (tokens === 0 && kind !== 'charged' && !isOfWindow)) return
     const sums = sumsOf(at(decision.at), route, charge.category, planLabel(plan))
     sums.tokens += tokens
+    if (isFurther === true) return
     if (kind === 'charged') sums.accepted++
     else if (kind === 'shadowed') sums.shadowed++
     else if (isOfWindow) sums[REFUSED[refusedBy.scope]]++

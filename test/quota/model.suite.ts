@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import type { QuotaReset } from '../../src/control/control-store.ts'
 import { BOOK_SECONDS, bookWindow } from '../../src/quota/books.ts'
 import {
+  amountOf,
   type Batch,
   type Charge,
   type Decision,
@@ -94,10 +95,19 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
       })
       .chain((limits): fc.Arbitrary<Limits> => fc.constantFrom(limits, { ...limits, books: BOOKS })),
   })
+  // Further meters are of categories of their own, of the same user.
+  const several: fc.Arbitrary<Charge> = fc
+    .tuple(free, fc.array(free, { minLength: 1, maxLength: 2 }))
+    .map(([first, rest]) => ({ ...first, ...withOthers(first, rest) }))
   // A request that may come again is always the same one, but perhaps for its body.
   const keyed: fc.Arbitrary<Charge> = fc
-    .record({ which: fc.nat(2), body: fc.constantFrom('a body', 'a body', 'another') })
-    .map(({ which, body }) => ({
+    .record({
+      which: fc.nat(2),
+      body: fc.constantFrom('a body', 'a body', 'another'),
+      rest: fc.array(free, { maxLength: 2 }),
+    })
+    .map(({ which, body, rest }) => ({
+      ...(which === 1 && rest.length > 0 && withOthers({ user: 'alice', category: 'read' }, rest)),
       user: which === 2 ? 'bob' : 'alice',
       organisation: which === 1 ? 'acme' : null,
       category: 'read',
@@ -113,6 +123,7 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
   const charge: fc.Arbitrary<Charge> = fc.oneof(
     { weight: 4, arbitrary: keyed },
     { weight: 9, arbitrary: free },
+    { weight: 4, arbitrary: several },
     { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const })) },
     // In the scopes of others alone, or nowhere.
     { weight: 1, arbitrary: free.map((c) => ({ ...c, forced: true as const, limits: { ...c.limits, personal: [] } })) },
@@ -136,6 +147,15 @@ function stepIn({ windows, unit, pauses }: Times): fc.Arbitrary<Step> {
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('upset' as const), which: fc.nat(10) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('reset' as const), change: resetIn(windows) }) },
   )
+}
+
+/** Others for a charge: of its user, and of further categories. */
+function withOthers(
+  { user, category }: Pick<Charge, 'user' | 'category'>,
+  rest: readonly Charge[],
+): Pick<Charge, 'others'> {
+  const left = ['write', 'read', 'images'].filter((each) => each !== category)
+  return { others: rest.map((meter, i) => ({ ...meter, user, category: left[i] as string })) }
 }
 
 /** Of one window, or of all, of which the configuration may name only some: of those with a calendar it names each. */
@@ -216,7 +236,7 @@ async function play(steps: readonly Step[], store: ClockedStore, begin: number):
         const [chosen] = refundable.length > 0 ? refundable.splice(which % refundable.length, 1) : []
         if (chosen === undefined) return []
         model.refund(chosen.number, cost ?? 0, now, cost === null)
-        return cost === null ? chosen.refund : { ...chosen.refund, amount: chosen.refund.charge.cost - cost }
+        return cost === null ? chosen.refund : { ...chosen.refund, amount: amountOf(chosen.refund) - cost }
       })
       isChargedSince = true
       const batch = {
@@ -234,8 +254,11 @@ async function play(steps: readonly Step[], store: ClockedStore, begin: number):
         checkEnds(step.charges[i] as Charge, decision)
       })
       decisions.forEach((decision, i) => {
-        const [charge, number] = [step.charges[i] as Charge, expected[i]?.number ?? 0]
-        if (decision.accepted) refundable.push({ refund: { charge, decision }, number })
+        const charge = step.charges[i] as Charge
+        if (!decision.accepted) return
+        expected[i]?.numbers.forEach((number, meter) => {
+          refundable.push({ refund: { charge, decision, meter }, number })
+        })
       })
     }
   }

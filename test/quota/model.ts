@@ -17,20 +17,26 @@ interface Known {
   readonly since: number
   /** From when its time counts: a start in the future becomes now. */
   start: number
-  readonly number: number
   readonly receipt: Receipt
   replays: number
+  readonly meters: readonly KnownMeter[]
+}
+
+/** One meter of a charge that is known by a key. */
+interface KnownMeter {
+  readonly number: number
   /** The numbers of the charge and its repetitions whose cost is not known. */
   readonly open: Set<number>
   /** What each of the others cost. */
   readonly costs: number[]
-  /** With which the charge counts. */
+  /** With which it counts. */
   paid: number
 }
 
-/** A charge by a key, or a repetition of one. */
+/** A meter of a charge by a key, or of a repetition of one. */
 interface Use {
   readonly key: string
+  readonly meter: number
   readonly cost: number
   readonly since: number
   readonly isFirst: boolean
@@ -48,12 +54,12 @@ interface Named {
  */
 export class Model {
   readonly #runs = new Map<string, Run>()
-  /** By charge: the runs that it counts in, and when they began by the clock of that moment. */
+  /** By meter of a charge: the runs that it counts in, and when they began by the clock of that moment. */
   readonly #charged = new Map<number, { readonly run: Run; readonly startedAt: number; readonly seconds: number }[]>()
   readonly #known = new Map<string, Known>()
-  /** By charge or repetition. */
+  /** By meter of a charge or a repetition. */
   readonly #uses = new Map<number, Use>()
-  /** By charge, as it was asked for. */
+  /** By meter of a charge, as it was asked for. */
   readonly #costs = new Map<number, number>()
   #charges = 0
 
@@ -63,34 +69,48 @@ export class Model {
   }
 
   /**
-   * Decides a charge at a time; an accepted one gets a number by which it can be given back.
+   * Decides a charge at a time; each meter of an accepted one gets a number by which it can be given back.
    * @param seen what a store decided: it shows whether a run is gone that may be
    */
-  charge(charge: Charge, now: number, seen: Decision): { decision: Decision; number: number } {
-    const windows = namedBy(charge)
-    const number = ++this.#charges
-    this.#costs.set(number, charge.cost)
-    const repeated = this.#repeat(charge, number, now)
-    const shown = [...seen.personal, ...(seen.organisation ?? []), ...(seen.global ?? [])]
-    windows.forEach((window, i) => {
-      this.#settle(window, now, shown[i] as Usage, seen.accepted && repeated === null ? charge.cost : 0)
+  charge(charge: Charge, now: number, seen: Decision): { decision: Decision; numbers: readonly number[] } {
+    const meters = [charge, ...(charge.others ?? [])]
+    const numbers = meters.map(({ cost }) => {
+      this.#costs.set(++this.#charges, cost)
+      return this.#charges
     })
-    const fits = windows.every((window) => this.#usage(window, now).used + charge.cost <= window.limit)
+    const repeated = this.#repeat(charge, numbers, now)
+    for (const [m, meter] of meters.entries()) {
+      const { personal, organisation, global } = [seen, ...(seen.others ?? [])][m] as Decision
+      const shown = [...personal, ...(organisation ?? []), ...(global ?? [])]
+      namedBy(meter).forEach((window, i) => {
+        this.#settle(window, now, shown[i] as Usage, seen.accepted && repeated === null ? meter.cost : 0)
+      })
+    }
+    const fits = meters.every((meter) =>
+      namedBy(meter).every((window) => this.#usage(window, now).used + meter.cost <= window.limit),
+    )
     const accepted = repeated === null ? fits || charge.forced === true : repeated.kind === 'replayed'
-    if (accepted && repeated === null) this.#count(number, charge.cost, windows, now)
-    const once = repeated ?? (accepted ? this.#remember(charge, number, now) : undefined)
-    const usages = windows.map((window) => this.#usage(window, now))
-    const own = ownWindows(charge).length
-    const theirs = theirWindows(charge)
+    if (accepted && repeated === null) {
+      for (const [m, meter] of meters.entries()) this.#count(numbers[m] as number, meter.cost, namedBy(meter), now)
+    }
+    const once = repeated ?? (accepted ? this.#remember(charge, numbers, now) : undefined)
+    const [first, ...others] = meters.map((meter) => this.#decision(meter, accepted, now)) as [Decision, ...Decision[]]
+    const decision = charge.others === undefined ? first : { ...first, others }
+    return { decision: once === undefined ? decision : { ...decision, once }, numbers }
+  }
+
+  #decision(meter: Charge, accepted: boolean, now: number): Decision {
+    const usages = namedBy(meter).map((window) => this.#usage(window, now))
+    const own = ownWindows(meter).length
+    const theirs = theirWindows(meter)
     const behind = own + theirs.length
     const organisation = theirs.length === 0 ? null : usages.slice(own, behind)
-    const global = charge.limits.global === null ? null : usages.slice(behind)
-    const decision = { accepted, at: now, personal: usages.slice(0, own), organisation, global }
-    return { decision: once === undefined ? decision : { ...decision, once }, number }
+    const global = meter.limits.global === null ? null : usages.slice(behind)
+    return { accepted, at: now, personal: usages.slice(0, own), organisation, global }
   }
 
   /**
-   * Lets a charge count with another cost in the runs that still are what they were at the charge. All requests of a key together cost
+   * Lets a meter of a charge count with another cost in the runs that still are what they were at the charge. All requests of a key together cost
    * what the dearest of them did, and what is not known yet counts as before.
    * @param isUnreached whether it reached nobody: then it was no repetition
    */
@@ -101,39 +121,60 @@ export class Model {
       if (use?.isFirst !== false) this.#correct(number, (use?.cost ?? this.#costs.get(number) ?? 0) - cost, now)
       return
     }
-    known.open.delete(number)
-    known.costs.push(cost)
-    if (isUnreached && !use.isFirst) known.replays--
-    const dearest = Math.max(...known.costs)
-    const before = known.paid
-    known.paid = known.open.size === 0 ? dearest : Math.max(before, dearest)
-    if (known.open.size === 0 && dearest === 0) this.#known.delete(use.key)
-    this.#correct(known.number, before - known.paid, now)
+    const meter = known.meters[use.meter]
+    // The charge had fewer.
+    if (meter === undefined) return
+    meter.open.delete(number)
+    meter.costs.push(cost)
+    if (isUnreached && !use.isFirst && use.meter === 0) known.replays--
+    const dearest = Math.max(...meter.costs)
+    const before = meter.paid
+    meter.paid = meter.open.size === 0 ? dearest : Math.max(before, dearest)
+    if (known.meters.every(({ open, costs }) => open.size === 0 && Math.max(...costs) === 0))
+      this.#known.delete(use.key)
+    this.#correct(meter.number, before - meter.paid, now)
   }
 
   /** What the key of a charge makes of it; `null` if it is charged as any. */
-  #repeat({ once, cost }: Charge, number: number, now: number): OnceDecision | null {
+  #repeat(charge: Charge, numbers: readonly number[], now: number): OnceDecision | null {
+    const { once } = charge
     const known = once && this.#known.get(once.key)
     if (known === undefined || once === undefined) return null
     known.start = Math.min(known.start, now)
     if (now - known.start >= once.forMs) return null
-    const { since, open, receipt } = known
+    const { since, meters, receipt } = known
     if (known.body !== once.body) return { kind: 'reused' }
     if (known.replays >= once.replays) return null
     known.replays++
-    open.add(number)
-    this.#uses.set(number, { key: once.key, since, cost, isFirst: false })
+    for (const [m, number] of numbers.entries()) meters[m]?.open.add(number)
+    // Of meters that the repetition lacks nobody will say what it cost.
+    for (const { open } of meters.slice(numbers.length)) open.add(-1 - (numbers[0] as number))
+    this.#note(charge, numbers, { key: once.key, since, isFirst: false })
     return { kind: 'replayed', since, receipt }
   }
 
-  #remember(charge: Charge, number: number, now: number): OnceDecision | undefined {
-    const { once, cost } = charge
+  #note(charge: Charge, numbers: readonly number[], of: Omit<Use, 'meter' | 'cost'>): void {
+    for (const [meter, { cost }] of [charge, ...(charge.others ?? [])].entries()) {
+      this.#uses.set(numbers[meter] as number, { ...of, meter, cost })
+    }
+  }
+
+  #remember(charge: Charge, numbers: readonly number[], now: number): OnceDecision | undefined {
+    const { once } = charge
     const known = once && this.#known.get(once.key)
     if (once === undefined || (known !== undefined && now - known.start < once.forMs)) return undefined
-    const counts = { number, replays: 0, open: new Set([number]), costs: [], paid: cost }
-    const receipt = this.#receipt(charge, number)
-    this.#known.set(once.key, { body: once.body, since: now, start: now, receipt, ...counts })
-    this.#uses.set(number, { key: once.key, since: now, cost, isFirst: true })
+    const all = [charge, ...(charge.others ?? [])]
+    const meters = all.map(({ cost }, m): KnownMeter => {
+      const number = numbers[m] as number
+      return { number, open: new Set([number]), costs: [], paid: cost }
+    })
+    const [first, ...others] = all.map((meter, m) => this.#receipt(meter, numbers[m] as number)) as [
+      Receipt,
+      ...Receipt[],
+    ]
+    const receipt = charge.others === undefined ? first : { ...first, others }
+    this.#known.set(once.key, { body: once.body, since: now, start: now, receipt, replays: 0, meters })
+    this.#note(charge, numbers, { key: once.key, since: now, isFirst: true })
     return { kind: 'charged', since: now }
   }
 

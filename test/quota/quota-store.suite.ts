@@ -452,6 +452,128 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     })
   })
 
+  describe('a charge of several meters', () => {
+    const roomy = limits([10, 20], [100, 200])
+    const tight = limits([10, 20], [5, 200])
+    const several = (user: string, costs: readonly number[], of: Limits, more: Partial<Charge> = {}): Charge => {
+      const [first, ...others] = costs.map((cost, i) => charge(user, cost, of, ['requests', 'tokens', 'images'][i]))
+      return { ...(first as Charge), others, ...more }
+    }
+    const usedIn = async (...categories: string[]): Promise<number[]> => {
+      const all = await Promise.all(categories.map((category) => used('a', category)))
+      return all.map(({ personal }) => personal[0] as number)
+    }
+
+    it('charges all windows of all scopes of each of them', async () => {
+      const [decision] = await settle([several('a', [1, 4, 7], roomy)])
+      expect(decision).toMatchObject({
+        accepted: true,
+        personal: [{ used: 1 }, { used: 1 }],
+        others: [
+          { accepted: true, personal: [{ used: 4 }, { used: 4 }], global: [{ used: 4 }, { used: 4 }] },
+          { accepted: true, personal: [{ used: 7 }, { used: 7 }], global: [{ used: 7 }, { used: 7 }] },
+        ],
+      })
+      expect(await usedIn('requests', 'tokens', 'images')).toEqual([1, 4, 7])
+      expect((await used('a', 'images')).global).toEqual([7, 7])
+    })
+
+    it.each<[string, readonly number[]]>([
+      ['the first', [11, 1, 1]],
+      ['one between', [1, 11, 1]],
+      ['the last', [1, 1, 11]],
+    ])('charges nothing and starts no window where %s of them does not fit', async (_which, costs) => {
+      const [decision] = await settle([several('a', costs, roomy)])
+      expect(decision).toMatchObject({ accepted: false, personal: [{ startedAt: 0 }, { startedAt: 0 }] })
+      expect(decision?.others?.map(({ accepted }) => accepted)).toEqual([false, false])
+      const { personal, global } = await under.store.readUsage('a', ['requests', 'tokens', 'images'])
+      expect([...personal, ...global].flat().filter(({ startedAt }) => startedAt > 0)).toEqual([])
+    })
+
+    it('charges nothing to its user where everybody, or the organisation, has no room for one of them', async () => {
+      await settle([charge('b', 3, tight, 'tokens')])
+      const ofOrganisation = withOrganisation(roomy, [2, 20])
+      const inOrganisation = { organisation: 'acme', limits: ofOrganisation }
+      const [of, by] = await settle([
+        several('a', [1, 3], tight),
+        {
+          ...several('a', [1, 3], ofOrganisation),
+          ...inOrganisation,
+          others: [{ ...charge('a', 3, ofOrganisation, 'tokens'), ...inOrganisation }],
+        },
+      ])
+      expect([of?.accepted, by?.accepted]).toEqual([false, false])
+      expect(await usedIn('requests', 'tokens')).toEqual([0, 0])
+      expect(await usedBy('acme', 'requests')).toEqual([0, 0])
+    })
+
+    it('counts with all others of its batch, before it and behind it', async () => {
+      const decisions = await settle([
+        charge('a', 6, roomy, 'tokens'),
+        several('a', [1, 4], roomy),
+        several('a', [1, 1], roomy),
+        charge('a', 9, roomy, 'requests'),
+        charge('a', 1, roomy, 'requests'),
+      ])
+      expect(verdicts(decisions)).toEqual([true, true, false, true, false])
+      expect(await usedIn('requests', 'tokens')).toEqual([10, 10])
+    })
+
+    it('gives back each meter by itself, and charges more for one', async () => {
+      const one = several('a', [1, 8, 5], roomy)
+      const [decision] = await settle([one])
+      const refund = { charge: one, decision: decision as Decision }
+      await settle(
+        [],
+        [
+          { ...refund, meter: 1, amount: 6 },
+          { ...refund, meter: 2, amount: -2 },
+        ],
+      )
+      expect(await usedIn('requests', 'tokens', 'images')).toEqual([1, 2, 7])
+      await settle([], [refund])
+      expect(await usedIn('requests', 'tokens', 'images')).toEqual([0, 2, 7])
+    })
+
+    it('with a key is charged once, and all its requests together cost of each meter what the dearest of them did', async () => {
+      const once: Once = { key: 'k', body: 'a body', forMs: 86_400_000, replays: 2 }
+      const one = several('a', [1, 8], roomy, { once })
+      const [first, again] = await settle([one, one])
+      expect([first?.once?.kind, again?.once?.kind]).toEqual(['charged', 'replayed'])
+      expect(again?.others?.[0]).toMatchObject({ accepted: true, personal: [{ used: 8 }, { used: 8 }] })
+      expect(await usedIn('requests', 'tokens')).toEqual([1, 8])
+      const back = (decision: Decision | undefined, meter: number, amount: number): Refund => {
+        return { charge: one, decision: decision as Decision, meter, amount }
+      }
+      // Of the tokens one used 3 and the other 5; the request of the first was free, and that of the second was not.
+      await settle([], [back(first, 1, 5), back(first, 0, 1)])
+      expect(await usedIn('requests', 'tokens')).toEqual([1, 8])
+      await settle([], [back(again, 1, 3), back(again, 0, 0)])
+      expect(await usedIn('requests', 'tokens')).toEqual([1, 5])
+      expect((await settle([one]))[0]?.once?.kind).toBe('replayed')
+    })
+
+    it('with a key is forgotten only when all of its meters are given back whole', async () => {
+      const once: Once = { key: 'k', body: 'a body', forMs: 86_400_000, replays: 2 }
+      const one = several('a', [1, 8], roomy, { once })
+      const [decision] = await settle([one])
+      const refund = { charge: one, decision: decision as Decision }
+      await settle([], [refund])
+      const [repeated] = await settle([one])
+      expect(repeated?.once?.kind).toBe('replayed')
+      await settle([], [{ ...refund, decision: repeated as Decision }])
+      await settle(
+        [],
+        [
+          { ...refund, meter: 1 },
+          { ...refund, decision: repeated as Decision, meter: 1 },
+        ],
+      )
+      expect(await usedIn('requests', 'tokens')).toEqual([0, 0])
+      expect((await settle([one]))[0]?.once?.kind).toBe('charged')
+    })
+  })
+
   describe('a request that may come again', () => {
     const of = limits([10, 20], [100, 200])
     const once = (key: string, more: Partial<Once> = {}): Once => {

@@ -23,10 +23,15 @@ export interface Paid {
   start: number
   /** Where it was counted. */
   readonly receipt: Receipt
-  /** With which it counts. */
-  tokens: number
   /** Repetitions, less those that reached nobody. */
   replays: number
+  readonly meters: readonly PaidMeter[]
+}
+
+/** One meter of such a charge. */
+export interface PaidMeter {
+  /** With which it counts. */
+  tokens: number
   /** Requests whose cost is not known: its own and its repetitions. */
   open: number
   /** What the dearest of the others cost. */
@@ -55,11 +60,15 @@ export class Books {
   /** Takes all back to what it is now. */
   save(): () => void {
     const [counters, earlier] = [structuredClone(this.#counters), structuredClone(this.#earlier)]
-    const paid = [...this.#paid].map(([key, of]) => [key, of, { ...of }] as const)
+    const paid = [...this.#paid].map(([key, of]) => [key, of, { ...of }, structuredClone(of.meters)] as const)
     return () => {
       refill(this.#counters, structuredClone(counters))
       refill(this.#earlier, structuredClone(earlier))
-      refill(this.#paid, new Map(paid.map(([key, of, was]) => [key, Object.assign(of, was)])))
+      for (const [, of, was, meters] of paid) {
+        Object.assign(of, was)
+        for (const [i, meter] of of.meters.entries()) Object.assign(meter, meters[i])
+      }
+      refill(this.#paid, new Map(paid.map(([key, of]) => [key, of])))
     }
   }
 
@@ -79,27 +88,42 @@ export class Books {
     if (known === undefined || at - known.start >= once.forMs) {
       const decision = this.#charge(charge, at)
       if (!decision.accepted) return decision
-      const counts = { tokens: charge.cost, replays: 0, open: 1, dearest: 0 }
+      const meters = metersOf(charge).map(({ cost }) => ({ tokens: cost, open: 1, dearest: 0 }))
       const times = { since: at, start: at, ends: endsOf({ start: at }, once) }
-      this.#paid.set(once.key, { body: once.body, ...times, ...counts, receipt: receiptOf(charge, decision) })
+      this.#paid.set(once.key, { body: once.body, ...times, replays: 0, meters, receipt: receiptOf(charge, decision) })
       return { ...decision, once: { kind: 'charged', since: at } }
     }
     if (known.body !== once.body) return { ...this.#charge(charge, at, false), once: { kind: 'reused' } }
     if (known.replays >= once.replays) return this.#charge(charge, at)
     known.replays++
-    known.open++
+    for (const meter of known.meters) meter.open++
     known.ends = endsOf(known, once)
     const { since, receipt } = known
-    return { ...this.#charge(charge, at, false), accepted: true, once: { kind: 'replayed', since, receipt } }
+    const decision = this.#charge(charge, at, false)
+    const others = decision.others && { others: decision.others.map((each) => ({ ...each, accepted: true })) }
+    return { ...decision, ...others, accepted: true, once: { kind: 'replayed', since, receipt } }
   }
 
+  /** All meters, or none. */
   #charge(charge: Charge, at: number, mayCharge = true): Decision {
-    const { cost, forced } = charge
+    const meters = metersOf(charge)
+    for (const meter of meters)
+      for (const { name, window } of windowsOf(meter)) this.#pullBack(name, window.seconds, at)
+    const fits = meters.every((meter) =>
+      windowsOf(meter).every(
+        ({ name, window, limit }) => this.#usage(name, window.seconds, at).used + meter.cost <= limit,
+      ),
+    )
+    const accepted = mayCharge && (fits || charge.forced === true)
+    for (const meter of accepted ? meters : []) {
+      for (const { name, window } of windowsOf(meter)) this.#runAt(name, window.seconds, at).used += meter.cost
+    }
+    const [first, ...others] = meters.map((meter) => this.#decision(meter, accepted, at)) as [Decision, ...Decision[]]
+    return charge.others === undefined ? first : { ...first, others }
+  }
+
+  #decision(charge: Charge, accepted: boolean, at: number): Decision {
     const windows = windowsOf(charge)
-    for (const { name, window } of windows) this.#pullBack(name, window.seconds, at)
-    const fits = windows.every(({ name, window, limit }) => this.#usage(name, window.seconds, at).used + cost <= limit)
-    const accepted = mayCharge && (fits || forced === true)
-    if (accepted) for (const { name, window } of windows) this.#runAt(name, window.seconds, at).used += cost
     const of = (scope: CounterName['scope']): Usage[] =>
       windows
         .filter(({ name }) => name.scope === scope)
@@ -133,7 +157,7 @@ export class Books {
 
   /** All requests of a key together cost what the dearest of them did; what is not known yet counts as before. */
   #amountMade(refund: Refund): number {
-    const { charge, decision } = refund
+    const { charge, decision, meter = 0 } = refund
     const { once } = charge
     const amount = amountOf(refund)
     if (once === undefined || decision.once === undefined) return amount
@@ -141,11 +165,15 @@ export class Books {
     const isFirst = decision.once.kind === 'charged'
     const paid = this.#paid.get(once.key)
     if (paid?.since !== decision.once.since) return isFirst ? amount : 0
+    const of = paid.meters[meter]
+    // What it repeats has fewer meters.
+    if (of === undefined) return 0
     paid.ends = endsOf(paid, once)
-    paid.dearest = Math.max(paid.dearest, charge.cost - amount)
-    if (refund.amount === undefined && !isFirst) paid.replays--
-    if (--paid.open === 0 && paid.dearest === 0) this.#paid.delete(once.key)
-    return paid.tokens - (paid.open === 0 ? paid.dearest : Math.max(paid.tokens, paid.dearest))
+    of.dearest = Math.max(of.dearest, (metersOf(charge)[meter] as Charge).cost - amount)
+    if (refund.amount === undefined && !isFirst && meter === 0) paid.replays--
+    of.open--
+    if (paid.meters.every(({ open, dearest }) => open === 0 && dearest === 0)) this.#paid.delete(once.key)
+    return of.tokens - (of.open === 0 ? of.dearest : Math.max(of.tokens, of.dearest))
   }
 
   /**
@@ -265,8 +293,22 @@ export function windowsOf(charge: Charge): (Limit & { readonly name: CounterName
   )
 }
 
+/** Each meter of a charge by itself. */
+export function metersOf({ user, organisation, category, cost, limits, others = [] }: Charge): Charge[] {
+  return [{ user, organisation, category, cost, limits }, ...others]
+}
+
 /** Where a charge counts, as a store hands it to its repetitions. */
 function receiptOf(charge: Charge, decision: Decision): Receipt {
+  const decisions = [decision, ...(decision.others ?? [])]
+  const [first, ...others] = metersOf(charge).map((meter, i) => meterReceipt(meter, decisions[i] as Decision)) as [
+    Receipt,
+    ...Receipt[],
+  ]
+  return charge.others === undefined ? first : { ...first, others }
+}
+
+function meterReceipt(charge: Charge, decision: Decision): Receipt {
   const lists = listsOf(charge)
   const runsOf = (scope: CounterName['scope']) =>
     lists[scope].map(({ window: { seconds } }, i) => ({ seconds, startedAt: decision[scope]?.[i]?.startedAt ?? 0 }))
@@ -275,8 +317,10 @@ function receiptOf(charge: Charge, decision: Decision): Receipt {
 }
 
 /** The runs that a charge was counted in; of a repetition, those of the charge that it repeats. */
-function countedIn({ charge, decision }: Refund) {
-  const receipt = decision.once?.kind === 'replayed' ? decision.once.receipt : receiptOf(charge, decision)
+function countedIn({ charge, decision, meter = 0 }: Refund) {
+  const whole = decision.once?.kind === 'replayed' ? decision.once.receipt : receiptOf(charge, decision)
+  const receipt = [whole, ...(whole.others ?? [])][meter]
+  if (receipt === undefined) return []
   const { category, organisation, runs } = receipt
   const ids = { personal: charge.user, organisation: organisation ?? '', global: '' }
   return SCOPE_NAMES.flatMap((scope) =>

@@ -133,8 +133,9 @@ function isIn({ after, last }: Told, sequence: number): boolean {
 
 /** Those of its charges, without what it gave back. */
 function tokensOf({ batch, decisions }: LostBatch): number {
-  return batch.charges.reduce((sum, { cost }, i) => {
+  return batch.charges.reduce((sum, { cost, others = [] }, i) => {
     const { accepted, once } = decisions[i] as Decision
-    return sum + (accepted && once?.kind !== 'replayed' ? cost : 0)
+    if (!accepted || once?.kind === 'replayed') return sum
+    return others.reduce((all, meter) => all + meter.cost, sum + cost)
   }, 0)
 }

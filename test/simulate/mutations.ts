@@ -1,3 +1,4 @@
+import { METER_MUTATIONS } from './meter-mutations.ts'
 import { SETTLED_MUTATIONS } from './settled-mutations.ts'
 import { USAGE_MUTATIONS } from './usage-mutations.ts'
 
@@ -36,6 +37,7 @@ export type Check =
   | 'overrides'
   | 'bills'
   | 'losses'
+  | 'meters'
 
 const LUA = 'src/store/redis/charge.lua'
 const ONE_LUA = 'src/store/redis/charge-one.lua'
@@ -433,16 +435,16 @@ export const MUTATIONS: readonly Mutation[] = [
     ['simulation', 'ledger'],
   ),
   settlement('an accepted charge whose caller has gone is not given back', [
-    'else if (decision.accepted) this.refund({ charge, decision })',
+    'else if (decision.accepted) this.#giveBack(charge, decision)',
     '',
   ]),
   settlement('it is given back twice', [
-    'else if (decision.accepted) this.refund({ charge, decision })',
-    'else if (decision.accepted) for (let n = 0; n < 2; n++) this.refund({ charge, decision })',
+    'else if (decision.accepted) this.#giveBack(charge, decision)',
+    'else if (decision.accepted) for (let n = 0; n < 2; n++) this.#giveBack(charge, decision)',
   ]),
   settlement('a refused charge whose caller has gone is given back', [
-    'else if (decision.accepted) this.refund({ charge, decision })',
-    'else this.refund({ charge, decision })',
+    'else if (decision.accepted) this.#giveBack(charge, decision)',
+    'else this.#giveBack(charge, decision)',
   ]),
   edit(
     REFUNDS,
@@ -498,8 +500,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ALLOWANCE,
     'categories use up one share',
     [
-      'function userOf({ user, category }: Charge): string {',
-      'function userOf({ user, category }: Charge): string { if (category) return user',
+      'function userOf({ user, category }: Meter): string {',
+      'function userOf({ user, category }: Meter): string { if (category) return user',
     ],
     ['ledger'],
   ),
@@ -536,13 +538,10 @@ export const MUTATIONS: readonly Mutation[] = [
     '',
   ]),
   onceLua('the script gives back what a repetition still uses', [
-    'charged.open > 0 and math.max(before, charged.dearest) or charged.dearest',
-    'charged.dearest',
+    'meter.open > 0 and math.max(before, meter.dearest) or meter.dearest',
+    'meter.dearest',
   ]),
-  onceLua('the script remembers what cost nothing', [
-    'if charged.open == 0 and charged.dearest == 0 then known[key] = false end',
-    '',
-  ]),
+  onceLua('the script remembers what cost nothing', ['if is_free then known[key] = false end', '']),
   onceLua('the script takes any charge of a key for the one that is given back', [
     'if not charged or charged.since ~= since then',
     'if not charged then',
@@ -552,11 +551,11 @@ export const MUTATIONS: readonly Mutation[] = [
     'return reserve - cost',
   ]),
   onceLua('the script lets a cheap request pay for a dear repetition', [
-    'math.max(before, charged.dearest) or charged.dearest',
-    'before or math.min(before, charged.dearest)',
+    'math.max(before, meter.dearest) or meter.dearest',
+    'before or math.min(before, meter.dearest)',
   ]),
   onceLua('the script counts repetitions that reached nobody', [
-    'if unreached == 1 and first == 0 then charged.replays = charged.replays - 1 end',
+    'if unreached == 1 and first == 0 and use[10] == 0 then charged.replays = charged.replays - 1 end',
     '',
   ]),
   lua('the script remembers a charge beyond the number of its repetitions', ['if payer then', 'if true then']),
@@ -567,26 +566,26 @@ export const MUTATIONS: readonly Mutation[] = [
   edit(
     CHARGE,
     'a repetition gives back in its own windows',
-    ["once?.kind === 'replayed' ? once.receipt : receiptOf(charge, decision)", 'receiptOf(charge, decision)'],
+    ["once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receipt", 'receipt'],
     ['redis', 'sqlite'],
   ),
   edit(
     ONCE,
     'what one of several uses gives back is given back',
-    ['open > 0 ? Math.max(known.paid, dearest) : dearest', 'dearest'],
+    ['open > 0 ? Math.max(uses.paid, dearest) : dearest', 'dearest'],
     ['sqlite'],
   ),
   edit(
     ONCE,
     'the last use of a key gives back what a dearer one cost',
-    ['Math.max(known.dearest, cost)', 'cost'],
+    ['Math.max(uses.dearest, cost)', 'cost'],
     ['sqlite'],
   ),
   onceLua('the script gives back what a dearer use of the key cost', [
-    'charged.dearest = math.max(charged.dearest, cost)',
-    'charged.dearest = cost',
+    'meter.dearest, meter.open = math.max(meter.dearest, cost), meter.open - 1',
+    'meter.dearest, meter.open = cost, meter.open - 1',
   ]),
-  edit(ONCE, 'a use is not counted', ['open: open + 1', 'open'], ['sqlite']),
+  edit(ONCE, 'a use is not counted', ['open: meter.open + 1', 'open: meter.open'], ['sqlite']),
   ledger('a repetition is refused with its user', [
     'charge.once === undefined ? refusals.recall(charge) : null',
     'refusals.recall(charge)',
@@ -667,7 +666,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'queueMicrotask(() => batch.refunds.forEach((refund) => giveBack(refund, amountMade(refund, onces), counterOf, takeBackEnded)))\n',
   ]),
   shared(COUNTER, 'nothing is charged in addition', ['entry.used - amount)', 'entry.used - Math.abs(amount))']),
-  shared(CHARGE, 'every refund is of the whole cost', ['  return amount\n', '  return charge.cost\n']),
+  shared(CHARGE, 'every refund is of the whole cost', ['refund.amount ?? refundedMeter', 'refundedMeter']),
   edit(
     DEBTS,
     'every refund takes the whole cost out of a debt',
@@ -979,6 +978,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   ...USAGE_MUTATIONS,
   ...SETTLED_MUTATIONS,
+  ...METER_MUTATIONS,
 ]
 
 function lua(name: string, change: readonly [string, string]): Mutation {

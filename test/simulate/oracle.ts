@@ -10,7 +10,7 @@ import {
   type ScopeName,
 } from '../../src/quota/charge.ts'
 import type { Limit } from '../../src/quota/window.ts'
-import { Books, type Paid, windowsOf } from './books.ts'
+import { Books, metersOf, type PaidMeter, windowsOf } from './books.ts'
 import type { EndOf } from './calendars.ts'
 import { LostBatches } from './lost-batches.ts'
 import type { Execution } from './redis.ts'
@@ -20,6 +20,11 @@ import type { Actor, World } from './world.ts'
 /** A charge that somebody asked a gateway for, numbered. */
 export interface Order extends Charge {
   readonly id: number
+}
+
+/** The number of a meter of an order. */
+function meterId(id: number, meter: number): number {
+  return id + meter / 10
 }
 
 /** One start of a gateway. */
@@ -33,13 +38,13 @@ export interface Gateway {
   stalledMs: number
 }
 
-/** What the store holds of an order. */
+/** What the store holds of a meter of an order. */
 interface Held {
   /** The batch that brought it to the store, and what was decided there. */
   batch: number
   decided: Decision | null
   /** The charge that pays for it, if it has a key: its own, or that which it repeats. */
-  payer: Paid | null
+  payer: PaidMeter | null
   /** What the store has given back of it, or would have if others did not use its key; and the batch that brought that. */
   refunded: number | null
   refundedBy: number
@@ -47,7 +52,7 @@ interface Held {
 
 const NOTHING_HELD: Held = { batch: 0, decided: null, payer: null, refunded: null, refundedBy: 0 }
 
-/** What is known of an order. */
+/** What is known of a meter of an order, which is here as a charge of it alone, under its own number. */
 interface Story extends Held {
   readonly order: Order
   readonly gateway: Gateway
@@ -63,6 +68,7 @@ interface Story extends Held {
   isUnreached: boolean
   /** What was reported of its decision; `null` before. */
   outcome: Settled['kind'] | null
+  decidedAs: Decision | null
   /** What its caller's gateway reported as given back. */
   reported: number | null
   /** What the store has given back of it, each time that it did. */
@@ -79,6 +85,7 @@ interface Applied {
 
 export const NOTHING_COUNTED = {
   charges: 0,
+  several: 0,
   accepted: 0,
   alone: 0,
   refused: 0,
@@ -156,7 +163,15 @@ export class Oracle {
 
   asks(order: Order, gateway: Gateway): void {
     this.count.charges++
+    if (order.others !== undefined) this.count.several++
     this.#gateways.set(gateway.instance, gateway)
+    const { once } = order
+    for (const [i, meter] of metersOf(order).entries()) {
+      this.#begins({ ...meter, ...(once !== undefined && { once }), id: meterId(order.id, i) }, gateway)
+    }
+  }
+
+  #begins(order: Order, gateway: Gateway): void {
     this.#stories.set(order.id, {
       order,
       gateway,
@@ -168,6 +183,7 @@ export class Oracle {
       refundAsked: null,
       isUnreached: false,
       outcome: null,
+      decidedAs: null,
       reported: null,
       made: [],
       forgotten: [],
@@ -178,18 +194,28 @@ export class Oracle {
   decided(id: number, decision: Decision): void {
     const story = this.#story(id)
     const isLocal = decision.limits !== undefined
-    for (const { startedAt } of [...decision.personal, ...(decision.organisation ?? []), ...(decision.global ?? [])]) {
-      if (startedAt > decision.at) this.#world.fail(`charge ${id} was told of a window that starts in the future`)
+    const decisions = [decision, ...(decision.others ?? [])]
+    for (const [i, each] of this.#meters(id).entries()) {
+      const of = decisions[i]
+      if (of === undefined) {
+        this.#world.fail(`charge ${id} was told nothing of its meter ${i}`)
+        return
+      }
+      for (const { startedAt } of [...of.personal, ...(of.organisation ?? []), ...(of.global ?? [])]) {
+        if (startedAt > of.at) this.#world.fail(`charge ${id} was told of a window that starts in the future`)
+      }
+      if (of.accepted !== decision.accepted) this.#world.fail(`charge ${id} was told two verdicts`)
+      this.#answered(each, decision.accepted ? (isLocal ? 'alone' : 'accepted') : 'refused')
+      if (of.limits !== undefined) this.#decidedAlone(each, of, of.limits)
     }
-    this.#answered(story, decision.accepted ? (isLocal ? 'alone' : 'accepted') : 'refused')
-    if (isLocal) this.#decidedAlone(story, decision, decision.limits)
-    else if (![story, ...story.forgotten].some(({ decided }) => same({ ...decision, batch: undefined }, decided))) {
+    if (isLocal) return
+    if (![story, ...story.forgotten].some(({ decided }) => same({ ...decision, batch: undefined }, decided))) {
       this.#world.fail(`charge ${id} was told ${show(decision)}, and the store decided ${show(story.decided)}`)
     }
   }
 
   failed(id: number): void {
-    this.#answered(this.#story(id), 'failed')
+    for (const story of this.#meters(id)) this.#answered(story, 'failed')
   }
 
   #answered(story: Story, response: Exclude<Story['response'], 'none'>): void {
@@ -233,22 +259,29 @@ export class Oracle {
     }
   }
 
-  givesBack(id: number, amount: number, isUnreached: boolean): void {
-    Object.assign(this.#story(id), { refundAsked: amount, isUnreached })
+  givesBack(id: number, meter: number, amount: number, isUnreached: boolean): void {
+    Object.assign(this.#story(meterId(id, meter)), { refundAsked: amount, isUnreached })
   }
 
   /** A gateway reports what became of a charge: by how much that changed what the store counts. */
-  reports(id: number, { kind, tokens, charge: { category }, decision }: Settled): void {
-    const story = this.#story(id)
+  reports(id: number, { kind, tokens, charge, isFurther, decision }: Settled): void {
+    const { category } = charge
+    const meter = this.#meters(id).findIndex(({ order }) => order.category === category)
+    const story = this.#story(meterId(id, meter))
+    if (charge.others !== undefined) this.#world.fail(`the meters of charge ${id} are reported together`)
+    const isOne = kind === 'refused' || kind === 'shadowed'
+    if (!isOne && (isFurther === true) !== meter > 0)
+      this.#world.fail(`meter ${meter} of charge ${id} is reported as another`)
     this.#told.set(category, (this.#told.get(category) ?? 0) + tokens)
     if (kind === 'corrected' || kind === 'given_back') {
       if (kind !== (story.isUnreached ? 'given_back' : 'corrected')) this.#world.fail(`charge ${id} is ${kind}`)
       this.#reportsBack(story, 0 - tokens)
       return
     }
-    const expected = this.#outcomeOf(decision)
+    const expected = this.#outcomeOf(meter === 0 || isOne ? decision : this.#story(id).decidedAs)
     if (story.outcome !== null) this.#world.fail(`charge ${id} is reported twice`)
     story.outcome = kind
+    story.decidedAs = decision
     if (kind !== expected || tokens !== (kind === 'charged' ? story.order.cost : 0)) {
       this.#world.fail(`charge ${id} is reported as ${kind} with ${tokens} tokens, and is ${expected}`)
     }
@@ -422,15 +455,20 @@ export class Oracle {
 
   #decide(charge: Charge, batch: number, at: number): Decision {
     const decision = this.#books.charge(charge, at)
-    const story = this.#stories.get((charge as Order).id)
+    const { id } = charge as Order
     // What was admitted without the store is paid in sums, which have no number.
-    if (story === undefined && charge.forced !== true) this.#world.fail('a charge was sent that nobody asked for')
-    if (story === undefined) return decision
-    if (story.batch !== 0) this.#world.fail(`charge ${story.order.id} was sent in two batches`)
-    story.batch = batch
-    story.decided = decision
-    const isKeyed = decision.once !== undefined && decision.once.kind !== 'reused'
-    if (isKeyed) story.payer = this.#books.paid(charge.once?.key ?? '') ?? null
+    const isKnown = this.#stories.has(id)
+    if (!isKnown && charge.forced !== true) this.#world.fail('a charge was sent that nobody asked for')
+    if (!isKnown) return decision
+    const { once } = decision
+    const isKeyed = once !== undefined && once.kind !== 'reused'
+    const paid = isKeyed ? this.#books.paid(charge.once?.key ?? '') : undefined
+    for (const [i, story] of this.#meters(id).entries()) {
+      if (story.batch !== 0) this.#world.fail(`charge ${story.order.id} was sent in two batches`)
+      story.batch = batch
+      story.decided = i === 0 ? decision : { ...(decision.others?.[i - 1] as Decision), ...(once && { once }) }
+      story.payer = paid?.meters[i] ?? null
+    }
     this.#countKey(decision)
     return decision
   }
@@ -443,7 +481,7 @@ export class Oracle {
       this.#unsure.set(seconds, (this.#unsure.get(seconds) ?? 0) + Math.max(0, given.amount))
       this.#unadded.set(seconds, (this.#unadded.get(seconds) ?? 0) + Math.max(0, -given.amount))
     }
-    const story = this.#stories.get((refund.charge as Order).id)
+    const story = this.#stories.get(meterId((refund.charge as Order).id, refund.meter ?? 0))
     if (story === undefined) return
     if (story.payer !== null) story.payer.tokens -= given.amount
     const { id } = story.order
@@ -647,6 +685,15 @@ export class Oracle {
       for (const term of terms) this.#world.tell(term)
       this.#world.fail(`${show(name)} holds ${used} in ${window}s, and ${least} to ${most} were told`)
     }
+  }
+
+  /** The stories of all meters of an order. */
+  #meters(id: number): Story[] {
+    const all: Story[] = []
+    for (let story = this.#stories.get(id); story !== undefined; story = this.#stories.get(meterId(id, all.length))) {
+      all.push(story)
+    }
+    return all
   }
 
   #story(id: number): Story {

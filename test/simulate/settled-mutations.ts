@@ -43,8 +43,8 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     "if (decision.once?.kind === 'replayed') continue",
   ]),
   ledger(SETTLEMENT, 'what paid a debt does not count as lost', [
-    '(debts[i] ?? sent[i - debts.length]?.charge)?.cost',
-    'sent[i - debts.length]?.charge.cost',
+    'const charge = debts[i] ?? sent[i - debts.length]?.charge',
+    'const charge = sent[i - debts.length]?.charge',
   ]),
   ledger(SETTLEMENT, 'a decision does not know its batch', ['decision.batch = this.#sequence', '']),
   ledger(SETTLEMENT, 'the store is not told what it has settled', [
@@ -81,12 +81,12 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
   ]),
   // Receipts.
   receipt(CHARGE, 'what a repetition gives back is taken from where it would count itself', [
-    "once?.kind === 'replayed' ? once.receipt : receiptOf(charge, decision)",
+    "once?.kind === 'replayed' ? meterIn(once.receipt, refund.meter) : receiptOf(charge, decision)",
     'receiptOf(charge, decision)',
   ]),
   receipt(BATCH, 'a receipt has the category of everybody', [
-    'JSON.stringify([category, counted.org',
-    "JSON.stringify(['read', counted.org",
+    'return [category, counted.org',
+    "return ['read', counted.org",
   ]),
   receipt(BATCH, 'a receipt names no organisation', [
     'counted.organisation.length === 0 ? null : organisation, ...lengths',
@@ -124,16 +124,19 @@ export const SETTLED_MUTATIONS: readonly Mutation[] = [
     "isLetThrough ? 'shadowed' : 'refused'",
     "'refused'",
   ]),
-  report('an outcome is reported twice', ['  observe(outcome)\n', '  observe(outcome)\n  observe(outcome)\n']),
+  report('an outcome is reported twice', [
+    'if (outcome.charge.others === undefined) observe(outcome)\n',
+    'if (outcome.charge.others === undefined) observe(outcome)\n  if (outcome.charge.others === undefined) observe(outcome)\n',
+  ]),
   report('a use of a key that cost what was reserved is not reported to the store', [
     'if (amount === 0 && !isKeyed) {',
     'if (amount === 0) {',
   ]),
   report('a request that reached nobody counts as one of the repetitions', [
-    'refund(charging, paid, undefined,',
-    'refund(charging, paid, paid.charge.cost,',
+    'refund(charging, paid, 0, undefined,',
+    'refund(charging, paid, 0, paid.charge.cost,',
   ]),
-  report('a correction gives back what the request cost', ['paid.charge.cost - tokens,', 'tokens,']),
+  report('a correction gives back what the request cost', ['charge.cost - tokens,', 'tokens,']),
   // Bills.
   bill(QUERY, 'a bill has the days of UTC', ['firstMomentOf(date, zone)', 'date']),
   bill(QUERY, 'a bill of days of which nothing is known is complete', [

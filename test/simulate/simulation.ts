@@ -15,7 +15,7 @@ import type { Route, Rules } from '../../src/gateway/snapshot.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { NOTHING_AHEAD } from '../../src/quota/ahead.ts'
 import { bookWindow, countedName } from '../../src/quota/books.ts'
-import type { Charge, Decision, Limits } from '../../src/quota/charge.ts'
+import { type Charge, type Decision, type Limits, metersOf } from '../../src/quota/charge.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../src/quota/ledger/ledger-contract.ts'
@@ -417,15 +417,20 @@ class Simulation {
   /** The request never reached the upstream, or its response says what it cost. */
   #ends(gateway: Running, charging: Charging, id: number, paid: Paid): void {
     const random = this.#random
-    const { cost } = paid.charge
+    const costs = metersOf(paid.charge).map(({ cost }) => cost)
     const isUnreached = random.chance(0.5)
-    const tokens = isUnreached ? 0 : random.integer(0, 8)
+    const tokens = costs.map(() => (isUnreached ? 0 : random.integer(0, 8)))
     this.#world.after(random.between(0, 400), () => {
       if (gateway.ended !== 'not') return
       this.#world.tell(`${gateway.instance} ${isUnreached ? 'gives charge' : `says ${tokens} of charge`} ${id}`)
-      if (cost !== tokens || paid.decision.once !== undefined) this.oracle.givesBack(id, cost - tokens, isUnreached)
+      for (const [meter, cost] of costs.entries()) {
+        const amount = cost - (tokens[meter] as number)
+        if (amount !== 0 || paid.decision.once !== undefined) this.oracle.givesBack(id, meter, amount, isUnreached)
+      }
       if (isUnreached) void giveBack(charging, paid)
-      else void correct(charging, paid, { tokens, source: 'response' })
+      else
+        for (const [meter, of] of tokens.entries())
+          void correct(charging, paid, { tokens: of, source: 'response' }, meter)
     })
   }
 
@@ -447,8 +452,9 @@ class Simulation {
 
   async #charge(gateway: Running, charge: Charge & { readonly id: number }, mustBeDecided: boolean): Promise<Decision> {
     const { oracle } = this
-    const { id, cost, user, category } = charge
-    this.#world.tell(`${gateway.instance} charges ${cost} to ${user}/${category}: ${id}`)
+    const { id, cost, user, category, others = [] } = charge
+    const more = others.map((meter) => `, ${meter.cost} to ${meter.category}`).join('')
+    this.#world.tell(`${gateway.instance} charges ${cost} to ${user}/${category}${more}: ${id}`)
     oracle.asks(charge, gateway)
     try {
       const decision = await gateway.ledger.charge(charge)
@@ -479,6 +485,7 @@ class Simulation {
       plan: { name: plan, from: 'credential', unknown: null },
       category,
       cost: random.integer(1, 4),
+      ...(random.chance(0.2) && { others: othersOf(category, random) }),
       once: random.chance(this.#weather.keyed) ? onceOf(user, random) : null,
       accept: undefined,
     }
@@ -624,6 +631,11 @@ class Simulation {
     place.gateway = null
     this.#world.after(this.#random.between(0, 1000), () => this.#start(place), this.#world.nobody)
   }
+}
+
+/** What a request costs beside, in another category. */
+function othersOf(category: string, random: Random): NonNullable<SettlementOrder['others']> {
+  return CATEGORIES.filter((each) => each !== category).map((each) => ({ category: each, cost: random.integer(1, 4) }))
 }
 
 /** By what a request is known that may come again, whatever it costs and whatever limits it has meanwhile. */

@@ -118,11 +118,12 @@ export class UsageBooks {
       // In which half hour depends on what the gateway knows of the store's clock.
       add(counted, seen, 'requests', null, 1)
     } else if (seen.type === 'settled' && seen.decision !== null) {
-      const { kind, tokens, refusedBy, route } = seen
+      const { kind, tokens, isFurther, refusedBy, route } = seen
       const { at } = seen.decision
       const names = { category: seen.charge.category, plan: planLabel(seen.plan), route }
       if (tokens !== 0) add(counted, names, 'tokens', at, tokens)
-      if (kind === 'charged') add(counted, names, 'accepted', at, 1)
+      // A request of several meters is one.
+      if (kind === 'charged' && isFurther === undefined) add(counted, names, 'accepted', at, 1)
       if (refusedBy === null || typeof refusedBy === 'string') return
       if (kind === 'refused') add(counted, names, REFUSED[refusedBy.scope], at, 1)
       this.#sender(instance).refusals = refusals + 1

@@ -3,6 +3,8 @@ import {
   type CounterOf,
   type Decision,
   type Limits,
+  type Meter,
+  metersOf,
   type Refund,
   SCOPE_NAMES,
   settleBatch,
@@ -21,6 +23,13 @@ export interface OutageAllowanceOptions {
 }
 
 const SWEEP_MS = 1000
+
+/** A meter under its share of the limits, and the counters that it counts in beside that of everybody. */
+interface Share {
+  readonly meter: Meter
+  readonly own: Counter
+  readonly theirs: Counter
+}
 
 /**
  * Counts what one process admits by itself while the store is out.
@@ -51,21 +60,25 @@ export class OutageAllowance {
    * its cost, or there may be more users than are kept.
    */
   decide(charge: Charge, at: number): Decision | null {
-    const limits = this.#shareOf(charge.limits, this.#options.share(charge.category))
-    if (!canHold(limits, charge.cost)) return null
-    const { own, theirs } = this.#countersOf(charge)
-    const isNew = own.length === 0 || (limits.organisation !== null && theirs.length === 0)
-    if (isNew && this.#isFull(at)) return null
-    const counterOf = this.#finding(own, theirs)
-    const [decision] = settleBatch({ refunds: [], charges: [{ ...charge, limits }] }, counterOf, at)
+    const shares = metersOf(charge).map((meter) => this.#shareIn(meter))
+    if (!shares.every(({ meter }) => canHold(meter.limits, meter.cost))) return null
+    if (shares.some(isNew) && this.#isFull(at)) return null
+    const [limits, ...otherLimits] = shares.map(({ meter }) => meter.limits) as [Limits, ...Limits[]]
+    const others = shares.slice(1).map(({ meter }) => meter)
+    const shared = { ...charge, limits, ...(others.length > 0 && { others }) }
+    const [decision] = settleBatch({ refunds: [], charges: [shared] }, this.#finding(shares), at)
     if (decision === undefined) return null
-    if (own.length > 0) this.#users.set(userOf(charge), own)
-    if (theirs.length > 0) this.#organisations.set(organisationOf(charge), theirs)
-    return { ...decision, limits }
+    for (const { meter, own, theirs } of shares) {
+      if (own.length > 0) this.#users.set(userOf(meter), own)
+      if (theirs.length > 0) this.#organisations.set(organisationOf(meter), theirs)
+    }
+    if (decision.others === undefined) return { ...decision, limits }
+    const decidedOthers = decision.others.map((each, i) => ({ ...each, limits: otherLimits[i] as Limits }))
+    return { ...decision, limits, others: decidedOthers }
   }
 
   /**
-   * The share is free again, in the runs that the decision names.
+   * The share is free again, in the runs that the decision names. The refund is of its charge itself, and not of a further meter.
    * @param moved as it was when the charge was decided
    */
   giveBack(refund: Refund, moved: number): void {
@@ -80,9 +93,9 @@ export class OutageAllowance {
       organisation: nowIfAny(organisation),
       global: nowIfAny(global),
     }
-    const { own, theirs } = this.#countersOf(charge)
+    const counters = this.#countersOf(charge)
     const back = { ...refund, charge: { ...charge, limits }, decision: there }
-    settleBatch({ refunds: [back], charges: [] }, this.#finding(own, theirs), at)
+    settleBatch({ refunds: [back], charges: [] }, this.#finding([{ meter: charge, ...counters }]), at)
   }
 
   /** Empties the windows of an organisation, or of everybody (`null`), here, as was done in the store. */
@@ -118,18 +131,25 @@ export class OutageAllowance {
     return cutLimits
   }
 
+  #shareIn(meter: Meter): Share {
+    const limits = this.#shareOf(meter.limits, this.#options.share(meter.category))
+    return { meter: { ...meter, limits }, ...this.#countersOf(meter) }
+  }
+
   /** Of the user, and of the organisation if there is one. What is not kept yet is empty. */
-  #countersOf(charge: Charge): { own: Counter; theirs: Counter } {
+  #countersOf(charge: Meter): { own: Counter; theirs: Counter } {
     return {
       own: this.#users.get(userOf(charge)) ?? [],
       theirs: this.#organisations.get(organisationOf(charge)) ?? [],
     }
   }
 
-  #finding(own: Counter, theirs: Counter): CounterOf {
+  /** @param shares of different categories */
+  #finding(shares: readonly Share[]): CounterOf {
     return (scope, _, category) => {
-      if (scope === 'personal') return own
-      return scope === 'organisation' ? theirs : this.#globalOf(category)
+      if (scope === 'global') return this.#globalOf(category)
+      const share = shares.find(({ meter }) => meter.category === category) as Share
+      return scope === 'personal' ? share.own : share.theirs
     }
   }
 
@@ -154,12 +174,16 @@ export class OutageAllowance {
   }
 }
 
+function isNew({ meter, own, theirs }: Share): boolean {
+  return own.length === 0 || (meter.limits.organisation !== null && theirs.length === 0)
+}
+
 /** Categories hold no colon. */
-function userOf({ user, category }: Charge): string {
+function userOf({ user, category }: Meter): string {
   return `${category}:${user}`
 }
 
-function organisationOf({ organisation, category }: Pick<Charge, 'organisation' | 'category'>): string {
+function organisationOf({ organisation, category }: Pick<Meter, 'organisation' | 'category'>): string {
   return `${category}:${organisation ?? ''}`
 }
 

@@ -1,4 +1,4 @@
-import type { Charge, Decision, Refund } from '../charge.ts'
+import { type Charge, type Decision, metersOf, type Refund, refundedMeter } from '../charge.ts'
 import type { Debt } from './debt.ts'
 import { OutageAllowance } from './outage-allowance.ts'
 import { type DebtEvent, OutageDebts, type Payment } from './outage-debts.ts'
@@ -12,10 +12,10 @@ export interface OutageOptions {
   readonly report: (event: DebtEvent, tokens: number) => void
 }
 
-/** What became of a charge that was accepted here; nothing yet if both are `null`. */
+/** What became of a meter of a charge that was accepted here; nothing yet if both are `null`. */
 interface Admission {
   debt: Debt | null
-  /** The store had accepted it as well. */
+  /** The store had accepted the charge as well. */
   byStore: Decision | null
   /** How far the local counters had been moved when it was accepted. */
   readonly moved: number
@@ -36,6 +36,7 @@ interface Admission {
 export class Outage {
   readonly #debts: OutageDebts
   readonly #allowance: OutageAllowance
+  /** By the decision on each meter. */
   readonly #admissions = new WeakMap<Decision, Admission>()
 
   constructor({ share, maxUsers = 50_000, report }: OutageOptions) {
@@ -46,40 +47,50 @@ export class Outage {
   /** Decides a charge by the outage allowance. `null`: that cannot decide it. */
   decide(charge: Charge, at: number): Decision | null {
     const decision = this.#allowance.decide(charge, at)
-    if (decision !== null) this.#admissions.set(decision, { debt: null, byStore: null, moved: this.#allowance.moved })
+    for (const each of decision === null ? [] : [decision, ...(decision.others ?? [])]) {
+      this.#admissions.set(each, { debt: null, byStore: null, moved: this.#allowance.moved })
+    }
     return decision
   }
 
-  /** Whether it was decided here. */
+  /** Whether it was decided here. @param decision on a meter, which was not given back since */
   made(decision: Decision): boolean {
     return this.#admissions.has(decision)
   }
 
   /** The store certainly did not count a charge that was accepted here: it is owed. */
   owe(charge: Charge, decision: Decision): void {
-    const admission = this.#admissions.get(decision)
-    if (admission !== undefined) admission.debt = this.#debts.owe(charge, decision)
+    for (const [i, meter] of metersOf(charge).entries()) {
+      const of = i === 0 ? decision : decision.others?.[i - 1]
+      const admission = of && this.#admissions.get(of)
+      if (of && admission) admission.debt = this.#debts.owe(meter, of)
+    }
   }
 
   /** The store had decided the charge as well, before it fell silent: what it accepted is counted and not owed. */
   learn(charge: Charge, decision: Decision, byStore: Decision): void {
-    const admission = this.#admissions.get(decision)
-    if (admission === undefined) return
-    if (byStore.accepted) admission.byStore = byStore
-    else this.owe(charge, decision)
+    if (!byStore.accepted) {
+      this.owe(charge, decision)
+      return
+    }
+    for (const each of [decision, ...(decision.others ?? [])]) {
+      const admission = this.#admissions.get(each)
+      if (admission !== undefined) admission.byStore = byStore
+    }
   }
 
   /**
-   * Gives a charge back that was accepted here, or a part of it, or charges more for it. At most once for each charge.
+   * Gives a meter of a charge back that was accepted here, or a part of it, or charges more for it. At most once for each.
    * @returns what the store is to give back for it, or `null` while it is not known whether the store has counted it
    */
   giveBack(refund: Refund): readonly Refund[] | null {
-    const admission = this.#admissions.get(refund.decision)
+    const alone = { ...refund, ...refundedMeter(refund), meter: 0 }
+    const admission = this.#admissions.get(alone.decision)
     if (admission === undefined) return []
-    const inStore = this.#inStoreOf(admission, refund)
+    const inStore = this.#inStoreOf(admission, refund, alone)
     if (inStore === null) return null
-    this.#admissions.delete(refund.decision)
-    this.#allowance.giveBack(refund, admission.moved)
+    this.#admissions.delete(alone.decision)
+    this.#allowance.giveBack(alone, admission.moved)
     return inStore
   }
 
@@ -120,8 +131,9 @@ export class Outage {
     return this.#debts.tokens()
   }
 
-  #inStoreOf({ debt, byStore }: Admission, refund: Refund): readonly Refund[] | null {
+  /** @param alone the refund as if its meter was the charge */
+  #inStoreOf({ debt, byStore }: Admission, refund: Refund, alone: Refund): readonly Refund[] | null {
     if (byStore !== null) return [{ ...refund, decision: byStore }]
-    return debt === null ? null : this.#debts.giveBack(debt, refund)
+    return debt === null ? null : this.#debts.giveBack(debt, alone)
   }
 }

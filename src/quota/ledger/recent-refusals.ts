@@ -1,4 +1,4 @@
-import type { Charge, Decision, Limits } from '../charge.ts'
+import type { Charge, Decision, Limits, Meter } from '../charge.ts'
 import { type Limit, NOT_RUNNING, resetAt, type Usage } from '../window.ts'
 
 /** What was refused a moment ago, so that a client that goes on asking costs the store nothing. */
@@ -21,6 +21,7 @@ interface Entry {
   readonly limits: Limits
   readonly organisation: string | null
   readonly cost: number
+  readonly others: readonly Meter[] | undefined
   /** On our clock, in milliseconds, like the other two. */
   readonly until: number
   /** When the running windows end, in the store's time. */
@@ -30,7 +31,7 @@ interface Entry {
   saidUntil: number
 }
 
-/** Users in one category each. */
+/** Users in one category each, of a charge of several meters the first. */
 const MAX = 10_000
 
 /**
@@ -44,30 +45,36 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   const byCategory = new Map<string, Map<string, Entry>>()
   let size = 0
 
-  function recall({ user, organisation, category, cost, limits }: Charge): Decision | null {
+  function recall({ user, organisation, category, cost, limits, others }: Charge): Decision | null {
     const entry = size === 0 ? undefined : byCategory.get(category)?.get(user)
     if (entry === undefined || cost < entry.cost || limits !== entry.limits) return null
     if (organisation !== entry.organisation) return null
+    if (others !== entry.others && !isAsMuch(others, entry.others)) return null
     const time = now()
     if (time >= entry.until) return null
     if (time >= entry.saidUntil) sayAnew(entry, time)
     return entry.said
   }
 
-  function note({ user, organisation, category, cost, limits }: Charge, decision: Decision, askedAt: number): void {
+  function note(charge: Charge, decision: Decision, askedAt: number): void {
+    const { user, organisation, category, cost, limits, others } = charge
     if (size >= MAX) clear()
     const ends = endsOf(limits, decision)
+    others?.forEach((meter, i) => {
+      ends.push(...endsOf(meter.limits, decision.others?.[i] as Decision))
+    })
     // The store tells whole milliseconds: it may have been nearly one later.
     const until = askedAt + Math.min(keepMs, Math.min(...ends) - decision.at - 1)
     const users = usersOf(category)
     if (!users.has(user)) size++
     const saidAt = now()
     const saidUntil = saidAt + unchangedFor(ends, decision.at)
-    users.set(user, { limits, organisation, cost, until, ends, said: decision, saidAt, saidUntil })
+    users.set(user, { limits, organisation, cost, others, until, ends, said: decision, saidAt, saidUntil })
   }
 
-  function forget({ user, category }: Charge): void {
+  function forget({ user, category, others }: Charge): void {
     if (byCategory.get(category)?.delete(user)) size--
+    if (others !== undefined) for (const meter of others) forget(meter)
   }
 
   function usersOf(category: string): Map<string, Entry> {
@@ -87,10 +94,21 @@ export function createRecentRefusals(keepMs: number, now: () => number): RecentR
   return { recall, note, forget, clear }
 }
 
+/** Whether further meters ask for the same as others, or for more. */
+function isAsMuch(meters: readonly Meter[] = [], others: readonly Meter[] = []): boolean {
+  return meters.length === others.length && meters.every((meter, i) => isOneAsMuch(meter, others[i] as Meter))
+}
+
+function isOneAsMuch({ organisation, category, limits, cost }: Meter, other: Meter): boolean {
+  const isSame = category === other.category && limits === other.limits && organisation === other.organisation
+  return isSame && cost >= other.cost
+}
+
 function sayAnew(entry: Entry, time: number): void {
   const passed = Math.floor(time - entry.saidAt)
   const at = entry.said.at + passed
-  entry.said = { ...entry.said, at }
+  const { others } = entry.said
+  entry.said = { ...entry.said, at, ...(others !== undefined && { others: others.map((each) => ({ ...each, at })) }) }
   entry.saidAt += passed
   entry.saidUntil = entry.saidAt + unchangedFor(entry.ends, at)
 }

@@ -1,5 +1,5 @@
 import type { Observer } from '../../observe/observation.ts'
-import { amountOf, type Refund } from '../charge.ts'
+import { amountOf, type Refund, refundedMeter } from '../charge.ts'
 import type { Losses } from './losses.ts'
 import type { Outage } from './outage.ts'
 
@@ -50,7 +50,7 @@ export class Refunds {
 
   add(refund: Refund): void {
     if (this.#options.losses.has(refund.decision)) this.#reportVoid([refund])
-    else if (this.#options.outage.made(refund.decision)) this.#addLocal(refund)
+    else if (this.#options.outage.made(refundedMeter(refund).decision)) this.#addLocal(refund)
     else this.#waiting.push(refund)
   }
 

@@ -1,5 +1,5 @@
 import type { Observer } from '../../observe/observation.ts'
-import type { Batch, Charge, Decision, Refund } from '../charge.ts'
+import { type Batch, type Charge, type Decision, metersOf, type Refund, tokensOf } from '../charge.ts'
 import { StoreError } from '../quota-store.ts'
 import { DebtPayment } from './debt-payment.ts'
 import type { LocalDecisions } from './local-decisions.ts'
@@ -149,7 +149,8 @@ export class Settlement {
       const decision = decisions[i] as Decision
       decision.batch = this.#sequence
       if (!decision.accepted || decision.once?.kind === 'replayed') continue
-      tokens += (debts[i] ?? sent[i - debts.length]?.charge)?.cost ?? 0
+      const charge = debts[i] ?? sent[i - debts.length]?.charge
+      if (charge !== undefined) tokens += tokensOf(charge)
     }
     if (tokens > 0) this.#losses.settled(this.#sequence, tokens, decisions[0]?.at ?? 0)
   }
@@ -181,7 +182,12 @@ export class Settlement {
       else if (decision.once === undefined) refusals.note(charge, decision, this.#sentAt)
       waiting.resolve(decision)
     } else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)
-    else if (decision.accepted) this.refund({ charge, decision })
+    else if (decision.accepted) this.#giveBack(charge, decision)
+  }
+
+  /** All meters of a charge whose caller has gone. */
+  #giveBack(charge: Charge, decision: Decision): void {
+    for (const meter of metersOf(charge).keys()) this.refund({ charge, decision, meter })
   }
 
   /** There will be no decision of the store: a caller that still waits gets an error, and what was admitted locally is owed. */

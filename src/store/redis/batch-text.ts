@@ -56,6 +56,7 @@ export class BatchText {
   readonly #refunds: Words[] = []
   readonly #uses: Words[] = []
   readonly #onces: Words[] = []
+  readonly #meters: Words[] = []
   #chargeCount = 0
 
   /** @param name one that has no position yet */
@@ -100,9 +101,14 @@ export class BatchText {
   }
 
   /** @param first of its refunds; the last is the one that was added last */
-  use(key: number, { isFirst, since, once, cost, reserve, isUnreached }: Report, first: number): void {
+  use(key: number, { meter, isFirst, since, once, cost, reserve, isUnreached }: Report, first: number): void {
     const facts = [isFirst ? 1 : 0, since, keptMs(once), cost, reserve, isUnreached ? 1 : 0]
-    this.#uses.push([key, ...facts, first, this.#refunds.length])
+    this.#uses.push([key, ...facts, first, this.#refunds.length, meter])
+  }
+
+  /** Of the next charge. @param plans with the key of the organisation for each; 0 where the plan has no windows for one */
+  meters(plans: readonly number[]): void {
+    this.#meters.push([this.#chargeCount + 1, ...plans])
   }
 
   /** Of the next charge. @param receipt without its starts */
@@ -135,6 +141,7 @@ export class BatchText {
       ...(history !== null && { history }),
       ...(this.#onces.length > 0 && { onces: this.#onces }),
       ...(this.#uses.length > 0 && { uses: this.#uses }),
+      ...(this.#meters.length > 0 && { meters: this.#meters }),
     })
   }
 }

@@ -8,6 +8,8 @@ import {
   countedIn,
   EVERYBODY,
   type Limits,
+  type Meter,
+  metersOf,
   type Refund,
   reportOf,
   SCOPE_NAMES,
@@ -71,6 +73,16 @@ interface Section {
   next: Section | null
 }
 
+/** What once.lua has room for. */
+const MOST_METERS = 4
+
+/** What the script needs to open the sections of a meter: its plan, and the keys of both. */
+interface Opening {
+  readonly user: number
+  readonly plan: number
+  readonly organisation: number | null
+}
+
 interface Opened {
   readonly counter: Counter
   readonly shape: Shape
@@ -127,11 +139,36 @@ class BatchWriter {
     if (once !== undefined) this.#text.once(this.#rememberedAt(once), once, receiptText(charge))
     const owner = this.#ownerOf('personal', user, category)
     const { position, own, theirs, everybody, all } = this.#planOf(charge)
+    if (charge.others !== undefined) {
+      this.#meters(charge)
+      return
+    }
     if (own !== null) this.#opened.push({ counter: sectionOf(owner, category).counter, shape: own })
     const their = theirs === null ? null : this.#ownerOf('organisation', organisation ?? '', category)
     this.#text.charge(owner.position, position, their === null ? null : their.position)
     if (their !== null && theirs !== null) this.#open(their, theirs)
     if (everybody !== null && all !== null) this.#open(everybody, all)
+  }
+
+  /** A charge of several opens every section by itself, whatever others of the batch share. */
+  #meters(charge: Charge): void {
+    if ((charge.others?.length ?? 0) >= MOST_METERS) {
+      throw new StoreError(`a charge has at most ${MOST_METERS} meters`, 'other', 'no')
+    }
+    const [first, ...others] = metersOf(charge).map((meter) => this.#openMeter(meter)) as [Opening, ...Opening[]]
+    this.#text.meters(others.flatMap(({ plan, organisation }) => [plan, organisation ?? 0]))
+    this.#text.charge(first.user, first.plan, first.organisation)
+  }
+
+  #openMeter(meter: Meter): Opening {
+    const { user, organisation, category } = meter
+    const first = this.#ownerOf('personal', user, category)
+    const { position, own, theirs, everybody, all } = this.#planOf(meter)
+    if (own !== null) this.#opened.push({ counter: sectionOf(first, category).counter, shape: own })
+    const their = theirs === null ? null : this.#ownerOf('organisation', organisation ?? '', category)
+    if (their !== null && theirs !== null) this.#openAlone(their, theirs)
+    if (everybody !== null && all !== null) this.#openAlone(everybody, all)
+    return { user: first.position, plan: position, organisation: their?.position ?? null }
   }
 
   written(now: number): EncodedBatch {
@@ -211,6 +248,12 @@ class BatchWriter {
     return plan
   }
 
+  /** What is open there is so no more. */
+  #openAlone(first: Section, shape: Shape): void {
+    first.open = null
+    this.#opened.push({ counter: sectionOf(first, shape.category).counter, shape })
+  }
+
   #open(first: Section, shape: Shape): void {
     if (first.open === shape) return
     first.open = shape
@@ -223,12 +266,16 @@ export function historyRule(keys: Keys, { longestSeconds, shorterSeconds }: Kept
   return [Buffer.byteLength(keys.all), longestSeconds, shorterSeconds]
 }
 
-/** A receipt but for the starts of its runs, which the script adds. Read by `receiptIn`. */
+/** A receipt but for the starts of its runs, which the script adds; that of each further meter stands behind. Read by `receiptIn`. */
 function receiptText(charge: Charge): string {
-  const { category, organisation } = charge
-  const counted = countedIn(charge)
+  return JSON.stringify([...receiptWords(charge), ...(charge.others ?? []).map(receiptWords)])
+}
+
+function receiptWords(meter: Meter): unknown[] {
+  const { category, organisation } = meter
+  const counted = countedIn(meter)
   const lengths = SCOPE_NAMES.map((scope) => counted[scope].map(({ window }) => window.seconds))
-  return JSON.stringify([category, counted.organisation.length === 0 ? null : organisation, ...lengths])
+  return [category, counted.organisation.length === 0 ? null : organisation, ...lengths]
 }
 
 function sectionOf(first: Section, category: string): Section {

@@ -61,8 +61,9 @@ export function createEncoder(keys: Keys): (batch: Batch, now: number, retention
   }
 }
 
-function isPlain({ refunds, charges }: Batch, { once, forced }: Charge): boolean {
-  return charges.length === 1 && refunds.length === 0 && once === undefined && forced === undefined
+function isPlain({ refunds, charges }: Batch, { once, forced, others }: Charge): boolean {
+  const isAlone = charges.length === 1 && refunds.length === 0
+  return isAlone && once === undefined && forced === undefined && others === undefined
 }
 
 function isWithin({ from, to }: Period, now: number): boolean {

@@ -23,10 +23,13 @@
               onces    [[charge, key, body, for, replays, forgotten, receipt], ...]   by its number the charge of a request that may
                                        come again: a hash of its body, for how many milliseconds how many repetitions are not
                                        charged, after how many the charge may be forgotten, and the receipt without its starts
-              uses     [[key, first, since, forgotten, cost, reserve, unreached, refund, refund], ...]   what one use of a remembered
+              uses     [[key, first, since, forgotten, cost, reserve, unreached, refund, refund, meter], ...]   what one use of a remembered
                                        charge cost: whether it is that of the charge itself (1) and not of a repetition, the time of
                                        the charge, the cost, what it would be charged by itself, whether it reached nobody (1), and
-                                       the first and the last of the refunds of it, which get their amount by it
+                                       the first and the last of the refunds of it, which get their amount by it, and the number of
+                                       the meter that these are of: 0 for the first
+              meters   [[charge, plan, organisation, ...], ...]   by its number the charge that has further meters: of each the plan,
+                                       and the key of the organisation, or 0. All of them are charged, or none
             All but the first three are missing where a batch has none of them.
   ARGV[4]   the charges, 4 bytes each: key and plan, each as two digits of base 128; behind these the key of the
             organisation, if the plan has windows for it
@@ -36,7 +39,7 @@
             or '4' (accepted and charged, as it was repeated too often);
             then the numbers of each section of its shape, as they were when it was opened, refunds given
             back: the user's by each charge, then that of the organisation and the global one, each the first time and
-            where its shape changes; then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
+            where its shape changes, and all sections of a charge that has further meters, in their order; then for each '2' the time of the charge (6 bytes), the length of its receipt (2) and
             the receipt; at the end for each of `uses` the tokens that were given back, and 2^47 (6). From these the caller
             works out everything else by the same arithmetic.
 
@@ -112,7 +115,7 @@ end
 -- Gives the reply; nothing for any other batch, and then nothing is written.
 local function settle_one(charge)
   local is_one = #charge == 4 or #charge == 6
-  if not is_one or batch.refunds or batch.onces or batch.uses then return nil end
+  if not is_one or batch.refunds or batch.onces or batch.uses or batch.meters then return nil end
   local a, b, c, d, e, f = byte(charge, 1, 6)
   local plan = batch.plans[c * 128 + d]
   local cost, fits, records, tokens, offsets = plan[PLAN_COST], true, { '' }, {}, {}

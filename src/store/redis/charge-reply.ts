@@ -95,16 +95,25 @@ function decidedOnces(charges: readonly Charge[], letters: Buffer, at: number): 
 /** See once.lua, and `receiptText`. */
 function receiptIn(bytes: Buffer): Receipt {
   const count = bytes[0] ?? 0
-  const [category, organisation, ...lengths] = JSON.parse(bytes.toString('utf8', 1 + 6 * count))
+  const words: ReceiptWords = JSON.parse(bytes.toString('utf8', 1 + 6 * count))
   let at = 1
-  const [personal = [], theirs = [], global = []] = (lengths as number[][]).map((list) =>
-    list.map((seconds): ChargedRun => {
-      at += 6
-      return { seconds, startedAt: read48(bytes, at - 6) }
-    }),
-  )
-  return { category, organisation, runs: { personal, organisation: theirs, global } }
+  const next = ({ 0: category, 1: organisation, 2: own, 3: theirs, 4: all }: ReceiptWords): Receipt => {
+    const [personal = [], ofOrganisation = [], global = []] = [own, theirs, all].map((list) =>
+      list.map((seconds): ChargedRun => {
+        at += 6
+        return { seconds, startedAt: read48(bytes, at - 6) }
+      }),
+    )
+    return { category, organisation, runs: { personal, organisation: ofOrganisation, global } }
+  }
+  const first = next(words)
+  const others = words.slice(RECEIPT_WORDS) as ReceiptWords[]
+  return others.length === 0 ? first : { ...first, others: others.map(next) }
 }
+
+/** Category, organisation, and the lengths of the windows of each scope; behind these the same of each further meter. */
+type ReceiptWords = [string, string | null, number[], number[], number[], ...unknown[]]
+const RECEIPT_WORDS = 5
 
 /**
  * The first reading of a window stays in front and counts if the batch reads the window again. The arithmetic leaves

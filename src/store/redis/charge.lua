@@ -263,6 +263,50 @@ for _, once in ipairs(batch.onces or {}) do
   onces = onces or {}
   onces[once[1]] = once
 end
+local groups = batch.meters and {}
+for _, group in ipairs(batch.meters or {}) do groups[group[1]] = group end
+
+-- Opens the sections of one meter for a charge of several, whatever others share, and adds them to a list.
+local function open_alone(list, key, plan, their_key)
+  local function add(at, shape, of)
+    if not shape then return end
+    local common = shared[at]
+    if common and common[ADDED] then put(common, at, common[ADDED]) end
+    shared[at] = nil
+    local section = blank()
+    open(section, at, shape)
+    measure(section, at, of)
+    list.fits = list.fits and plan[PLAN_COST] <= section[ROOM]
+    list[#list + 1] = { section = section, key = at, shape = shape, limits = of, cost = plan[PLAN_COST] }
+  end
+  if plan[PLAN_OWN_SHAPE] and returning and returning[key] then returning[key].is_back = true end
+  add(key, plan[PLAN_OWN_SHAPE], plan[PLAN_OWN_LIMITS])
+  add(their_key, plan[PLAN_THEIR_SHAPE], plan[PLAN_THEIR_LIMITS])
+  add(plan[PLAN_ALL_KEY], plan[PLAN_ALL_SHAPE], plan[PLAN_ALL_LIMITS])
+end
+
+-- The sections of all meters of a charge, and whether they all have room. None is charged yet.
+local function open_group(key, plan, their_key, group)
+  local list = { fits = true, costs = { plan[PLAN_COST] } }
+  open_alone(list, key, plan, their_key)
+  for i = 2, #group, 2 do
+    local of = batch.plans[group[i]]
+    list.costs[#list.costs + 1] = of[PLAN_COST]
+    open_alone(list, key, of, group[i + 1])
+  end
+  return list
+end
+
+-- Several of them may be under one key, where each moves what the others have read: so each is read again, which the reply does not have.
+local function put_group(list)
+  for _, each in ipairs(list) do
+    open(each.section, each.key, each.shape)
+    recorded = recorded - 1
+    measure(each.section, each.key, each.limits)
+    put(each.section, each.key, each.cost)
+  end
+end
+
 local charges, plans, refused, n, at = ARGV[4], batch.plans, nil, 0, 1
 local own = blank()
 while at < #charges do
@@ -271,6 +315,16 @@ while at < #charges do
   local key, plan = a * 128 + b, plans[c * 128 + d]
   local cost, mine, theirs, all = plan[PLAN_COST], plan[PLAN_OWN_SHAPE], plan[PLAN_THEIR_SHAPE], plan[PLAN_ALL_SHAPE]
   local organisation, everybody, fits = nil, nil, true
+  local group = groups and groups[n]
+  if group then
+    local their_key = 0
+    if theirs then
+      local e, f = byte(charges, at, at + 1)
+      their_key, at = e * 128 + f, at + 2
+    end
+    group = open_group(key, plan, their_key, group)
+    fits, mine, theirs, all = group.fits, nil, nil, nil
+  end
   if mine then
     if returning and returning[key] then returning[key].is_back = true end
     open(own, key, mine)
@@ -305,12 +359,18 @@ while at < #charges do
         starts_of(own, mine, starts)
         starts_of(organisation, theirs, starts)
         starts_of(everybody, all, starts)
-        keyed.remember(once, cost, starts)
+        local costs = { cost }
+        if group then
+          for _, each in ipairs(group) do starts_of(each.section, each.shape, starts) end
+          costs = group.costs
+        end
+        keyed.remember(once, costs, starts)
       else
         refused = refused or {}
         refused[n] = '4'
       end
     end
+    if group then put_group(group) end
     if mine then put(own, key, cost) end
     if theirs then
       organisation[ROOM], organisation[ADDED] = organisation[ROOM] - cost, (organisation[ADDED] or 0) + cost

@@ -2,8 +2,9 @@
   What is remembered of charges by a key, for charge-one.lua and charge.lua, which this text goes before.
 
   What lies under the key of a charge is its time and the start of its time (6 bytes each), repetitions and open uses (1 each), the
-  tokens paid and those of the dearest use (6 each), the length of the hash of the body (1), that hash, and the receipt: its number of
-  runs (1), their starts (6 each) and what else it says, which is the sender's; big-endian.
+  tokens paid and those of the dearest use (6 each), the length of the hash of the body and 64 for each further meter (1), that hash,
+  of each further meter open uses (1), tokens paid and those of the dearest use (6 each), and the receipt: its number of runs (1),
+  their starts (6 each) and what else it says, which is the sender's; big-endian.
 ]==]
 -- Made for batches that have such a charge.
 -- @param values  what lies under each key of the batch
@@ -17,9 +18,16 @@ local function once_functions(values, now)
       known[key] = false
       if bytes and #bytes > 27 then
         local since, start, replays, open, paid, dearest, length = unpack_bytes('>I6I6BBI6I6B', bytes)
+        local meters, others = { { open = open, paid = paid, dearest = dearest } }, math.floor(length / 64)
+        length = length % 64
+        local at = 28 + length
+        for i = 1, #bytes >= at + 13 * others and others or 0 do
+          open, paid, dearest, at = unpack_bytes('>BI6I6', bytes, at)
+          meters[i + 1] = { open = open, paid = paid, dearest = dearest }
+        end
         known[key] = {
-          since = since, start = start, replays = replays, open = open, paid = paid, dearest = dearest,
-          body = sub(bytes, 28, 27 + length), receipt = sub(bytes, 28 + length),
+          since = since, start = start, replays = replays, meters = meters, body = sub(bytes, 28, 27 + length),
+          receipt = sub(bytes, at),
         }
       end
     end
@@ -36,31 +44,37 @@ local function once_functions(values, now)
     if not charged or now >= charged.start + lasts then return nil, true end
     if charged.body ~= body then return '3' end
     if charged.replays >= replays then return nil, false end
-    charged.replays, charged.open = charged.replays + 1, charged.open + 1
+    charged.replays = charged.replays + 1
+    for _, meter in ipairs(charged.meters) do meter.open = meter.open + 1 end
     charged.forgotten = charged.start + forgotten
     return '2', pack('>I6I2', charged.since, #charged.receipt) .. charged.receipt
   end
 
-  -- What one use cost. Returns the tokens of the charge that are given back; below 0, that are charged in addition.
+  -- What one use cost of a meter. Returns its tokens that are given back; below 0, that are charged in addition.
   local function report(use)
     local key, first, since, forgotten, cost, reserve, unreached = use[1], use[2], use[3], use[4], use[5], use[6], use[7]
     local charged = remembered(key)
     if not charged or charged.since ~= since then return first == 1 and reserve - cost or 0 end
-    local before = charged.paid
-    charged.dearest = math.max(charged.dearest, cost)
-    charged.open, charged.forgotten = charged.open - 1, charged.start + forgotten
-    charged.paid = charged.open > 0 and math.max(before, charged.dearest) or charged.dearest
-    if unreached == 1 and first == 0 then charged.replays = charged.replays - 1 end
-    if charged.open == 0 and charged.dearest == 0 then known[key] = false end
-    return before - charged.paid
+    local meter = charged.meters[use[10] + 1]
+    -- The charge had fewer meters than its repetition.
+    if not meter then return 0 end
+    local before = meter.paid
+    meter.dearest, meter.open = math.max(meter.dearest, cost), meter.open - 1
+    meter.paid = meter.open > 0 and math.max(before, meter.dearest) or meter.dearest
+    charged.forgotten = charged.start + forgotten
+    if unreached == 1 and first == 0 and use[10] == 0 then charged.replays = charged.replays - 1 end
+    local is_free = true
+    for _, each in ipairs(charged.meters) do is_free = is_free and each.open == 0 and each.dearest == 0 end
+    if is_free then known[key] = false end
+    return before - meter.paid
   end
 
-  -- The charge of now. @param starts  of the runs that it was counted in
-  local function remember(once, cost, starts)
-    local receipt = char(#starts) .. pack('>' .. rep('I6', #starts), unpack(starts)) .. once[7]
+  -- The charge of now. @param costs  of its meters  @param starts  of the runs that it was counted in
+  local function remember(once, costs, starts)
+    local receipt, meters = char(#starts) .. pack('>' .. rep('I6', #starts), unpack(starts)) .. once[7], {}
+    for i, cost in ipairs(costs) do meters[i] = { open = 1, paid = cost, dearest = 0 } end
     known[once[2]] = {
-      since = now, start = now, replays = 0, open = 1, paid = cost, dearest = 0, body = once[3], receipt = receipt,
-      forgotten = now + once[6],
+      since = now, start = now, replays = 0, meters = meters, body = once[3], receipt = receipt, forgotten = now + once[6],
     }
   end
 
@@ -70,8 +84,13 @@ local function once_functions(values, now)
         -- As good as DEL, and whoever may write the rest may do it.
         if values[key] then call('SET', names[key], '', 'PX', 1) end
       elseif charged.forgotten then
-        local value = pack('>I6I6BBI6I6B', charged.since, charged.start, charged.replays, charged.open, charged.paid,
-          charged.dearest, #charged.body) .. charged.body .. charged.receipt
+        local first, others = charged.meters[1], {}
+        for i = 2, #charged.meters do
+          local meter = charged.meters[i]
+          others[i - 1] = pack('>BI6I6', meter.open, meter.paid, meter.dearest)
+        end
+        local value = pack('>I6I6BBI6I6B', charged.since, charged.start, charged.replays, first.open, first.paid,
+          first.dearest, #charged.body + 64 * #others) .. charged.body .. table.concat(others) .. charged.receipt
         call('SET', names[key], value, 'PXAT', string.format('%.0f', charged.forgotten))
       end
     end

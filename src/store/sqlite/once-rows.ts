@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Onces, oncesOf, type Remembered } from '../../quota/once.ts'
 
-/** A row: the receipt as JSON. */
-type Row = Omit<Remembered, 'receipt'> & { readonly receipt: string }
+/** A row: the receipt as JSON, and within it the uses of further meters, which hardly a charge has. */
+type Row = Omit<Remembered, 'receipt' | 'others'> & { readonly receipt: string }
 
 /** The charges that are remembered by a key, as rows. To be used within a transaction. */
 export function onceRows(database: DatabaseSync): Onces {
@@ -20,11 +20,16 @@ export function onceRows(database: DatabaseSync): Onces {
   return oncesOf(
     (key) => {
       const row = read.get(key) as Row | undefined
-      return row === undefined ? undefined : { ...row, receipt: JSON.parse(row.receipt) }
+      if (row === undefined) return undefined
+      const { uses, ...receipt } = JSON.parse(row.receipt)
+      return { ...row, receipt, ...(uses !== undefined && { others: uses }) }
     },
     (key, remembered, ends) => {
       if (remembered === undefined) forget.run(key)
-      else write.run({ ...remembered, key, receipt: JSON.stringify(remembered.receipt), ends })
+      else {
+        const { receipt, others: uses, ...row } = remembered
+        write.run({ ...row, key, receipt: JSON.stringify({ ...receipt, uses }), ends })
+      }
     },
   )
 }

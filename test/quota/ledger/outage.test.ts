@@ -3,7 +3,7 @@ import { type Charge, type Decision, type Limits, type ScopeName, settleBatch } 
 import { type Counter, usageOf } from '../../../src/quota/counter.ts'
 import { Outage, type OutageOptions } from '../../../src/quota/ledger/outage.ts'
 import type { DebtEvent } from '../../../src/quota/ledger/outage-debts.ts'
-import { AT, charge, chargeIn, DAY, HOUR, limits, MINUTE } from './outage-charges.ts'
+import { AT, charge, chargeIn, DAY, HOUR, LIMITS, limits, MINUTE } from './outage-charges.ts'
 
 let tokens: Record<DebtEvent, number>
 beforeEach(() => {
@@ -484,5 +484,57 @@ describe('a refund of what was admitted locally', () => {
     const refund = { charge: charge(4), decision: admit(open, charge(4)) as Decision }
     expect([open.made(refund.decision), open.giveBack(refund)]).toEqual([true, []])
     expect([open.made(refund.decision), open.giveBack(refund), open.owed()]).toEqual([false, [], 0])
+  })
+})
+
+describe('a charge of several meters', () => {
+  const both = { share: () => 0.1 }
+  const several = (read: number, write: number): Charge => ({
+    ...charge(read),
+    others: [charge(write, 'alice', LIMITS, 'write')],
+  })
+
+  it('a charge of several meters is admitted where each has room in its share, and is owed by each', () => {
+    const [open, store] = [outage(both), bank()]
+    expect(admit(open, several(2, 9))).toMatchObject({ accepted: true, others: [{ accepted: true }] })
+    expect(admit(open, several(2, 2))).toMatchObject({ accepted: false, personal: [{ used: 2 }, { used: 2 }] })
+    expect(admit(open, charge(8))?.accepted).toBe(true)
+    expect(open.owed()).toBe(19)
+    expect(pay(open, store)).toBe(2)
+    expect(store.used('alice', AT)).toEqual([10, 10])
+    expect(tokens).toMatchObject({ owed: 19, settled: 19 })
+  })
+
+  it('a charge of several meters is not decided where one of them has no share, or a share below its cost', () => {
+    expect(outage().decide(several(1, 1), AT)).toBe(null)
+    expect(outage(both).decide(several(1, 11), AT)).toBe(null)
+  })
+
+  it('each meter of a charge is given back by itself, of what is owed and of what the store has', () => {
+    const [open, store] = [outage(both), bank()]
+    const one = several(2, 8)
+    const decision = admit(open, one) as Decision
+    expect(open.made(decision.others?.[0] as Decision)).toBe(true)
+    expect(open.giveBack({ charge: one, decision, meter: 1 })).toEqual([])
+    expect(open.owed()).toBe(2)
+    expect(open.decide(charge(9, 'alice', LIMITS, 'write'), AT)?.accepted).toBe(true)
+    pay(open, store)
+    const back = open.giveBack({ charge: one, decision, amount: 1 }) ?? []
+    expect(back.map(({ amount }) => amount)).toEqual([1])
+    store.settle([], AT, back)
+    expect(store.used('alice', AT)).toEqual([1, 1])
+  })
+
+  it('a charge of several meters that the store had accepted, too, is owed by none', () => {
+    const [open, store] = [outage(both), bank()]
+    const one = several(2, 8)
+    const decision = open.decide(one, AT) as Decision
+    const [byStore] = store.settle([one], AT) as [Decision]
+    open.learn(one, decision, byStore)
+    expect(open.owed()).toBe(0)
+    const back = [0, 1].flatMap((meter) => open.giveBack({ charge: one, decision, meter }) ?? [])
+    store.settle([], AT, back)
+    expect(store.used('alice', AT)).toEqual([0, 0])
+    expect(back.map(({ meter }) => meter)).toEqual([0, 1])
   })
 })

@@ -106,6 +106,34 @@ describe('a refusal of a moment ago', () => {
     expect(refusals.recall(other)).toBe(null)
   })
 
+  it('a refusal of several meters is repeated for the same ones, or dearer ones, and for no others', () => {
+    const { clock, refusals } = memory(1000)
+    const other = charge({ category: 'tokens', cost: 7 })
+    const several = (...others: readonly Charge[]): Charge => charge({ others })
+    // The first has room: it is the other that refuses.
+    refusals.note(several(other), { ...refusal(), others: [refusal(899_950)] }, clock.now)
+    clock.now += 960
+    const again = refusals.recall(several({ ...other }))
+    expect(again).toEqual({ ...refusal(), at: AT + 960, others: [{ ...refusal(899_950), at: AT + 960 }] })
+    expect(refusals.recall(several({ ...other, cost: 8 }))).not.toBe(null)
+    const unlike = [{ cost: 6 }, { category: 'images' }, { limits: { ...LIMITS } }, { organisation: 'acme' }]
+    for (const more of unlike) expect(refusals.recall(several({ ...other, ...more }))).toBe(null)
+    for (const meters of [[], [other, other]]) expect(refusals.recall(several(...meters))).toBe(null)
+    expect(refusals.recall(charge())).toBe(null)
+    refusals.note(charge(), refusal(), clock.now)
+    expect(refusals.recall(several(other))).toBe(null)
+  })
+
+  it('a refusal of several meters ends with the first window of any of them', () => {
+    const { clock, refusals } = memory(60_000)
+    const several = charge({ others: [charge({ category: 'tokens' })] })
+    refusals.note(several, { ...refusal(), others: [refusal(2000)] }, clock.now)
+    clock.now += 1998
+    expect(refusals.recall(several)).not.toBe(null)
+    clock.now += 1
+    expect(refusals.recall(several)).toBe(null)
+  })
+
   it('a refusal of a user stays when another user, who has none, is admitted', () => {
     const { clock, refusals } = memory()
     refusals.note(charge(), refusal(), clock.now)

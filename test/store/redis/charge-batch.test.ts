@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bookWindow } from '../../../src/quota/books.ts'
-import type { Batch, Limits } from '../../../src/quota/charge.ts'
+import type { Batch, Charge, Limits } from '../../../src/quota/charge.ts'
 import { encodeBatch } from '../../../src/store/redis/charge-batch.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 
@@ -44,6 +44,13 @@ describe('a batch', () => {
       cost,
       limits,
     }))
+  /** Of one user, each in a category of its own. */
+  const meters = (count: number): Batch => {
+    const [first, ...others] = chargesOf(1).flatMap((charge) =>
+      Array.from({ length: count }, (_, i) => ({ ...charge, category: `c${i}` })),
+    ) as [Charge, ...Charge[]]
+    return { ...batchOf('read'), charges: [{ ...first, others }] }
+  }
   const nine: Limits = { personal: Array.from({ length: 9 }, () => HOUR), organisation: null, global: null }
   it.each([
     ['without a category', batchOf('')],
@@ -51,10 +58,15 @@ describe('a batch', () => {
     ['with a category that is not ASCII', batchOf('\u00e9')],
     ['without windows', batchOf('read', none)],
     ['with nine windows', batchOf('read', nine)],
+    ['with a charge of five meters', meters(5)],
     ['of more users than it has numbers for', { ...batchOf('read'), charges: chargesOf(16_383) }],
     ['of more unlike charges than it has numbers for', { ...batchOf('read'), charges: unlike(16_384) }],
   ])('is not sent %s', (_, batch) => {
     expect(() => encodeBatch(batch, keys)).toThrow(expect.objectContaining({ name: 'StoreError', applied: 'no' }))
+  })
+
+  it('is sent with a charge of four meters, of which it names the plans of three beside the first', () => {
+    expect(JSON.parse(encodeBatch(meters(4), keys).json).meters).toEqual([[1, 2, 0, 3, 0, 4, 0]])
   })
 
   it('is sent of as many users as it has numbers for', () => {

@@ -1,0 +1,222 @@
+import type { Check, Mutation } from './mutations.ts'
+
+/** Mistakes in a charge of several meters: all of them are charged, or none, and each is given back, owed and reported by itself. */
+
+const LUA = 'src/store/redis/charge.lua'
+const ONCE_LUA = 'src/store/redis/once.lua'
+const BATCH = 'src/store/redis/charge-batch.ts'
+const REPLY = 'src/store/redis/charge-reply.ts'
+const ENCODER = 'src/store/redis/charge-encoder.ts'
+const CHARGE = 'src/quota/charge.ts'
+const ONCE = 'src/quota/once.ts'
+const SETTLEMENT = 'src/quota/ledger/settlement.ts'
+const REFUNDS = 'src/quota/ledger/refunds.ts'
+const OUTAGE = 'src/quota/ledger/outage.ts'
+const ALLOWANCE = 'src/quota/ledger/outage-allowance.ts'
+const RECENT = 'src/quota/ledger/recent-refusals.ts'
+const REFUSAL = 'src/quota/refusal.ts'
+const REPORT = 'src/gateway/settlement.ts'
+const HALF_HOURS = 'src/usage/half-hours.ts'
+
+export const METER_MUTATIONS: readonly Mutation[] = [
+  lua('the script looks at the first meter alone', [
+    'list.fits = list.fits and plan[PLAN_COST] <= section[ROOM]',
+    'list.fits = list.fits and (key == 0 or shape.name ~= plan[PLAN_OWN_SHAPE].name or #list > 2 or plan[PLAN_COST] <= section[ROOM])',
+  ]),
+  lua('the script accepts several meters that have no room', [
+    'fits, mine, theirs, all = group.fits, nil, nil, nil',
+    'fits, mine, theirs, all = true, nil, nil, nil',
+  ]),
+  lua('the script charges each meter as soon as it was looked at', [
+    '    measure(section, at, of)\n    list.fits',
+    '    measure(section, at, of)\n    put(section, at, plan[PLAN_COST])\n    list.fits',
+  ]),
+  lua('the script charges the first of several meters alone', [
+    'if group then put_group(group) end',
+    'if group then put_group({ group[1] }) end',
+  ]),
+  lua('the script charges several meters by what it read before the first was charged', [
+    '    open(each.section, each.key, each.shape)\n    recorded = recorded - 1\n    measure(each.section, each.key, each.limits)\n',
+    '',
+  ]),
+  lua('the script leaves open what several meters open anew', ['    shared[at] = nil\n', '']),
+  lua('the script forgets what others of the batch have added where several meters open it', [
+    'if common and common[ADDED] then put(common, at, common[ADDED]) end\n    shared',
+    'shared',
+  ]),
+  lua('the script tells the second reading of several meters', [
+    '    recorded = recorded - 1\n    measure(each',
+    '    measure(each',
+  ]),
+  lua('the script remembers the first of several meters alone', ['        costs = group.costs\n', '']),
+  lua('the receipt of several meters has no starts', [
+    'for _, each in ipairs(group) do starts_of(each.section, each.shape, starts) end',
+    '',
+  ]),
+  onceLua('the script counts a repetition for the first meter alone', [
+    'for _, meter in ipairs(charged.meters) do meter.open = meter.open + 1 end',
+    'charged.meters[1].open = charged.meters[1].open + 1',
+  ]),
+  onceLua('the script forgets a key when the first of several meters is free', [
+    'is_free = is_free and each.open == 0 and each.dearest == 0 end',
+    'is_free = charged.meters[1].open == 0 and charged.meters[1].dearest == 0 and each ~= nil end',
+  ]),
+  onceLua('the script takes every report for one of the first meter', [
+    'charged.meters[use[10] + 1]',
+    'charged.meters[1]',
+  ]),
+  onceLua('the script keeps the first of several meters alone', [
+    "others[i - 1] = pack('>BI6I6', meter.open, meter.paid, meter.dearest)",
+    "others[i - 1] = pack('>BI6I6', meter.open, 0, 0)",
+  ]),
+  several(BATCH, 'further meters are sent with the plan of the first', [
+    'others.flatMap(({ plan, organisation }) => [plan, organisation ?? 0])',
+    'others.flatMap(({ organisation }) => [first.plan, organisation ?? 0])',
+  ]),
+  several(BATCH, 'further meters count for the organisation of the first', [
+    '=> [plan, organisation ?? 0])',
+    '=> [plan, first.organisation ?? organisation ?? 0])',
+  ]),
+  several(BATCH, 'what several meters open anew passes for open as before', ['    first.open = null\n', '']),
+  several(BATCH, 'a receipt lacks further meters', ['...(charge.others ?? []).map(receiptWords)', '']),
+  several(REPLY, 'the receipt of a repetition has the first meter alone', [
+    'others.length === 0 ? first : { ...first, others: others.map(next) }',
+    'first',
+  ]),
+  several(ENCODER, 'several meters are sent as one where they are alone', [' && others === undefined', '']),
+  shared(CHARGE, 'the first of several meters alone must have room', [
+    'meters.every((meter, i) => hasRoom(',
+    'meters.every((meter, i) => i > 0 || hasRoom(',
+  ]),
+  shared(CHARGE, 'a further meter is charged although the first has no room', [
+    'decideMeter(meter, counterOf, now, onAhead, false))\n  const accepted',
+    'decideMeter(meter, counterOf, now, onAhead, meter !== meters[0]))\n  const accepted',
+  ]),
+  shared(CHARGE, 'a further meter is given back of the first', [
+    'const { charge, decision } = refundedMeter(refund)\n  const receipt',
+    'const { charge, decision } = refund\n  const receipt',
+  ]),
+  shared(CHARGE, 'a further meter gives back what the first cost', [
+    'refund.amount ?? refundedMeter(refund).charge.cost',
+    'refund.amount ?? refund.charge.cost',
+  ]),
+  one(
+    ONCE,
+    'a key is forgotten when the first of several meters is free',
+    ['usesOf(next).every(isFree)', 'isFree(next)'],
+    'sqlite',
+  ),
+  one(ONCE, 'every report is one of the first meter', ['usesOf(known)[meter]', 'usesOf(known)[0]'], 'sqlite'),
+  one(
+    ONCE,
+    'a repetition is counted for the first meter alone',
+    [
+      'known.others.map((uses, i) => change(uses, i + 1))',
+      'known.others.map((uses, i) => (uses.dearest > 0 ? change(uses, i + 1) : uses))',
+    ],
+    'sqlite',
+  ),
+  one(
+    SETTLEMENT,
+    'of an accepted charge whose caller has gone the first meter alone is given back',
+    [
+      'for (const meter of metersOf(charge).keys()) this.refund({ charge, decision, meter })',
+      'this.refund({ charge, decision })',
+    ],
+    'simulation',
+  ),
+  one(
+    SETTLEMENT,
+    'of several lost meters the first alone is told',
+    ['tokens += tokensOf(charge)', 'tokens += charge.cost'],
+    'simulation',
+  ),
+  one(
+    REFUNDS,
+    'a further meter that was admitted alone is given back by the store',
+    ['outage.made(refundedMeter(refund).decision)', 'outage.made(refund.decision)'],
+    'simulation',
+  ),
+  one(
+    OUTAGE,
+    'of several meters that were admitted alone the first is owed alone',
+    ['if (of && admission) admission.debt', 'if (of && admission && i === 0) admission.debt'],
+    'ledger',
+  ),
+  one(
+    OUTAGE,
+    'the store is known to have accepted the first of several meters alone',
+    [
+      '    for (const each of [decision, ...(decision.others ?? [])]) {\n      const admission',
+      '    for (const each of [decision]) {\n      const admission',
+    ],
+    'ledger',
+  ),
+  one(
+    ALLOWANCE,
+    'the first of several meters alone must have a share',
+    ['shares.every(({ meter }) => canHold(', 'shares.slice(0, 1).every(({ meter }) => canHold('],
+    'ledger',
+  ),
+  one(
+    ALLOWANCE,
+    'the share of the first of several meters is used alone',
+    ['for (const { meter, own, theirs } of shares) {', 'for (const { meter, own, theirs } of shares.slice(0, 1)) {'],
+    'ledger',
+    'simulation',
+  ),
+  one(
+    RECENT,
+    'a refusal is repeated whatever further meters ask for',
+    ['if (others !== entry.others && !isAsMuch(others, entry.others)) return null', ''],
+    'ledger',
+  ),
+  one(
+    RECENT,
+    'a refusal of several meters outlives the window of a further one',
+    [
+      'ends.push(...endsOf(meter.limits, decision.others?.[i] as Decision))',
+      'void endsOf(meter.limits, decision.others?.[i] as Decision)',
+    ],
+    'ledger',
+  ),
+  report(REFUSAL, 'a refusal names the first of several meters', ['return worst?.of ?? (meters', 'return (meters']),
+  report(REPORT, 'the first of several meters is reported alone', [
+    "  if (kind !== 'charged') return\n",
+    '  if (kind) return\n',
+  ]),
+  report(REPORT, 'the first of several meters alone is given back', [
+    "    refund(charging, paid, i + 1, undefined, { ...paid, kind: 'given_back' })\n",
+    '    void i\n',
+  ]),
+  report(REPORT, 'a correction is one of the first meter', ['...(meter > 0 && { meter }),', '']),
+  report(REPORT, 'a further meter passes for a request', [
+    'observe({ ...outcome, ...of, isFurther: true })',
+    'observe({ ...outcome, ...of })',
+  ]),
+  report(HALF_HOURS, 'each meter is an accepted request', ['    if (isFurther === true) return\n', '']),
+]
+
+function lua(name: string, change: readonly [string, string]): Mutation {
+  return one(LUA, name, change, 'redis', 'simulation')
+}
+
+function onceLua(name: string, change: readonly [string, string]): Mutation {
+  return one(ONCE_LUA, name, change, 'redis', 'model')
+}
+
+function several(file: string, name: string, change: readonly [string, string]): Mutation {
+  return one(file, name, change, 'redis', 'model', 'simulation')
+}
+
+function shared(file: string, name: string, change: readonly [string, string]): Mutation {
+  return one(file, name, change, 'sqlite')
+}
+
+function report(file: string, name: string, change: readonly [string, string]): Mutation {
+  return one(file, name, change, 'meters')
+}
+
+function one(file: string, name: string, [from, to]: readonly [string, string], ...noticedBy: Check[]): Mutation {
+  return { name, edits: [{ file, from, to }], noticedBy }
+}
