@@ -386,7 +386,7 @@ describe('errors', () => {
 
   test.each([
     ['POST', '/livez', 'GET, HEAD'],
-    ['PUT', '/api/tokens', 'GET, HEAD, POST'],
+    ['PUT', '/api/tokens', 'GET, HEAD, POST, DELETE'],
     ['GET', '/api/tokens/x', 'DELETE'],
     ['PROPFIND', '/metrics', 'GET, HEAD'],
     ['QUERY', '/api/failures', 'GET, HEAD'],

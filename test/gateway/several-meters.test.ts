@@ -17,6 +17,7 @@ import {
 import type { Route, Rules } from '../../src/gateway/snapshot.ts'
 import { createMetrics, type Metrics } from '../../src/observe/metrics.ts'
 import type { Observation, Settled } from '../../src/observe/observation.ts'
+import { NOTHING_AHEAD } from '../../src/quota/ahead.ts'
 import type { Limits } from '../../src/quota/charge.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
 import type { Ledger } from '../../src/quota/ledger/ledger-contract.ts'
@@ -64,7 +65,7 @@ const RULES = {
   shadow: () => false,
   timeZone: 'UTC',
   retryAfterMax: Number.POSITIVE_INFINITY,
-  freeFrom: () => null,
+  ahead: () => NOTHING_AHEAD,
 } as unknown as Rules
 
 const order = (tokens: number, user = 'alice'): Order => ({

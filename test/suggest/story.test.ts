@@ -22,7 +22,11 @@ const OPEN = /^\S+ auth\.shadow: warning: lets everybody in: .*\n$/
 
 /** @returns what a command printed that had nothing to complain about, but for what the file lets through on purpose */
 async function tollgate(...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, ['src/main.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/main.ts'), ...args], {
+    // The store of the file is beside nothing else.
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const ended = new Promise<number | null>((done) => child.once('close', done))
   const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
   expect({ code, err: err.replace(OPEN, '') }).toEqual({ code: 0, err: '' })
