@@ -8,10 +8,10 @@ import { NIGHTS } from './nights.ts'
  */
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
 
-function lineOf({ name, runbook }: Night, { statuses, difference, told }: Report): string {
-  const answers = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${count} x ${status}`)
-  const said = told === null ? 'nothing' : `${told.text} (${(told.afterMs / 1000).toFixed(1)} s)`
-  return `| ${name} | ${answers.join(', ')} | ${difference} | ${said} | [${runbook}](../docs/runbook.md#${runbook}) |`
+function lineOf({ name, runbook }: Night, { answers, difference, told }: Report): string {
+  const counts = [...answers].toSorted().map(([answer, count]) => `${count} x ${answer}`)
+  const said = told === null ? 'nothing was to be done' : `${told.text} (${(told.afterMs / 1000).toFixed(1)} s)`
+  return `| ${name} | ${counts.join(', ')} | ${difference} | ${said} | [${runbook}](../docs/runbook.md#${runbook}) |`
 }
 
 console.log('| Night | Answers | Charged less seen | Told within ten seconds | Runbook |\n|---|---|---|---|---|')

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { keySet, serve, serveJson, type TestKey, type TestServer } from '../auth/support.ts'
 import { Client, readJson } from '../faults/client.ts'
 import { endGateway, type Gateway, startGateway, untilReady } from '../faults/gateway.ts'
 import { type LoggingUpstream, startLoggingUpstream } from '../faults/upstream.ts'
@@ -13,14 +14,14 @@ export interface Night {
   readonly name: string
   /** Of docs/runbook.md, where its cure stands. */
   readonly runbook: string
-  /** More of `auth.jwt`, each with a comma behind it; what it needs is started before the gateway. Default none. */
-  readonly issuers?: (world: Pick<World, 'ending'>) => Promise<string>
+  /** The key of an identity provider whose tokens the gateway takes too. Default no provider. */
+  readonly key?: TestKey
   /** More arguments of Redis. Default none. */
   readonly redis?: readonly string[]
-  /** What must be told within ten seconds: a part of a line of the log, or of what `/readyz` says. */
-  readonly told: RegExp
-  /** Statuses that clients may get but for 200. Default none. */
-  readonly may?: readonly number[]
+  /** What must be told within ten seconds: a part of a line of the log, or of what `/readyz` says. `null` where there is nothing to do. */
+  readonly told: RegExp | null
+  /** Errors that clients may get. Default none. */
+  readonly may?: readonly string[]
   /** How far charges may differ from what the upstream saw. Default 0: they are exact. */
   readonly off?: number
   /** Breaks something and mends it, while clients ask on. At most a minute. */
@@ -34,18 +35,21 @@ export interface World {
   readonly proxy: FaultProxy
   readonly upstream: LoggingUpstream
   readonly gateway: Gateway
-  /** More servers that end with the night. */
-  readonly ending: (() => Promise<unknown>)[]
+  /** Publishes a key set; answers nobody where the night has no key. */
+  readonly provider: TestServer
+  /** What a run finds wrong by itself. */
+  readonly problems: string[]
   /** Another replica with the same store and configuration. */
   replica(): Promise<Gateway>
   /** From now on clients ask these gateways, in turn. */
   ask(...gateways: readonly Gateway[]): void
-  /** Statuses of the requests so far, and what `/readyz` of the gateway says. */
+  /** Answers of the requests so far, and what `/readyz` of the gateway says. */
   look(note: string): Promise<void>
 }
 
 export interface Report {
-  readonly statuses: ReadonlyMap<number, number>
+  /** How many requests had each, `200` or one like `503 store_unavailable`. */
+  readonly answers: ReadonlyMap<string, number>
   /** Tokens in the store less requests that the upstream saw. */
   readonly difference: number
   /** What was told first, and after how many milliseconds; `null` if nothing was within ten seconds. */
@@ -55,6 +59,8 @@ export interface Report {
   readonly problems: readonly string[]
 }
 
+/** Of the provider's tokens. */
+export const ISSUER = 'https://id.night'
 const USERS = ['alice', 'bob', 'carol', 'dave', 'eve']
 /** A request each so many milliseconds. */
 const EVERY_MS = 25
@@ -66,24 +72,23 @@ export async function runNight(night: Night): Promise<Report> {
   const redis = await startRedis({ args: [...PERSISTENT, ...(night.redis ?? [])] })
   const proxy = await startFaultProxy(redis.port)
   const upstream = await startLoggingUpstream()
-  const ending: World['ending'] = []
-  const world = { folder, redis, proxy, upstream, ending } as unknown as World
+  const provider = await serve(night.key === undefined ? (_, response) => response.end() : serveJson(keySet(night.key)))
+  const issuers = `{ issuer: "${ISSUER}", audience: tollgate, jwks: "${provider.url}", algorithms: [ES256] },`
+  const servers = { folder, redis, proxy, upstream, provider, problems: [] }
   const started: Gateway[] = []
   const start = async (): Promise<Gateway> => {
     const file = join(folder, `tollgate-${started.length}.yaml`)
-    const gateway = await startGateway({ file, config: configOf(world), issuers })
+    const gateway = await startGateway({ file, config: configOf(servers), issuers: night.key && issuers })
     started.push(gateway)
     return gateway
   }
-  let issuers: string | undefined
   try {
-    issuers = await night.issuers?.(world)
     const gateway = await start()
     await untilReady(gateway)
-    return await observed(night, { ...world, gateway, replica: start }, started)
+    return await observed(night, { ...servers, gateway, replica: start }, started)
   } finally {
     for (const each of started) await endGateway(each)
-    for (const end of ending) await end()
+    await provider.close()
     await upstream.close()
     await proxy.close()
     await redis.stop()
@@ -92,10 +97,12 @@ export async function runNight(night: Night): Promise<Report> {
 }
 
 /** The configuration of every night, to which routes may be added. */
-export function configOf({ proxy, upstream }: World): string {
+export function configOf({ proxy, upstream }: Pick<World, 'proxy' | 'upstream'>): string {
   return `
 upstream: { url: "http://127.0.0.1:${upstream.port}" }
 store: redis://127.0.0.1:${proxy.port}
+# A machine that is busy elsewhere is no night.
+store_options: { deadline: 500ms }
 quota:
   windows: { 1d: 1d }
   baselines: { personal: { read: { 1d: 1000000 }, write: { 1d: 1000000 } } }
@@ -110,18 +117,18 @@ routes:
 
 async function observed(night: Night, world: Omit<World, 'ask' | 'look'>, started: Gateway[]): Promise<Report> {
   const client = new Client()
-  const statuses = new Map<number, number>()
+  const answers = new Map<string, number>()
   const notes: string[] = []
   let asked: readonly Gateway[] = [world.gateway]
   let isOver = false
   const look = async (note: string): Promise<void> => {
-    const counts = [...statuses].map(([status, count]) => `${count} x ${status || 'broken off'}`).join(', ')
+    const counts = [...answers].map(([answer, count]) => `${count} x ${answer}`).join(', ')
     notes.push(`${note}: ${counts}; /readyz ${await world.gateway.readiness().catch(() => 'does not answer')}`)
   }
   const traffic = keepAsking(
     client,
     () => asked,
-    statuses,
+    answers,
     () => isOver,
   )
   await sleep(1000)
@@ -137,27 +144,35 @@ async function observed(night: Night, world: Omit<World, 'ask' | 'look'>, starte
   const difference = await settledDifference(world, asked[0] ?? world.gateway)
   client.close()
   const found = await told
-  return { statuses, difference, told: found, notes, problems: problemsOf(night, statuses, difference, found) }
+  return {
+    answers,
+    difference,
+    told: found,
+    notes,
+    problems: [...world.problems, ...problemsOf(night, answers, difference, found)],
+  }
 }
 
 function problemsOf(
-  { may = [], off = 0 }: Night,
-  statuses: Report['statuses'],
+  { may = [], off = 0, told: wanted }: Night,
+  answers: Report['answers'],
   difference: number,
   told: Report['told'],
 ): string[] {
-  const others = [...statuses.keys()].filter((status) => status !== 200 && !may.includes(status))
+  const others = [...answers.keys()].filter(
+    (answer) => answer !== '200' && !may.some((error) => answer.endsWith(error)),
+  )
   return [
-    ...others.map((status) => `clients got ${status || 'a connection that broke off'}`),
+    ...others.map((answer) => `clients got ${answer}`),
     ...(Math.abs(difference) > off ? [`charges differ by ${difference}`] : []),
-    ...(told === null ? ['nobody was told within ten seconds'] : []),
+    ...(told === null && wanted !== null ? ['nobody was told within ten seconds'] : []),
   ]
 }
 
 async function keepAsking(
   client: Client,
   asked: () => readonly Gateway[],
-  statuses: Map<number, number>,
+  answers: Map<string, number>,
   isOver: () => boolean,
 ): Promise<void> {
   const all: Promise<void>[] = []
@@ -166,10 +181,14 @@ async function keepAsking(
     const { url } = gateways[i % gateways.length] as Gateway
     const [category, method] = i % 2 === 0 ? (['read', 'GET'] as const) : (['write', 'POST'] as const)
     const answered = client.ask(url, category, USERS[i % USERS.length] as string, { method })
-    all.push(answered.then(({ status }) => void statuses.set(status, (statuses.get(status) ?? 0) + 1)))
+    all.push(answered.then(({ status, error }) => count(answers, `${status} ${error}`.trim())))
     await sleep(EVERY_MS)
   }
   await Promise.all(all)
+}
+
+function count(answers: Map<string, number>, answer: string): void {
+  answers.set(answer, (answers.get(answer) ?? 0) + 1)
 }
 
 /** Lines of the log that are not of requests. */
@@ -177,8 +196,13 @@ function linesOf(gateways: readonly Gateway[]): Record<string, unknown>[] {
   return gateways.flatMap((gateway) => gateway.events())
 }
 
-async function firstTold(pattern: RegExp, gateways: Gateway[], before: number, began: number): Promise<Report['told']> {
-  while (performance.now() - began < TOLD_MS) {
+async function firstTold(
+  pattern: RegExp | null,
+  gateways: Gateway[],
+  before: number,
+  began: number,
+): Promise<Report['told']> {
+  while (pattern !== null && performance.now() - began < TOLD_MS) {
     const line = linesOf(gateways)
       .slice(before)
       .map(textOf)
