@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isMissing } from '../auth/authenticator.ts'
 import { whyNotUpgraded } from '../edge/head-rules.ts'
 import type { Denial } from '../errors.ts'
+import { traceparentOf } from '../lib/trace-context.ts'
 import type { Observation, RequestDone } from '../observe/observation.ts'
 import { planLabel } from '../quota/policy.ts'
 import { kindOf } from './caller-kind.ts'
@@ -52,6 +53,7 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
     type: 'request',
     reason: ending.reason ?? settlement?.reason ?? null,
     requestId,
+    traceparent: traceparentOf(req.headers),
     user: caller?.user ?? null,
     kind: caller === null ? null : kindOf(caller),
     letIn: letIn === null ? null : (letIn.reason ?? letIn.code),

@@ -2,6 +2,7 @@ import type { Asking } from '../auth/asking.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { type Denial, isDenial } from '../errors.ts'
+import { traceparentOf } from '../lib/trace-context.ts'
 import type { Observation } from '../observe/observation.ts'
 import { kindOf } from './caller-kind.ts'
 import { callerByAddress } from './client-address.ts'
@@ -211,7 +212,8 @@ export function createLeases(options: LeaseOptions): Leases {
     const { requestId, req } = lease.exchange
     const { category, price } = route.tariff
     const plan = rules().policy().planOf(caller)
-    const tunnel = { requestId, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
+    const traceparent = traceparentOf(req.headers)
+    const tunnel = { requestId, traceparent, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
     const of = { once: null, accept: undefined, tunnel }
     const order = { rules: rules(), route, caller, plan, category, cost: price.cost, ...of }
     if (exempt !== null) {

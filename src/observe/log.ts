@@ -2,6 +2,7 @@ import { type Logger, pino } from 'pino'
 import { STATUS_OF } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
 import { plainError, scrub } from '../lib/scrub.ts'
+import { idsIn, idsOfRequest } from '../lib/trace-context.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
@@ -286,7 +287,7 @@ function requestLine(done: RequestDone, level: number, worker: number | undefine
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
-    `,"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
+    `${traceFields(done)},"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
     `${payerFields(done)}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${done.replayed ? ',"replayed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
     `,"clientStatus":${clientStatus},"durationMs":${durationMs}${error === null ? '' : `,"error":"${error}"`}` +
@@ -302,11 +303,16 @@ function tunnelLine(outcome: Settled, tunnel: TunnelCharge, worker: number | und
   const names = { plan: plan?.name ?? null, namedPlan: caller.plan, organisation: caller.organisation }
   return (
     `{"level":${INFO},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${tunnel.requestId}"` +
-    `,"user":${json(caller.user)}${tunnel.kind === null ? '' : `,"kind":"${tunnel.kind}"`},"method":${json(tunnel.method)},"route":${json(route)}` +
+    `${traceFields(tunnel)},"user":${json(caller.user)}${tunnel.kind === null ? '' : `,"kind":"${tunnel.kind}"`},"method":${json(tunnel.method)},"route":${json(route)}` +
     `,"category":${json(category)},"cost":${cost}${tokens === cost ? '' : `,"charged":${tokens}`}${decision === null ? '' : `,"decidedAt":${decision.at}`}` +
     `${payerFields(names)}${exempt === undefined ? '' : `,"exempt":"${exempt}"`},"outcome":"${kind}"${kind === 'shadowed' ? ',"shadowed":true' : ''}` +
     `,"openMs":${tunnel.openMs},"everyMs":${tunnel.everyMs}${typeof refusedBy === 'object' && refusedBy !== null ? limitFields(refusedBy) : ''},"msg":"tunnel charge"}\n`
   )
+}
+
+function traceFields({ traceparent, requestId }: Pick<RequestDone, 'traceparent' | 'requestId'>): string {
+  const { traceId, spanId } = traceparent === null ? idsOfRequest(requestId) : idsIn(traceparent)
+  return `,"traceId":"${traceId}","spanId":"${spanId}"`
 }
 
 /** Whose limits hold, and what the credential names where that is another plan: under another configuration it may matter. */

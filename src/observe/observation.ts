@@ -323,6 +323,8 @@ export interface Settled {
 export interface TunnelCharge {
   /** Of the handshake. */
   readonly requestId: string
+  /** Of the handshake; `null` for none. */
+  readonly traceparent: string | null
   readonly method: string
   /** How the user came to be known, if not by JWT or gateway token. */
   readonly kind: string | null
@@ -369,6 +371,8 @@ export type Outcome =
 export interface RequestDone {
   readonly type: 'request'
   readonly requestId: string
+  /** The valid one that came with it; `null` for none. */
+  readonly traceparent: string | null
   readonly user: string | null
   /** How the user came to be known, if not by JWT or gateway token. */
   readonly kind: string | null

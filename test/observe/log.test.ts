@@ -37,6 +37,8 @@ const ERROR = 50
 const WARN = 40
 const INFO = 30
 
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+
 describe('a worker', () => {
   test('names itself in each of its lines', async () => {
     const told = await lines([request(), { type: 'stopped' }], { worker: 2 })
@@ -79,6 +81,8 @@ describe('a request', () => {
       level: INFO,
       time: expect.closeTo(Date.now(), -5),
       requestId: 'r-1',
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      spanId: expect.stringMatching(/^[0-9a-f]{16}$/),
       user: 'alice',
       method: 'POST',
       route: 'POST /v1/music/upsert',
@@ -90,6 +94,16 @@ describe('a request', () => {
       durationMs: 12.346,
       msg: 'request',
     })
+  })
+
+  test('has the ids of the traceparent that came with it', async () => {
+    const [line] = await lines([request({ traceparent: TRACEPARENT })])
+    expect(line).toMatchObject({ traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' })
+  })
+
+  test('without a traceparent has ids of its own, which are those of its request id', async () => {
+    const [line] = await lines([request({ requestId: '0198c1d2-5a3f-4c77-9b1e-2f6a7d8e9c01' })])
+    expect(line).toMatchObject({ traceId: '0198c1d25a3f4c779b1e2f6a7d8e9c01', spanId: '9b1e2f6a7d8e9c01' })
   })
 
   test('says so if the quota refused it and it was let through, and only then', async () => {
@@ -519,7 +533,14 @@ test('the line of a request has the plan of the caller, and by what it is exempt
 })
 
 test('each charge of an open tunnel has a line as that of a request, with its own cost and what refused it', async () => {
-  const tunnel = { requestId: 'r-1', method: 'GET', kind: 'trusted', openMs: 3000, everyMs: 1000 }
+  const tunnel = {
+    requestId: 'r-1',
+    traceparent: TRACEPARENT,
+    method: 'GET',
+    kind: 'trusted',
+    openMs: 3000,
+    everyMs: 1000,
+  }
   const [taken, refused, shadowed, exempt, ...more] = await lines([
     { ...settled({ plan: 'pro', at: 1_700_000_000_000 }), tunnel },
     { ...settled({ kind: 'refused', refusedBy: refusingLimit() }), tunnel },
@@ -531,6 +552,8 @@ test('each charge of an open tunnel has a line as that of a request, with its ow
     level: INFO,
     time: expect.any(Number),
     requestId: 'r-1',
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    spanId: '00f067aa0ba902b7',
     user: 'alice',
     kind: 'trusted',
     method: 'GET',

@@ -5,6 +5,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
   return {
     type: 'request',
     requestId: 'r-1',
+    traceparent: null,
     user: 'alice',
     kind: null,
     letIn: null,

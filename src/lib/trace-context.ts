@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto'
+
+/** W3C Trace Context: https://www.w3.org/TR/trace-context/#traceparent-header */
+
+const IDS = '(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}'
+/** Version 00 ends behind its flags; a later one may have more, and `ff` is none. */
+const TRACEPARENT = new RegExp(`^(?:00-${IDS}|(?!00|ff)[0-9a-f]{2}-${IDS}(?:-.*)?)$`)
+
+/**
+ * The traceparent of a request, as it came; `null` if there is none, or one that is not valid. Node puts two fields of that name together,
+ * which is none either.
+ */
+export function traceparentOf({ traceparent }: Readonly<Record<string, unknown>>): string | null {
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : null
+}
+
+/** 32 and 16 digits of lower-case hex, neither of them all zeros. */
+export interface TraceIds {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+/** @param traceparent a valid one */
+export function idsIn(traceparent: string): TraceIds {
+  return { traceId: traceparent.slice(3, 35), spanId: traceparent.slice(36, 52) }
+}
+
+/** Whether whoever made a valid traceparent has recorded its span. */
+export function isSampled(traceparent: string): boolean {
+  return (Number.parseInt(traceparent.slice(53, 55), 16) & 1) === 1
+}
+
+const DIGITS = /^[0-9a-f]{16}(?!0{16})[0-9a-f]{16}$/
+
+/**
+ * Of a request that belongs to no trace: the digits of its id, if that is a UUID, and else a digest of it. So all lines of a request have
+ * the same ids, and nothing is made before the first of them.
+ */
+export function idsOfRequest(requestId: string): TraceIds {
+  const digits = requestId.replaceAll('-', '')
+  const traceId = DIGITS.test(digits) ? digits : hash('sha256', requestId).slice(0, 32)
+  return { traceId, spanId: traceId.slice(16) }
+}
