@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto'
 import { BlockList, isIPv6 } from 'node:net'
 import { type Authenticator, createAuthenticator, type IssuerOptions } from '../auth/authenticator.ts'
 import type { CertificateRules } from '../auth/client-certificate.ts'
-import type { AuthConfig, Config, EdgeConfig, IssuerConfig, QuotaConfig, UpstreamConfig } from '../config/config.ts'
+import type {
+  AuthConfig,
+  Config,
+  EdgeConfig,
+  IssuerConfig,
+  LogConfig,
+  QuotaConfig,
+  UpstreamConfig,
+} from '../config/config.ts'
 import type { AccessKeys } from '../control/held-access-keys.ts'
 import type { KeySetStore } from '../control/kept-key-sets.ts'
 import { createForwarder, type Forwarder } from '../forward/forwarder.ts'
@@ -88,6 +96,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
     names: nameRules(configuredOf(config), nameLeniencies(config.edge.lenient)),
+    access: accessOf(config.log),
     shares: shareRulesOf(config),
     tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
     silenceMs: config.upstream.idleTimeoutMs,
@@ -209,6 +218,10 @@ function configuredOf({ auth, upstream, routes }: Config): Configured {
   const repetitions = routes.flatMap(({ idempotency }) => idempotency?.header ?? [])
   const { headers, identity, removeHeaders } = upstream
   return { ...auth, repetitions, headers: headers.keys(), identity: identity.keys(), removeHeaders }
+}
+
+function accessOf({ address, path }: LogConfig): Rules['access'] {
+  return address || path ? { address, path } : null
 }
 
 /** `null` for the client's. */

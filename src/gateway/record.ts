@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMissing } from '../auth/authenticator.ts'
-import { whyNotUpgraded } from '../edge/head-rules.ts'
+import { targetOf, whyNotUpgraded } from '../edge/head-rules.ts'
 import type { Denial } from '../errors.ts'
 import { traceparentOf } from '../lib/trace-context.ts'
-import type { Observation, RequestDone } from '../observe/observation.ts'
+import type { Access, Observation, RequestDone } from '../observe/observation.ts'
 import { planLabel } from '../quota/policy.ts'
 import { kindOf } from './caller-kind.ts'
+import { wholeAddressOf } from './client-address.ts'
 import type { Context, Exchange } from './context.ts'
 import { voiceOf } from './failure-voice.ts'
 import type { Ending } from './outcome.ts'
+import type { AccessRules } from './snapshot.ts'
 
 /** All that is observed about a request, but for its charge: once when it is admitted or not, and once when it has ended. */
 
@@ -75,9 +77,24 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
     replayed: settlement?.kind === 'repeated',
     voice: voiceOf(exchange),
     durationMs,
+    access: exchange.rules.access === null ? null : accessOf(exchange, exchange.rules.access),
   }
   observe(done)
   witness?.(req.url ?? '', done)
+}
+
+/** Its target may hold a credential in its query only. */
+const MOST_OF_PATH = 1024
+
+function accessOf({ req, client, rules }: Exchange, { address, path }: AccessRules): Access {
+  return {
+    address: address ? wholeAddressOf(client, req.headers, rules.isProxy) : null,
+    path: path
+      ? targetOf(req)
+          .replace(/[?#].*$/s, '')
+          .slice(0, MOST_OF_PATH)
+      : null,
+  }
 }
 
 /** What the request was charged before its end: a tunnel may be charged again and again. */

@@ -88,6 +88,12 @@ export interface CredentialPlaces {
   readonly subprotocols: ReadonlySet<string>
 }
 
+/** What the record of a request has of where it came from and what it asked for. */
+export interface AccessRules {
+  readonly address: boolean
+  readonly path: boolean
+}
+
 /** Everything that one configuration decides about a request. A request sees one of these from beginning to end. */
 export interface Rules {
   readonly routes: RouteTable<Route>
@@ -137,6 +143,8 @@ export interface Rules {
    * stays one.
    */
   readonly unchunk: number
+  /** `null` for neither. */
+  readonly access: AccessRules | null
   /** How much of what is scarce all together, one address and one user may hold. */
   readonly shares: ShareRules
   /** How long a tunnel without an accepted credential may bring nothing in either direction, in milliseconds. */

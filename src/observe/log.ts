@@ -6,7 +6,7 @@ import { idsIn, idsOfRequest } from '../lib/trace-context.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
-import type { Observation, Observer, RefusingLimit, RequestDone, Settled, TunnelCharge } from './observation.ts'
+import type { Access, Observation, Observer, RefusingLimit, RequestDone, Settled, TunnelCharge } from './observation.ts'
 import { createOutageLines } from './outage-lines.ts'
 import { createAllowance, createOrderedThrottle, createThrottle } from './throttle.ts'
 
@@ -283,14 +283,14 @@ function isOurFault({ outcome, error }: RequestDone): boolean {
 
 function requestLine(done: RequestDone, level: number, worker: number | undefined, count: number | undefined): string {
   const { requestId, user, kind, letIn, method, route, category, cost, outcome, httpStatus, clientStatus, error } = done
-  const { reason, lenient, charged, decidedAt, refusedBy, exempt, notUpgraded } = done
+  const { reason, lenient, charged, decidedAt, refusedBy, exempt, notUpgraded, access } = done
   const durationMs = Math.round(done.durationMs * 1000) / 1000
   return (
     `{"level":${level},"time":${Date.now()}${worker === undefined ? '' : `,"worker":${worker}`},"requestId":"${requestId}"` +
     `${traceFields(done)},"user":${json(user)}${kind === null ? '' : `,"kind":"${kind}"`},"method":${json(method)},"route":${json(route)},"category":${json(category)},"cost":${cost}${charged === null ? '' : `,"charged":${charged}`}${decidedAt === null ? '' : `,"decidedAt":${decidedAt}`}` +
     `${payerFields(done)}${exempt === null ? '' : `,"exempt":"${exempt}"`}` +
     `,"outcome":"${outcome}"${done.shadowed ? ',"shadowed":true' : ''}${done.replayed ? ',"replayed":true' : ''}${letIn === null ? '' : `,"authShadow":${json(scrub(letIn))}`},"httpStatus":${httpStatus}` +
-    `,"clientStatus":${clientStatus},"durationMs":${durationMs}${error === null ? '' : `,"error":"${error}"`}` +
+    `,"clientStatus":${clientStatus},"durationMs":${durationMs}${access === null ? '' : accessFields(access)}${error === null ? '' : `,"error":"${error}"`}` +
     `${refusedBy === null ? '' : limitFields(refusedBy)}` +
     `${reason === null ? '' : `,"reason":${json(scrub(reason))}`}${lenient.length === 0 ? '' : `,"lenient":${JSON.stringify(lenient)}`}${notUpgraded === null ? '' : `,"notUpgraded":${json(scrub(notUpgraded))}`}${count === undefined ? '' : `,"count":${count}`},"msg":"request"}\n`
   )
@@ -313,6 +313,10 @@ function tunnelLine(outcome: Settled, tunnel: TunnelCharge, worker: number | und
 function traceFields({ traceparent, requestId }: Pick<RequestDone, 'traceparent' | 'requestId'>): string {
   const { traceId, spanId } = traceparent === null ? idsOfRequest(requestId) : idsIn(traceparent)
   return `,"traceId":"${traceId}","spanId":"${spanId}"`
+}
+
+function accessFields({ address, path }: Access): string {
+  return `${address === null ? '' : `,"address":${json(address)}`}${path === null ? '' : `,"path":${json(path)}`}`
 }
 
 /** Whose limits hold, and what the credential names where that is another plan: under another configuration it may matter. */

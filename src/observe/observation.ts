@@ -367,6 +367,14 @@ export type Outcome =
   /** The client left before the response was complete. */
   | 'aborted'
 
+/** Where a request came from, and what it asked for: personal data. */
+export interface Access {
+  /** Of its client, as the gateway counts it; `null` if it is not asked for. */
+  readonly address: string | null
+  /** As the client wrote it, without its query and cut off at 1024 characters; `null` if it is not asked for. */
+  readonly path: string | null
+}
+
 /** One for each request and upgrade, good or bad; the source of the access log line. */
 export interface RequestDone {
   readonly type: 'request'
@@ -421,6 +429,8 @@ export interface RequestDone {
   /** What the client got; 499 when it left first. */
   readonly clientStatus: number
   readonly durationMs: number
+  /** `null` if the configuration does not ask for it. */
+  readonly access: Access | null
   /** Time from dispatch to the end of the upstream's response; `null` when never forwarded. */
   readonly upstreamMs: number | null
 }

@@ -756,3 +756,34 @@ async function httpsUpstream(options: https.ServerOptions): Promise<string> {
   more = server
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+describe('each key of the configuration reaches what it names: log', () => {
+  const startWith = async (keys: string, rest = ''): Promise<void> => {
+    app = await startApp(config({ rest }).replace('requests: none', `requests: none, ${keys}`))
+  }
+  const recorded = () => app.requests().map(({ access }) => access)
+
+  it('address is the one of the client that a trusted proxy names, as a whole', async () => {
+    await startWith('address: true', 'edge: { trusted_proxies: [127.0.0.1] }')
+    await get('/items/1?q=1', { ...bearer('alice'), 'x-forwarded-for': '2001:db8:1:2:3:4:5:6' })
+    await expect.poll(recorded).toEqual([{ address: '2001:db8:1:2:3:4:5:6', path: null }])
+  })
+
+  it('path is what the client wrote, without its query, and cut off, also of a request that no rule matches', async () => {
+    await startWith('address: true, path: true')
+    await get('/items/%41?token=secret')
+    await get(`/none/${'x'.repeat(2000)}?token=secret`)
+    await expect.poll(() => recorded().length).toBe(2)
+    expect(recorded()).toEqual([
+      { address: '127.0.0.1', path: '/items/%41' },
+      { address: '127.0.0.1', path: `/none/${'x'.repeat(1018)}` },
+    ])
+    expect(JSON.stringify(app.observations)).not.toContain('secret')
+  })
+
+  it('neither is known by default', async () => {
+    await start({})
+    await get('/items/1')
+    await expect.poll(recorded).toEqual([null])
+  })
+})

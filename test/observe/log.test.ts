@@ -106,6 +106,19 @@ describe('a request', () => {
     expect(line).toMatchObject({ traceId: '0198c1d25a3f4c779b1e2f6a7d8e9c01', spanId: '9b1e2f6a7d8e9c01' })
   })
 
+  test('has the address and the path if they are asked for, and only then', async () => {
+    const path = '/v1/"users"/jane'
+    const [both, address, neither] = await lines([
+      request({ access: { address: '2001:db8::7', path } }),
+      request({ access: { address: '192.0.2.7', path: null } }),
+      request(),
+    ])
+    expect(both).toMatchObject({ address: '2001:db8::7', path })
+    expect(address).toMatchObject({ address: '192.0.2.7' })
+    for (const line of [address, neither]) expect(line).not.toHaveProperty('path')
+    expect(neither).not.toHaveProperty('address')
+  })
+
   test('says so if the quota refused it and it was let through, and only then', async () => {
     const [shadowed, other] = await lines([request({ shadowed: true }), request()])
     expect(shadowed).toMatchObject({ outcome: 'forwarded', shadowed: true })

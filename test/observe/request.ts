@@ -33,6 +33,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     httpStatus: 200,
     clientStatus: 200,
     durationMs: 12.3456789,
+    access: null,
     upstreamMs: 10,
     ...changes,
   }

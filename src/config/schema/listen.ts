@@ -286,6 +286,14 @@ export const log = section(
     requests: choice(['all', 'errors', 'none'], { description: 'Which requests get a line. Default all' }).default(
       'all',
     ),
+    address: flag({
+      description:
+        'Whether the line of a request has the address of its client, which is personal data. Behind edge.trusted_proxies it is the one that they name. Default false',
+    }).default(false),
+    path: flag({
+      description:
+        'Whether the line of a request has its path as the client wrote it, which may name persons; the query is never logged. Default false',
+    }).default(false),
   },
   'The log on standard output',
 )
