@@ -49,10 +49,16 @@ function write(context: Context, exchange: Exchange, ending: Ending, made: numbe
   const { observe, witness } = context
   noteAddress(context, exchange)
   const charged = chargedIn(exchange) - (made ?? givenBack(exchange))
-  // The rest first: behind other fields V8 copies it one by one, which takes 0.3 us.
+  const { outcome, error, share, httpStatus, clientStatus, upstreamMs } = ending
+  // Each field by its name: to an object that begins as a copy V8 adds the others in steps, for several times its bytes.
   const done: RequestDone = {
-    ...ending,
     type: 'request',
+    outcome,
+    error,
+    share,
+    httpStatus,
+    clientStatus,
+    upstreamMs,
     reason: ending.reason ?? settlement?.reason ?? null,
     requestId,
     traceparent: traceparentOf(req.headers),
