@@ -107,6 +107,25 @@ export const OPERATIONS: Dashboard = {
             q('{{instance}} tunnels', 'sum by (instance) (tollgate_upgraded_connections{@})'),
           ],
         },
+        {
+          title: 'Busiest rules',
+          about: 'The ten rules with most requests (metrics.by_route).',
+          unit: 'reqps',
+          queries: [
+            q('{{route}}', 'topk(10, sum by (route) (rate(tollgate_route_requests_total{@}[$__rate_interval])))'),
+          ],
+        },
+        {
+          title: 'Slowest rules',
+          about: 'Time within which nine of ten requests are answered, of the ten slowest rules, without WebSockets.',
+          unit: 's',
+          queries: [
+            q(
+              '{{route}}',
+              'topk(10, histogram_quantile(0.9, sum by (le, route) (rate(tollgate_route_request_duration_seconds_bucket{@}[$__rate_interval]))))',
+            ),
+          ],
+        },
       ],
     },
     {

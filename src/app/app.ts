@@ -51,7 +51,7 @@ export async function createApp({ config, hash, version, observe: also, witness 
   checkPairs(config)
   let dataPlane: DataPlane | null = null
   const gauges = [...dataPlaneGauges(() => dataPlane), ...globalWindowGauges(() => admin.globalWindows())]
-  const telemetry = createTelemetry({ log: config.log, version, gauges })
+  const telemetry = createTelemetry({ config, version, gauges })
   const { observe, log, metrics } = telemetry
   if (also !== undefined) telemetry.follow(also)
   const store = await openStore(config.store, observe, retentionOf(config))

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
-import type { LogConfig } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { createEventLoopDelay, type EventLoopDelay } from '../lib/event-loop-delay.ts'
 import { createLog, type Log } from '../observe/log.ts'
 import { createMetrics, type GaugeSource, type Metrics } from '../observe/metrics.ts'
@@ -18,21 +18,28 @@ export interface Telemetry {
 }
 
 export interface TelemetryOptions {
-  readonly log: LogConfig
+  readonly config: Pick<Config, 'log' | 'metrics' | 'routes'>
   readonly version: string
   /** Number of the worker process, for its log lines; none in a gateway of one process. */
   readonly worker?: number
   readonly gauges: readonly GaugeSource[]
 }
 
-export function createTelemetry({ log: options, version, worker, gauges }: TelemetryOptions): Telemetry {
+export function createTelemetry({ config, version, worker, gauges }: TelemetryOptions): Telemetry {
   const readers: Observer[] = []
   const observe = fanOut(readers)
-  const log = createLog({ ...options, ...(worker !== undefined && { worker }), observe })
+  const log = createLog({ ...config.log, ...(worker !== undefined && { worker }), observe })
   const delay = createEventLoopDelay()
-  const metrics = createMetrics({ version, gauges: [HEAP, ...gauges], delay })
+  const metrics = createMetrics({ version, gauges: [HEAP, ...gauges], delay, byRoute: isByRoute(config) })
   readers.push(log.observer, metrics.observer)
   return { observe, log, metrics, delay, follow: (reader) => void readers.push(reader) }
+}
+
+/** With more rules only who asks for it has series of each: a scrape of 10,000 rules would be 20 MB. */
+const MOST_RULES = 100
+
+function isByRoute({ metrics: { byRoute }, routes }: TelemetryOptions['config']): boolean {
+  return byRoute === 'auto' ? routes.length <= MOST_RULES : byRoute === 'always'
 }
 
 /** At 1 the process ends. `nodejs_heap_*` of several processes are sums, which do not show that. */

@@ -3,7 +3,7 @@ import { alerts } from './schema/alerts.ts'
 import { auth } from './schema/auth.ts'
 import { cors } from './schema/cors.ts'
 import { errors } from './schema/errors.ts'
-import { admin, clientsTls, drain, edge, listen, log, readiness, workers } from './schema/listen.ts'
+import { admin, clientsTls, drain, edge, listen, log, metrics, readiness, workers } from './schema/listen.ts'
 import { published } from './schema/public.ts'
 import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
@@ -44,6 +44,7 @@ export const schema = section(
     readiness: readiness.prefault({}),
     drain: drain.prefault({}),
     log: log.prefault({}),
+    metrics: metrics.prefault({}),
   },
   'Configuration of Tollgate',
 ).transform(

@@ -16,6 +16,8 @@ export interface MetricsOptions {
   readonly gauges?: readonly GaugeSource[]
   /** Default one of its own. */
   readonly delay?: Pick<EventLoopDelay, 'takeFigures'>
+  /** Whether requests are counted for each rule too. Default yes. */
+  readonly byRoute?: boolean
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number
 }
@@ -31,14 +33,14 @@ export interface Metrics {
 
 /** The reader of observations that counts. Each call has its own registry. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { version, gauges = [], delay = createEventLoopDelay(), now = Date.now } = options
+  const { version, gauges = [], delay = createEventLoopDelay(), byRoute = true, now = Date.now } = options
   const meter = createMeter(delay)
   for (const source of gauges) meter.gaugeSource(source)
   const build = meter.gauge('build_info', 'Constant 1; the labels say what runs.', ['version', 'node_version'], 'max')
   build.set({ version, node_version: process.version }, 1)
 
   const counting: Counting = {
-    ...requestMetrics(meter),
+    ...requestMetrics(meter, byRoute),
     ...quotaMetrics(meter),
     ...storeMetrics(meter),
     ...connectionMetrics(meter),

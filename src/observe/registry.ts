@@ -25,11 +25,13 @@ export interface Sample {
 
 /** Makes the metrics of Tollgate, each with the prefix `tollgate_`, in a registry of its own. */
 export interface Meter {
-  counter(name: string, help: string, labelNames: string[]): Counts
+  /** @param most series, of which more are counted as one named `other`. Default 500 */
+  counter(name: string, help: string, labelNames: string[], most?: number): Counts
   /** @param together what several processes show as one; default their sum */
   gauge(name: string, help: string, labelNames?: string[], together?: Together): Gauge
   gaugeSource(source: GaugeSource): void
-  histogram(name: string, help: string, buckets: number[], labelNames?: string[]): Distribution
+  /** @param most as for `counter` */
+  histogram(name: string, help: string, buckets: number[], labelNames?: string[], most?: number): Distribution
   /** All of them, and those of the process, in the Prometheus text format. */
   render(): Promise<string>
   /** The same as figures, to be added to those of other processes. */
@@ -83,11 +85,12 @@ export function createMeter(delay: Pick<EventLoopDelay, 'takeFigures'>): Meter {
   for (const [name, together] of Object.entries(TOGETHER)) putTogether(registry.getSingleMetric(name), together)
   delayGauges(registry, delay)
   return {
-    counter: (name, help, labelNames) => plainCounter(registry, PREFIX + name, help, labelNames),
+    counter: (name, help, labelNames, most) =>
+      plainCounter(registry, PREFIX + name, help, new Counts(labelNames, most)),
     gauge: (name, help, labelNames = [], together = 'sum') => plainGauge(registers, name, help, labelNames, together),
     gaugeSource: (source) => addGaugeSource(registry, source),
-    histogram: (name, help, buckets, labelNames = []) =>
-      plainHistogram(registry, PREFIX + name, help, buckets, labelNames),
+    histogram: (name, help, bounds, labelNames, most) =>
+      plainHistogram(registry, PREFIX + name, help, new Distribution(bounds, labelNames, most)),
     render: () => registry.metrics(),
     snapshot: () => registry.getMetricsAsJSON(),
     contentType: registry.contentType,
@@ -125,12 +128,11 @@ function plainGauge(
 }
 
 /** Plain numbers, handed to prom-client when it collects. */
-function plainCounter(registry: Registry, name: string, help: string, labelNames: string[]): Counts {
-  const counts = new Counts(labelNames)
+function plainCounter(registry: Registry, name: string, help: string, counts: Counts): Counts {
   new Counter({
     name,
     help,
-    labelNames,
+    labelNames: [...counts.labelNames],
     registers: [registry],
     collect() {
       this.reset()
@@ -140,14 +142,7 @@ function plainCounter(registry: Registry, name: string, help: string, labelNames
   return counts
 }
 
-function plainHistogram(
-  registry: Registry,
-  name: string,
-  help: string,
-  bounds: number[],
-  labelNames: string[],
-): Distribution {
-  const distribution = new Distribution(bounds, labelNames)
+function plainHistogram(registry: Registry, name: string, help: string, distribution: Distribution): Distribution {
   const values = () => bucketValues(name, distribution)
   registerFigures(registry, () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() }))
   return distribution

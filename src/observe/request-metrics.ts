@@ -1,15 +1,15 @@
-import { type Counting, SHORT_SECONDS } from './counting.ts'
+import { type Counting, LONG_SECONDS, SHORT_SECONDS } from './counting.ts'
+import { codeClass, joined } from './labels.ts'
 import type { RequestDone } from './observation.ts'
 import type { Meter } from './registry.ts'
-
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+import { routeMetrics } from './route-metrics.ts'
 
 /** What may be let pass. From the start: `increase` does not see a first one that comes with its series. */
 const OF_RESPONSES = ['bare_lf', 'control_bytes', 'identity_coding', 'line_without_colon', 'equal_lengths']
 const OF_REQUESTS = ['underscore_names', 'punctuation_names', 'non_utf8_path', 'encoded_percent', 'encoded_backslash']
 
-/** Each request and upgrade, once at its end. */
-export function requestMetrics(meter: Meter): Counting {
+/** Each request and upgrade, once at its end. @param byRoute whether for each rule too */
+export function requestMetrics(meter: Meter, byRoute: boolean): Counting {
   const key = joined()
   const total = meter.counter('requests_total', 'Requests by how they ended.', ['category', 'outcome', 'error'])
   const responses = meter.counter('upstream_responses_total', 'Answers of the backend; class 0 is a failed forward.', [
@@ -29,28 +29,30 @@ export function requestMetrics(meter: Meter): Counting {
     ['fault'],
   )
   for (const fault of [...OF_REQUESTS, ...OF_RESPONSES]) lenient.add(fault, 0)
-  const duration = meter.histogram('request_duration_seconds', 'From request to complete answer.', SECONDS, [
+  const duration = meter.histogram('request_duration_seconds', 'From request to complete answer.', LONG_SECONDS, [
     'category',
     'code_class',
   ])
   const upstream = meter.histogram(
     'upstream_duration_seconds',
     'From dispatch to the end of the answer of the backend.',
-    SECONDS,
+    LONG_SECONDS,
   )
   const overhead = meter.histogram(
     'overhead_seconds',
     'Request duration less upstream duration, of complete forwards.',
     SHORT_SECONDS,
   )
+  const countRoute = byRoute ? routeMetrics(meter) : null
 
   function countRequest(done: RequestDone): void {
     const category = done.category ?? 'none'
     total.add(key(key(category, done.outcome), done.error ?? 'none'))
-    duration.observe(key(category, classOf(done.clientStatus)), done.durationMs / 1000)
+    duration.observe(key(category, codeClass(done.clientStatus)), done.durationMs / 1000)
+    countRoute?.(done)
     if (done.share !== null) shares.add(key(done.share.thing, done.share.bound))
     for (const fault of done.lenient) lenient.add(fault)
-    if (done.httpStatus !== null) responses.add(classOf(done.httpStatus))
+    if (done.httpStatus !== null) responses.add(codeClass(done.httpStatus))
     if (done.outcome === 'failed' && done.error !== null) errors.add(done.error)
     if (done.upstreamMs === null || isUpgrade(done)) return
     upstream.observe('', done.upstreamMs / 1000)
@@ -61,30 +63,7 @@ export function requestMetrics(meter: Meter): Counting {
   return { request: countRequest }
 }
 
-/**
- * Two label values as a key of a series. There are few: to look up a text that was made before takes 36 ns, and to put
- * it together anew 133.
- */
-function joined(): (a: string, b: string) => string {
-  const rows = new Map<string, Map<string, string>>()
-  return (a, b) => {
-    const row = rows.get(a) ?? added(rows, a, new Map())
-    return row.get(b) ?? added(row, b, `${a}\n${b}`)
-  }
-}
-
-function added<K, V>(map: Map<K, V>, key: K, value: V): V {
-  map.set(key, value)
-  return value
-}
-
 /** An upgrade lasts as long as its users talk, which is no latency. */
 function isUpgrade({ httpStatus }: RequestDone): boolean {
   return httpStatus === 101
-}
-
-const CLASSES = ['0', '1xx', '2xx', '3xx', '4xx', '5xx']
-
-function classOf(status: number): string {
-  return CLASSES[Math.floor(status / 100)] ?? 'other'
 }

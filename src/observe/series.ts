@@ -1,4 +1,4 @@
-/** How many different label sets one metric may have before the rest is counted as `other`. */
+/** How many different label sets one metric may have before the rest is counted as `other`, unless it says another number. */
 const MAX_SERIES = 500
 
 /**
@@ -10,10 +10,12 @@ const MAX_SERIES = 500
 class Series<T> {
   readonly #byKey = new Map<string, T>()
   readonly #labelNames: readonly string[]
+  readonly #most: number
   readonly #create: () => T
 
-  constructor(labelNames: readonly string[], create: () => T) {
+  constructor(labelNames: readonly string[], most: number, create: () => T) {
     this.#labelNames = labelNames
+    this.#most = most
     this.#create = create
     // A metric without labels exists from the start, as 0.
     if (labelNames.length === 0) this.at('')
@@ -25,7 +27,7 @@ class Series<T> {
 
   #add(key: string): T {
     const other = this.#labelNames.map(() => 'other').join('\n')
-    if (this.#byKey.size >= MAX_SERIES && key !== other) return this.at(other)
+    if (this.#byKey.size >= this.#most && key !== other) return this.at(other)
     const value = this.#create()
     this.#byKey.set(key, value)
     return value
@@ -42,9 +44,11 @@ class Series<T> {
 /** A counter. */
 export class Counts {
   readonly series: Series<{ count: number }>
+  readonly labelNames: readonly string[]
 
-  constructor(labelNames: readonly string[] = []) {
-    this.series = new Series(labelNames, () => ({ count: 0 }))
+  constructor(labelNames: readonly string[] = [], most = MAX_SERIES) {
+    this.labelNames = labelNames
+    this.series = new Series(labelNames, most, () => ({ count: 0 }))
   }
 
   /** @param key the label values, joined by a newline */
@@ -60,9 +64,9 @@ export class Distribution {
   /** Upper bounds, ascending; a value on a bound belongs to it. */
   readonly bounds: readonly number[]
 
-  constructor(bounds: readonly number[], labelNames: readonly string[] = []) {
+  constructor(bounds: readonly number[], labelNames: readonly string[] = [], most = MAX_SERIES) {
     this.bounds = bounds
-    this.series = new Series(labelNames, () => ({ sum: 0, counts: Array<number>(bounds.length + 1).fill(0) }))
+    this.series = new Series(labelNames, most, () => ({ sum: 0, counts: Array<number>(bounds.length + 1).fill(0) }))
   }
 
   /** @param key the label values, joined by a newline; empty if there are none */

@@ -94,7 +94,7 @@ async function assemble({ config, hash, version, observe: also }: AppOptions): P
     },
     ...globalWindowGauges(() => admin.globalWindows()),
   ]
-  const telemetry = createTelemetry({ log: config.log, version, gauges })
+  const telemetry = createTelemetry({ config, version, gauges })
   const { observe } = telemetry
   if (also !== undefined) telemetry.follow(also)
   const faults = createStandingFaults()

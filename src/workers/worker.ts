@@ -25,7 +25,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   const { worker, version, config, hash } = begin
   let current: DataPlane | null = null
   const gauges = dataPlaneGauges(() => current)
-  const telemetry = createTelemetry({ log: config.log, version, worker, gauges })
+  const telemetry = createTelemetry({ config, version, worker, gauges })
   const { observe, log, metrics } = telemetry
   const store = await openStore(config.store, observe, retentionOf(config))
   const dataPlane = await createDataPlane({ config, hash, version, store, telemetry }).catch(async (error: unknown) => {

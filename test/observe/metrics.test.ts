@@ -293,9 +293,9 @@ test('a gauge shows what there is at the scrape: neither what has gone, nor anyt
   expect(await shown()).toEqual([])
 })
 
-test('no user, route or path is a label', async () => {
+test('no user or path is a label, and a route only as its rule is written', async () => {
   const { text } = await after([
-    request({ user: 'CANARY', route: 'GET /CANARY', requestId: 'CANARY', reason: 'CANARY', method: 'CANARY' }),
+    request({ user: 'CANARY', route: 'GET /:name', requestId: 'CANARY', reason: 'CANARY', method: 'CANARY' }),
     { type: 'unmatched', method: 'CANARY', path: '/CANARY' },
     { type: 'store_failed', operation: 'settle', reason: 'other', message: 'CANARY' },
     { type: 'jwks_failed', issuer: 'https://id', message: 'CANARY' },
@@ -325,8 +325,8 @@ test('every label is one of these, all of which have few values', async () => {
       'kind',
       'le',
     ],
-    ...['listener', 'node_version', 'operation', 'outcome', 'provider', 'reason', 'scope', 'settled', 'thing'],
-    ...['verdict', 'version', 'warning', 'where'],
+    ...['listener', 'node_version', 'operation', 'outcome', 'provider', 'reason', 'route', 'scope', 'settled'],
+    ...['thing', 'verdict', 'version', 'warning', 'where'],
   ])
 })
 
@@ -360,4 +360,58 @@ test('two sets of metrics in one process do not share a count', async () => {
   createMetrics({ version: '1' }).observer(request())
   const { samples } = await after([])
   expect([...samples.keys()].filter((name) => name.startsWith('tollgate_requests_total'))).toEqual([])
+})
+
+const DENIED = { outcome: 'denied', httpStatus: null, route: null } as const
+
+test('requests of each rule are counted by how they ended, and measured', async () => {
+  const { value } = await after([
+    request({ route: 'GET /a', durationMs: 4 }),
+    request({ route: 'GET /a', durationMs: 40, clientStatus: 503, httpStatus: 503 }),
+    request({ route: 'GET /b', outcome: 'refused', error: 'quota_exceeded', httpStatus: null, clientStatus: 429 }),
+  ])
+  const counted = (labels: string) => value(`tollgate_route_requests_total{${labels}}`)
+  expect(counted('route="GET /a",outcome="forwarded",code_class="2xx"')).toBe(1)
+  expect(counted('route="GET /a",outcome="forwarded",code_class="5xx"')).toBe(1)
+  expect(counted('route="GET /b",outcome="refused",code_class="4xx"')).toBe(1)
+  expect(value('tollgate_route_request_duration_seconds_count{route="GET /a"}')).toBe(2)
+  expect(value('tollgate_route_request_duration_seconds_bucket{route="GET /a",le="0.005"}')).toBe(1)
+})
+
+test('requests that no rule took have one name for each reason, whatever path they asked for', async () => {
+  const { value } = await after([
+    request({ ...DENIED, error: 'no_route', clientStatus: 404 }),
+    request({ ...DENIED, error: 'unauthorized', clientStatus: 401 }),
+    request({ route: null, outcome: 'answered', httpStatus: null }),
+  ])
+  const counted = ['unmatched', 'none', 'gateway'].map((route) =>
+    value(`tollgate_route_request_duration_seconds_count{route="${route}"}`),
+  )
+  expect(counted).toEqual([1, 1, 1])
+})
+
+test('requests of each rule have no duration that is the time for which a WebSocket was open', async () => {
+  const { value } = await after([request({ route: 'GET /live', httpStatus: 101, clientStatus: 101 })])
+  expect(value('tollgate_route_requests_total{route="GET /live",outcome="forwarded",code_class="1xx"}')).toBe(1)
+  expect(value('tollgate_route_request_duration_seconds_count{route="GET /live"}')).toBeUndefined()
+})
+
+test('requests of each rule have 24 series a rule at most', async () => {
+  const outcomes = ['forwarded', 'refused', 'denied', 'failed', 'aborted'] as const
+  const statuses = {
+    forwarded: [200, 304, 404, 500],
+    refused: [429],
+    denied: [401, 503],
+    failed: [502],
+    aborted: [499],
+  }
+  const all = outcomes.flatMap((outcome) => statuses[outcome].map((clientStatus) => request({ outcome, clientStatus })))
+  const { text } = await after(all)
+  expect(text.split('\n').filter((line) => line.includes('route="'))).toHaveLength(24)
+})
+
+test('requests of each rule are not counted where the configuration does not want it', async () => {
+  const metrics = createMetrics({ version: '1', byRoute: false })
+  metrics.observer(request())
+  expect(await metrics.render()).not.toContain('tollgate_route_')
 })

@@ -21,6 +21,16 @@ test('label values without end are counted as other beyond 500, and nothing is l
   expect(entries.at(-1)).toEqual({ labels: { category: 'other', outcome: 'other' }, value: { count: 9500 } })
 })
 
+test('a metric can have another bound than 500', () => {
+  const counts = new Counts(['route'], 2)
+  for (const route of ['a', 'b', 'c', 'd']) counts.add(route)
+  expect([...counts.series].map(({ labels, value }) => [labels.route, value.count])).toEqual([
+    ['a', 1],
+    ['b', 1],
+    ['other', 2],
+  ])
+})
+
 test('a metric without labels is there before the first count', () => {
   expect([...new Counts().series]).toEqual([{ labels: {}, value: { count: 0 } }])
 })

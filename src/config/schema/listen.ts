@@ -278,6 +278,19 @@ export const readiness = domain(
   { credentials: 'credentialsMs' },
 )
 
+export const metrics = domain(
+  section(
+    {
+      by_route: choice(['auto', 'always', 'never'], {
+        description:
+          'Whether requests and their durations are counted for each rule too, in up to 24 series a rule. auto: with up to 100 rules. Default auto',
+      }).default('auto'),
+    },
+    'The metrics of the admin listener',
+  ),
+  { by_route: 'byRoute' },
+)
+
 export const log = section(
   {
     level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal'], { description: 'Default info' }).default(
