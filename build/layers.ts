@@ -33,6 +33,7 @@ const ADAPTERS = [
   'respond/',
   'webhook/',
   'observe/',
+  'opentelemetry/',
   'node/',
 ]
 /** What the upstream client shows: its contract, what fulfils it, and what names and failures are. */
@@ -73,6 +74,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   // A product of its own, which knows neither charges nor users nor what is ours.
   'forward/client/': { files: [...LIB, 'node/failed-writes.ts'] },
   'observe/': { files: [...DOMAIN, 'node/'], libraries: ['pino', 'prom-client'] },
+  // Loaded by whoever sends spans only.
+  'opentelemetry/': {
+    files: DOMAIN,
+    libraries: ['api', 'exporter-trace-otlp-proto', 'resources', 'sdk-trace'].map((name) => `@opentelemetry/${name}`),
+  },
   'node/': { files: LIB },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },

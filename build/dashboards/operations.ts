@@ -381,6 +381,10 @@ export const OPERATIONS: Dashboard = {
               'changes that a guard took back',
               'sum(increase(tollgate_guard_total{@,outcome="taken_back"}[$__rate_interval])) or vector(0)',
             ),
+            q(
+              'spans that were dropped',
+              'sum(increase(tollgate_spans_total{@,outcome!="sent"}[$__rate_interval])) or vector(0)',
+            ),
           ],
         },
       ],

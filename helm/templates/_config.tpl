@@ -108,7 +108,7 @@ would restart every pod for every change of a limit.
 {{- if not .Values.existingConfigMap }}
 {{- $config := include "tollgate.config" . | fromYaml }}
 {{- $edge := pick (default dict $config.edge) "max_header_size" "headers_timeout" "keep_alive_timeout" "max_connections" }}
-{{- $restart := pick $config "listen" "tls" "workers" "admin" "store" "store_options" "log" }}
+{{- $restart := pick $config "listen" "tls" "workers" "admin" "store" "store_options" "log" "metrics" "telemetry" }}
 checksum/restart: {{ list $restart $edge | toJson | sha256sum }}
 {{- end }}
 {{- with include "tollgate.secretData" . }}

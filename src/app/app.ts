@@ -8,6 +8,7 @@ import { addressProblem } from './gateway-listener.ts'
 import { globalWindowGauges } from './global-window-gauges.ts'
 import { needRestart, untilRestart } from './restart-warnings.ts'
 import { retentionOf } from './retention.ts'
+import { openSpans } from './spans.ts'
 import { openStore } from './stores.ts'
 import { createTelemetry } from './telemetry.ts'
 
@@ -54,6 +55,7 @@ export async function createApp({ config, hash, version, observe: also, witness 
   const telemetry = createTelemetry({ config, version, gauges })
   const { observe, log, metrics } = telemetry
   if (also !== undefined) telemetry.follow(also)
+  const closeSpans = await openSpans(config, version, telemetry)
   const store = await openStore(config.store, observe, retentionOf(config))
   const made = await createDataPlane({ config, hash, version, store, telemetry, witness }).catch(
     async (error: unknown) => {
@@ -93,6 +95,7 @@ export async function createApp({ config, hash, version, observe: also, witness 
 
   async function stop(): Promise<void> {
     await made.stop()
+    await closeSpans()
     await admin.close()
     await store.close()
     observe({ type: 'stopped' })

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { same } from './runtime.ts'
 
-const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'metrics', 'workers'] as const
+const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'metrics', 'telemetry', 'workers'] as const
 
 /** Of `edge`: what the listener was opened with. */
 const EDGE = ['maxHeaderSize', 'headersTimeoutMs', 'keepAliveTimeoutMs', 'maxConnections'] as const

@@ -96,6 +96,7 @@ export async function createRuntime(config: Config, old: Runtime | null, around:
     rateLimitFields: config.quota.ratelimitHeaders,
     isProxy,
     names: nameRules(configuredOf(config), nameLeniencies(config.edge.lenient)),
+    sample: config.telemetry?.sample ?? null,
     access: accessOf(config.log),
     shares: shareRulesOf(config),
     tunnelMaxAgeMs: config.edge.tunnelMaxAgeMs,
@@ -136,8 +137,9 @@ function fingerprintsOf(files: readonly string[]): Fingerprints {
 }
 
 function forwardSections(config: Config): unknown {
-  const { upstream, edge, auth } = config
-  return [upstream, edge.trustedProxies, shortestOf(config), nameLeniencies(edge.lenient), credentialPlaces(auth)]
+  const { upstream, edge, auth, telemetry } = config
+  const places = credentialPlaces(auth)
+  return [upstream, edge.trustedProxies, shortestOf(config), nameLeniencies(edge.lenient), places, telemetry !== null]
 }
 
 function authSections({ auth, upstream, quota }: Config): unknown {
@@ -242,5 +244,6 @@ export function forwardOptions(config: Config, trustedProxies: (address: string)
     credentials: credentialPlaces(auth),
     trustedProxies,
     oddNames: nameLeniencies(edge.lenient).length > 0,
+    traced: config.telemetry !== null,
   }
 }

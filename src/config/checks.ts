@@ -16,6 +16,7 @@ import { checkRetryAfter } from './checks/retry-after.ts'
 import { checkRoutes } from './checks/routes.ts'
 import { checkSpellings } from './checks/spellings.ts'
 import { checkStore } from './checks/store.ts'
+import { checkTelemetry } from './checks/telemetry.ts'
 import { checkUnwritten } from './checks/unwritten.ts'
 import { checkUsage } from './checks/usage.ts'
 import type { Salvage } from './partial.ts'
@@ -41,6 +42,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
     ...ofRoutes,
     ...checkAlerts(parsed),
     ...checkReference(parsed, lineOf),
+    ...checkTelemetry(parsed),
     ...('windows' in parsed.quota && ofQuota.every(isWarning)
       ? [...checkCosts(parsed), ...checkGlobalLimits(parsed), ...checkRetryAfter(parsed)]
       : []),

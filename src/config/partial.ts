@@ -9,6 +9,7 @@ import { published } from './schema/public.ts'
 import { quota } from './schema/quota.ts'
 import { reference, referenceService } from './schema/reference.ts'
 import { route } from './schema/routes.ts'
+import { telemetry } from './schema/telemetry.ts'
 import { upstream } from './schema/upstream.ts'
 import { usage } from './schema/usage.ts'
 import { schema } from './schema.ts'
@@ -20,6 +21,8 @@ import { schema } from './schema.ts'
 export interface Salvage {
   /** `undefined` if the file has none. */
   readonly cors?: Partial<Of<typeof cors>> | undefined
+  /** `undefined` if the file has none. */
+  readonly telemetry?: Partial<z.output<typeof telemetry>> | undefined
   readonly listen?: Root['listen'] | undefined
   /** Whether clients connect by TLS, well configured or not. */
   readonly hasTls: boolean
@@ -80,6 +83,7 @@ export function salvage(data: unknown): Salvage {
     names: namesIn(root.quota),
     routes: items(route.in, root.routes),
     alerts: items(alert, root.alerts),
+    telemetry: isObject(root.telemetry) ? keys(telemetry, root.telemetry) : undefined,
     cors: isObject(root.cors) ? keys(cors.in, root.cors) : undefined,
     reference: isObject(root.reference) ? referenceIn(root.reference) : undefined,
     usage: keys(usage.in, root.usage),

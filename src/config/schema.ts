@@ -9,6 +9,7 @@ import { quota } from './schema/quota.ts'
 import { reference } from './schema/reference.ts'
 import { routes, unmatched } from './schema/routes.ts'
 import { store, storeOptions } from './schema/store.ts'
+import { telemetry } from './schema/telemetry.ts'
 import { upstream } from './schema/upstream.ts'
 import { usage } from './schema/usage.ts'
 import { read, section } from './schema/values.ts'
@@ -45,6 +46,7 @@ export const schema = section(
     drain: drain.prefault({}),
     log: log.prefault({}),
     metrics: metrics.prefault({}),
+    telemetry: telemetry.optional(),
   },
   'Configuration of Tollgate',
 ).transform(
@@ -56,6 +58,7 @@ export const schema = section(
     reference = null,
     public: published,
     cors = null,
+    telemetry = null,
     usage,
     ...rest
   }) => ({
@@ -67,6 +70,7 @@ export const schema = section(
     reference,
     published,
     cors,
+    telemetry,
   }),
 )
 

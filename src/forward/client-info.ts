@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Trace } from '../lib/trace-context.ts'
 import type { IdentityFact, VerifiedCaller } from './contract.ts'
 
 /** Where a request came from and for whom it is sent. */
@@ -11,6 +12,7 @@ export interface Origin {
   readonly caller: VerifiedCaller | null
   readonly passCredentials?: boolean
   readonly requestId: string
+  readonly trace?: Trace | null
   readonly method: string
 }
 
@@ -19,12 +21,13 @@ interface Call {
   readonly caller: VerifiedCaller | null
   readonly passCredentials?: boolean
   readonly requestId: string
+  readonly trace?: Trace | null
 }
 
-export function originOf({ req, caller, passCredentials = false, requestId }: Call): Origin {
+export function originOf({ req, caller, passCredentials = false, requestId, trace = null }: Call): Origin {
   const { httpVersion, method = '', socket } = req
   const encrypted = 'encrypted' in socket
-  return { peer: addressOfPeer(req), encrypted, httpVersion, caller, passCredentials, requestId, method }
+  return { peer: addressOfPeer(req), encrypted, httpVersion, caller, passCredentials, requestId, trace, method }
 }
 
 /** IPv4 in its usual form also where the listener is an IPv6 one. */

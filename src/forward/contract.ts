@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { CredentialPlaces } from '../inputs/inputs.ts'
+import type { Trace } from '../lib/trace-context.ts'
 import type { Held } from './backlog.ts'
 import type { Leniency } from './client/contract.ts'
 import type { FieldName } from './client/header-name.ts'
@@ -42,6 +43,8 @@ interface Admitted {
   /** Whether a credential that nobody here took is forwarded, as it is the upstream's. By default it is not. */
   readonly passCredentials?: boolean
   readonly requestId: string
+  /** Its span, if the gateway has those: then the upstream gets no traceparent of the client. Default none. */
+  readonly trace?: Trace | null
   /** `null` for that of the options. */
   readonly patience: Patience | null
   /** Raw `[name, value, …]` added to the upstream's response. The upstream's own RateLimit fields stay before them. */
@@ -194,6 +197,8 @@ export interface ForwardOptions extends Patience {
   readonly trustedProxies?: (address: string) => boolean
   /** Whether a client's fields pass that have more than letters, digits and `-` in their names and are only data. Default `false`. */
   readonly oddNames?: boolean
+  /** Whether the gateway sends a traceparent of its own. Default `false`. */
+  readonly traced?: boolean
 }
 
 /** For an https upstream. The certificate is always verified; there is no switch for it. */

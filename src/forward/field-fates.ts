@@ -38,7 +38,7 @@ export interface Hidden {
 
 /**
  * What becomes of a client's field. `fact`: passes from a trusted peer only. `named`: so does what says of the caller what was judged.
- * `login`: passes, and may log its connection in. `destination`: passes as the upstream calls it. `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `odd`: passes unless the request has it with dashes too. `credential`, and what a
+ * `login`: passes, and may log its connection in. `destination`: passes as the upstream calls it. `claim`: goes into a field that the gateway sets, as far as the peer is trusted. `tracestate`: passes unless the trace begins here. `odd`: passes unless the request has it with dashes too. `credential`, and what a
  * `cookie`, `url` or `subprotocol` has of one, is dropped.
  */
 export type Fate = Plain | Holder
@@ -56,6 +56,7 @@ type Plain =
   | 'login'
   | 'destination'
   | 'subprotocol'
+  | 'tracestate'
 export type Holder = 'credential' | 'cookie' | 'url'
 
 /** @throws TypeError for a fixed field that no head can hold */
@@ -66,6 +67,8 @@ export function headerRules(options: {
   readonly passAuthorization: boolean
   readonly oddNames?: boolean | undefined
   readonly via?: boolean | undefined
+  /** Whether the gateway sends a traceparent of its own. */
+  readonly traced?: boolean | undefined
   readonly credentials?: CredentialPlaces | undefined
   readonly trustedProxies?: ((address: string) => boolean) | undefined
 }): HeaderRules {
@@ -80,10 +83,11 @@ export function headerRules(options: {
   const notOurs = new Set([...fixed.map(([name]) => name), ...removeHeaders].map((name) => name.toLowerCase()))
   const replaced = [...notOurs, ...identity.map(([name]) => name)].map(foldedName)
   const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
+  if (options.traced === true) dropped.add('traceparent')
   const oddNames = options.oddNames === true
   const { trusted = [], ...places } = options.credentials ?? AUTHORIZATION
   const hidden = options.passAuthorization ? { ...NOTHING, fields: places.fields } : places
-  const special = specialFates(hidden, trusted)
+  const special = specialFates(hidden, trusted, options.traced === true)
   return {
     fixed: fixed.flat(),
     notOurs,
@@ -103,8 +107,10 @@ const AUTHORIZATION: CredentialPlaces = { ...NOTHING, fields: ['authorization'],
 function specialFates(
   { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>,
   trusted: CredentialPlaces['trusted'],
+  traced: boolean,
 ): ReadonlyMap<string, Fate> {
   const fates = new Map<string, Fate>(trusted.map(([lower]) => [lower, 'named']))
+  if (traced) fates.set('tracestate', 'tracestate')
   for (const lower of parameters.length > 0 ? ['referer', 'x-forwarded-uri'] : []) fates.set(lower, 'url')
   if (subprotocols.length > 0) fates.set('sec-websocket-protocol', 'subprotocol')
   for (const lower of fields) fates.set(lower, 'credential')

@@ -73,7 +73,9 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
     else if (fate === 'claim') noteClaim(claims, name.toLowerCase(), value, trusted)
     else if (fate === 'hops' && nominated?.has('max-forwards') !== true)
       headers.push(name, hopsLeft(value, origin.method))
-    else if (fate === 'length') contentLength = canonicalLength(value)
+    else if (fate === 'tracestate') {
+      if (origin.trace?.parentId != null && nominated?.has('tracestate') !== true) headers.push(name, value)
+    } else if (fate === 'length') contentLength = canonicalLength(value)
     else if (fate === 'coding') chunked = true
     else if (fate === 'te') takesTrailers ||= TAKES_TRAILERS.test(value)
   }
@@ -227,6 +229,7 @@ function setOurs(
   set('X-Forwarded-Prefix', first['x-forwarded-prefix'])
   if (via) set('Via', `${origin.httpVersion} tollgate`)
   set('X-Request-Id', origin.requestId)
+  set('traceparent', origin.trace?.traceparent)
 }
 
 function identify(headers: string[], caller: VerifiedCaller, { identity }: HeaderRules): void {

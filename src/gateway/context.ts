@@ -3,6 +3,7 @@ import type { Caller } from '../auth/authenticator.ts'
 import type { ClientPeer } from '../edge/connection.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
 import type { Denial } from '../errors.ts'
+import type { Trace } from '../lib/trace-context.ts'
 import type { Observer, Witness } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
@@ -55,6 +56,8 @@ export interface Exchange {
   /** Monotonic milliseconds. */
   readonly startedAt: number
   readonly holder: Holder
+  /** Its span; `null` without telemetry. */
+  readonly trace: Trace | null
   route: Route | null
   /** The path of a request that no rule matches. */
   unmatched: string | null

@@ -40,6 +40,7 @@ import {
   takeUpstreamPlace,
   type WeighedHead,
 } from './steps.ts'
+import { beginTrace } from './trace.ts'
 import { createLeases } from './tunnel-leases.ts'
 
 export interface Gateway extends RequestHandler {
@@ -121,6 +122,7 @@ function begin(
     rules,
     requestId,
     startedAt,
+    trace: rules.sample === null ? null : beginTrace(req.headers, requestId, rules.sample),
     holder: context.shares.holder(address, client.isLikelyKnown(address)),
     route: null,
     unmatched: null,
@@ -236,7 +238,7 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
 
 /** What the forwarder needs to know of a request. @param tap writes the RateLimit fields, if the response says the cost */
 function outgoing(exchange: Exchange, { target }: Pass, tap: ResponseCost | null) {
-  const { req, rules, route, caller: known, letIn, settlement, requestId } = exchange
+  const { req, rules, route, caller: known, letIn, settlement, requestId, trace } = exchange
   const responseHeaders = ['X-Request-Id', requestId]
   if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
   if (settlement?.kind === 'repeated') responseHeaders.push(...REPLAY_FIELD)
@@ -251,7 +253,17 @@ function outgoing(exchange: Exchange, { target }: Pass, tap: ResponseCost | null
   const query = isWhole ? target.query : withoutParameters(target.query, parameters)
   const patience = route?.patience ?? null
   const exposed = rules.presentation?.cors?.expose ?? null
-  return { req, target: target.path + query, caller, passCredentials, requestId, patience, responseHeaders, exposed }
+  return {
+    req,
+    target: target.path + query,
+    caller,
+    passCredentials,
+    requestId,
+    trace,
+    patience,
+    responseHeaders,
+    exposed,
+  }
 }
 
 /**

@@ -13,6 +13,7 @@ import type { Price } from '../routing/price.ts'
 import type { RoutePattern, RouteTable } from '../routing/route-table.ts'
 import type { PathAllowances } from '../routing/target.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
+import type { Sample } from './trace.ts'
 
 /** By which header a client says that a request is one that it sent before, and what repetitions cost nothing. */
 export interface Repetition {
@@ -143,6 +144,8 @@ export interface Rules {
    * stays one.
    */
   readonly unchunk: number
+  /** Which requests have a span; `null` without telemetry. */
+  readonly sample: Sample | null
   /** `null` for neither. */
   readonly access: AccessRules | null
   /** How much of what is scarce all together, one address and one user may hold. */

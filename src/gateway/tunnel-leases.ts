@@ -2,7 +2,7 @@ import type { Asking } from '../auth/asking.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import { traceparentOf } from '../lib/trace-context.ts'
+import { type Trace, traceparentOf } from '../lib/trace-context.ts'
 import type { Observation } from '../observe/observation.ts'
 import { kindOf } from './caller-kind.ts'
 import { callerByAddress } from './client-address.ts'
@@ -26,6 +26,7 @@ const LEASE_ENDS: Readonly<Record<LeaseEnd, string>> = {
 /** What a tunnel was admitted by. */
 interface Leased extends Asking {
   readonly requestId: string
+  readonly trace: Trace | null
   readonly route: Route | null
   readonly caller: Caller | null
   readonly letIn: Denial | null
@@ -209,10 +210,10 @@ export function createLeases(options: LeaseOptions): Leases {
     if (everyMs === null || route.tariff?.price.kind !== 'fixed') return null
     const openMs = (lease.charges + 1) * everyMs
     if (performance.now() - lease.openedAt < openMs) return null
-    const { requestId, req } = lease.exchange
+    const { requestId, req, trace } = lease.exchange
     const { category, price } = route.tariff
     const plan = rules().policy().planOf(caller)
-    const traceparent = traceparentOf(req.headers)
+    const traceparent = trace?.traceparent ?? traceparentOf(req.headers)
     const tunnel = { requestId, traceparent, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
     const of = { once: null, accept: undefined, tunnel }
     const order = { rules: rules(), route, caller, plan, category, cost: price.cost, ...of }

@@ -20,6 +20,16 @@ export interface TraceIds {
   readonly spanId: string
 }
 
+/** The span of a request, which is the parent of the upstream's. */
+export interface Trace {
+  /** Its own: what the upstream gets. */
+  readonly traceparent: string
+  /** The span of whoever sent the request; `null` if the trace begins here. */
+  readonly parentId: string | null
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+}
+
 /** @param traceparent a valid one */
 export function idsIn(traceparent: string): TraceIds {
   return { traceId: traceparent.slice(3, 35), spanId: traceparent.slice(36, 52) }

@@ -11,6 +11,7 @@ export function gatewayMetrics(meter: Meter, now: () => number): Counting {
     ...configMetrics(meter, now),
     ...controlMetrics(meter),
     ...alertMetrics(meter),
+    ...spanMetrics(meter),
   }
 }
 
@@ -40,6 +41,21 @@ function alertMetrics(meter: Meter): Counting {
     alert_failed({ alert, isLast }) {
       events.add(`${alert}\nfailed`)
       if (isLast) events.add(`${alert}\ngiven_up`)
+    },
+  }
+}
+
+function spanMetrics(meter: Meter): Counting {
+  const spans = meter.counter(
+    'spans_total',
+    'Spans of requests: sent to the collector, failed (it is away, slow or refuses them), no_room (too many wait for it).',
+    ['outcome'],
+  )
+  for (const outcome of ['sent', 'failed', 'no_room']) spans.add(outcome, 0)
+  return {
+    spans_sent(seen) {
+      spans.add(seen.failed === null ? 'sent' : 'failed', seen.spans)
+      spans.add('no_room', seen.noRoom)
     },
   }
 }

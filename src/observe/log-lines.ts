@@ -172,6 +172,17 @@ const RUN_TIME = {
   adaptive_factor: (seen) => line('debug', 'adaptive factor', { factor: seen.factor }),
 } satisfies Partial<Lines>
 
+/** Of the collector. */
+const TELEMETRY = {
+  spans_sent: ({ spans, failed, noRoom }) =>
+    failed === null && noRoom === 0
+      ? null
+      : line('warn', 'spans are dropped: the collector is away, slow or refuses them', {
+          spans: noRoom + (failed === null ? 0 : spans),
+          ...(failed !== null && { detail: scrub(failed) }),
+        }),
+} satisfies Partial<Lines>
+
 /** Of whom is notified. */
 const ALERTS = {
   alert_event: (seen) =>
@@ -211,6 +222,7 @@ const LINES: Lines = {
   ...PROCESS,
   ...RUN_TIME,
   ...ALERTS,
+  ...TELEMETRY,
   ...LEFT_TO_THE_METRICS,
 }
 

@@ -97,6 +97,9 @@ export function createLog(options: LogOptions = {}): Log {
     (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
     MOST_ALERTS,
   )
+  const spans = createThrottle<Reported>(storeFailureMs, (latest, count) =>
+    report(latest, logger, count > 1 ? { count } : {}),
+  )
   function logSettled(seen: Settled): void {
     if (seen.tunnel !== undefined) requestLines.writeTunnel(seen, seen.tunnel)
     if (seen.kind === 'corrected') {
@@ -141,6 +144,9 @@ export function createLog(options: LogOptions = {}): Log {
         case 'settled':
           logSettled(observation)
           break
+        case 'spans_sent':
+          if (lineOf(observation) !== null) spans.add(observation.type, observation)
+          break
         case 'alert_event':
           if (lineOf(observation) !== null) alerts.add(`full ${observation.alert}`, observation)
           break
@@ -178,6 +184,7 @@ export function createLog(options: LogOptions = {}): Log {
       unknownPlans.close()
       oddCosts.close()
       alerts.close()
+      spans.close()
       requestLines.close()
       const lost = await sink.close()
       process.off('exit', flushAtExit)

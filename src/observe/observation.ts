@@ -1,4 +1,5 @@
 import type { ErrorCode, ReachedShare } from '../errors.ts'
+import type { Trace } from '../lib/trace-context.ts'
 import type { Charge, Decision, ScopeName } from '../quota/charge.ts'
 import type { Payer } from '../quota/payer.ts'
 import type { PlanInForce } from '../quota/policy.ts'
@@ -24,6 +25,13 @@ export type Observation =
       /** Whether the quota refuses nobody, and the zone of times in messages to clients; missing as `limits`. */
       readonly shadow?: boolean
       readonly timeZone?: string
+    }
+  /** A batch of spans has gone to the collector, or `failed` says why not. `noRoom` others were dropped since the last batch. */
+  | {
+      readonly type: 'spans_sent'
+      readonly spans: number
+      readonly failed: string | null
+      readonly noRoom: number
     }
   | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }
   /** Of several workers those that `problems` names did not take what is in force. */
@@ -379,8 +387,10 @@ export interface Access {
 export interface RequestDone {
   readonly type: 'request'
   readonly requestId: string
-  /** The valid one that came with it; `null` for none. */
+  /** Of its span; without telemetry the valid one that came with it, or `null`. */
   readonly traceparent: string | null
+  /** Its span; `null` without telemetry. */
+  readonly trace: Trace | null
   readonly user: string | null
   /** How the user came to be known, if not by JWT or gateway token. */
   readonly kind: string | null

@@ -1,6 +1,7 @@
 import { createDataPlane, type DataPlane } from '../app/data-plane.ts'
 import { dataPlaneGauges } from '../app/data-plane-gauges.ts'
 import { retentionOf } from '../app/retention.ts'
+import { openSpans } from '../app/spans.ts'
 import { openStore } from '../app/stores.ts'
 import { createTelemetry } from '../app/telemetry.ts'
 import type { Config } from '../config/config.ts'
@@ -27,6 +28,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
   const gauges = dataPlaneGauges(() => current)
   const telemetry = createTelemetry({ config, version, worker, gauges })
   const { observe, log, metrics } = telemetry
+  const closeSpans = await openSpans(config, version, telemetry)
   const store = await openStore(config.store, observe, retentionOf(config))
   const dataPlane = await createDataPlane({ config, hash, version, store, telemetry }).catch(async (error: unknown) => {
     await store.close()
@@ -52,6 +54,7 @@ export async function createWorker(begin: Extract<ToWorker, { type: 'begin' }>):
 
   async function stop(limits?: Config['drain']): Promise<void> {
     await dataPlane.stop(limits)
+    await closeSpans()
     await store.close()
     observe({ type: 'stopped' })
     telemetry.delay.stop()

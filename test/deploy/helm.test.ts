@@ -248,6 +248,8 @@ describe('what is rendered', () => {
     for (const key of [
       'config.workers=1',
       'config.log={"level":"warn"}',
+      'config.metrics={"by_route":"never"}',
+      'config.telemetry={"otlp":"http://collector:4318"}',
       'config.edge={"max_connections":9}',
       'config.store_options={"deadline":"1s"}',
       'tls.existingSecret="ours"',

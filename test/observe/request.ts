@@ -6,6 +6,7 @@ export function request(changes: Partial<RequestDone> = {}): RequestDone {
     type: 'request',
     requestId: 'r-1',
     traceparent: null,
+    trace: null,
     user: 'alice',
     kind: null,
     letIn: null,

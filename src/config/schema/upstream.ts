@@ -43,7 +43,7 @@ const headerValue = text(
   error: 'has a character that no header may have: write visible ASCII, without line ends',
 })
 
-const headers = named(headerName, headerValue, 'a map of header names to values')
+export const headers = named(headerName, headerValue, 'a map of header names to values')
   .transform((record): ReadonlyMap<string, string> => {
     return new Map(Object.entries(record).map(([name, value]) => [name.toLowerCase(), value]))
   })

@@ -1,0 +1,20 @@
+import type { Config } from '../config/config.ts'
+import type { Spans } from '../opentelemetry/spans.ts'
+import type { Telemetry } from './telemetry.ts'
+
+/** How long the collector may take for the last spans, in milliseconds. */
+const GRACE_MS = 2000
+
+/** Sends a span for each request, if the configuration says where to. @returns sends what is left */
+export async function openSpans(
+  { telemetry }: Config,
+  version: string,
+  { observe, follow }: Telemetry,
+): Promise<() => Promise<void>> {
+  if (telemetry === null) return () => Promise.resolve()
+  // A gateway without spans does without the SDK.
+  const { createSpans } = await import('../opentelemetry/spans.ts')
+  const spans: Spans = createSpans({ ...telemetry, version, observe })
+  follow(spans.observer)
+  return () => spans.close(GRACE_MS)
+}
