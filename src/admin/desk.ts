@@ -33,7 +33,7 @@ export type AdminStore = QuotaStore &
   GuardStore &
   SessionStore &
   ReplicaStore &
-  Pick<AlertStore, 'readAlerts'> &
+  Pick<AlertStore, 'readAlerts' | 'listAlerts'> &
   UsageSource &
   Pick<HistoryStore, 'readCounted'> & { /** @throws StoreError */ ping(): Promise<void> }
 

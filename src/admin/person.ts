@@ -23,6 +23,7 @@ type PersonStore = Pick<
   | 'listTokens'
   | 'readRefusals'
   | 'readAlerts'
+  | 'listAlerts'
   | 'readAudit'
 >
 
@@ -41,6 +42,7 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
   const { at, history } = await store.readHistory('personal', user)
   const [membership] = await store.readMemberships([user])
   const knownMs = await store.knownFor(user)
+  const former = (await store.listAlerts()).map(({ alert }) => alert)
   const usage: PersonExportResponse['usage'][number][] = []
   history.eachRun(0, Number.MAX_SAFE_INTEGER, (category, seconds, startedAt, tokens, isCounted) => {
     const window = windows.find((one) => one.seconds === seconds) ?? { name: `${seconds}s`, seconds }
@@ -57,7 +59,9 @@ export async function personOf(user: string, options: PersonOptions): Promise<Pe
     accessKeys: (await store.listTokens()).filter((token) => token.user === user).map(shownToken),
     usage,
     refusals: [...(await refusalsOf(user, false, at, options)), ...(await refusalsOf(user, true, at, options))],
-    alerts: (await store.readAlerts(alerts, MOST_EVENTS)).flatMap(({ events }) => eventsOf(user, events)),
+    alerts: (await store.readAlerts([...new Set([...alerts, ...former])], MOST_EVENTS)).flatMap(({ events }) =>
+      eventsOf(user, events),
+    ),
     audit: (await entriesOf(user, store)).map(entryResponse),
   }
 }

@@ -27,6 +27,14 @@ export interface AlertStore {
   finishAlert(event: Pick<TakenEvent, 'id' | 'alert' | 'attempt'>, outcome: Outcome): Promise<void>
   /** The newest events of these alerts, and how many of each are pending. @throws StoreError */
   readAlerts(alerts: readonly string[], most: number): Promise<readonly AlertEvents[]>
+  /** All alerts with pending events, and others that had some, whether or not any configuration has them. @throws StoreError */
+  listAlerts(): Promise<readonly KnownAlert[]>
+  /**
+   * Gives up what is pending of an alert and was raised so long ago, and forgets the name of an alert of which nothing is pending then.
+   * @returns how many events that were
+   * @throws StoreError
+   */
+  giveUpAlerts(alert: string, ageMs: number, error: string): Promise<number>
 }
 
 /** Events in one call of `raiseAlerts`: it bounds how long it holds the store. */
@@ -43,6 +51,15 @@ export const KEEP_EVENTS_MS = 8 * 86_400_000
 export interface NewEvent extends Noticed {
   /** Random. */
   readonly id: string
+  /** Where events of its alert go, as `targetOf` makes it. */
+  readonly target: string
+}
+
+export interface KnownAlert {
+  readonly alert: string
+  /** Of the event that was raised last. */
+  readonly target: string
+  readonly pending: number
 }
 
 export type Raised = 'stored' | 'known' | 'full'

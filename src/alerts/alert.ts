@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ScopeName } from '../quota/charge.ts'
 
 /** What operators want to know of before somebody complains: a window that fills up, and an upstream that fails. */
@@ -78,6 +79,11 @@ export interface Noticed {
 export function placeOf(alert: Alert, seconds: number, subject: string): string {
   if (alert.scope === 'failures') return `${alert.name}:failures`
   return `${alert.name}:${alert.scope}:${alert.category}:${seconds}:${subject}`
+}
+
+/** By which two alerts with one receiver are known, whatever their names and secrets: the path of an address may be a secret. */
+export function targetOf(url: string): string {
+  return createHash('sha256').update(url).digest('base64url')
 }
 
 /** The user of whom a place is; `null` for another one. */

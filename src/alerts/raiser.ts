@@ -15,6 +15,8 @@ export interface Raiser {
 export interface RaiserOptions {
   readonly store: Pick<AlertStore, 'raiseAlerts'>
   readonly observe: Observer
+  /** Where events of an alert go, in a form that tells nothing of it. */
+  readonly targetOf: (alert: string) => string
   /** An event is pending that was not before. */
   readonly onStored: () => void
   /** How long what was noticed gathers, in milliseconds. Default 50. */
@@ -29,7 +31,7 @@ interface Waiting {
 }
 
 export function createRaiser(options: RaiserOptions): Raiser {
-  const { store, observe, onStored, gatherMs = 50, pauseMs = 1000 } = options
+  const { store, observe, targetOf, onStored, gatherMs = 50, pauseMs = 1000 } = options
   /** Oldest first. */
   const waiting: Waiting[] = []
   /** How many of each alert wait. */
@@ -48,7 +50,8 @@ export function createRaiser(options: RaiserOptions): Raiser {
       return
     }
     count(alert, 1)
-    waiting.push({ event: { ...noticed, id: randomBytes(16).toString('base64url') }, onFull })
+    const id = randomBytes(16).toString('base64url')
+    waiting.push({ event: { ...noticed, id, target: targetOf(alert) }, onFull })
     sendSoon(gatherMs)
   }
 

@@ -1,6 +1,7 @@
-import type { Alert, FailureAlert, WindowAlert } from '../alerts/alert.ts'
+import { type Alert, type FailureAlert, targetOf, type WindowAlert } from '../alerts/alert.ts'
 import { type Courier, createCourier } from '../alerts/courier.ts'
 import { createFailureWatch, type FailureWatch } from '../alerts/failure-watch.ts'
+import { createFormerAlerts } from '../alerts/former-alerts.ts'
 import { createRaiser } from '../alerts/raiser.ts'
 import { createSecondLooks } from '../alerts/second-looks.ts'
 import { createWatch, type Watch } from '../alerts/watch.ts'
@@ -13,7 +14,7 @@ export interface Alerts {
   /** Looks at the windows of each charge, and again where its cost is corrected to more. */
   readonly observer: Observer
   readonly noteFailures: FailureWatch['note']
-  /** Other alerts are in force from now on. What is pending of those with the same names goes to their receivers. */
+  /** Other alerts are in force from now on. What is pending of those with the same names, or with former names and the same receiver, goes to theirs. */
   configure(alerts: readonly AlertConfig[]): void
   start(): void
   /** Never rejects. @param graceMs how long the store may take */
@@ -21,16 +22,26 @@ export interface Alerts {
 }
 
 export interface AlertsOptions {
-  readonly store: Pick<Store, 'raiseAlerts' | 'takeAlerts' | 'finishAlert' | 'readUsage'>
+  readonly store: Pick<
+    Store,
+    'raiseAlerts' | 'takeAlerts' | 'finishAlert' | 'listAlerts' | 'giveUpAlerts' | 'readUsage'
+  >
   readonly observe: Observer
   readonly alerts: readonly AlertConfig[]
 }
 
 export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts {
   let receivers: ReadonlyMap<string, AlertConfig['webhook']> = new Map()
+  /** Of each alert by name. */
+  let targets: ReadonlyMap<string, string> = new Map()
   let watch: Watch | null = null
   let failureWatch: FailureWatch | null = null
-  const raiser = createRaiser({ store, observe, onStored: () => courier.wake() })
+  const raiser = createRaiser({
+    store,
+    observe,
+    targetOf: (alert) => targets.get(alert) ?? '',
+    onStored: () => courier.wake(),
+  })
   const looks = createSecondLooks({
     store,
     note: (outcome) => watch?.note(outcome),
@@ -38,9 +49,9 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
   })
   const courier: Courier = createCourier({
     store,
-    alerts: () => [...receivers.keys()],
+    alerts: () => [...receivers.keys(), ...former.adopted().keys()],
     deliver: async (event, signal) => {
-      const receiver = receivers.get(event.alert)
+      const receiver = receivers.get(event.alert) ?? receiverAt(former.adopted().get(event.alert))
       // A reload has taken it away meanwhile.
       if (receiver === undefined) return { kind: 'failed', error: 'the alert is not configured any more' }
       // Most gateways notify nobody.
@@ -49,12 +60,19 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
     },
     observe,
   })
+  const former = createFormerAlerts({ store, targets: () => targets, onAdopted: () => courier.wake(), observe })
+
+  /** Any of those with the target. */
+  function receiverAt(target: string | undefined): AlertConfig['webhook'] | undefined {
+    return target === undefined ? undefined : [...receivers.values()].find(({ url }) => targetOf(url) === target)
+  }
 
   function arrange(next: readonly AlertConfig[]): void {
     const all = next.map(alertOf)
     const ofWindows = all.filter((alert): alert is WindowAlert => alert.scope !== 'failures')
     const ofFailures = all.filter((alert): alert is FailureAlert => alert.scope === 'failures')
     receivers = new Map(next.map(({ name, webhook }) => [name, webhook]))
+    targets = new Map(next.map(({ name, webhook }) => [name, targetOf(webhook.url)]))
     watch = ofWindows.length === 0 ? null : createWatch({ alerts: ofWindows, raise: raiser.raise })
     failureWatch = ofFailures.length === 0 ? null : createFailureWatch(ofFailures, raiser.raise)
   }
@@ -70,12 +88,16 @@ export function createAlerts({ store, observe, alerts }: AlertsOptions): Alerts 
     configure(next) {
       arrange(next)
       courier.wake()
+      former.look()
     },
-    start: courier.start,
+    start() {
+      courier.start()
+      former.start()
+    },
     async close(graceMs) {
       looks.close()
       await raiser.close()
-      await courier.close(graceMs)
+      await Promise.all([courier.close(graceMs), former.close(graceMs)])
     },
   }
 }

@@ -29,7 +29,7 @@ function faultMetrics(meter: Meter): Counting {
   }
 }
 
-/** The alerts are those of the configuration. */
+/** The alerts are those of the configuration, and those whose events were given up because it has them no more. */
 function alertMetrics(meter: Meter): Counting {
   const events = meter.counter(
     'alert_events_total',
@@ -41,6 +41,9 @@ function alertMetrics(meter: Meter): Counting {
     alert_failed({ alert, isLast }) {
       events.add(`${alert}\nfailed`)
       if (isLast) events.add(`${alert}\ngiven_up`)
+    },
+    former_alert({ alert, count, isGivenUp }) {
+      if (isGivenUp) events.add(`${alert}\ngiven_up`, count)
     },
   }
 }

@@ -195,6 +195,13 @@ const ALERTS = {
       seen.isLast ? 'an event of an alert is given up' : 'an event of an alert could not be delivered',
       { alert: seen.alert, event: seen.id, attempt: seen.attempt, detail: scrub(seen.error) },
     ),
+  former_alert: ({ alert, count, isGivenUp }) =>
+    isGivenUp
+      ? line('error', 'events of an alert that is not configured any more are given up', { alert, events: count })
+      : line('warn', 'events of an alert that is not configured wait for a gateway that has it, for a day at most', {
+          alert,
+          events: count,
+        }),
 } satisfies Partial<Lines>
 
 const none = (): null => null

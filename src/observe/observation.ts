@@ -205,6 +205,8 @@ export type Observation =
       readonly error: string
       readonly isLast: boolean
     }
+  /** So many events of an alert that is not in the configuration wait for a process that has it, or were given up. */
+  | { readonly type: 'former_alert'; readonly alert: string; readonly count: number; readonly isGivenUp: boolean }
   | { readonly type: 'internal_error'; readonly where: string; readonly error: unknown }
 
 /** What may be wrong with a store that works. Names never change their meaning: a metric has them. */

@@ -151,6 +151,44 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
     })
   })
 
+  describe('alerts', () => {
+    it('are listed with where their events go and how many are pending, whoever has them configured', async () => {
+      expect(await under.store.listAlerts()).toEqual([])
+      await raise(of('alice'), of('bob'), { ...of('alice', 0.8, start, 'far'), target: 'old' })
+      await under.other.raiseAlerts([{ ...of('bob', 0.8, start, 'far'), target: 'new' }])
+      const [taken] = await under.store.takeAlerts([{ alert: 'far', most: 1 }], LEASE)
+      await under.store.finishAlert(taken ?? { id: '', alert: '', attempt: 0 }, { state: 'delivered' })
+      expect((await under.other.listAlerts()).toSorted((a, b) => (a.alert < b.alert ? -1 : 1))).toEqual([
+        { alert: 'far', target: 'new', pending: 1 },
+        { alert: 'near', target: 'target of near', pending: 2 },
+      ])
+    })
+
+    it('of which old events are given up keep the younger ones, and are forgotten with the last one', async () => {
+      const [old, young] = [of('alice'), of('bob')]
+      await raise(old)
+      await under.pass(LEASE)
+      await raise(young)
+      const [taken] = await under.store.takeAlerts([{ alert: 'near', most: 1 }], LEASE)
+      expect(await under.other.giveUpAlerts('near', LEASE / 2, 'nobody has it')).toBe(1)
+      const [read] = await under.store.readAlerts(['near'], 10)
+      const states = Object.fromEntries(read?.events.map((event) => [event.id, event]) ?? [])
+      expect(states[old.id]).toMatchObject({ state: 'given_up', dueAt: null, lastError: 'nobody has it' })
+      expect(states[old.id]?.doneAt).toBeGreaterThan(states[old.id]?.raisedAt ?? Number.POSITIVE_INFINITY)
+      expect(states[young.id]).toMatchObject({ state: 'pending', lastError: null })
+      // An attempt that was under way comes too late.
+      await under.store.finishAlert(taken ?? { id: '', alert: '', attempt: 0 }, {
+        state: 'pending',
+        inMs: 0,
+        error: null,
+      })
+      expect(await under.store.listAlerts()).toMatchObject([{ alert: 'near', pending: 1 }])
+      expect(await under.store.giveUpAlerts('near', 0, 'nobody has it')).toBe(1)
+      expect(await under.store.listAlerts()).toEqual([])
+      expect(await under.store.giveUpAlerts('near', 0, 'nobody has it')).toBe(0)
+    })
+  })
+
   it('keeps so many pending events of one alert, others in their own room, and claims nothing without room', async () => {
     const raised: string[] = []
     for (let i = 0; i < MOST_PENDING + MOST_RAISED; i += MOST_RAISED) {

@@ -173,6 +173,7 @@ describe('what was noticed', () => {
         },
       },
       observe: (seen) => observed.push(seen),
+      targetOf: () => '',
       onStored: () => {},
       gatherMs: 1,
       pauseMs: 5,
@@ -191,6 +192,7 @@ describe('what was noticed', () => {
     const raiser = createRaiser({
       store: { raiseAlerts: () => Promise.reject(new StoreError('down', 'connection', 'no')) },
       observe: (seen) => observed.push(seen),
+      targetOf: () => '',
       onStored: () => {},
       gatherMs: 1,
     })

@@ -28,5 +28,6 @@ export function eventOf(happening: WindowReached): NewEvent {
     id: `event-${++events}`,
     claim: { place: `${alert}:personal:read:3600:${subject}`, run: startedAt, threshold, endsAt },
     happening,
+    target: `target of ${alert}`,
   }
 }

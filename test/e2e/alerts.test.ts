@@ -190,6 +190,65 @@ it('a reload changes who is notified of what', async () => {
   await ask(app, 'carol', 10)
   expect(await readJson<{ windows: object }>(`${app.url}/me/quota`, 'carol')).toBeDefined()
   const response = await fetch(`${app.admin}/api/alerts`, { headers: ADMIN })
-  expect(await response.json()).toEqual({ alerts: [], events: [] })
+  expect(await response.json()).toEqual({ alerts: [], former: [], events: [] })
   expect(namesOf()).toEqual(['near alice 0.5', 'near bob 0.3'])
+})
+
+describe.each(['Redis', 'the embedded store'])('while a receiver fails, on %s', (which) => {
+  let isDown: boolean
+  let store: string
+  beforeEach(async () => {
+    isDown = true
+    await receiver.close()
+    receiver = await startUpstream((_seen, res) => {
+      res.statusCode = isDown ? 503 : 200
+      res.end()
+    })
+    redis = which === 'Redis' ? await sharedRedis() : null
+    store = redis?.url ?? `sqlite:${join(folder, 'quota.db')}`
+  })
+
+  async function startWithEvent(): Promise<RunningApp> {
+    const app = await start(text(alertOf('near', NEAR), store))
+    await ask(app, 'alice', 5)
+    await expect.poll(() => app.observations.some(({ type }) => type === 'alert_failed'), SOON).toBe(true)
+    return app
+  }
+
+  const formerAt = async (app: RunningApp) => {
+    const response = await fetch(`${app.admin}/api/alerts`, { headers: ADMIN })
+    return (await response.json()) as { former: unknown; events: { alert: string; state: string }[] }
+  }
+
+  it.each(['a reload', 'a restart'])(
+    'an event of an alert that %s renames is delivered to the same receiver under the new name',
+    async (how) => {
+      let app = await startWithEvent()
+      const renamed = text(alertOf('renamed', NEAR), store)
+      if (how === 'a reload') await app.reload(renamed)
+      else {
+        await app.stop()
+        apps = []
+        app = await start(renamed)
+      }
+      isDown = false
+      const states = async () => (await formerAt(app)).former
+      await expect.poll(states, SOON).toEqual([])
+      const taken = receiver.seen.map(received).at(-1)
+      expect(taken?.data).toMatchObject({ alert: 'near', user: 'alice', threshold: 0.5 })
+      expect(new Set(receiver.seen.map(received).map(({ id }) => id)).size).toBe(1)
+    },
+    240_000,
+  )
+
+  it('an event of an alert that is removed, or renamed to another receiver, is shown and reported by name and number', async () => {
+    const app = await startWithEvent()
+    await app.reload(text(alertOf('renamed', NEAR, '/other'), store))
+    const reported = () => app.observations.filter(({ type }) => type === 'former_alert')
+    await expect.poll(reported, SOON).toEqual([{ type: 'former_alert', alert: 'near', count: 1, isGivenUp: false }])
+    const shown = await formerAt(app)
+    expect(shown.former).toEqual([{ name: 'near', pending: 1 }])
+    expect(shown.events).toMatchObject([{ alert: 'near', state: 'pending' }])
+    expect(receiver.seen.map(({ url }) => url)).not.toContain('/other')
+  }, 240_000)
 })

@@ -212,6 +212,7 @@ export const watching: Examples = {
           pending: 1,
         },
       ],
+      former: [],
       events: [
         {
           id: '01a2b3c4d5e6f708',

@@ -12,17 +12,27 @@ const Page = z.strictObject({
 })
 
 /** The route of alerts: what is notified of, and what became of it. Nothing of a receiver that may be a secret. */
-export function alertRoutes(store: Pick<AlertStore, 'readAlerts'>, setup: () => Setup): Route[] {
+export function alertRoutes(store: Pick<AlertStore, 'readAlerts' | 'listAlerts'>, setup: () => Setup): Route[] {
+  /** Of which events wait, and which the configuration does not have. */
+  async function formerAlerts(wanted: string | undefined): Promise<AlertsResponse['former']> {
+    const configured = new Set(setup().alerts.map(({ name }) => name))
+    const waiting = (await store.listAlerts()).filter(({ alert, pending }) => pending > 0 && !configured.has(alert))
+    const former = waiting.map(({ alert: name, pending }) => ({ name, pending }))
+    return former.filter(({ name }) => wanted === undefined || name === wanted)
+  }
+
   async function show({ query }: Call): Promise<AdminResponse> {
     const fields = readFields(Page, query)
     if ('problems' in fields) return badFields(fields.problems)
     const { alert, limit: most } = fields.data
     const configured = setup().alerts.filter(({ name }) => alert === undefined || name === alert)
-    const names = configured.map(({ name }) => name)
+    const former = await formerAlerts(alert)
+    const names = [...configured, ...former].map(({ name }) => name)
     const read = await store.readAlerts(names, most)
     const newest = read.flatMap(({ events }) => events).sort((a, b) => b.raisedAt - a.raisedAt)
     const response: AlertsResponse = {
       alerts: configured.map((one, i) => ({ ...one, at: [...one.at], pending: read[i]?.pending ?? 0 })),
+      former,
       events: newest.slice(0, most).map(shownEvent),
     }
     return ok(response)

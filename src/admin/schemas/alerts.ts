@@ -37,7 +37,11 @@ export const alertEvent = z.strictObject({
 })
 
 export const alerts = name(
-  z.strictObject({ alerts: z.array(alert), events: z.array(alertEvent) }),
+  z.strictObject({
+    alerts: z.array(alert),
+    former: z.array(z.strictObject({ name: z.string(), pending: count })),
+    events: z.array(alertEvent),
+  }),
   'Alerts',
-  'The alerts of the configuration, each with scheme, host and port of its receiver and how many events are pending; and the newest events. Of failures `used` is how many requests failed, and `limit` how many there were. `subject` is the user or the organisation.',
+  'The alerts of the configuration, each with scheme, host and port of its receiver and how many events are pending; `former` alerts of which events are pending, and which this gateway does not have any more or never had; and the newest events of all these. Of failures `used` is how many requests failed, and `limit` how many there were. `subject` is the user or the organisation.',
 )

@@ -28,7 +28,7 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^failures$/, members<api.FailuresResponse>('since', 'until', 'buckets')],
   [/^refusals$/, members<api.RefusalsResponse>('refusals', 'next')],
   [/^refusals\/users$/, members<api.RefusedUsersResponse>('from', 'users')],
-  [/^alerts$/, members<api.AlertsResponse>('alerts', 'events')],
+  [/^alerts$/, members<api.AlertsResponse>('alerts', 'former', 'events')],
   [/^usage$/, members<api.UsageResponse>('from', 'to', 'by', 'step', 'rows', 'next')],
   [/^tokens$/, members<api.TokensResponse>('tokens')],
   [/^routes$/, members<api.RoutesResponse>('file', 'routes', 'unmatched')],

@@ -18,7 +18,10 @@ export interface AlertState {
 }
 
 /** @param now milliseconds since the epoch */
-export function alertStates({ alerts, events }: AlertsResponse, now: number): readonly AlertState[] {
+export function alertStates(
+  { alerts, events }: Pick<AlertsResponse, 'alerts' | 'events'>,
+  now: number,
+): readonly AlertState[] {
   return alerts.map((alert) => {
     const own = events
       .filter((event) => event.alert === alert.name)

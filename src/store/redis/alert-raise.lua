@@ -2,11 +2,12 @@
   Claims happenings and keeps them as events (alerts/alert-store.ts).
 
   KEYS     for each: the claim, and of its alert the zset of pending events by when they are due, the zset of all events by
-           when they were raised, and the hash of events
+           when they were raised, and the hash of events; behind them the hash of targets
   ARGV[1]  most pending events of an alert
   ARGV[2]  how long a claim outlives its run, in milliseconds
   ARGV[3]  how long the events are kept when nobody asks for them, in milliseconds
-  ARGV[4]  for each: start of the run, threshold, end of the run, id of the event, and the happening as JSON; from here on
+  ARGV[4]  for each: start of the run, threshold, end of the run, id of the event, the happening as JSON, and the name
+           and the target of the alert; from here on
   Output   for each '1' (stored), '0' (claimed before, or by a later run) or '2' (no room)
 ]]
 local most, margin, keep = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
@@ -28,9 +29,10 @@ local function has_room(due, all, events)
 end
 
 local letters = {}
-for i = 1, #KEYS / 4 do
+local targets = reply_of('HLEN', KEYS[#KEYS]) and KEYS[#KEYS]
+for i = 1, (#KEYS - 1) / 4 do
   local claim, due, all, events = unpack(KEYS, 4 * i - 3, 4 * i)
-  local run, threshold, ends, id, happening = unpack(ARGV, 5 * i - 1, 5 * i + 3)
+  local run, threshold, ends, id, happening, alert, target = unpack(ARGV, 7 * i - 3, 7 * i + 3)
   if is_claimed(claim, run, threshold) then
     letters[i] = '0'
   elseif not has_room(due, all, events) then
@@ -42,7 +44,8 @@ for i = 1, #KEYS / 4 do
       cjson.encode({ state = 'pending', raised = now, attempts = 0 }))
     redis.call('ZADD', due, string.format('%.0f', now), id)
     redis.call('ZADD', all, string.format('%.0f', now), id)
-    for _, key in ipairs({ due, all, events }) do redis.call('PEXPIRE', key, keep) end
+    if targets then redis.call('HSET', targets, alert, target) end
+    for _, key in ipairs({ due, all, events, targets or nil }) do redis.call('PEXPIRE', key, keep) end
     letters[i] = '1'
   end
 end

@@ -18,7 +18,7 @@ import type { RedisClient } from './client.ts'
 import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
 
-/** A key for each claim, which ends by itself, and four for each alert. */
+/** A key for each claim, which ends by itself, four for each alert, and one with the targets of all. */
 export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): AlertStore {
   const records = lists.list<Texts, Event>({
     kind: 'alert_event',
@@ -35,6 +35,7 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
   })
 
   const due = keyThatHolds(lists, 'alert_event', keys.alertDue(''), (alert) => redis.zcard(keys.alertDue(alert)))
+  const targetsKey = keyThatHolds(lists, 'alert_event', keys.alertTargets, () => redis.hlen(keys.alertTargets))
   const all = keyThatHolds(lists, 'alert_event', keys.alertAll(''), (alert) => redis.zcard(keys.alertAll(alert)))
 
   async function readOne(alert: string, most: number): Promise<AlertEvents> {
@@ -79,11 +80,11 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
         keys.alertAll(alert),
         keys.alertEvents(alert),
       ])
-      const args = events.flatMap(({ claim: { run, threshold, endsAt }, id, happening }) => [
+      const args = events.flatMap(({ claim: { run, threshold, endsAt }, id, happening, target }) => [
         ...[run, threshold, endsAt].map(String),
-        id,
-        JSON.stringify(happening),
+        ...[id, JSON.stringify(happening), happening.alert, target],
       ])
+      names.push(keys.alertTargets)
       const bounds = [MOST_PENDING, CLAIM_MARGIN_MS, KEEP_EVENTS_MS].map(String)
       const letters = await call(() => redis.raiseAlerts(names.length, ...names, ...bounds, ...args))
       return events.map((_, i) => RAISED[letters[i] as keyof typeof RAISED])
@@ -113,6 +114,29 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
     },
 
     readAlerts: (alerts, most) => Promise.all(alerts.map((alert) => readOne(alert, most))),
+
+    async listAlerts() {
+      const byName = await call<Record<string, string>>(
+        () => redis.hgetall(keys.alertTargets),
+        () => targetsKey.lost('', {}),
+      )
+      const targets = Object.entries(byName)
+      if (targets.length === 0) return []
+      const pending = await reading<number[]>(
+        redis,
+        (commands) => {
+          for (const [alert] of targets) commands.zcard(keys.alertDue(alert))
+        },
+        (place) => due.lost(targets[place]?.[0] ?? '', 0),
+      )
+      return targets.map(([alert, target], i) => ({ alert, target, pending: pending[i] ?? 0 }))
+    },
+
+    async giveUpAlerts(alert, ageMs, error) {
+      const ofAlert = [keys.alertDue(alert), keys.alertAll(alert), keys.alertDone(alert), keys.alertEvents(alert)]
+      const args = [alert, ageMs, error, MOST_DONE, KEEP_EVENTS_MS].map(String)
+      return call(() => redis.giveUpAlerts(...ofAlert, keys.alertTargets, ...args))
+    },
   }
 }
 

@@ -39,6 +39,7 @@ const SCRIPTS = {
   raiseAlerts: { lua: TYPES + script('./alert-raise.lua') },
   takeAlerts: { lua: TYPES + script('./alert-take.lua') },
   finishAlert: { lua: script('./alert-finish.lua'), numberOfKeys: 4 },
+  giveUpAlerts: { lua: TYPES + script('./alert-give-up.lua'), numberOfKeys: 5 },
 }
 
 interface Scripts {
@@ -54,6 +55,7 @@ interface Scripts {
   raiseAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string>
   takeAlerts(keyCount: number, ...keysAndArguments: string[]): Promise<string[]>
   finishAlert(...keysAndArguments: string[]): Promise<number>
+  giveUpAlerts(...keysAndArguments: string[]): Promise<number>
   noteCounted(key: string, ...names: string[]): Promise<unknown>
   forgetRuns(keyCount: number, ...keysAndArguments: (string | number)[]): Promise<unknown>
   scanKeys(ours: string, cursor: string, pattern: string, count: number): Promise<[next: string, keys: string[]]>

@@ -90,6 +90,8 @@ export interface Keys {
   alertDone(name: string): string
   /** Events of an alert, and their states. */
   alertEvents(name: string): string
+  /** Alert -> where its events go. */
+  readonly alertTargets: string
   /** There while `tollgate store copy` fills the store, and after one that did not end. */
   readonly copying: string
 }
@@ -141,6 +143,7 @@ export function createKeys(prefix: string): Keys {
     alertAll: (name) => `${tag}:alert:all:${name}`,
     alertDone: (name) => `${tag}:alert:done:${name}`,
     alertEvents: (name) => `${tag}:alert:events:${name}`,
+    alertTargets: `${tag}:alert:targets`,
     copying: `${tag}:copying`,
   }
 }

@@ -4,6 +4,7 @@ import {
   type AlertRecord,
   type AlertStore,
   CLAIM_MARGIN_MS,
+  type KnownAlert,
   MOST_DONE,
   MOST_PENDING,
   type NewEvent,
@@ -32,7 +33,7 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
     return (sql.pending.get(alert) as { pending: number }).pending
   }
 
-  function raiseOne({ id, claim, happening }: NewEvent, now: number): Raised {
+  function raiseOne({ id, claim, happening, target }: NewEvent, now: number): Raised {
     const { place, run, threshold, endsAt } = claim
     const known = sql.claim.get(place, now) as { run: number; threshold: number } | undefined
     // A run of the future began while the clock was ahead.
@@ -41,6 +42,7 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
     if (pendingOf(happening.alert) >= MOST_PENDING) return 'full'
     sql.setClaim.run(place, run, threshold, Math.max(endsAt, now) + CLAIM_MARGIN_MS)
     sql.add.run(id, happening.alert, JSON.stringify(happening), now, now)
+    sql.setTarget.run(happening.alert, target)
     return 'stored'
   }
 
@@ -74,6 +76,14 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
     if (!isPending) sql.forgetDone.run(alert, MOST_DONE)
   }
 
+  function giveUpNow(alert: string, ageMs: number, error: string): number {
+    const now = clock()
+    const { changes } = sql.giveUpOld.run(now, error, alert, now - ageMs)
+    if (changes > 0) sql.forgetDone.run(alert, MOST_DONE)
+    if (pendingOf(alert) === 0) sql.dropTarget.run(alert)
+    return Number(changes)
+  }
+
   function readOne(alert: string, most: number): AlertEvents {
     const events = records.readAll(sql.list.all(alert, most).map((row) => [nameOf(row.id), row]))
     return { alert, pending: pendingOf(alert), events }
@@ -88,6 +98,8 @@ export function sqliteAlerts(database: DatabaseSync, lists: Records, clock: () =
     },
     finishAlert: (event, outcome) => attempt(() => writing(() => finishNow(event, outcome))),
     readAlerts: (alerts, most) => attempt(() => reading(() => alerts.map((alert) => readOne(alert, most)))),
+    listAlerts: () => attempt(() => sql.targets.all() as unknown as readonly KnownAlert[]),
+    giveUpAlerts: (alert, ageMs, error) => attempt(() => writing(() => giveUpNow(alert, ageMs, error))),
   }
 }
 
@@ -110,6 +122,16 @@ function prepare(database: DatabaseSync) {
     forgetDone: database.prepare(
       `DELETE FROM alert_events WHERE id IN
          (SELECT id FROM alert_events WHERE alert = ? AND due IS NULL ORDER BY done DESC LIMIT -1 OFFSET ?)`,
+    ),
+    setTarget: database.prepare('INSERT OR REPLACE INTO alert_targets (alert, target) VALUES (?, ?)'),
+    dropTarget: database.prepare('DELETE FROM alert_targets WHERE alert = ?'),
+    targets: database.prepare(
+      `SELECT alert, target, (SELECT count(*) FROM alert_events e WHERE e.alert = t.alert AND due IS NOT NULL) AS pending
+       FROM alert_targets t`,
+    ),
+    giveUpOld: database.prepare(
+      `UPDATE alert_events SET state = 'given_up', due = NULL, done = ?, error = ?
+       WHERE alert = ? AND due IS NOT NULL AND raised <= ?`,
     ),
     list: rowsOf(database, 'SELECT * FROM alert_events WHERE alert = ? ORDER BY raised DESC LIMIT ?'),
   }

@@ -211,6 +211,11 @@ CREATE TABLE alert_events (
 CREATE INDEX alert_events_due ON alert_events (alert, due) WHERE due IS NOT NULL;
 CREATE INDEX alert_events_by_time ON alert_events (alert, raised);
 
+CREATE TABLE alert_targets (
+  alert TEXT PRIMARY KEY,      -- of which events are pending, or were
+  target TEXT NOT NULL         -- where they go, hashed
+) WITHOUT ROWID;
+
 CREATE TABLE ended_sessions (
   id TEXT PRIMARY KEY,         -- of a session of the dashboard, hashed
   ends INTEGER NOT NULL        -- when it is forgotten

@@ -79,6 +79,6 @@ test('the newest events are shown with what became of them, of one alert or of a
   expect(all).toHaveLength(2)
   expect(all).toContainEqual(expect.objectContaining({ scope: 'failures', used: 50, limit: 200, subject: null }))
   expect((await running.call('GET', '/api/alerts?limit=1')).json.events).toHaveLength(1)
-  expect((await running.call('GET', '/api/alerts?alert=other')).json).toEqual({ alerts: [], events: [] })
+  expect((await running.call('GET', '/api/alerts?alert=other')).json).toEqual({ alerts: [], former: [], events: [] })
   expect((await running.call('GET', '/api/alerts?limit=0')).status).toBe(400)
 })

@@ -65,6 +65,8 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     expect(await store.raiseAlerts([eventOf(reachedBy('alice'))])).toEqual(['stored'])
     for (const event of await store.takeAlerts(near, 1000)) await store.finishAlert(event, { state: 'delivered' })
     expect(await store.readAlerts(['near'], 1)).toMatchObject([{ pending: 0, events: [{ attempts: 1 }] }])
+    expect(await store.listAlerts()).toMatchObject([{ alert: 'near', pending: 0 }])
+    expect(await store.giveUpAlerts('near', 0, 'nobody has it')).toBe(0)
     const { record } = mintToken({ user: 'alice', name: 'n', expiresAt: null }, 1)
     await keepAccessKey(store, record)
     await store.findTokens([record.id])

@@ -86,6 +86,8 @@ export const overview = {
   'alerts.pending': '{count} waiting',
   'alerts.nothingYet': 'nothing yet',
   'alerts.receiver': 'Receiver',
+  'alerts.former':
+    'Events of {alert}, which this gateway does not have, wait to be delivered: {count}. They are given up after a day.',
   'alerts.failing': '{receiver} did not take the last event of {alert}: {error}',
   'top.unknown': 'callers without a verified name',
 } as const

@@ -84,6 +84,7 @@ export const overview: Translated<typeof en> = {
   'alerts.pending': '{count} 条待发送',
   'alerts.nothingYet': '尚无',
   'alerts.receiver': '接收方',
+  'alerts.former': '本网关没有告警 {alert}，其 {count} 条事件仍待发送，一天后放弃。',
   'alerts.failing': '{receiver} 未接收 {alert} 的最近一次通知：{error}',
   'top.unknown': '未经验证身份的调用方',
 }

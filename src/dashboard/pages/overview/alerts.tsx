@@ -15,9 +15,9 @@ const EVENTS = 200
 
 /** The alerts of the configuration, and whether their receivers take them. Nothing if none is configured. */
 export function Alerts() {
-  const { t } = useTexts()
+  const { t, number } = useTexts()
   const { data, error } = usePoll<AlertsResponse>(`/api/alerts?limit=${EVENTS}`, EVERY_MS)
-  if (data === null || data.alerts.length === 0) return null
+  if (data === null || data.alerts.length + data.former.length === 0) return null
   const states = alertStates(data, serverNow())
   return (
     <Panel title={t('alerts.title')}>
@@ -29,6 +29,11 @@ export function Alerts() {
             {t('alerts.failing', { receiver: alert.receiver, alert: alert.name, error: failing ?? '' })}
           </Note>
         ))}
+      {data.former.map(({ name, pending }) => (
+        <Note key={name} tone="warn">
+          {t('alerts.former', { alert: name, count: number(pending) })}
+        </Note>
+      ))}
       <AlertTable states={states} />
     </Panel>
   )
