@@ -8,6 +8,12 @@ export interface Unsent {
   readonly lateMs: number
 }
 
+/**
+ * How long what was counted may be on its way to a series, in milliseconds: it is sent every 2 s, and a process that sends nothing for
+ * 6 s counts as silent. So the sums of users, which are charged, may be ahead of those of a half hour that has just ended.
+ */
+export const ON_THE_WAY_MS = 6000
+
 /** A time of which a process may have counted what is in no series. Milliseconds since the epoch, both ends in it. */
 export interface Silence {
   readonly from: number

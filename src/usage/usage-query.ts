@@ -5,7 +5,7 @@ import type { CountedSince, KeptStates } from '../quota/history-store.ts'
 import { keptForCertain } from '../quota/kept.ts'
 import { endOf, type Window } from '../quota/window.ts'
 import { oldestStart } from './series.ts'
-import type { Silence } from './silence.ts'
+import { ON_THE_WAY_MS, type Silence } from './silence.ts'
 
 /** What is asked of the usage: by whom, over which time, in which steps. Pure. */
 
@@ -435,6 +435,8 @@ function gapsOfSeries({ by, from, to, endsNow }: Asked, context: UsageContext): 
     gaps.push('what was used before the store was first used is not known')
   if (from % HALF_HOUR_MS !== 0) gaps.push('the range begins within a half hour')
   if (to % HALF_HOUR_MS !== 0 && !endsNow) gaps.push('the range ends within a half hour')
+  if (!endsNow && at < to + ON_THE_WAY_MS)
+    gaps.push('gateways may not have sent the last seconds of the range yet: ask again in 6 seconds')
   const silent = silences.filter((one) => halfHourOf(one.from) < to && one.to >= from)
   if (silent.length > 0) gaps.push(lostIn(silent))
   return gaps

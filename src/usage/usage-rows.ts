@@ -3,6 +3,7 @@ import type { OwnerHistory, RunVisitor } from '../quota/history-store.ts'
 import type { Window } from '../quota/window.ts'
 import type { SeriesCounts, SeriesRow } from './series.ts'
 import { addCounts, noCounts } from './series.ts'
+import { ON_THE_WAY_MS } from './silence.ts'
 import { stepMs, type UsageQuery } from './usage-query.ts'
 
 /** What somebody used in one step. */
@@ -161,7 +162,7 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
       ...times,
       place: start,
       tokens: 0,
-      running: times.end > at,
+      running: times.end + ON_THE_WAY_MS > at,
       isWhole: true,
       counts: noCounts(),
     }

@@ -198,6 +198,13 @@ test('the rows of a series are its half hours, in the steps that are asked for',
   ])
 })
 
+test('a half hour that has ended is running until gateways have sent its last seconds', () => {
+  const { query } = queryOf({ by: 'all', step: '30m', from: '2026-11-20T10:30:00Z' })
+  const half = { start: AT - HOUR / 2, name: '', counts: { ...noCounts(), tokens: 60, requests: 2 } }
+  const running = [0, 5999, 6000].map((after) => rowsOfSeries([half], query, AT + after).map((row) => row.running))
+  expect(running).toEqual([[true], [true], [false]])
+})
+
 const owners = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 12 }).chain((ids) =>
   fc.tuple(
     ...ids.map((id) =>

@@ -192,6 +192,18 @@ describe('a question about usage', () => {
     expect(queryOf({ by: 'route', route: 'GET /x' })).toMatchObject({ name: 'GET /x' })
   })
 
+  test('is not answered for certain by series whose last seconds gateways may not have sent, unless it goes on still', () => {
+    const of = (by: string, to: string, at: number) => queryOf({ by, from: '2026-11-20', to }, { at }).gaps
+    const noon = '2026-11-20T12:00:00Z'
+    const gap = 'gateways may not have sent the last seconds of the range yet: ask again in 6 seconds'
+    expect(of('all', noon, AT)).toEqual([gap])
+    expect(of('plan', noon, AT + 5999)).toEqual([gap])
+    expect(of('plan', noon, AT + 6000)).toEqual([])
+    // Rows of what goes on are running; users are charged at once.
+    expect(of('all', '2026-11-20T13:00:00Z', AT)).toEqual([])
+    expect(of('user', noon, AT)).toEqual([])
+  })
+
   test('is not answered for certain by series where a process ended that may have counted something in the range', () => {
     const silences = [{ from: Date.UTC(2026, 10, 20, 10, 20, 5), to: Date.UTC(2026, 10, 20, 10, 20, 21) }]
     const of = (fields: UsageFields) => queryOf({ by: 'route', ...fields }, { silences }).gaps
