@@ -39,7 +39,7 @@ export function callerRulesOf(
   return { resolve: resolver.resolve, ofAddress, anonymousStatus, shadow }
 }
 
-function lowerCase({ user, organisation, plan }: NonNullable<AuthConfig['trusted']>) {
+function lowerCase({ user, organisation, plan, encoding }: NonNullable<AuthConfig['trusted']>) {
   const lower = (name: string | null) => name?.toLowerCase() ?? null
-  return { user: user.toLowerCase(), organisation: lower(organisation), plan: lower(plan) }
+  return { user: user.toLowerCase(), organisation: lower(organisation), plan: lower(plan), encoding }
 }

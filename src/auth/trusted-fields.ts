@@ -1,5 +1,6 @@
 import { isUserId } from '../control/user-id.ts'
 import { type Denial, denial } from '../errors.ts'
+import { type FactEncoding, trustedText } from '../inputs/trusted-text.ts'
 import { type Asking, linesOf } from './asking.ts'
 import { type Caller, callerOf, invalid } from './verdict.ts'
 
@@ -8,6 +9,7 @@ export interface TrustedFields {
   readonly user: string
   readonly organisation: string | null
   readonly plan: string | null
+  readonly encoding: FactEncoding
 }
 
 /**
@@ -20,11 +22,11 @@ export function createTrustedReader(
 ): (asking: Asking) => Caller | Denial | null {
   return (asking) => {
     if (!isProxy(asking.client.address)) return null
-    const user = idIn(asking, fields.user)
+    const user = idIn(asking, fields.user, fields.encoding)
     if (typeof user !== 'string') return user
-    const organisation = idIn(asking, fields.organisation)
+    const organisation = idIn(asking, fields.organisation, fields.encoding)
     if (isFault(organisation)) return organisation
-    const plan = idIn(asking, fields.plan)
+    const plan = idIn(asking, fields.plan, fields.encoding)
     return isFault(plan) ? plan : { ...callerOf(user, 'trusted'), organisation, plan }
   }
 }
@@ -35,12 +37,12 @@ export function createStrangerCheck({ user }: TrustedFields, isProxy: (address: 
 }
 
 /** `null` if it is not there, or empty: some proxies send it for everybody. */
-function idIn(asking: Asking, lower: string | null): string | Denial | null {
+function idIn(asking: Asking, lower: string | null, encoding: FactEncoding): string | Denial | null {
   if (lower === null) return null
   const [value = '', ...others] = linesOf(asking, lower)
   if (others.length > 0 || value.includes(',')) return listed(lower)
   if (value === '') return null
-  const text = utf8Of(value)
+  const text = trustedText(value, encoding)
   return isUserId(text) ? text : invalid(`the trusted field ${lower} holds no id`)
 }
 
@@ -52,14 +54,3 @@ function isFault(value: string | Denial | null): value is Denial {
 function listed(lower: string): Denial {
   return denial('bad_request', `The request must name one caller in ${lower}.`, { reason: `a list in ${lower}` })
 }
-
-/** `null` for bytes that are no UTF-8. @param value one character for each byte */
-function utf8Of(value: string): string | null {
-  try {
-    return UTF8.decode(Buffer.from(value, 'latin1'))
-  } catch {
-    return null
-  }
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -1,5 +1,6 @@
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OVERRIDES } from '../inputs/header-names.ts'
 import { type CredentialPlaces, isAlwaysRead, type TrustedFact } from '../inputs/inputs.ts'
+import type { FactEncoding } from '../inputs/trusted-text.ts'
 import { foldedName } from '../lib/field-names.ts'
 import { remembered } from '../lib/memo.ts'
 import { foldedParameter } from '../lib/parameter-names.ts'
@@ -23,6 +24,8 @@ export interface HeaderRules {
   readonly trusted: (address: string) => boolean
   /** What a field of the fate `named` says of the caller, by its name in lower case. */
   readonly named: ReadonlyMap<string, TrustedFact>
+  /** Of these fields. */
+  readonly encoding: FactEncoding
   readonly hidden: Hidden
 }
 
@@ -85,7 +88,7 @@ export function headerRules(options: {
   const dropped = new Set([...HOP_BY_HOP, ...OVERRIDES, ...replaced, 'expect', 'x-request-id'])
   if (options.traced === true) dropped.add('traceparent')
   const oddNames = options.oddNames === true
-  const { trusted = [], ...places } = options.credentials ?? AUTHORIZATION
+  const { trusted = [], encoding = 'none', ...places } = options.credentials ?? AUTHORIZATION
   const hidden = options.passAuthorization ? { ...NOTHING, fields: places.fields } : places
   const special = specialFates(hidden, trusted, options.traced === true)
   return {
@@ -96,16 +99,17 @@ export function headerRules(options: {
     fateOf: remembered((name) => fate(name.toLowerCase(), { dropped, special, oddNames })),
     trusted: remembered(options.trustedProxies ?? (() => false)),
     named: new Map(trusted),
+    encoding,
     hidden: options.passAuthorization ? { ...hiddenOf(hidden), isKept: () => true } : hiddenOf(hidden),
   }
 }
 
 const NOTHING = { fields: [], kept: null, cookies: [], parameters: [], subprotocols: [] }
-const AUTHORIZATION: CredentialPlaces = { ...NOTHING, fields: ['authorization'], trusted: [] }
+const AUTHORIZATION: CredentialPlaces = { ...NOTHING, fields: ['authorization'], trusted: [], encoding: 'none' }
 
 /** Fields that have a fate of their own only because of where credentials, and the names of callers, may be. */
 function specialFates(
-  { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>,
+  { fields, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted' | 'encoding'>,
   trusted: CredentialPlaces['trusted'],
   traced: boolean,
 ): ReadonlyMap<string, Fate> {
@@ -117,7 +121,7 @@ function specialFates(
   return fates
 }
 
-function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted'>): Hidden {
+function hiddenOf({ kept, cookies, parameters, subprotocols }: Omit<CredentialPlaces, 'trusted' | 'encoding'>): Hidden {
   const scheme = kept === null || kept.scheme === null ? '' : `${kept.scheme.toLowerCase()} `
   return {
     isKept: (lower, value) => lower === kept?.field && value.toLowerCase().startsWith(scheme),

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { ADMIN_SESSIONS } from '../control/admin-session.ts'
 import { HOP_BY_HOP, isFact, NEVER_IN_TRAILERS, OURS, OVERRIDES, RATE_LIMITS } from '../inputs/header-names.ts'
+import { trustedText } from '../inputs/trusted-text.ts'
 import { withoutCookies } from '../lib/cookies.ts'
 import { foldedName, namesIn } from '../lib/field-names.ts'
 import { addressesIn, saidIn } from '../lib/forwarded.ts'
@@ -105,10 +106,10 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
 const LOGS_IN = /^(?:NTLM|Negotiate) /i
 
 /** Whether a proxy says of the caller what the request was judged by: else the upstream would be told of two callers. */
-function isOfCaller(lower: string, value: string, { caller }: Origin, { named }: HeaderRules): boolean {
+function isOfCaller(lower: string, value: string, { caller }: Origin, { named, encoding }: HeaderRules): boolean {
   const fact = named.get(lower)
   if (caller === null || fact === undefined) return true
-  return value === Buffer.from(caller[fact] ?? '', 'utf8').toString('latin1')
+  return trustedText(value, encoding) === (caller[fact] ?? '')
 }
 
 function isHolder(fate: Fate): fate is Holder {

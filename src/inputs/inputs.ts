@@ -1,5 +1,6 @@
 import { foldedName } from '../lib/field-names.ts'
 import { isFact } from './header-names.ts'
+import type { FactEncoding } from './trusted-text.ts'
 
 /**
  * The fields, cookies and parameters by which a configuration decides who asks, and what a request costs. What a request was judged by
@@ -29,7 +30,10 @@ export type CredentialSource =
 export interface Configured {
   readonly from?: readonly CredentialSource[] | undefined
   readonly unverifiedKeys?: CredentialSource | null | undefined
-  readonly trusted?: Readonly<Record<TrustedFact, string | null>> | null | undefined
+  readonly trusted?:
+    | (Readonly<Record<TrustedFact, string | null>> & { readonly encoding: FactEncoding })
+    | null
+    | undefined
   /** The fields by which repetitions are known, one for each route that has one. */
   readonly repetitions?: readonly string[] | undefined
   /** Names of fields that the upstream is sent instead of the client's. */
@@ -176,6 +180,8 @@ export interface CredentialPlaces {
   readonly subprotocols: readonly string[]
   /** Fields in which a trusted peer says this of the caller, in lower case: of anybody else they are dropped. */
   readonly trusted: readonly (readonly [field: string, fact: TrustedFact])[]
+  /** Of these fields. */
+  readonly encoding: FactEncoding
 }
 
 export function credentialPlaces({ from = [], unverifiedKeys, trusted }: Configured): CredentialPlaces {
@@ -194,6 +200,7 @@ export function credentialPlaces({ from = [], unverifiedKeys, trusted }: Configu
     cookies: named('cookie'),
     parameters: named('query'),
     subprotocols: named('websocket_protocol'),
+    encoding: trusted?.encoding ?? 'none',
     trusted: facts.flatMap((fact) => {
       const name = trusted?.[fact]?.toLowerCase()
       return name === undefined ? [] : [[name, fact] as const]

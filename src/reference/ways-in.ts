@@ -30,7 +30,9 @@ export function waysIn(auth: Auth): WaysIn {
     schemes: Object.fromEntries(entries),
     parameters: [
       ...[...from, ...(unverifiedKeys === null ? [] : [unverifiedKeys])].flatMap(parameterOf),
-      ...Object.values(trusted ?? {}).flatMap((name) => (name === null ? [] : [`header ${name.toLowerCase()}`])),
+      ...[trusted?.user, trusted?.organisation, trusted?.plan].flatMap((name) =>
+        name == null ? [] : [`header ${name.toLowerCase()}`],
+      ),
     ],
     of({ route, charged }) {
       if (charged === null) return []

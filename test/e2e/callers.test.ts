@@ -392,6 +392,31 @@ describe('callers whom a trusted proxy names', () => {
     expect((await ask('/a', fields)).status).toBe(status)
   })
 
+  const percent = 'trusted: { user: X-Forwarded-User, organisation: X-Org, encoding: percent }'
+  it('are read percent-encoded where the proxy writes them so, and the upstream gets what it wrote', async () => {
+    await start(percent, PROXY)
+    const asked = await ask('/a', ['X-Forwarded-User: J%C3%BCrgen', 'X-Org: a%20b'])
+    expect([userOf(asked), asked.sent]).toEqual(['J%C3%BCrgen', expect.stringContaining('X-Org: a%20b')])
+    expect(asked.sent).toContain('X-Forwarded-User: J%C3%BCrgen')
+    await ask('/a', ['X-Forwarded-User: %4A%c3%bcrgen'])
+    expect(charged()).toEqual(['J\u00fcrgen', 'J\u00fcrgen'])
+    const jwt = `Authorization: Bearer ${jwtOf('J\u00fcrgen')}`
+    expect((await ask('/a', [jwt, 'X-Forwarded-User: J%C3%BCrgen'])).sent).toContain('X-Forwarded-User: J%C3%BCrgen')
+    expect((await ask('/a', [jwt, 'X-Forwarded-User: J%C3%BCrg'])).sent).not.toContain('X-Forwarded-User')
+  })
+
+  it.each(['%00', 'a%00b', 'a%0Ab', 'J%25C3%25BCrgen', '%C0%AF', '%FC', '100%', '%2E%2e', 'a%7F', '%61'.repeat(257)])(
+    'percent-encoded %s names nobody',
+    async (value) => {
+      await start(percent, PROXY)
+      for (const field of [`X-Forwarded-User: ${value}`, `X-Forwarded-User: alice\r\nX-Org: ${value}`]) {
+        const asked = await ask('/a', [field])
+        expect([asked.status, asked.sent]).toEqual([401, ''])
+      }
+      expect(charged()).toEqual([null, null])
+    },
+  )
+
   it('bytes that are no UTF-8 are refused', async () => {
     await start(trusted, PROXY)
     const raw = Buffer.from(

@@ -5,7 +5,15 @@ import { assertNoSurprises, gatewayTo, get, overEachWay, rawClient, until } from
 assertNoSurprises()
 
 /** Credentials of the gateway are in another field, so that Authorization is the upstream's. */
-const credentials = { fields: ['x-api-key'], kept: null, cookies: [], parameters: [], subprotocols: [], trusted: [] }
+const credentials = {
+  fields: ['x-api-key'],
+  kept: null,
+  cookies: [],
+  parameters: [],
+  subprotocols: [],
+  trusted: [],
+  encoding: 'none' as const,
+}
 
 overEachWay(({ rawUpstream }) => {
   /** Logs connections in, as Windows does: whoever comes later on one is its user. */

@@ -120,6 +120,10 @@ const trusted = domain(
       user: header('The field that names the user'),
       organisation: header('The field that names the organisation. Default none').optional(),
       plan: header('The field that names the plan. Default none').optional(),
+      encoding: choice(['none', 'percent'], {
+        description:
+          'How the proxy writes them: none is UTF-8 as it is; percent is visible ASCII, with %C3%BC for ü and %25 for %, as Tollgate and others write them. Default none',
+      }).default('none'),
     },
     'Fields in which a peer of edge.trusted_proxies names the caller. Of anybody else they are dropped',
     'a map like { user: X-Forwarded-User }',
