@@ -1,7 +1,28 @@
-/** Names of media types know no letter case, and a weight of 0 says "not this one" (RFC 9110, 8.3.1 and 12.4.2). */
-const ACCEPTS_PROBLEM = /(?:^|,)\s*application\/problem\+json(?![^,]*;\s*q=0(\.0*)?\s*([,;]|$))/i
+/** Names of media types know no letter case (RFC 9110, 8.3.1). */
+const PROBLEM = /application\/problem\+json/i
 
-/** @param accept of the request: whoever accepts it gets a problem of RFC 9457 with the same fields as extensions */
+/**
+ * Whether a client gets a problem of RFC 9457 with the same fields as extensions: it names the type, and JSON by itself weighs no more to it
+ * (RFC 9110, 12.4.2). A range like `application/*` does not name it, as old clients send that.
+ * @param accept of the request
+ */
 export function acceptsProblem(accept: string | undefined): boolean {
-  return accept !== undefined && ACCEPTS_PROBLEM.test(accept)
+  if (accept === undefined || !PROBLEM.test(accept)) return false
+  const weights = weightsIn(accept)
+  const problem = weights.get('application/problem+json') ?? 0
+  const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0
+  return problem > 0 && problem >= json
 }
+
+/** The highest weight of each range, in lower case, whatever other parameters it has. What is no weight counts as 1, as none does. */
+function weightsIn(accept: string): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>()
+  for (const element of accept.toLowerCase().split(',')) {
+    const [range = '', ...parameters] = element.split(';').map((part) => part.trim())
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1'
+    weights.set(range, Math.max(weights.get(range) ?? 0, WEIGHT.test(weight) ? Number(weight) : 1))
+  }
+  return weights
+}
+
+const WEIGHT = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
