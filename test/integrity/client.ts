@@ -3,9 +3,9 @@ import { jwtOf } from '../e2e/jwt.ts'
 import { connectTo } from '../setup/ways.ts'
 import { type Field, type Framing, fieldOf, type Head, MessageReader, type MessageSink } from './message-reader.ts'
 import { bytesOf, differenceIn } from './pattern.ts'
-import type { RequestPlan, SessionPlan } from './plan.ts'
+import type { RequestPlan, SessionPlan, Turn } from './plan.ts'
 import type { Records, RequestRecord, SessionRecord } from './records.ts'
-import { hasBody, UPLOAD } from './upstream.ts'
+import { hasBody, SWITCHING, UPLOAD } from './upstream.ts'
 import { chunked, cut, isGone, pause } from './wire.ts'
 
 /** One connection of a client: it sends what its plan says, and looks at every byte that comes. */
@@ -79,7 +79,7 @@ export class Client implements MessageSink {
     const { plan } = record
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1])
     if (Number.isNaN(status)) throw new Error(`the status line is ${JSON.stringify(line)}`)
-    this.#interim = status < 200
+    this.#interim = status < 200 && status !== SWITCHING
     if (this.#interim) {
       this.#onInterim(status, fields, plan)
       return { length: 0 }
@@ -93,6 +93,10 @@ export class Client implements MessageSink {
     if (name === undefined) record.error = 'own'
     else if (name !== String(plan.id)) throw new Error(`the head is that of the response to ${name}`)
     else if (status !== plan.response.status) throw new Error(`the status is ${status}`)
+    if (status === SWITCHING) {
+      this.#mayGoOn = true
+      return 'until the end of the connection'
+    }
     const withBody = record.error === null ? hasBody(plan) : plan.method !== 'HEAD'
     return withBody ? framingOf(fields) : { length: 0 }
   }
@@ -143,6 +147,7 @@ export class Client implements MessageSink {
     this.#awaited = batch.map((plan) => this.#records.get(plan))
     this.#firstSince = performance.now()
     if (batch.length === 1 && first?.upload?.expects) return this.#sendWithExpect(first)
+    if (first?.turns) return this.#talk(first, first.turns)
     const heads = batch.map((plan) => headOf(plan))
     const messages = batch.map((plan, i) => Buffer.concat([heads[i] as Buffer, uploadOf(plan)]))
     const ends = messages.map(({ length }) => length)
@@ -169,6 +174,25 @@ export class Client implements MessageSink {
     await this.#write(body, 0, (sent) => {
       if (sent === body.length) record.sent = 'all'
     })
+  }
+
+  /** A WebSocket: what the upstream sends last ends it. */
+  async #talk(plan: RequestPlan, turns: readonly Turn[]): Promise<void> {
+    const record = this.#records.get(plan)
+    const head = headOf(plan)
+    this.#mayGoOn = false
+    await this.#write(head, head.length, (sent) => {
+      record.sent = sent === head.length ? 'all' : 'a part'
+    })
+    await this.#until(() => this.#mayGoOn)
+    let [up, down] = [0, 0]
+    for (const turn of turns) {
+      if (this.#ended || record.complete) return
+      await this.#write(bytesOf(plan.id + UPLOAD, up, turn.up), 0, () => {})
+      up += turn.up
+      down += turn.down
+      await this.#until(() => this.#body >= down || record.complete)
+    }
   }
 
   /** @param onSent called with how many bytes of it have been given away */
@@ -271,17 +295,21 @@ function credentialOf(user: string): string {
   return credential
 }
 
-function headOf({ id, method, version, user, upload, takesTrailers, upgrade, last }: RequestPlan): Buffer {
+function headOf({ id, method, version, user, upload, takesTrailers, upgrade, turns, last }: RequestPlan): Buffer {
   const lines = [`${method} /r/${id} HTTP/${version}`, 'Host: a', `Authorization: Bearer ${credentialOf(user)}`]
   if (upload !== null)
     lines.push(upload.chunks === null ? `Content-Length: ${upload.size}` : 'Transfer-Encoding: chunked')
   if (upload?.expects) lines.push('Expect: 100-continue')
   if (takesTrailers) lines.push('TE: trailers')
   if (upgrade !== null) lines.push(`Upgrade: ${upgrade}`)
-  const connection = [...(last ? ['close'] : []), ...(upgrade === null ? [] : ['Upgrade'])]
+  if (turns !== null) lines.push('Upgrade: websocket', 'Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${KEY}`)
+  const connection = [...(last ? ['close'] : []), ...(upgrade === null && turns === null ? [] : ['Upgrade'])]
   if (connection.length > 0) lines.push(`Connection: ${connection.join(', ')}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
 }
+
+/** Of RFC 6455, 1.3. */
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 
 function uploadOf({ id, upload }: RequestPlan): Buffer {
   if (upload === null) return Buffer.alloc(0)

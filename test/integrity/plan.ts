@@ -53,9 +53,17 @@ export interface RequestPlan {
   readonly takesTrailers: boolean
   /** The protocol that it asks for and does not get, so that what comes behind it must not be lost; `null` for none. */
   readonly upgrade: string | null
+  /** What is sent behind the 101 of a WebSocket, in turns: bytes of the client and of the upstream. `null`: it opens none. */
+  readonly turns: readonly Turn[] | null
   /** Whether it says `Connection: close`. */
   readonly last: boolean
   readonly response: ResponsePlan
+}
+
+/** The gateway looks at no frame, so these are bytes that name their request, like all bodies. */
+export interface Turn {
+  readonly up: number
+  readonly down: number
 }
 
 export interface Upload {
@@ -99,6 +107,7 @@ const STATUSES = [...Array(30).fill(200), 404, 404, 500, 204, 304]
 /** An upload up to this size is read whole before the charge (docs/life-of-a-request.md). */
 export const SMALL = 64 * 1024
 const SESSIONS = 40
+const WEBSOCKETS = 6
 
 /** @param number from 0 */
 export function planWorld(seed: number, number: number, way: Way): WorldPlan {
@@ -116,7 +125,10 @@ export function planWorld(seed: number, number: number, way: Way): WorldPlan {
     upstream: `max_connections: ${connections}, reuse_after_body: ${reuse}`,
     edge,
     closes,
-    sessions: Array.from({ length: SESSIONS }, (_, i) => planSession(plan, i)),
+    sessions: [
+      ...Array.from({ length: SESSIONS }, (_, i) => planSession(plan, i)),
+      ...Array.from({ length: WEBSOCKETS }, (_, i) => planWebSocket(plan, SESSIONS + i)),
+    ],
     loops: Math.min(24, connections + 4),
   }
 }
@@ -150,6 +162,29 @@ function planSession(planning: Planning, number: number): SessionPlan {
     pauses: isSlow ? planPauses(random) : [],
     leaves: kind === 'leaves' ? planLeaving(random) : null,
   }
+}
+
+/** Some requests, and behind them a handshake on the same connection. */
+function planWebSocket(planning: Planning, number: number): SessionPlan {
+  const { random } = planning
+  const user = `talks-${random.integer(0, 1)}`
+  const before = Array.from({ length: random.integer(0, 2) }, () =>
+    planBatch(planning, { number, user, size: 1, isEnd: false }),
+  )
+  const turns = Array.from({ length: random.integer(1, 6) }, () => ({
+    up: random.pick([1, 125, 126, 4096, 65_536, 300_000]),
+    down: random.pick([1, 125, 126, 4096, 65_536, 300_000]),
+  }))
+  const base = planRequest(planning, { session: number, user, last: false, alone: true })
+  const size = turns.reduce((sum, { down }) => sum + down, 0)
+  const plain = { framing: 'length', interim: [], readsAfterMs: 0, fault: null } as const
+  const response: ResponsePlan = { ...base.response, ...plain, status: 101, size }
+  const handshake: RequestPlan = {
+    ...{ ...base, method: 'GET', version: '1.1', upload: null, upgrade: null, last: false },
+    ...{ turns, response },
+  }
+  const pauses = random.chance(0.25) ? planPauses(random) : []
+  return { number, user, batches: [...before, [handshake]], cutting: planCutting(random), pauses, leaves: null }
 }
 
 function planBatch(
@@ -189,7 +224,7 @@ function planRequest(
   const response = planResponse(planning, { method, version, upload })
   // A WebSocket without a key is none.
   const upgrade = random.chance(0.1) ? random.pick(['h2c', 'TLS/1.2', 'SPDY/3.1', 'websocket']) : null
-  return { id: nextId(), session, user, method, version, upload, takesTrailers, upgrade, last, response }
+  return { id: nextId(), session, user, method, version, upload, takesTrailers, upgrade, turns: null, last, response }
 }
 
 function planUpload(random: Random, mayChunk: boolean, alone: boolean): Upload {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Certificates, upstreamUrl, type Way } from '../setup/ways.ts'
 import { type Field, type Framing, fieldOf, type Head, MessageReader, type MessageSink } from './message-reader.ts'
 import { bytesOf, differenceIn } from './pattern.ts'
-import type { RequestPlan } from './plan.ts'
+import type { RequestPlan, ResponsePlan, Turn } from './plan.ts'
 import type { Records, RequestRecord } from './records.ts'
 import { chunked, cut, isGone, pause } from './wire.ts'
 
@@ -18,6 +18,8 @@ export interface Upstream {
 
 /** The highest bit of a number says that the bytes are those of an upload. */
 export const UPLOAD = 0x80000000
+/** The status of a handshake that opens a WebSocket. */
+export const SWITCHING = 101
 
 export async function startUpstream(certificates: Certificates, way: Way, records: Records): Promise<Upstream> {
   const sockets = new Set<net.Socket>()
@@ -83,7 +85,10 @@ class UpstreamConnection implements MessageSink {
     this.#begun = false
     this.#responded = false
     this.#pauseFor(plan.response.readsAfterMs)
-    return framingOf(fields)
+    if (plan.turns === null) return framingOf(fields)
+    if (fieldOf(fields, 'upgrade') !== 'websocket') throw new Error(`handshake ${plan.id} came without Upgrade`)
+    void this.#open(plan)
+    return 'until the end of the connection'
   }
 
   onBody(piece: Buffer): void {
@@ -92,6 +97,10 @@ class UpstreamConnection implements MessageSink {
     if (difference !== null) this.#records.report(`of an upload ${difference}`, this.#current)
     this.#received += piece.length
     this.#records.bytes += piece.length
+    if (plan.turns !== null) {
+      this.#answer(plan, plan.turns)
+      return
+    }
     const { readFirst } = plan.response
     if (readFirst < 1 && this.#received >= readFirst * (plan.upload?.size ?? 0)) this.#begin()
   }
@@ -104,6 +113,32 @@ class UpstreamConnection implements MessageSink {
       this.#records.report(`the upload ended after ${this.#received} of ${expected} bytes`, record)
     }
     this.#begin()
+  }
+
+  async #open({ id, response }: RequestPlan): Promise<void> {
+    await sleep(response.delayMs)
+    const fields = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${ACCEPT}`
+    this.#socket.write(`HTTP/1.1 101 x\r\nX-Response-To: ${id}\r\n${fields}\r\n\r\n`)
+  }
+
+  /** Behind a whole turn of the client comes its own, and behind the last one the end. */
+  #answer({ id, response }: RequestPlan, turns: readonly Turn[]): void {
+    let [up, down] = [0, 0]
+    for (const [i, turn] of turns.entries()) {
+      up += turn.up
+      if (up === this.#received) void this.#say(bytesOf(id, down, turn.down), response, i === turns.length - 1)
+      down += turn.down
+    }
+    if (this.#received > up) throw new Error(`behind a WebSocket came ${this.#received} of ${up} bytes`)
+  }
+
+  async #say(message: Buffer, { cutting }: ResponsePlan, isLast: boolean): Promise<void> {
+    for (const piece of cut(message, 0, cutting)) {
+      if (isGone(this.#socket)) return
+      this.#socket.write(piece)
+      await pause(cutting)
+    }
+    if (isLast) this.#end('close')
   }
 
   #pauseFor(ms: number): void {
@@ -158,6 +193,9 @@ class UpstreamConnection implements MessageSink {
     else this.#socket.destroy()
   }
 }
+
+/** For the key of RFC 6455, 1.3. */
+const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 
 function framingOf(fields: readonly Field[]): Framing {
   const [length, coding] = [fieldOf(fields, 'content-length'), fieldOf(fields, 'transfer-encoding')]
