@@ -14,6 +14,7 @@ import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
 import type { Witness } from '../observe/observation.ts'
+import type { Calendar } from '../quota/calendar.ts'
 import { KnownUsers } from '../quota/known-users.ts'
 import { createLedger } from '../quota/ledger/ledger.ts'
 import type { Ledger } from '../quota/ledger/ledger-contract.ts'
@@ -34,7 +35,7 @@ import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { memoryProblem } from './memory-limit.ts'
 import { openFilesProblem } from './open-files.ts'
 import { noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
-import { countedBy } from './retention.ts'
+import { booksOf, countedBy } from './retention.ts'
 import { createRuntime, type Runtime, retire, type Surroundings } from './runtime.ts'
 import { createScarcity, type Scarcity } from './scarcity.ts'
 import { createStandingFaults, type StandingFaults } from './standing-faults.ts'
@@ -168,6 +169,7 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   follow(recorder.observer)
   const usage = createUsageRecorder({ store, instance, observe })
   follow(usage.observer)
+  usage.keepDays(daysOf(config))
   const ledger = createLedger({
     store,
     instance,
@@ -253,6 +255,11 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   return plane
 }
 
+/** Whose sums of plans, categories and routes are kept. */
+function daysOf(config: Config): Calendar | null {
+  return booksOf(config)?.window.calendar ?? null
+}
+
 function livePartsOf({ config, limits }: Runtime) {
   return { quota: config.quota, limits, gatewayTokens: config.auth.gatewayTokens }
 }
@@ -314,6 +321,7 @@ async function reload(plane: Plane, config: Config, hash: string): Promise<void>
   const old = state.current
   state.current = next
   state.hash = hash
+  plane.usage.keepDays(daysOf(config))
   await plane.counted.note()
   plane.alerts.configure(config.alerts)
   listener.setIdleTimeout(idleTimeoutOf(config))

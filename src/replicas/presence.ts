@@ -53,9 +53,9 @@ export const BEAT_MS = 2000
 export const FORGET_MS = 15_000
 /** Counts that wait for longer than this are said to be missing, in milliseconds: a process sends them every two seconds. */
 export const LATE_MS = 3 * BEAT_MS
-/** For how long it is known that a process ended without a word: longer than any half hour of a series is kept. */
-export const KEEP_SILENCES_MS = 8 * 24 * 60 * 60_000
-/** Of more of them one is made that has them all. */
+/** For how long it is known that a process ended without a word: longer than any day of a series is kept. */
+export const KEEP_SILENCES_MS = 402 * 24 * 60 * 60_000
+/** Of more of them two that follow each other become one that reaches over both. */
 export const MOST_SILENCES = 200
 
 /** The key of what matched no route among the hits: no rule of a file is written so. */

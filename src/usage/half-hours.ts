@@ -1,5 +1,6 @@
 import { BUCKET_MS, bucketStart } from '../failures/histogram.ts'
 import type { Observation, RequestDone, Settled } from '../observe/observation.ts'
+import { type Calendar, periodOf } from '../quota/calendar.ts'
 import { planLabel } from '../quota/policy.ts'
 import {
   addCounts,
@@ -16,6 +17,8 @@ import {
 export interface HalfHours {
   /** Adds what an observation says, if it says anything that the series count. */
   count(observation: Observation): void
+  /** Adds what is counted from now on to the days of a calendar as well; `null` to none. Default none. */
+  keepDays(days: Calendar | null): void
   /** Takes everything out, as what is to be added to the series. */
   take(): SeriesEntry[]
   /** How long before it was counted something was charged whose half hour was over, at most: since the start of the process, in milliseconds. */
@@ -32,8 +35,15 @@ interface Cell {
   next: Cell | null
 }
 
+/** A half hour, or a part of one where a day begins within it, as in Kathmandu. */
 interface HalfHour {
+  /** Of the half hour. */
   readonly start: number
+  /** What is charged in [from, until) is of it. */
+  readonly from: number
+  readonly until: number
+  /** The day that it is a part of; `null` if no days are kept. */
+  readonly day: { readonly zone: string; readonly start: number } | null
   /** By the route. */
   readonly cells: Map<string, Cell>
 }
@@ -46,24 +56,22 @@ const MOST_RANKED = 10_000
 
 /** @param storeTime milliseconds since the epoch on the store's clock, as well as it is known */
 export function createHalfHours(storeTime: () => number): HalfHours {
-  const halves = new Map<number, HalfHour>()
+  const halves = new Map<string, HalfHour>()
   const ranks = new Map<string, number>()
   let rankedStart = 0
   let cells = 0
   let latest = 0
-  let current = halfHour(0)
-
-  function halfHour(start: number): HalfHour {
-    return { start, cells: new Map() }
-  }
+  let days: Calendar | null = null
+  let current = NEVER
 
   function at(time: number): HalfHour {
-    if (time >= current.start && time < current.start + BUCKET_MS) return current
-    const start = bucketStart(time)
+    if (time >= current.from && time < current.until) return current
     latest = Math.max(latest, storeTime() - time)
-    const found = halves.get(start) ?? halfHour(start)
-    halves.set(start, found)
-    if (start > current.start) current = found
+    const half = halfHourOf(time, days)
+    const key = `${half.from} ${half.day?.zone}`
+    const found = halves.get(key) ?? half
+    halves.set(key, found)
+    if (half.from >= current.from) current = found
     return found
   }
 
@@ -115,8 +123,8 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     const busiest = busiestOf(ranks)
     halves.clear()
     cells = 0
-    current = halfHour(0)
-    return taken.flatMap((half) => entriesOf(half, busiest))
+    current = NEVER
+    return entriesOf(taken, busiest)
   }
 
   /** What was counted in earlier half hours weighs half as much with each one that begins. */
@@ -136,7 +144,23 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     if (ranks.size > MOST_RANKED) ranks.clear()
   }
 
-  return { count, take, lateMs: () => Math.ceil(latest) }
+  function keepDays(next: Calendar | null): void {
+    days = next
+    current = NEVER
+  }
+
+  return { count, keepDays, take, lateMs: () => Math.ceil(latest) }
+}
+
+const NEVER: HalfHour = { start: 0, from: 0, until: 0, day: null, cells: new Map() }
+
+function halfHourOf(time: number, days: Calendar | null): HalfHour {
+  const start = bucketStart(time)
+  const half = { start, from: start, until: start + BUCKET_MS, day: null, cells: new Map() }
+  if (days === null) return half
+  const { from, to } = periodOf(days, time)
+  const day = { zone: days.zone, start: from }
+  return { ...half, from: Math.max(start, from), until: Math.min(half.until, to), day }
 }
 
 const NO_ROUTE = ''
@@ -172,21 +196,28 @@ function busiestOf(ranks: ReadonlyMap<string, number>): ReadonlySet<string> | nu
   return new Set(first.map(([route]) => route))
 }
 
-function entriesOf({ start, cells }: HalfHour, busiest: ReadonlySet<string> | null): SeriesEntry[] {
+/** Of each half hour and of each day, what is to be added to it. */
+function entriesOf(halves: readonly HalfHour[], busiest: ReadonlySet<string> | null): SeriesEntry[] {
   const sums = new Map<string, SeriesEntry & { readonly counts: Sums }>()
-  const add = (by: SeriesKind, name: string, { counts }: Cell): void => {
-    const key = `${by} ${name}`
-    const sum = sums.get(key) ?? { by, start, name, counts: noCounts() }
+  const addTo = (place: Pick<SeriesEntry, 'start' | 'zone'>, by: SeriesKind, name: string, { counts }: Cell): void => {
+    const key = `${place.start} ${place.zone} ${by} ${name}`
+    const sum = sums.get(key) ?? { by, ...place, name, counts: noCounts() }
     sums.set(key, sum)
     addCounts(sum.counts, counts)
   }
-  for (const first of cells.values()) {
-    for (let cell: Cell | null = first; cell !== null; cell = cell.next) {
-      const { route, category, plan } = cell
-      add('all', '', cell)
-      if (category !== null) add('category', category, cell)
-      if (plan !== null) add('plan', plan, cell)
-      if (route !== NO_ROUTE) add('route', busiest === null || busiest.has(route) ? route : OTHER_ROUTES, cell)
+  for (const { start, day, cells } of halves) {
+    const places = [{ start, zone: null }, ...(day === null ? [] : [day])]
+    const add = (by: SeriesKind, name: string, cell: Cell): void => {
+      for (const place of places) addTo(place, by, name, cell)
+    }
+    for (const first of cells.values()) {
+      for (let cell: Cell | null = first; cell !== null; cell = cell.next) {
+        const { route, category, plan } = cell
+        add('all', '', cell)
+        if (category !== null) add('category', category, cell)
+        if (plan !== null) add('plan', plan, cell)
+        if (route !== NO_ROUTE) add('route', busiest === null || busiest.has(route) ? route : OTHER_ROUTES, cell)
+      }
     }
   }
   return [...sums.values()]

@@ -1,5 +1,6 @@
 import { repeat } from '../lib/repeat.ts'
 import type { Observation, Observer } from '../observe/observation.ts'
+import type { Calendar } from '../quota/calendar.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { createHalfHours } from './half-hours.ts'
 import { createOpenEpisodes } from './open-episodes.ts'
@@ -23,6 +24,8 @@ export interface UsageRecorderOptions {
 
 export interface UsageRecorder {
   readonly observer: Observer
+  /** Of which days it keeps sums from now on; `null` for none, as before the first call. */
+  keepDays(days: Calendar | null): void
   /** What would be missing if the process ended now. */
   unsent(): Unsent
   /**
@@ -136,6 +139,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
       halfHours.count(observation)
       if (observation.type === 'settled') open.count(observation)
     },
+    keepDays: halfHours.keepDays,
     unsent: () => ({ forMs: Math.ceil(now() - sentUntil), lateMs: halfHours.lateMs() }),
     close,
   }

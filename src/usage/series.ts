@@ -1,13 +1,19 @@
 import { BUCKET_MS, BUCKETS, bucketStart } from '../failures/histogram.ts'
+import { BOOK_SECONDS } from '../quota/books.ts'
+import { type Calendar, periodOf } from '../quota/calendar.ts'
+import type { Retention } from '../quota/history.ts'
 
-/** What was asked and charged, half hour by half hour: 7 days, aligned to UTC, shared by all replicas. Pure. */
+/**
+ * What was asked and charged, shared by all replicas: half hour by half hour for 7 days, aligned to UTC, and day by day of `usage.zone` for
+ * as long as the days of users are kept. Pure.
+ */
 
 export const SERIES_MS = BUCKETS * BUCKET_MS
 
 /** Upper bounds of the latency buckets in milliseconds; one more counts what took longer. */
 export const LATENCY_BOUNDS = [25, 50, 100, 250, 500, 1000, 2500, 10_000] as const
 
-/** Counts of one half hour. Whole numbers, of 0 and more, but `tokens` in the seldom case below. */
+/** Counts of one half hour, or of one day. Whole numbers, of 0 and more, but `tokens` in the seldom case below. */
 export interface SeriesCounts {
   /** Requests that have ended, good or bad. */
   readonly requests: number
@@ -46,23 +52,27 @@ export type SeriesKind = (typeof SERIES_KINDS)[number]
 export const MOST_ROUTES = 200
 export const OTHER_ROUTES = 'other'
 
-/** What is to be added to one half hour of a series. */
+/** What is to be added to one half hour, or to one day, of a series. */
 export interface SeriesEntry {
   readonly by: SeriesKind
-  /** First millisecond of the half hour on the store's clock. */
+  /** First millisecond of the half hour, or of the day, on the store's clock. */
   readonly start: number
+  /** IANA name of the zone whose day it is; `null` for a half hour. */
+  readonly zone: string | null
   /** Of the category, of the plan (`none` for callers without one), or the rule of the route as the configuration has it. */
   readonly name: string
   readonly counts: SeriesCounts
 }
 
-export type SeriesRow = Omit<SeriesEntry, 'by'>
+export type SeriesRow = Omit<SeriesEntry, 'by' | 'zone'>
 
 export interface SeriesQuestion {
   readonly by: SeriesKind
   /** Milliseconds since the epoch: half hours that begin in [from, to). What is older than 7 days is gone. */
   readonly from: number
   readonly to: number
+  /** Days of this zone, which begin in the range, instead of half hours: of them what is older than `usage.keep` is gone. */
+  readonly days?: Calendar | undefined
   /** Only the series of this name. Default all of the kind. */
   readonly name?: string | undefined
   /** Length of a step in milliseconds, a multiple of half an hour; steps are aligned to the epoch. Default half an hour. */
@@ -136,8 +146,16 @@ export function unpackCounts(text: string): Sums {
   return counts
 }
 
-/** Starts of the half hours that a question is about, as far as they are kept. @param at the store's time */
-export function startsOf({ from, to }: Pick<SeriesQuestion, 'from' | 'to'>, at: number): number[] {
+/**
+ * Starts of the half hours, or of the days, that a question is about, as far as they are kept.
+ * @param at the store's time @param kept how long days are kept
+ */
+export function startsOf(
+  { from, to, days }: Pick<SeriesQuestion, 'from' | 'to' | 'days'>,
+  at: number,
+  kept: Retention,
+): number[] {
+  if (days !== undefined) return dayStarts(days, Math.max(from, oldestDay(at, kept)), Math.min(to, at + BUCKET_MS))
   const first = Math.max(bucketStart(Math.max(from, 0) + BUCKET_MS - 1), oldestStart(at))
   const last = Math.min(to, at + BUCKET_MS)
   const starts: number[] = []
@@ -150,6 +168,25 @@ export function oldestStart(at: number): number {
   return bucketStart(at) - (BUCKETS - 1) * BUCKET_MS
 }
 
+function dayStarts(days: Calendar, from: number, to: number): number[] {
+  const starts: number[] = []
+  for (let moment = periodOf(days, from - 1).to; moment < to; moment = periodOf(days, moment).to) starts.push(moment)
+  return starts
+}
+
+/** The first moment at which a day that is kept may begin. */
+export function oldestDay(at: number, kept: Retention): number {
+  return Math.max(at - keepDaysMs(kept), 0)
+}
+
+/** For how long a day may be kept from its start, at most: `usage.keep` has at most 400 days. */
+export const MOST_DAY_MS = 400 * 24 * 60 * 60_000 + 1000 * BOOK_SECONDS
+
+/** For how long a day is kept from its start, in milliseconds: until `usage.keep` after its end. 0: no days are kept. */
+export function keepDaysMs({ longestSeconds }: Retention): number {
+  return longestSeconds === 0 ? 0 : 1000 * (longestSeconds + BOOK_SECONDS)
+}
+
 /** Adds half hours up to steps. @returns by start, then name */
 export function inSteps(rows: readonly SeriesRow[], step: number = BUCKET_MS): SeriesRow[] {
   const sums = new Map<string, { start: number; name: string; counts: Sums }>()
@@ -160,5 +197,12 @@ export function inSteps(rows: readonly SeriesRow[], step: number = BUCKET_MS): S
     addCounts(sum.counts, counts)
     sums.set(key, sum)
   }
-  return [...sums.values()].sort((a, b) => a.start - b.start || (a.name < b.name ? -1 : 1))
+  return inOrder([...sums.values()])
+}
+
+/** By start, then name. */
+export function inOrder(rows: readonly SeriesRow[]): SeriesRow[] {
+  return rows
+    .map(({ start, name, counts }) => ({ start, name, counts }))
+    .sort((a, b) => a.start - b.start || (a.name < b.name ? -1 : 1))
 }

@@ -19,3 +19,16 @@ export interface Silence {
   readonly from: number
   readonly to: number
 }
+
+/** At most so many: of more of them the two with the least time between them become one that reaches over both, again and again. */
+export function joinedSilences<T extends Silence>(silences: readonly T[], most: number): (T | Silence)[] {
+  const left: (T | Silence)[] = silences.toSorted((a, b) => a.from - b.from)
+  while (left.length > most) {
+    let nearest = 0
+    const between = (i: number): number => (left[i + 1]?.from ?? 0) - (left[i]?.to ?? 0)
+    for (let i = 1; i < left.length - 1; i++) if (between(i) < between(nearest)) nearest = i
+    const [first, second] = left.slice(nearest, nearest + 2) as [Silence, Silence]
+    left.splice(nearest, 2, { from: first.from, to: Math.max(first.to, second.to) })
+  }
+  return left
+}

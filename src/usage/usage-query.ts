@@ -10,7 +10,7 @@ import { ON_THE_WAY_MS, type Silence } from './silence.ts'
 /** What is asked of the usage: by whom, over which time, in which steps. Pure. */
 
 export const USAGE_KINDS = ['user', 'organisation', 'plan', 'category', 'route', 'all'] as const
-/** By whose name the rows are. Users and organisations have a history of runs, the others series of half hours. */
+/** By whose name the rows are. Users and organisations have a history of runs, the others series of half hours and of days. */
 export type UsageKind = (typeof USAGE_KINDS)[number]
 
 export const USAGE_STEPS = ['range', 'run', '30m', '1h', '1d'] as const
@@ -51,6 +51,8 @@ export interface UsageQuery {
   readonly windows: ReadonlyMap<string, Window> | null
   /** Of the zone of the books. */
   readonly days: Calendar
+  /** Whether a series is answered by its days, and not by its half hours. */
+  readonly byDays: boolean
   /** The most tokens first. */
   readonly isRanked: boolean
   /** Why a part of the range may not be known, a sentence for each; none if all of it is. */
@@ -120,6 +122,7 @@ export function readUsageQuery(
   const window = ofRuns ? windowOf(fields.window, asked, context, wrong) : null
   const windows = fields.window === undefined && window !== null ? windowsByCategory(window, asked, context) : null
   if (problems.length > 0) return { problems }
+  const series = ofRuns ? { byDays: false, gaps: [] } : seriesOf(asked, context)
   const { user = null, organisation = null, category = null, route = null } = fields
   const query = {
     by,
@@ -132,10 +135,9 @@ export function readUsageQuery(
     window,
     windows,
     days: daysOf(context),
+    byDays: series.byDays,
     isRanked: fields.order === 'tokens',
-    gaps: ofRuns
-      ? gapsOfRuns(window, windows, asked, context, by === 'user' ? organisation : null)
-      : gapsOfSeries(asked, context),
+    gaps: ofRuns ? gapsOfRuns(window, windows, asked, context, by === 'user' ? organisation : null) : series.gaps,
   }
   return { query }
 }
@@ -423,23 +425,38 @@ const HALF_HOUR_MS = DAY_MS / 48
 /** Of one window in a store. */
 const MOST_RUNS = 3000
 
-function gapsOfSeries({ by, from, to, endsNow }: Asked, context: UsageContext): string[] {
-  const { at, books, silences = [] } = context
+/** Whole days are answered by the days of the series, unless more is known of its half hours. */
+function seriesOf(asked: Asked, context: UsageContext): { readonly byDays: boolean; readonly gaps: readonly string[] } {
+  const { books } = context
+  const ofHalfHours = gapsOfHalfHours(asked, context)
+  if (books === null || !isOfDays(asked, context)) return { byDays: false, gaps: ofHalfHours }
+  const ofDays = [...gapsOf(books, { ...asked, user: null }, context), ...gapsOfFlushes(asked, context)]
+  return ofDays.length <= ofHalfHours.length ? { byDays: true, gaps: ofDays } : { byDays: false, gaps: ofHalfHours }
+}
+
+function gapsOfHalfHours(asked: Asked, context: UsageContext): string[] {
+  const { from, to, endsNow } = asked
+  const { at, books } = context
   const gaps: string[] = []
   const counted = books === null ? 0 : knownSince(context)
   if (from < oldestStart(at)) {
-    const cure = by === 'category' ? ': the rows of by=user have the category of each day before' : ''
-    gaps.push(`half hours are kept for 7 days${cure}`)
+    gaps.push('half hours are kept for 7 days: a range of whole days is known for as long as usage.keep says')
   }
   if (counted === undefined || from < halfHourOf(counted))
     gaps.push('what was used before the store was first used is not known')
   if (from % HALF_HOUR_MS !== 0) gaps.push('the range begins within a half hour')
   if (to % HALF_HOUR_MS !== 0 && !endsNow) gaps.push('the range ends within a half hour')
-  if (!endsNow && at < to + ON_THE_WAY_MS)
-    gaps.push('gateways may not have sent the last seconds of the range yet: ask again in 6 seconds')
+  return [...gaps, ...gapsOfFlushes(asked, context)]
+}
+
+/** What of a range in the series gateways have not sent, or never will. */
+function gapsOfFlushes({ from, to, endsNow }: Asked, { at, silences = [] }: UsageContext): string[] {
+  const isOnTheWay = !endsNow && at < to + ON_THE_WAY_MS
+  const late = isOnTheWay
+    ? ['gateways may not have sent the last seconds of the range yet: ask again in 6 seconds']
+    : []
   const silent = silences.filter((one) => halfHourOf(one.from) < to && one.to >= from)
-  if (silent.length > 0) gaps.push(lostIn(silent))
-  return gaps
+  return silent.length > 0 ? [...late, lostIn(silent)] : late
 }
 
 /** Of a process that was killed, up to the last two seconds are in no series; of one that is silent, all that it has counted meanwhile. */

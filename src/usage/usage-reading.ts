@@ -1,4 +1,5 @@
 import { inSlices } from '../lib/slices.ts'
+import { periodOf } from '../quota/calendar.ts'
 import type { HistoryStore } from '../quota/history-store.ts'
 import type { MembershipStore } from '../quota/memberships.ts'
 import type { UsagePlace } from './usage-cursor.ts'
@@ -68,9 +69,12 @@ async function* inBatches(rows: readonly UsageRow[]): AsyncGenerator<readonly Us
 }
 
 async function seriesRows(store: UsageSource, query: UsageQuery): Promise<readonly UsageRow[]> {
-  const { by, from, to, name } = query
+  const { by, to, name, days, byDays } = query
   if (by === 'user' || by === 'organisation') return []
-  const { at, rows } = await store.readSeries({ by, from, to, name: name ?? undefined })
+  // The first day may have begun before anything was counted.
+  const from = byDays ? periodOf(days, query.from).from : query.from
+  const asked = { by, from, to, name: name ?? undefined, days: byDays ? days : undefined }
+  const { at, rows } = await store.readSeries(asked)
   return rowsOfSeries(rows, query, at)
 }
 

@@ -46,9 +46,9 @@ const OF: Readonly<Record<string, string>> = {
 
 test('each key of Redis has a row', () => {
   const { all, changes, ...keys } = createKeys('prefix')
-  const { series, ...others } = keys
+  const { series, seriesDays: _beginning, ...others } = keys
   const names = Object.entries(others).map(([key, name]) => (typeof name === 'string' ? name : name(OF[key] ?? '?')))
-  names.push(series('KIND' as SeriesKind, 'START' as unknown as number))
+  for (const zone of [null, 'ZONE']) names.push(series('KIND' as SeriesKind, 'START' as unknown as number, zone))
   expect(rowsUnder('| Key | Type |', redis)).toEqual(names.map((name) => name.replace(all, '')).sort())
   expect(redis).toContain(`\`${changes}\``)
 })

@@ -276,6 +276,10 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   series(FLUSH_LUA, 'names of one flush do not count for the bound', ['names[key] = names[key] + 1', '']),
   series(FLUSH_LUA, 'a bound holds for names that are known', ['if not known and bound > 0', 'if bound > 0']),
   series(FLUSH_LUA, 'a half hour is taken that is far ahead', [' and start < now + DAY and', ' and']),
+  series(FLUSH_LUA, 'a day is kept as long as a half hour', [
+    'is_day == 1 and keep_days or keep_series',
+    'keep_series',
+  ]),
   series(FLUSH_LUA, 'a refusal that comes again replaces the count', ['new.count = old.count + new.count', '']),
   series(FLUSH_LUA, 'a refusal begins with the last flush', ['new.first = math.min(old.first, new.first)', '']),
   series(FLUSH_LUA, 'a refusal has the limit that was sent last', ['if old.last > new.last then', 'if false then']),
@@ -283,8 +287,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
   series(FLUSH_LUA, 'refusals are never forgotten', ['if #gone > 0 then', 'if false then']),
   series(FLUSH_LUA, 'refusals above the bound stay', ['if #gone >= excess and', 'if']),
   series(REDIS_LOG, 'the half hours of all kinds lie under one key', [
-    'const name = keys.series(by, start)',
-    "const name = keys.series(by && 'all', start)",
+    'const name = keys.series(by, start, zone)',
+    "const name = keys.series(by && 'all', start, zone)",
   ]),
   series(SQLITE_LOG, 'the embedded store adds a flush each time', [
     'if (last !== undefined && sequence <= last.sequence) return',
@@ -295,7 +299,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'sequence === last.sequence',
   ]),
   series(SQLITE_LOG, 'the embedded store lets routes grow without a bound', [
-    'if (isNew && namesOf(by, start) >= 2 * MOST_ROUTES) {',
+    'if (isNew && namesOf(by, start, zone) >= 2 * MOST_ROUTES) {',
     'if (isNew && false) {',
   ]),
   series(SQLITE_LOG, 'the embedded store bounds categories', [" && by === 'route' &&", ' &&']),
@@ -341,6 +345,7 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'if (ranks.size <= MOST_ROUTES) return null',
     'return null',
   ]),
+  recorder(HALF_HOURS, 'a day begins with a half hour', ['until: Math.min(half.until, to)', 'until: half.until']),
   recorder(HALF_HOURS, 'what was counted is taken twice', ['    halves.clear()\n', '']),
   // What was set for an organisation.
   override(POLICY, 'an override of an organisation is ignored', [

@@ -11,6 +11,7 @@ import type { OrganisationOverride, UserOverride } from '../../src/control/state
 import { BUCKET_MS, BUCKETS, type Bucket, bucketStart, NOTHING } from '../../src/failures/histogram.ts'
 import type { Charge, Limits } from '../../src/quota/charge.ts'
 import type { Counter } from '../../src/quota/counter.ts'
+import { NO_RETENTION } from '../../src/quota/history.ts'
 import type { Replica } from '../../src/replicas/presence.ts'
 import { type Copyable, copyStore, type Portion, type RememberedUser } from '../../src/store/copy.ts'
 import { createRecords } from '../../src/store/records.ts'
@@ -61,6 +62,8 @@ async function kept<T extends Pick<Store, 'ping' | 'close'>>(one: T): Promise<T>
   return one
 }
 
+const KEPT = { ...NO_RETENTION, longestSeconds: 35 * 86_400 }
+
 let places = 0
 /** Makes an empty store of a kind. */
 const PLACES = {
@@ -69,7 +72,7 @@ const PLACES = {
     return {
       name: file,
       copyable: () => kept(openSqliteCopyable(file)),
-      store: () => kept(openSqliteStore({ file })),
+      store: () => kept(openSqliteStore({ file, retention: () => KEPT })),
       async control(bounds) {
         const database = openDatabase(file)
         open.push({ close: async () => database.close() })
@@ -86,7 +89,7 @@ const PLACES = {
     return {
       name: options.prefix,
       copyable: () => kept(openRedisCopyable(options)),
-      store: () => kept(openRedisStore({ ...options, deadlineMs: 2000, observe: () => {} })),
+      store: () => kept(openRedisStore({ ...options, deadlineMs: 2000, retention: () => KEPT, observe: () => {} })),
       async control(bounds) {
         const client = connect({ url: options.url, deadlineMs: 2000 })
         open.push({ close: async () => client.disconnect() })
@@ -145,6 +148,7 @@ async function readings(place: Place) {
     failures: (await store.readTallies()).buckets,
     silences: (await store.readSilences()).map(({ to, from }) => [from, to]),
     series: await Promise.all(SERIES_KINDS.map(async (by) => (await store.readSeries({ by, from: 0, to: 1e15 })).rows)),
+    days: (await store.readSeries({ by: 'plan', from: 0, to: 1e15, days: { unit: 'day', zone: 'UTC' } })).rows,
     refusals: (await store.readRefusals({}, { cursor: null, limit: 1000 })).episodes,
   }
 }
@@ -207,7 +211,11 @@ async function live(place: Place): Promise<void> {
   const flush = {
     instance: 'live',
     sequence: 1,
-    series: [entry({ start }), entry({ by: 'route', start, name: 'GET /用户' })],
+    series: [
+      entry({ start }),
+      entry({ by: 'route', start, name: 'GET /用户' }),
+      entry({ by: 'plan', start: start - (start % 86_400_000) - 20 * 86_400_000, zone: 'UTC', name: 'pro' }),
+    ],
   }
   const times = { startedAt: start, first: start, last: start }
   await store.addUsage({ ...flush, episodes: STRANGE_IDS.map((user) => episode({ user, ...times })) })
@@ -364,7 +372,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
         organisationOverrides: 1,
         audit: n + 6,
         failures: 1,
-        series: 2,
+        series: 3,
         refusals: n,
       })
       const expected = await readings(one)

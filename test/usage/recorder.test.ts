@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { BUCKET_MS, bucketStart } from '../../src/failures/histogram.ts'
 import type { Observation } from '../../src/observe/observation.ts'
+import { NO_RETENTION } from '../../src/quota/history.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -14,6 +15,8 @@ import { type Changes, settled } from '../observe/settled.ts'
 const ROUTE = 'POST /v1/music/upsert'
 const START = Date.UTC(2026, 7, 6, 15)
 const SOON = { timeout: 30_000, interval: 2 }
+
+const KEPT = { ...NO_RETENTION, longestSeconds: 35 * 86_400 }
 
 let store: Store
 let recorder: UsageRecorder
@@ -29,7 +32,7 @@ function start(
 ): void {
   time = START
   observed = []
-  store = openSqliteStore({ file: ':memory:', clock: () => time })
+  store = openSqliteStore({ file: ':memory:', clock: () => time, retention: () => KEPT })
   recorder = createUsageRecorder({
     store: { addUsage: (flush) => around(flush, () => store.addUsage(flush)) },
     instance: 'i',
@@ -140,6 +143,43 @@ describe('the series', () => {
     expect((await rows('all')).map(({ start, counts }) => [start, counts.tokens, counts.requests])).toEqual([
       [START, 15, 0],
       [START + BUCKET_MS, 7, 1],
+    ])
+  })
+
+  it('add up by the days of a zone too, also of one whose midnight lies within a half hour', async () => {
+    const nepal = { unit: 'day', zone: 'Asia/Kathmandu' } as const
+    start()
+    recorder.keepDays(nepal)
+    const midnight = Date.UTC(2026, 7, 6, 18, 15)
+    time = midnight - 1
+    see(charged(15))
+    time = midnight
+    see(charged(4), refunded(1, midnight - 1))
+    recorder.keepDays({ unit: 'day', zone: 'UTC' })
+    see(charged(7))
+    recorder.keepDays(null)
+    see(charged(2))
+    time += 10 * BUCKET_MS
+    await recorder.close(0)
+    const days = async (zone: string, by: SeriesKind) => {
+      const { rows } = await store.readSeries({ by, from: 0, to: time, days: { unit: 'day', zone } })
+      return rows.map(({ start, name, counts }) => [start, name, counts.tokens])
+    }
+    const before = Date.UTC(2026, 7, 5, 18, 15)
+    for (const [by, name] of [
+      ['all', ''],
+      ['category', 'write'],
+      ['plan', 'pro'],
+      ['route', ROUTE],
+    ] as const) {
+      expect(await days('Asia/Kathmandu', by)).toEqual([
+        [before, name, 14],
+        [midnight, name, 4],
+      ])
+      expect(await days('UTC', by)).toEqual([[Date.UTC(2026, 7, 6), name, 7]])
+    }
+    expect((await rows('all')).map(({ start, counts }) => [start, counts.tokens])).toEqual([
+      [Date.UTC(2026, 7, 6, 18), 27],
     ])
   })
 

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BUCKET_MS, bucketStart } from '../../src/failures/histogram.ts'
+import type { Calendar } from '../../src/quota/calendar.ts'
+import { periodOf } from '../../src/quota/calendar.ts'
+import type { HistoryStore } from '../../src/quota/history-store.ts'
 import { type Episode, KEEP_EPISODES_MS, MOST_EPISODES, type Place } from '../../src/usage/episodes.ts'
 import {
   MOST_ROUTES,
@@ -14,7 +17,9 @@ import { MOST_CHANGES, MOST_ENTRIES, type UsageFlush, type UsageLogStore } from 
 
 /** What every store of series and refusals must do. */
 export interface UsageLogUnderTest {
-  readonly store: UsageLogStore
+  readonly store: UsageLogStore & Pick<HistoryStore, 'noteCounted' | 'forgetRuns'>
+  /** How long the store keeps days from now on. Before the first call none. */
+  keep(days: number): void
   /** Of how many half hours the store holds a series, also of those that no question reaches yet. */
   heldHalfHours(): Promise<number>
   close(): Promise<void>
@@ -24,7 +29,7 @@ export interface UsageLogUnderTest {
 export function entry({ counts = {}, ...changes }: Changes = {}): SeriesEntry {
   const latency = [0, 1, 0, 0, 0, 0, 0, 0, 0]
   const all = { ...noCounts(), requests: 1, accepted: 1, tokens: 15, latency, ...counts }
-  return { by: 'all', start: 0, name: '', ...changes, counts: all }
+  return { by: 'all', start: 0, zone: null, name: '', ...changes, counts: all }
 }
 
 type Changes = Partial<Omit<SeriesEntry, 'counts'>> & { readonly counts?: Partial<SeriesCounts> }
@@ -56,7 +61,7 @@ const FIRST_PAGE = { cursor: null, limit: 1000 }
 
 export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
   let under: UsageLogUnderTest
-  let store: UsageLogStore
+  let store: UsageLogUnderTest['store']
   /** The half hour of the store's clock. */
   let now: number
   let sequence: number
@@ -175,6 +180,71 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(routes.find(({ name }) => name === OTHER_ROUTES)?.counts.requests).toBeGreaterThanOrEqual(20)
       expect(routes.find(({ name }) => name === 'GET /0')?.counts.requests).toBe(2)
       expect(await rows({ by: 'category' })).toHaveLength(many)
+    })
+  })
+
+  describe('series of days', () => {
+    const shanghai: Calendar = { unit: 'day', zone: 'Asia/Shanghai' }
+    const hour = 3_600_000
+    /** The first moment of the day so many days before that of now. */
+    const dayBefore = (days: number) => periodOf(shanghai, now - days * 24 * hour).from
+    const day = (days: number, changes: Partial<SeriesEntry> = {}) =>
+      entry({ by: 'plan', name: 'pro', start: dayBefore(days), zone: 'Asia/Shanghai', ...changes })
+    const daysOf = async (question: Partial<Parameters<UsageLogStore['readSeries']>[0]> = {}) =>
+      (await rows({ by: 'plan', days: shanghai, ...question })).map(({ start, name, counts }) => [
+        start,
+        name,
+        counts.tokens,
+      ])
+
+    it('are kept for as long as they are to be, apart from half hours and from days of other zones', async () => {
+      under.keep(300)
+      const start = dayBefore(1)
+      for (let i = 0; i < 2; i++) await add({ series: [day(1), entry({ by: 'plan', name: 'pro', start })] })
+      await add({ series: [day(1, { zone: 'Etc/GMT-8' }), day(299), day(310), day(1, { name: 'free' })] })
+      expect(await daysOf()).toEqual([
+        [dayBefore(299), 'pro', 15],
+        [start, 'free', 15],
+        [start, 'pro', 30],
+      ])
+      expect(await daysOf({ name: 'pro', from: start })).toEqual([[start, 'pro', 30]])
+      expect(await daysOf({ to: start })).toEqual([[dayBefore(299), 'pro', 15]])
+      expect(await rows({ by: 'plan' })).toMatchObject([{ start, counts: { tokens: 30 } }])
+      expect(await daysOf({ days: { unit: 'day', zone: 'Etc/GMT-8' } })).toEqual([[start, 'pro', 15]])
+    })
+
+    it('are added once, however often the flush of a number is sent', async () => {
+      under.keep(35)
+      for (let i = 0; i < 3; i++) await add({ sequence: 1, series: [day(0)] })
+      expect(await daysOf()).toEqual([[dayBefore(0), 'pro', 15]])
+    })
+
+    it('have no more routes than is meant, the others together', async () => {
+      under.keep(35)
+      const names = Array.from({ length: 2 * MOST_ROUTES + 20 }, (_, i) => `GET /${i}`)
+      const series = names.map((name) => day(0, { by: 'route', name }))
+      for (let i = 0; i < series.length; i += MOST_ENTRIES) await add({ series: series.slice(i, i + MOST_ENTRIES) })
+      const found = await daysOf({ by: 'route' })
+      expect(found).toHaveLength(2 * MOST_ROUTES + 1)
+      expect(found.find(([, name]) => name === OTHER_ROUTES)?.[2]).toBe(15 * 20)
+    })
+
+    it('are hidden at once when they are to be kept for a shorter time, and taken away by one look', async () => {
+      under.keep(35)
+      await store.noteCounted([])
+      await add({ series: [day(2), day(20)] })
+      under.keep(5)
+      expect(await daysOf()).toEqual([[dayBefore(2), 'pro', 15]])
+      expect(await store.noteCounted([])).toBe(true)
+      await store.forgetRuns()
+      under.keep(35)
+      expect(await daysOf()).toEqual([[dayBefore(2), 'pro', 15]])
+    })
+
+    it('are none where no days are to be kept', async () => {
+      await add({ series: [day(0)] })
+      under.keep(35)
+      expect(await daysOf()).toEqual([])
     })
   })
 

@@ -180,11 +180,13 @@ describe('a question about usage', () => {
     expect(queryOf({ organisation: 'acme' })).toMatchObject({ name: null, organisation: 'acme' })
   })
 
-  test('has no window of plans, categories and routes, of which seven days are kept', () => {
+  test('has no window of plans, categories and routes, of whose half hours seven days are kept', () => {
     expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, gaps: [] })
-    expect(queryOf({ by: 'route', from: '2026-11-01' })).toMatchObject({ gaps: ['half hours are kept for 7 days'] })
-    const gap = 'half hours are kept for 7 days: the rows of by=user have the category of each day before'
-    expect(queryOf({ by: 'category', from: '2026-11-01' })).toMatchObject({ gaps: [gap] })
+    const gap = 'half hours are kept for 7 days: a range of whole days is known for as long as usage.keep says'
+    for (const by of ['plan', 'category', 'route'] as const) {
+      const asked = { by, from: '2026-11-01', step: '1h' }
+      expect(queryOf(asked, BOOKED)).toMatchObject({ gaps: [gap], byDays: false })
+    }
     expect(queryOf({ by: 'all', from: '2026-11-19T10:10:00Z', to: '2026-11-20T10:10:00Z' })).toMatchObject({
       gaps: ['the range begins within a half hour', 'the range ends within a half hour'],
     })
@@ -204,6 +206,41 @@ describe('a question about usage', () => {
     expect(of('user', noon, AT)).toEqual([])
   })
 
+  test('about plans, categories and routes is answered by their days if it has whole ones, for as long as days are kept', () => {
+    for (const by of ['plan', 'category', 'route', 'all'] as const) {
+      const october = { by, from: '2026-10-17', to: '2026-11-01' }
+      for (const step of ['range', '1d']) {
+        expect(queryOf({ ...october, step }, BOOKED)).toMatchObject({ byDays: true, gaps: [] })
+      }
+    }
+    const gap = 'days of this zone: the beginning is not kept any more (usage.keep, usage.shorter)'
+    const old = queryOf({ by: 'plan', from: '2026-10-14', to: '2026-11-01' }, BOOKED)
+    expect(old).toMatchObject({ byDays: true, gaps: [gap] })
+    expect(queryOf({ by: 'plan', from: '2026-10-31T12:00:00Z', to: '2026-11-01' }, BOOKED).byDays).toBe(false)
+    expect(queryOf({ by: 'user', from: '2026-10-31' }, BOOKED).byDays).toBe(false)
+    // A zone whose midnight lies within a half hour has days all the same.
+    const zone = 'Asia/Kathmandu'
+    const books = bookWindow(zone)
+    const since = new Map([[countedName(books), Date.UTC(2026, 10, 18, 3)]])
+    const nepal = { books, zone, since }
+    expect(queryOf({ by: 'plan', from: '2026-11-19', to: '2026-11-20' }, nepal)).toMatchObject({
+      from: Date.UTC(2026, 10, 18, 18, 15),
+      byDays: true,
+      gaps: [],
+    })
+    expect(queryOf({ by: 'plan', from: '2026-11-18' }, nepal).gaps).toEqual([
+      'days of this zone: what was used before 2026-11-18T03:00:00.000Z is not known',
+    ])
+  })
+
+  test('about days is answered by half hours where more is known of these', () => {
+    const keeping = new Map([
+      ['longest', { keptSeconds: 35 * 86_400, leastSeconds: 86_400, changedAt: Date.UTC(2026, 10, 20) }],
+    ])
+    const asked = { by: 'plan', from: '2026-11-16', to: '2026-11-19' }
+    expect(queryOf(asked, { ...BOOKED, keeping })).toMatchObject({ byDays: false, gaps: [] })
+  })
+
   test('is not answered for certain by series where a process ended that may have counted something in the range', () => {
     const silences = [{ from: Date.UTC(2026, 10, 20, 10, 20, 5), to: Date.UTC(2026, 10, 20, 10, 20, 21) }]
     const of = (fields: UsageFields) => queryOf({ by: 'route', ...fields }, { silences }).gaps
@@ -215,6 +252,11 @@ describe('a question about usage', () => {
     expect(of({ from: '2026-11-20T10:00:00Z', to: '2026-11-20T10:30:00Z' })).toEqual([gap])
     expect(of({ from: '2026-11-20T10:30:00Z' })).toEqual([])
     expect(queryOf({ from: '2026-11-20' }, { silences }).gaps).toEqual([])
+    expect(queryOf({ by: 'plan', from: '2026-11-01' }, { ...BOOKED, silences })).toMatchObject({
+      byDays: true,
+      gaps: [gap],
+    })
+    expect(queryOf({ by: 'plan', from: '2026-11-01', to: '2026-11-20' }, { ...BOOKED, silences }).gaps).toEqual([])
   })
 
   test.each<[UsageFields, string, string]>([

@@ -39,5 +39,5 @@ export const usage = name(
     next: z.string().nullable(),
   }),
   'Usage',
-  'What was used in a range. Of users and organisations it is the runs of one `window` that start in the range, or of one for each category, which its rows name, where no window counts them all; of the others the half hours that begin in it, with counts of requests and their latency. `complete` says whether all of that is still kept.',
+  'What was used in a range. Of users and organisations it is the runs of one `window` that start in the range, or of one for each category, which its rows name, where no window counts them all; of the others the half hours that begin in it, or its days if it has whole ones, with counts of requests and their latency. `complete` says whether all of that is still kept.',
 )

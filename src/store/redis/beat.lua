@@ -33,19 +33,29 @@ local function unsent(instance)
   return math.max(0, tonumber(told.forMs) or 0) + math.max(0, tonumber(told.lateMs) or 0)
 end
 
--- Those that are known no longer go, and of too many one is made.
+-- Those that are known no longer go. Of too many the two with the least time between them become one that reaches over both, under a
+-- name that no process has: nobody takes it back.
 local function bound_silences()
-  local known, from, count = redis.call('HGETALL', KEYS[3]), now, 0
+  local known, left = redis.call('HGETALL', KEYS[3]), {}
   for i = 1, #known, 2 do
     local since, till = string.match(known[i + 1], '^(%d+) (%d+)$')
     if not till or tonumber(till) <= now - keep then redis.call('HDEL', KEYS[3], known[i])
     else
-      from, count = math.min(from, tonumber(since)), count + 1
+      left[#left + 1] = { name = known[i], from = tonumber(since), to = tonumber(till) }
     end
   end
-  if count <= most then return end
-  redis.call('DEL', KEYS[3])
-  redis.call('HSET', KEYS[3], '', text(from) .. ' ' .. text(now))
+  table.sort(left, function(a, b) return a.from < b.from end)
+  while #left > most do
+    local nearest, least = 1, math.huge
+    for i = 1, #left - 1 do
+      local between = left[i + 1].from - left[i].to
+      if between < least then nearest, least = i, between end
+    end
+    local first, second = left[nearest], table.remove(left, nearest + 1)
+    redis.call('HDEL', KEYS[3], first.name, second.name)
+    first.name, first.to = 'joined ' .. text(first.from), math.max(first.to, second.to)
+    redis.call('HSET', KEYS[3], first.name, text(first.from) .. ' ' .. text(first.to))
+  end
 end
 
 for _, one in ipairs(silent) do

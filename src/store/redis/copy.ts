@@ -3,6 +3,7 @@ import type { AccessKeyStore } from '../../control/access-key-store.ts'
 import type { Observer } from '../../observe/observation.ts'
 import { EVERYBODY, type ScopeName } from '../../quota/charge.ts'
 import { endsAt } from '../../quota/counter.ts'
+import { NO_RETENTION } from '../../quota/history.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import type { Episode, Place } from '../../usage/episodes.ts'
 import { SERIES_KINDS, startsOf } from '../../usage/series.ts'
@@ -28,7 +29,7 @@ import { knownUserRecords, writeKnownUser } from './known-users.ts'
 import { membershipRecords } from './memberships.ts'
 import { redisReplicas, writeSilences } from './replicas.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
-import { usageRecords, writeEpisodes, writeSeries } from './usage-log.ts'
+import { dayOfKey, type SeriesPlace, usageRecords, writeEpisodes, writeSeries } from './usage-log.ts'
 
 /** Keys of the database that one step looks at, and entries of a portion. */
 const STEP = 250
@@ -60,6 +61,7 @@ export function openRedisCopyable(
 
   async function* portions(): AsyncGenerator<Portion, void> {
     let hasCounters = false
+    const days = new Map<string, SeriesPlace>()
     for await (const names of scan(redis, keys)) {
       const owners = await readOwners(redis, keys, names)
       hasCounters ||= owners.length > 0
@@ -70,6 +72,10 @@ export function openRedisCopyable(
       if (plans.length > 0) yield { kind: 'plans', plans }
       const users = await readKnown(redis, keys, known, names)
       if (users.length > 0) yield { kind: 'known', users }
+      for (const name of names) {
+        const day = dayOfKey(keys, name)
+        if (day !== null) days.set(name, day)
+      }
     }
     const { since, keeping } = await redisHistory(redis, keys).readCounted()
     if (hasCounters && since.size > 0) yield { kind: 'counted', since, keeping }
@@ -78,7 +84,7 @@ export function openRedisCopyable(
     const { buckets } = await readBuckets(redis, keys, failures)
     if (buckets.length > 0) yield { kind: 'failures', buckets }
     let hasSeries = false
-    for await (const portion of series(redis, usage)) {
+    for await (const portion of series(redis, usage, [...days.values()])) {
       hasSeries = true
       yield portion
     }
@@ -258,13 +264,19 @@ async function* control({ readControl, readAudit }: ReturnType<typeof redisContr
   }
 }
 
-async function* series(redis: RedisClient, { seriesRows }: UsageRecords): AsyncGenerator<Portion, void> {
+async function* series(
+  redis: RedisClient,
+  { seriesRows }: UsageRecords,
+  days: readonly SeriesPlace[],
+): AsyncGenerator<Portion, void> {
   const [time] = await reading<[[string, string]]>(redis, (commands) => commands.time())
   const at = milliseconds(time)
-  const starts = startsOf({ from: 0, to: at + 1 }, at)
-  for (const by of SERIES_KINDS) {
-    for await (const rows of seriesRows(by, starts)) {
-      for (const some of inSteps(rows)) yield { kind: 'series', entries: some.map((row) => ({ by, ...row })) }
+  const starts = startsOf({ from: 0, to: at + 1 }, at, NO_RETENTION)
+  const halfHours = SERIES_KINDS.flatMap((by) => starts.map((start) => ({ by, start, zone: null })))
+  // One by one: whose a row is stands in its place.
+  for (const place of [...halfHours, ...days]) {
+    for await (const rows of seriesRows([place])) {
+      for (const some of inSteps(rows)) yield { kind: 'series', entries: some.map((row) => ({ ...place, ...row })) }
     }
   }
 }

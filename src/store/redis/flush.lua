@@ -5,22 +5,24 @@
   KEYS[1]   number of the last flush of the process
   KEYS[2]   hash: id of a refusal -> JSON
   KEYS[3]   sorted set: id of a refusal by its last time
-  KEYS[4..] hashes of series, each once: name -> counts
+  KEYS[4..] hashes of series, of half hours and of days, each once: name -> counts
   ARGV[1]   number of the flush
   ARGV[2]   for how many milliseconds that is remembered
-  ARGV[3]   JSON: s  [[key, start, name, counts, bound], ...]  what to add to series: key is a position in KEYS; bound is how many
-                                                        names the hash may hold, 0 for any number
+  ARGV[3]   JSON: s  [[key, start, name, counts, bound, is_day], ...]  what to add to series: key is a position in KEYS; bound is how
+                                                        many names the hash may hold, 0 for any number; is_day is 1 of a day, else 0
                   e  [[id, refusal], ...]               what to add to refusals
   ARGV[4]   for how many milliseconds a half hour is kept, from its start
   ARGV[5]   for how many milliseconds a refusal is kept
   ARGV[6]   how many refusals are kept
   ARGV[7]   name of all others, in a hash that is full
   ARGV[8]   how many routes a refusal names
+  ARGV[9]   for how many milliseconds a day is kept, from its start; 0 for not at all
   Output    time in milliseconds
 ]]
 local sequence, remember = tonumber(ARGV[1]), tonumber(ARGV[2])
 local flush = cjson.decode(ARGV[3])
 local keep_series, keep_refusals, most, most_routes = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[8])
+local keep_days = tonumber(ARGV[9])
 local DAY = 86400000
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -46,9 +48,10 @@ end
 -- By key, then name: what is to be written.
 local sums, names = {}, {}
 for _, entry in ipairs(flush.s) do
-  local key, start, name, counts, bound = unpack(entry)
-  if start > now - keep_series and start < now + DAY and is_ours(KEYS[key], 'HLEN') then
-    sums[key] = sums[key] or { start = start, fields = {} }
+  local key, start, name, counts, bound, is_day = unpack(entry)
+  local keep = is_day == 1 and keep_days or keep_series
+  if start > now - keep and start < now + DAY and is_ours(KEYS[key], 'HLEN') then
+    sums[key] = sums[key] or { ends = start + keep, fields = {} }
     local fields = sums[key].fields
     local known = fields[name] or redis.call('HGET', KEYS[key], name)
     if not known and bound > 0 then
@@ -114,7 +117,7 @@ for key, sum in pairs(sums) do
     written[#written + 1] = table.concat(counts, ' ')
   end
   redis.call('HSET', KEYS[key], unpack(written))
-  redis.call('PEXPIRE', KEYS[key], string.format('%.0f', sum.start + keep_series - now))
+  redis.call('PEXPIRE', KEYS[key], string.format('%.0f', sum.ends - now))
 end
 if #episodes == 0 then return now end
 for _, episode in ipairs(episodes) do

@@ -7,6 +7,7 @@ import type { RedisClient } from './client.ts'
 import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
 import { shareReads } from './shared-reads.ts'
+import { forgetDays } from './usage-log.ts'
 
 /** Keys of the database that one step looks at: SCAN holds Redis for 0.4 milliseconds, of 1000 for 1.7. */
 const STEP = 250
@@ -80,6 +81,7 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
         cursor = next
       } while (cursor !== null)
     }
+    await forgetDays(redis, keys, retention())
     const isSame = (await readCounted()).keeping.get(UNSWEPT)?.changedAt === due?.changedAt
     if (isSame) await call(() => redis.hdel(keys.counted, KEEP + UNSWEPT))
   }

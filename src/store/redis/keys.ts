@@ -35,8 +35,10 @@ export interface Keys {
   /** What is left of such a user. The scripts make its name. */
   forgottenUser(hash: string): string
   readonly failures: string
-  /** Name -> counts of one half hour. @param start its first millisecond */
-  series(by: SeriesKind, start: number): string
+  /** Name -> counts of one half hour, or of one day of a zone. @param start its first millisecond */
+  series(by: SeriesKind, start: number, zone: string | null): string
+  /** What the names of days begin with. */
+  readonly seriesDays: string
   /** Id of a refusal -> JSON. */
   readonly refusals: string
   /** Id of a refusal by its last time. */
@@ -114,7 +116,9 @@ export function createKeys(prefix: string): Keys {
     forgottenSalt: `${tag}:forgotten`,
     forgottenUser: (hash) => `${tag}:forgotten:${hash}`,
     failures: `${tag}:failures`,
-    series: (by, start) => `${tag}:series:${by}:${start}`,
+    series: (by, start, zone) =>
+      zone === null ? `${tag}:series:${by}:${start}` : `${tag}:series-days:${by}:${start}:${zone}`,
+    seriesDays: `${tag}:series-days:`,
     refusals: `${tag}:refusals`,
     refusalTimes: `${tag}:refusals:times`,
     flush: (id) => `${tag}:flush:${id}`,

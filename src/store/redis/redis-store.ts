@@ -159,7 +159,7 @@ export function openRedisStore({
     onChange: (listener) => changes.follow(() => listener()),
     ...redisUsage(redis, keys),
     ...redisHistory(redis, keys, given),
-    ...redisUsageLog(redis, keys, records),
+    ...redisUsageLog(redis, keys, records, retention),
     ...redisKnownUsers(redis, keys, records),
     ...redisMemberships(redis, keys, records),
     ...redisGuard(redis, keys, records),

@@ -1,3 +1,4 @@
+import type { Retention } from '../../quota/history.ts'
 import {
   type Episode,
   isBehind,
@@ -8,13 +9,17 @@ import {
   pageOf,
 } from '../../usage/episodes.ts'
 import {
+  inOrder,
   inSteps,
+  keepDaysMs,
+  MOST_DAY_MS,
   MOST_ROUTES,
   OTHER_ROUTES,
   packCounts,
   SERIES_MS,
   type SeriesEntry,
   type SeriesKind,
+  type SeriesQuestion,
   type SeriesRow,
   startsOf,
 } from '../../usage/series.ts'
@@ -29,14 +34,25 @@ import type { Keys } from './keys.ts'
 /** Half hours, or refusals, that are read by one step. */
 const STEP = 48
 const EPISODES_STEP = 250
+/** Keys of the database that one step looks at. */
+const KEYS_STEP = 250
 
-/** Series by a hash for each half hour and kind; refusals by a hash, and their order by a sorted set. */
-export function redisUsageLog(redis: RedisClient, keys: Keys, records: Records): UsageLogStore {
+/**
+ * Series by a hash for each half hour, or day, and kind; refusals by a hash, and their order by a sorted set.
+ * @param retention how long days are kept
+ */
+export function redisUsageLog(
+  redis: RedisClient,
+  keys: Keys,
+  records: Records,
+  retention: () => Retention,
+): UsageLogStore {
   const { seriesRows, namedRows, readEpisodes } = usageRecords(redis, keys, records)
 
   async function addUsage(flush: UsageFlush): Promise<void> {
     const sent = encodeFlush(flush, keys)
-    const bounds = [SERIES_MS, KEEP_EPISODES_MS, MOST_EPISODES, OTHER_ROUTES, MOST_EPISODE_ROUTES].map(String)
+    const refusals = [KEEP_EPISODES_MS, MOST_EPISODES, OTHER_ROUTES, MOST_EPISODE_ROUTES]
+    const bounds = [SERIES_MS, ...refusals, keepDaysMs(retention())].map(String)
     await call(() =>
       redis.addUsage(
         sent.keys.length,
@@ -51,13 +67,14 @@ export function redisUsageLog(redis: RedisClient, keys: Keys, records: Records):
 
   return {
     addUsage,
-    async readSeries({ by, from, to, name, step }) {
+    async readSeries(question) {
+      const { name, step, days } = question
       const at = await timeOf(redis)
       const rows: SeriesRow[] = []
-      const starts = startsOf({ from, to }, at)
-      const read = name === undefined ? seriesRows(by, starts) : namedRows({ by, name }, starts)
+      const places = placesOf(question, startsOf(question, at, retention()))
+      const read = name === undefined ? seriesRows(places) : namedRows(places, name)
       for await (const some of read) rows.push(...some)
-      return { at, rows: inSteps(rows, step) }
+      return { at, rows: days === undefined ? inSteps(rows, step) : inOrder(rows) }
     },
     async readRefusals(filter, page) {
       const at = await timeOf(redis)
@@ -77,8 +94,8 @@ async function timeOf(redis: RedisClient): Promise<number> {
 function encodeFlush({ instance, series, episodes }: UsageFlush, keys: Keys): { keys: string[]; json: string } {
   const names = [keys.flush(instance), keys.refusals, keys.refusalTimes]
   const positions = new Map<string, number>()
-  const positionOf = ({ by, start }: SeriesEntry): number => {
-    const name = keys.series(by, start)
+  const positionOf = ({ by, start, zone }: SeriesEntry): number => {
+    const name = keys.series(by, start, zone)
     const position = positions.get(name) ?? names.push(name)
     positions.set(name, position)
     return position
@@ -90,20 +107,37 @@ function encodeFlush({ instance, series, episodes }: UsageFlush, keys: Keys): { 
     packCounts(entry.counts),
     // Replicas may differ about which routes are the busiest.
     entry.by === 'route' ? 2 * MOST_ROUTES : 0,
+    entry.zone === null ? 0 : 1,
   ])
   const e = episodes.map(({ id, ...episode }) => [id, episode])
   return { keys: names, json: JSON.stringify({ s, e }) }
 }
 
+/** Where rows of a series are. */
+export type SeriesPlace = Pick<SeriesEntry, 'by' | 'start' | 'zone'>
+
+function placesOf({ by, days }: SeriesQuestion, starts: readonly number[]): SeriesPlace[] {
+  return starts.map((start) => ({ by, start, zone: days?.zone ?? null }))
+}
+
 /** Series and refusals as they are read, record by record. */
 export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
-  const series = records.list({
+  const halfHours = records.list({
     kind: 'series',
     list: `${keys.all}series:`,
     parse: countsOf,
     look: (place) => {
       const [by = '', start = '', ...name] = place.split(' ')
-      return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start)), name.join(' ')))
+      return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start), null), name.join(' ')))
+    },
+  })
+  const days = records.list({
+    kind: 'series',
+    list: keys.seriesDays,
+    parse: countsOf,
+    look: (place) => {
+      const [by = '', start = '', zone = '', ...name] = place.split(' ')
+      return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start), zone), name.join(' ')))
     },
   })
   const refusals = records.list({
@@ -114,42 +148,48 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
   })
   const order = keyThatHolds(records, 'refusal', keys.refusalTimes, () => redis.zcard(keys.refusalTimes))
 
-  function rowOf(by: SeriesKind, start: number, name: string, text: string): SeriesRow[] {
-    const counts = series.read(`${by} ${start} ${name}`, text)
-    return counts === null ? [] : [{ start, name, counts }]
+  function countsAt({ by, start, zone }: SeriesPlace, name: string, text: string) {
+    return zone === null
+      ? halfHours.read(`${by} ${start} ${name}`, text)
+      : days.read(`${by} ${start} ${zone} ${name}`, text)
   }
 
-  async function* seriesRows(by: SeriesKind, starts: readonly number[]): AsyncGenerator<SeriesRow[]> {
-    for (let i = 0; i < starts.length; i += STEP) {
-      const some = starts.slice(i, i + STEP)
+  function rowOf(place: SeriesPlace, name: string, text: string): SeriesRow[] {
+    const counts = countsAt(place, name, text)
+    return counts === null ? [] : [{ start: place.start, name, counts }]
+  }
+
+  async function* seriesRows(places: readonly SeriesPlace[]): AsyncGenerator<SeriesRow[]> {
+    for (let i = 0; i < places.length; i += STEP) {
+      const some = places.slice(i, i + STEP)
       const hashes = await reading<Record<string, string>[]>(
         redis,
         (commands) => {
-          for (const start of some) commands.hgetall(keys.series(by, start))
+          for (const { by, start, zone } of some) commands.hgetall(keys.series(by, start, zone))
         },
         () => ({ '': UNREADABLE }),
       )
-      yield hashes.flatMap((hash, k) =>
-        Object.entries(hash).flatMap(([name, text]) => rowOf(by, some[k] ?? 0, name, text)),
+      yield some.flatMap((place, k) =>
+        Object.entries(hashes[k] ?? {}).flatMap(([name, text]) => rowOf(place, name, text)),
       )
     }
   }
 
   /** The rows of one name, without those of the others. */
-  async function* namedRows(
-    { by, name }: Pick<SeriesEntry, 'by' | 'name'>,
-    starts: readonly number[],
-  ): AsyncGenerator<SeriesRow[]> {
-    for (let i = 0; i < starts.length; i += STEP) {
-      const some = starts.slice(i, i + STEP)
+  async function* namedRows(places: readonly SeriesPlace[], name: string): AsyncGenerator<SeriesRow[]> {
+    for (let i = 0; i < places.length; i += STEP) {
+      const some = places.slice(i, i + STEP)
       const texts = await reading<(string | null)[]>(
         redis,
         (commands) => {
-          for (const start of some) commands.hget(keys.series(by, start), name)
+          for (const { by, start, zone } of some) commands.hget(keys.series(by, start, zone), name)
         },
-        (k) => series.read(`${by} ${some[k] ?? 0} `, UNREADABLE),
+        (k) => countsAt(some[k] as SeriesPlace, '', UNREADABLE),
       )
-      yield texts.flatMap((text, k) => (text === null ? [] : rowOf(by, some[k] ?? 0, name, text)))
+      yield some.flatMap((place, k) => {
+        const text = texts[k] ?? null
+        return text === null ? [] : rowOf(place, name, text)
+      })
     }
   }
 
@@ -192,13 +232,37 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
 
 type Multi = ReturnType<RedisClient['multi']>
 
-/** For a copy. @param at of the target's clock */
+/** For a copy. */
 export function writeSeries(multi: Multi, keys: Keys, entries: readonly SeriesEntry[]): void {
-  for (const { by, start, name, counts } of entries) {
-    const key = keys.series(by, start)
+  for (const { by, start, zone, name, counts } of entries) {
+    const key = keys.series(by, start, zone)
     multi.hset(key, name, packCounts(counts))
-    multi.pexpireat(key, start + SERIES_MS)
+    // Less of it is shown where usage.keep is shorter.
+    multi.pexpireat(key, start + (zone === null ? SERIES_MS : MOST_DAY_MS))
   }
+}
+
+/** Takes days away that need not be kept any more. */
+export async function forgetDays(redis: RedisClient, keys: Keys, kept: Retention): Promise<void> {
+  const pattern = `${keys.seriesDays.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
+  const lastsMs = keepDaysMs(kept)
+  let cursor = '0'
+  do {
+    const [next, names] = await call(() => redis.scanKeys(keys.version, cursor, pattern, KEYS_STEP))
+    const at = await timeOf(redis)
+    await reading(redis, (commands) => {
+      commands.time()
+      for (const name of names) commands.pexpire(name, (dayOfKey(keys, name)?.start ?? 0) + lastsMs - at)
+    })
+    cursor = next
+  } while (cursor !== '0')
+}
+
+/** @returns where it is; `null` for what is no day */
+export function dayOfKey(keys: Keys, key: string): SeriesPlace | null {
+  if (!key.startsWith(keys.seriesDays)) return null
+  const [by = '', start = '', ...zone] = key.slice(keys.seriesDays.length).split(':')
+  return { by: by as SeriesKind, start: Number(start), zone: zone.join(':') }
 }
 
 export function writeEpisodes(multi: Multi, keys: Keys, episodes: readonly Episode[]): void {

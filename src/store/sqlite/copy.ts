@@ -152,7 +152,7 @@ async function* readable(database: DatabaseSync, records: Records, now: number):
     yield { kind: 'failures', buckets: failures.readAll(some.map((row) => [nameOf(row.start), row])) }
   }
   let hasSeries = false
-  for await (const some of rows('SELECT * FROM series WHERE start >= ?', since)) {
+  for await (const some of rows("SELECT * FROM series WHERE zone <> '' OR start >= ?", since)) {
     hasSeries = true
     yield { kind: 'series', entries: usage.series(some) }
   }
@@ -275,7 +275,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
     `INSERT OR REPLACE INTO failures (start, total, status0, status5xx, aside, aside_failed) VALUES (?, ?, ?, ?, ?, ?)`,
   )
 
-  const series = database.prepare('INSERT OR REPLACE INTO series (kind, start, name, counts) VALUES (?, ?, ?, ?)')
+  const series = database.prepare(
+    'INSERT OR REPLACE INTO series (kind, zone, start, name, counts) VALUES (?, ?, ?, ?, ?)',
+  )
   const silence = database.prepare('INSERT OR REPLACE INTO silences (instance, since, until) VALUES (?, ?, ?)')
   const refusal = database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)')
 
@@ -310,7 +312,9 @@ function putting(database: DatabaseSync): (portion: Portion) => void {
         entry.run(version, at, who, what, subject, JSON.stringify(from), JSON.stringify(to), why)
       }
     } else if (portion.kind === 'series') {
-      for (const { by, start, name, counts } of portion.entries) series.run(by, start, name, packCounts(counts))
+      for (const { by, start, zone, name, counts } of portion.entries) {
+        series.run(by, zone ?? '', start, name, packCounts(counts))
+      }
     } else if (portion.kind === 'silences') {
       portion.silences.forEach(({ from, to }, i) => {
         silence.run(`copied-${i}`, from, to)

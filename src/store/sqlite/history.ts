@@ -5,10 +5,12 @@ import { endsAt } from '../../quota/counter.ts'
 import { mostKept, type Retention } from '../../quota/history.ts'
 import type { HistoryScope, HistoryStore, KeptSince, KeptStates, OwnerHistory } from '../../quota/history-store.ts'
 import { keptChanges, UNSWEPT } from '../../quota/kept.ts'
+import { oldestDay } from '../../usage/series.ts'
 import { addRuns, eachPackedRun, oldestShown, packedHistoryEnds, type Shown } from '../packed-history.ts'
 import { unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
+import { forgettingDays } from './usage-log.ts'
 
 /** Users that one step reads. With 35 days of a category of three windows a step takes 1.5 milliseconds of CPU. */
 const STEP = 500
@@ -180,7 +182,7 @@ export function keptStates(database: DatabaseSync) {
 /** Rows that one step looks at. */
 const FORGET_STEP = 500
 
-/** Functions that each take the next rows, and say whether there are more: of the histories, and of the counters. */
+/** Functions that each take the next rows, and say whether there are more: of the histories, of the counters, and of the days of series. */
 function forgettingSteps(database: DatabaseSync, retention: () => Retention, clock: () => number): (() => boolean)[] {
   const sql = {
     histories: database.prepare(
@@ -198,6 +200,7 @@ function forgettingSteps(database: DatabaseSync, retention: () => Retention, clo
   const most = (scope: number, user: string): number =>
     mostKept(retention(), scope === SCOPE_NUMBERS.personal ? 'personal' : 'organisation', user)
   type Row = CounterRow & HistoryRow & { readonly rowid: number; readonly scope: number; readonly ends: number }
+  const days = forgettingDays(database)
   let behind = 0
   let after: [string, number, string] = ['', -1, '']
   return [
@@ -220,6 +223,10 @@ function forgettingSteps(database: DatabaseSync, retention: () => Retention, clo
         else if (sooner < ends) sql.endSooner.run(sooner, category, scope, user)
       }
       return rows.length === FORGET_STEP
+    },
+    () => {
+      days.run(oldestDay(clock(), retention()))
+      return false
     },
   ]
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { FORGET_MS, KEEP_SILENCES_MS, MOST_SILENCES, type Replica, type ReplicaStore } from '../../replicas/presence.ts'
+import { joinedSilences } from '../../usage/silence.ts'
 import { heard, isLate, listedReplicas, silenceOf } from '../presence-record.ts'
 import { attempt, transactions } from './database.ts'
 
@@ -7,6 +8,12 @@ interface Row {
   readonly instance: string
   readonly at: number
   readonly told: string
+}
+
+interface SilenceRow {
+  readonly instance: string
+  readonly since: number
+  readonly until: number
 }
 
 export function sqliteReplicas(database: DatabaseSync, clock: () => number): ReplicaStore {
@@ -30,20 +37,23 @@ export function sqliteReplicas(database: DatabaseSync, clock: () => number): Rep
     sql.note.run(instance, from, to)
   }
 
-  /** Those that are known no longer go, and of too many one is made. */
+  /** Those that are known no longer go, and of too many some are joined. */
   function boundSilences(now: number): void {
     sql.forgetSilences.run(now - KEEP_SILENCES_MS)
-    const { count, first } = sql.silencesInAll.get() as { count: number; first: number }
-    if (count <= MOST_SILENCES) return
+    const all = sql.silences.all() as unknown as SilenceRow[]
+    if (all.length <= MOST_SILENCES) return
+    const known = all.map(({ instance, since, until }) => ({ instance, from: since, to: until }))
+    const left = joinedSilences(known, MOST_SILENCES)
     sql.forgetSilences.run(Number.MAX_SAFE_INTEGER)
-    sql.note.run('', first, now)
+    // No process is called like a joined one, which nobody takes back.
+    for (const one of left) sql.note.run('instance' in one ? one.instance : `joined ${one.from}`, one.from, one.to)
   }
 
   function silencesNow() {
     const now = clock()
     const rows = sql.list.all() as unknown as Row[]
     const silent = rows.filter(({ told, at }) => isLate(told, at, now)).map(({ told, at }) => silenceOf(told, at, now))
-    const noted = sql.silences.all() as unknown as { since: number; until: number }[]
+    const noted = sql.silences.all() as unknown as SilenceRow[]
     return [...silent, ...noted.map(({ since, until }) => ({ from: since, to: until }))].filter(
       ({ to }) => to > now - KEEP_SILENCES_MS,
     )
@@ -82,8 +92,7 @@ function statements(database: DatabaseSync) {
     leave: database.prepare('DELETE FROM replicas WHERE instance = ?'),
     note: database.prepare('INSERT OR REPLACE INTO silences (instance, since, until) VALUES (?, ?, ?)'),
     heardAgain: database.prepare('DELETE FROM silences WHERE instance = ?'),
-    silences: database.prepare('SELECT since, until FROM silences'),
-    silencesInAll: database.prepare('SELECT count(*) AS count, min(since) AS first FROM silences'),
+    silences: database.prepare('SELECT instance, since, until FROM silences'),
     forgetSilences: database.prepare('DELETE FROM silences WHERE until <= ?'),
   }
 }

@@ -96,10 +96,11 @@ CREATE TABLE failures (
 
 CREATE TABLE series (
   kind TEXT NOT NULL,          -- all, category, plan, route
-  start INTEGER NOT NULL,      -- of the half hour
+  zone TEXT NOT NULL,          -- whose day it is; empty for a half hour
+  start INTEGER NOT NULL,      -- of the half hour, or of the day
   name TEXT NOT NULL,
   counts TEXT NOT NULL,        -- see ../../usage/series.ts
-  PRIMARY KEY (kind, start, name)
+  PRIMARY KEY (kind, zone, start, name)
 ) WITHOUT ROWID;
 CREATE INDEX series_by_start ON series (start);
 

@@ -51,7 +51,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     ...sqliteControl(database, records, { clock, retention }),
     ...sqliteUsage(database, clock),
     ...sqliteHistory(database, clock, options.retention),
-    ...sqliteUsageLog(database, records, clock),
+    ...sqliteUsageLog(database, records, clock, retention),
     ...sqliteKnownUsers(database, records, clock),
     ...sqliteMemberships(database, records, clock),
     ...sqliteGuard(database),

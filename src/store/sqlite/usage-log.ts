@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isCount } from '../../lib/shape.ts'
+import type { Retention } from '../../quota/history.ts'
 import {
   type Episode,
   type EpisodeChange,
@@ -11,10 +12,12 @@ import {
 } from '../../usage/episodes.ts'
 import {
   addCounts,
+  inOrder,
   inSteps,
   MOST_ROUTES,
   noCounts,
   OTHER_ROUTES,
+  oldestDay,
   oldestStart,
   packCounts,
   type SeriesEntry,
@@ -36,7 +39,7 @@ const DAY_MS = 24 * 60 * 60_000
 export function usageRecords(database: DatabaseSync, records: Records) {
   const counts = rowsOf(
     database,
-    'SELECT kind, start, name, counts FROM series WHERE kind = ? AND start = ? AND name = ?',
+    'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start = ? AND name = ?',
   )
   const episode = rowsOf(database, 'SELECT id, episode FROM refusals WHERE id = ?')
   const series = records.list({
@@ -44,8 +47,9 @@ export function usageRecords(database: DatabaseSync, records: Records) {
     list: 'series',
     parse: entryOf,
     look: (place) => {
-      const [kind = '', start = '', ...name] = place.split(' ')
-      return counts.first(kind, start, name.join(' '))
+      const [kind = '', when = '', ...name] = place.split(' ')
+      const [start = '', zone = ''] = when.split('@')
+      return counts.first(kind, zone, start, name.join(' '))
     },
   })
   const refusals = records.list({
@@ -60,17 +64,29 @@ export function usageRecords(database: DatabaseSync, records: Records) {
   }
 }
 
-function placeOf({ kind, start, name }: Row): string {
-  return [kind, start, name].map(nameOf).join(' ')
+function placeOf({ kind, zone, start, name }: Row): string {
+  const day = nameOf(zone)
+  return [nameOf(kind), day === '' ? nameOf(start) : `${nameOf(start)}@${day}`, nameOf(name)].join(' ')
 }
 
-function entryOf({ kind, start, name, counts }: Row): SeriesEntry | null {
+function entryOf({ kind, zone, start, name, counts }: Row): SeriesEntry | null {
   const known = typeof counts === 'string' && typeof name === 'string' && isCount(start) ? countsOf(counts) : null
-  return known === null ? null : { by: kind as SeriesKind, start: start as number, name: name as string, counts: known }
+  if (known === null) return null
+  const place = {
+    by: kind as SeriesKind,
+    start: start as number,
+    zone: typeof zone === 'string' && zone !== '' ? zone : null,
+  }
+  return { ...place, name: name as string, counts: known }
 }
 
-/** Series and refusals, as rows. */
-export function sqliteUsageLog(database: DatabaseSync, lists: Records, clock: () => number): UsageLogStore {
+/** Series and refusals, as rows. @param retention how long days are kept */
+export function sqliteUsageLog(
+  database: DatabaseSync,
+  lists: Records,
+  clock: () => number,
+  retention: () => Retention,
+): UsageLogStore {
   const { writing } = transactions(database)
   const sql = statements(database)
   const records = usageRecords(database, lists)
@@ -82,13 +98,18 @@ export function sqliteUsageLog(database: DatabaseSync, lists: Records, clock: ()
     const now = clock()
     sql.noteFlush.run(instance, sequence, now + REMEMBER_FLUSH_MS)
     for (const entry of series) {
-      if (entry.start >= oldestStart(now) && entry.start < now + DAY_MS) add(entry)
+      if (entry.start >= oldest(entry, now) && entry.start < now + DAY_MS) add(entry)
     }
     for (const episode of episodes) {
       if (episode.last > now - KEEP_EPISODES_MS && !isForgotten(episode)) change(episode)
     }
     sql.forgetSeries.run(oldestStart(now))
+    sql.forgetDays.run(oldestDay(now, retention()))
     if (episodes.length > 0) forgetEpisodes(now)
+  }
+
+  function oldest({ zone }: SeriesEntry, now: number): number {
+    return zone === null ? oldestStart(now) : oldestDay(now, retention())
   }
 
   /** What was counted of a user before he was forgotten is forgotten too. */
@@ -97,23 +118,23 @@ export function sqliteUsageLog(database: DatabaseSync, lists: Records, clock: ()
     return since !== null && first <= since
   }
 
-  function add({ by, start, name, counts }: SeriesEntry): void {
-    const known = sql.counts.first(by, start, name)
+  function add({ by, start, zone, name, counts }: SeriesEntry): void {
+    const known = sql.counts.first(by, zone ?? '', start, name)
     const isNew = known === undefined && by === 'route' && name !== OTHER_ROUTES
     // Replicas may differ about which routes are the busiest.
-    if (isNew && namesOf(by, start) >= 2 * MOST_ROUTES) {
-      add({ by, start, name: OTHER_ROUTES, counts })
+    if (isNew && namesOf(by, start, zone) >= 2 * MOST_ROUTES) {
+      add({ by, start, zone, name: OTHER_ROUTES, counts })
       return
     }
     const sums = noCounts()
     // What cannot be read is replaced.
     for (const before of known === undefined ? [] : records.series([known])) addCounts(sums, before.counts)
     addCounts(sums, counts)
-    sql.putCounts.run(by, start, name, packCounts(sums))
+    sql.putCounts.run(by, zone ?? '', start, name, packCounts(sums))
   }
 
-  function namesOf(by: SeriesKind, start: number): number {
-    return (sql.names.get(by, start) as { names: number }).names
+  function namesOf(by: SeriesKind, start: number, zone: string | null): number {
+    return (sql.names.get(by, zone ?? '', start) as { names: number }).names
   }
 
   function change(more: EpisodeChange): void {
@@ -142,13 +163,14 @@ export function sqliteUsageLog(database: DatabaseSync, lists: Records, clock: ()
 
   return {
     addUsage: (flush) => attempt(() => writing(() => addNow(flush))),
-    readSeries: ({ by, from, to, name, step }) =>
+    readSeries: (question) =>
       attempt(() => {
+        const { by, name, step, days } = question
         const at = clock()
-        const starts = startsOf({ from, to }, at)
-        const range = [by, starts[0] ?? 0, starts.at(-1) ?? -1] as const
-        const rows = name === undefined ? sql.read.all(...range) : sql.readNamed.all(...range, name)
-        return { at, rows: inSteps(records.series(rows), step) }
+        const starts = startsOf(question, at, retention())
+        const range = [by, days?.zone ?? '', starts[0] ?? 0, starts.at(-1) ?? -1] as const
+        const rows = records.series(name === undefined ? sql.read.all(...range) : sql.readNamed.all(...range, name))
+        return { at, rows: days === undefined ? inSteps(rows, step) : inOrder(rows) }
       }),
     async readRefusals(filter, page) {
       const at = clock()
@@ -158,18 +180,32 @@ export function sqliteUsageLog(database: DatabaseSync, lists: Records, clock: ()
   }
 }
 
+/** Takes days away that begin before a moment. */
+export function forgettingDays(database: DatabaseSync) {
+  return database.prepare("DELETE FROM series WHERE start <= ? AND zone <> ''")
+}
+
 function statements(database: DatabaseSync) {
   return {
     lastFlush: database.prepare('SELECT sequence FROM flushes WHERE instance = ?'),
     noteFlush: database.prepare('INSERT OR REPLACE INTO flushes (instance, sequence, ends) VALUES (?, ?, ?)'),
-    counts: rowsOf(database, 'SELECT kind, start, name, counts FROM series WHERE kind = ? AND start = ? AND name = ?'),
-    names: database.prepare('SELECT count(*) AS names FROM series WHERE kind = ? AND start = ?'),
-    putCounts: database.prepare('INSERT OR REPLACE INTO series (kind, start, name, counts) VALUES (?, ?, ?, ?)'),
-    forgetSeries: database.prepare('DELETE FROM series WHERE start < ?'),
-    read: rowsOf(database, 'SELECT kind, start, name, counts FROM series WHERE kind = ? AND start BETWEEN ? AND ?'),
+    counts: rowsOf(
+      database,
+      'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start = ? AND name = ?',
+    ),
+    names: database.prepare('SELECT count(*) AS names FROM series WHERE kind = ? AND zone = ? AND start = ?'),
+    putCounts: database.prepare(
+      'INSERT OR REPLACE INTO series (kind, zone, start, name, counts) VALUES (?, ?, ?, ?, ?)',
+    ),
+    forgetSeries: database.prepare("DELETE FROM series WHERE start < ? AND zone = ''"),
+    forgetDays: forgettingDays(database),
+    read: rowsOf(
+      database,
+      'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start BETWEEN ? AND ?',
+    ),
     readNamed: rowsOf(
       database,
-      'SELECT kind, start, name, counts FROM series WHERE kind = ? AND start BETWEEN ? AND ? AND name = ?',
+      'SELECT kind, zone, start, name, counts FROM series WHERE kind = ? AND zone = ? AND start BETWEEN ? AND ? AND name = ?',
     ),
     episode: rowsOf(database, 'SELECT id, episode FROM refusals WHERE id = ?'),
     putEpisode: database.prepare('INSERT OR REPLACE INTO refusals (id, last, episode) VALUES (?, ?, ?)'),

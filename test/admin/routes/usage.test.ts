@@ -19,7 +19,7 @@ beforeAll(async () => {
   await running.spend('=bob', 'read', 30)
   for (let i = 0; i < 40; i++) await running.spend(`user-${i}`, 'read', 1)
   const series = (name: string, tokens: number) =>
-    ({ by: 'plan', start: bucketStart(NOW), name, counts: { ...noCounts(), tokens, requests: 2 } }) as const
+    ({ by: 'plan', start: bucketStart(NOW), zone: null, name, counts: { ...noCounts(), tokens, requests: 2 } }) as const
   await running.store.addUsage({
     instance: 'i',
     sequence: 1,
@@ -92,6 +92,7 @@ describe('GET /api/usage', () => {
       series: series.map(({ name, tokens }) => ({
         by: 'route',
         start: bucketStart(NOW),
+        zone: null,
         name,
         counts: { ...noCounts(), tokens },
       })),

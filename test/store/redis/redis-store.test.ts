@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NO_RETENTION } from '../../../src/quota/history.ts'
 import { KEEP_SILENCES_MS } from '../../../src/replicas/presence.ts'
 import { createRecords } from '../../../src/store/records.ts'
 import { connect } from '../../../src/store/redis/client.ts'
@@ -37,16 +38,26 @@ describe('the Redis store', () => {
 
   let opened = 0
   async function open(prefix = `${redis.prefix}-${++opened}`) {
-    const store = openRedisStore({ url: redis.url, prefix, deadlineMs: 2000, observe: () => {} })
+    let retention = NO_RETENTION
+    const store = openRedisStore({
+      url: redis.url,
+      prefix,
+      deadlineMs: 2000,
+      retention: () => retention,
+      observe: () => {},
+    })
     await whenReady(store)
-    return { store, prefix, close: () => store.close() }
+    const keep = (days: number) => {
+      retention = { ...NO_RETENTION, longestSeconds: days * 86_400 }
+    }
+    return { store, prefix, keep, close: () => store.close() }
   }
   describe('as a quota store', () => quotaStoreSuite(async () => ({ ...(await open()), pass: (ms) => sleep(ms + 5) })))
   describe('as a failure store', () => failureStoreSuite(() => open()))
   describe('as a store of series and refusals', () =>
     usageLogSuite(async () => {
       const opened = await open()
-      const series = createKeys(opened.prefix).series('all', 0).replace(/0$/, '*')
+      const series = createKeys(opened.prefix).series('all', 0, null).replace(/0$/, '*')
       const held = () => asking(redis.url, async (client) => (await client.keys(series)).length)
       return { ...opened, heldHalfHours: held }
     }))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BUCKET_MS, BUCKETS, NOTHING } from '../../../src/failures/histogram.ts'
+import { NO_RETENTION } from '../../../src/quota/history.ts'
 import { createRecords } from '../../../src/store/records.ts'
 import { sqliteControl } from '../../../src/store/sqlite/control.ts'
 import { openDatabase } from '../../../src/store/sqlite/database.ts'
@@ -36,9 +37,13 @@ describe('the embedded store', () => {
 
   async function open(file = ':memory:') {
     let now = Date.UTC(2026, 7, 6, 15)
-    const store = openSqliteStore({ file, clock: () => now })
+    let retention = NO_RETENTION
+    const store = openSqliteStore({ file, clock: () => now, retention: () => retention })
     return {
       store,
+      keep: (days: number) => {
+        retention = { ...NO_RETENTION, longestSeconds: days * 86_400 }
+      },
       pass: async (ms: number) => {
         now += ms
       },
