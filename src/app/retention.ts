@@ -1,7 +1,7 @@
 import { ADDRESS_PREFIX } from '../auth/address-callers.ts'
 import type { Config } from '../config/config.ts'
 import { KEY_PREFIX } from '../control/user-id.ts'
-import { type Books, bookWindow, countedName } from '../quota/books.ts'
+import { type Books, bookWindow, countedName, LONGEST, longestOf } from '../quota/books.ts'
 import type { Retention } from '../quota/history.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
 
@@ -28,7 +28,9 @@ export function countedBy(config: Pick<Config, 'quota' | 'usage' | 'auth' | 'rou
     const ofAll = having.length === personal.size ? [countedName(window)] : []
     return [...ofAll, ...having.map((category) => countedName(window, category))]
   })
-  return [...names, ...(books === null ? [] : [countedName(books)])]
+  const longest = longestOf(windows)
+  const last = longest === null ? [] : [LONGEST + countedName(longest)]
+  return [...names, ...last, ...(books === null ? [] : [countedName(books)])]
 }
 
 /** How long runs of windows are kept, by one configuration. */

@@ -35,6 +35,29 @@ export function countedName({ seconds, calendar }: Window, category: string | nu
   return category === null ? name : `${name} ${category}`
 }
 
+/** Before the name of the window whose runs are kept for `usage.keep`: since when that is so of each run which begins. */
+export const LONGEST = 'longest '
+
+/** @returns `null` if there is no window */
+export function longestOf(windows: readonly Window[]): Window | null {
+  return windows.reduce<Window | null>((a, b) => (a === null || b.seconds > a.seconds ? b : a), null)
+}
+
+/**
+ * What a store is to note of a name that is new, in milliseconds since the epoch. A counter may still hold a run of a longer window that was
+ * just taken out, and until that is over others are kept as shorter ones.
+ * @param gone the names that are there no more
+ */
+export function countedFrom(name: string, gone: Iterable<string>, now: number): number {
+  const before = Math.max(0, ...[...gone].map(secondsOfLongest))
+  return before > secondsOfLongest(name) && name.startsWith(LONGEST) ? now + before * 1000 : now
+}
+
+/** 0 for any other name. */
+function secondsOfLongest(name: string): number {
+  return name.startsWith(LONGEST) ? Number.parseInt(name.slice(LONGEST.length), 10) : 0
+}
+
 /** More than a counter holds. */
 const WITHOUT_BOUND = Number.MAX_SAFE_INTEGER
 

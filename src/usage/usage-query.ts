@@ -1,4 +1,4 @@
-import { countedName, isBook } from '../quota/books.ts'
+import { countedName, isBook, LONGEST, longestOf } from '../quota/books.ts'
 import { type Calendar, firstMomentOf, periodOf } from '../quota/calendar.ts'
 import { keptOf, type Retention } from '../quota/history.ts'
 import type { CountedSince, KeptStates } from '../quota/history-store.ts'
@@ -410,13 +410,18 @@ function notCounted(window: Window, { category }: Asked, { since }: UsageContext
 }
 
 /** Until when the run of a window is kept that the range begins in. */
-function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept, keeping }: UsageContext): number {
+function keptUntil(window: Window, { by, user, from }: Asked, { windows, kept, keeping, since }: UsageContext): number {
   const owner = by === 'user' ? (user ?? '') : ''
   const times = keptOf(kept, 'personal', owner)
-  const isLongest = isBook(window) || windows.every(({ seconds }) => seconds <= window.seconds)
-  const state = kept.isAnonymous(owner) ? 'anonymous' : isLongest ? 'longest' : 'shorter'
-  const wanted = (isLongest ? times?.longestSeconds : times?.shorterSeconds) ?? 0
-  return endOf(window, from) + 1000 * keptForCertain(keeping?.get(state), wanted, from)
+  const seconds = (state: 'longest' | 'shorter'): number =>
+    keptForCertain(keeping?.get(kept.isAnonymous(owner) ? 'anonymous' : state), times?.[`${state}Seconds`] ?? 0, from)
+  const isLongest = isBook(window) || longestOf(windows)?.seconds === window.seconds
+  // A run from before it was the longest one was kept as one of the others.
+  const wasLongest = isBook(window) || from >= (since.get(LONGEST + countedName(window)) ?? Number.POSITIVE_INFINITY)
+  const keptSeconds = isLongest ? seconds('longest') : seconds('shorter')
+  return (
+    endOf(window, from) + 1000 * (isLongest && !wasLongest ? Math.min(keptSeconds, seconds('shorter')) : keptSeconds)
+  )
 }
 
 /** Of a series. */

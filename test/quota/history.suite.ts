@@ -272,6 +272,24 @@ export function historyStoreSuite(open: OpenHistory): void {
       expect([...since.keys()].sort()).toEqual(['118800 Europe/Berlin', '3600', '86400'])
     }))
 
+  it('the window that is the longest has the moment from which on no run of a longer one is there that was taken out', () =>
+    withStore(KEPT_FOR_EVER, async ({ history }) => {
+      const notedOf = async (name: string) => {
+        await history.noteCounted([`longest ${name}`])
+        const { at, since } = await history.readCounted()
+        const noted = since.get(`longest ${name}`) ?? 0
+        expect([since.size, noted]).toEqual([1, expect.any(Number)])
+        return noted - at
+      }
+      // The store's time may go on between the note and the reading.
+      expect(await notedOf('86400')).toBeLessThanOrEqual(0)
+      const left = await notedOf('18000')
+      expect(left).toBeGreaterThan(80_000_000)
+      expect(left).toBeLessThanOrEqual(86_400_000)
+      expect(await notedOf('18000')).toBeGreaterThan(80_000_000)
+      expect(await notedOf('115201 Europe/Berlin')).toBeLessThanOrEqual(0)
+    }))
+
   describe('how long it is kept', () => {
     const DAYS: Retention = { ...KEPT_FOR_EVER, longestSeconds: 5 * 86_400, shorterSeconds: 2 * 86_400 }
 

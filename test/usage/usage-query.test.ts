@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bookWindow, countedName } from '../../src/quota/books.ts'
+import { bookWindow, countedName, LONGEST } from '../../src/quota/books.ts'
 import { NO_RETENTION } from '../../src/quota/history.ts'
 import { readUsageQuery, timeOf, type UsageContext, type UsageFields } from '../../src/usage/usage-query.ts'
 
@@ -17,7 +17,9 @@ const CONTEXT: UsageContext = {
   books: null,
   zone: 'Europe/Berlin',
   kept: { ...NO_RETENTION, longestSeconds: 35 * 86_400, shorterSeconds: 48 * 3600 },
-  since: new Map([...WINDOWS, BOOKS].map((window) => [countedName(window), 0])),
+  since: new Map(
+    [...[...WINDOWS, BOOKS].map((window) => countedName(window)), `${LONGEST}86400`].map((name) => [name, 0]),
+  ),
 }
 const BOOKED: UsageContext = { ...CONTEXT, books: BOOKS }
 
@@ -173,6 +175,18 @@ describe('a question about usage', () => {
     const kept = { ...CONTEXT.kept, isAnonymous: (user: string) => user.startsWith('ip:') }
     expect(queryOf({ user: 'ip:10.0.0.1' }, { ...BOOKED, kept }).gaps).toEqual([expect.stringContaining('usage.keep')])
     expect(queryOf({ user: 'alice' }, { ...BOOKED, kept }).gaps).toEqual([])
+  })
+
+  test('is not complete where its window was not the longest yet, whose runs were kept for a shorter time then', () => {
+    const since = new Map([...CONTEXT.since, [`${LONGEST}18000`, Date.UTC(2026, 10, 12)]])
+    const of = (from: string) => queryOf({ window: '5h', from }, { windows: WINDOWS.slice(0, 2), since }).gaps
+    const gap = 'window 5h: the beginning is not kept any more (usage.keep, usage.shorter)'
+    expect(of('2026-11-11T00:00:00Z')).toEqual([gap])
+    expect(of('2026-11-12T00:00:00Z')).toEqual([])
+    expect(of('2026-11-19T00:00:00Z')).toEqual([])
+    // Nobody knows since when that is so.
+    const unknown = queryOf({ window: '5h', from: '2026-11-12T00:00:00Z' }, { windows: WINDOWS.slice(0, 2) })
+    expect(unknown.gaps).toEqual([gap])
   })
 
   test('takes an organisation for the one that is asked for, or for that of the users', () => {

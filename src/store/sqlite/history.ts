@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
+import { countedFrom } from '../../quota/books.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { endsAt } from '../../quota/counter.ts'
 import { mostKept, type Retention } from '../../quota/history.ts'
@@ -82,8 +83,9 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
 
   function noteNow(names: readonly string[]): boolean {
     const known = countedNow()
-    for (const name of known.keys()) if (!names.includes(name)) counted.forget.run(name)
-    for (const name of names) if (!known.has(name)) counted.add.run(name, clock())
+    const gone = [...known.keys()].filter((name) => !names.includes(name))
+    for (const name of gone) counted.forget.run(name)
+    for (const name of names) if (!known.has(name)) counted.add.run(name, countedFrom(name, gone, clock()))
     if (retention === undefined) return false
     const states = kept.read()
     const changes = keptChanges(states, retention(), clock())
