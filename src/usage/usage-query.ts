@@ -374,12 +374,16 @@ function gapsOfRuns(
   if (asked.by === 'organisation' && window !== null && !isBook(window)) {
     gaps.push('an organisation is known for whole days: a window limits only some of them')
   }
-  if (members !== null) {
-    gaps.push(
-      'the users are those whose credential named the organisation last, with all that they used: its own use is by=organisation',
-    )
-  }
+  if (members !== null) gaps.push(ofMembers(members, asked.user))
   return gaps
+}
+
+/** Days are those of a user in all organisations: docs/decisions/use-within-an-organisation.md. */
+function ofMembers(organisation: string, user: string | null): string {
+  if (user === null) {
+    return 'the users are those whose credential named the organisation last, with all that they used: its own use is by=organisation'
+  }
+  return `what ${user} used within ${organisation} alone is not kept: the rows have all that ${user} used, if the credential named ${organisation} last. Leave the organisation out, or ask by=organisation without the user`
 }
 
 /** What is not kept, or was not counted, of the runs of a window. */

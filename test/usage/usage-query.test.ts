@@ -194,6 +194,14 @@ describe('a question about usage', () => {
     expect(queryOf({ organisation: 'acme' })).toMatchObject({ name: null, organisation: 'acme' })
   })
 
+  test('about a user within an organisation is told that this is not kept, and what to ask instead', () => {
+    const query = queryOf({ user: 'alice', organisation: 'acme' })
+    expect(query).toMatchObject({ name: 'alice', organisation: 'acme' })
+    expect(query.gaps).toEqual([
+      'what alice used within acme alone is not kept: the rows have all that alice used, if the credential named acme last. Leave the organisation out, or ask by=organisation without the user',
+    ])
+  })
+
   test('has no window of plans, categories and routes, of whose half hours seven days are kept', () => {
     expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, gaps: [] })
     const gap = 'half hours are kept for 7 days: a range of whole days is known for as long as usage.keep says'
