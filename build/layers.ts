@@ -86,6 +86,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     files: [
       ...DOMAIN,
       'lib/openapi-schemas.ts',
+      'node/flood-rests.ts',
       'node/late-requests.ts',
       'node/raw-socket.ts',
       'node/short-records.ts',

@@ -2,6 +2,7 @@ import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
 import tls from 'node:tls'
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Certificate } from '../lib/tls.ts'
+import { FloodRests } from '../node/flood-rests.ts'
 import { lookForLateRequestsTogether } from '../node/late-requests.ts'
 import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
@@ -66,7 +67,8 @@ export function createServer(
   server.prependListener('request', closeBehindUpgrade)
   if (server instanceof tls.Server) {
     certificate?.onChange(() => server.setSecureContext(certificate.current()))
-    boundRecords(server, { onFlood: () => observe({ type: 'bad_connection', code: 'short_records', status: 0 }) })
+    const onFlood = () => observe({ type: 'bad_connection', code: 'short_records', status: 0 })
+    boundRecords(server, new FloodRests(server, {}, true), onFlood)
   }
   // Fastify knows a dozen methods; for the others a known path would be "not found".
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)

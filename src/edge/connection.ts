@@ -7,13 +7,15 @@ import type { NameRules } from '../inputs/inputs.ts'
 import { peerOf } from '../lib/peers.ts'
 import { endAsNode, endInstead } from '../node/connection-end.ts'
 import { prepareParser } from '../node/ignored-upgrade.ts'
+import { boundReads } from '../node/long-reads.ts'
 import { isStopped, stopAtNextHead } from '../node/parser-stop.ts'
 import { holdPausedRecords, readOn, readReleased } from '../node/paused-records.ts'
+import { joinShortPieces } from '../node/short-pieces.ts'
 import type { Observer } from '../observe/observation.ts'
 import { type Asked, askedBy, type Presentation, presented } from '../respond/presentation.ts'
 import { closeLater, hangUp, readToNowhere } from '../respond/raw.ts'
 import { denialResponse, type OwnResponse, writeRawResponse, writeResponse } from '../respond/response.ts'
-import { joinShortPieces, mayBeInPieces } from './body/coalesce.ts'
+import { mayBeInPieces } from './body/coalesce.ts'
 import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
 import { blankInChunkLine, malformedBody, slowBody, tooManyInFlight } from './denials.ts'
@@ -22,7 +24,7 @@ import type { OpenConnection } from './open-connections.ts'
 import { isBlankInChunkLine, isBroken, methodIn, originIn, type ParserError, parserDenial } from './parser-error.ts'
 import { requestIdOf } from './request-id.ts'
 import type { ShareRules } from './shares.ts'
-import { acceptedFrom, takeTurnToRead, wasAcceptedFrom } from './turns.ts'
+import { acceptedFrom, takeTurnToRead, takeTurnToReadOn, wasAcceptedFrom } from './turns.ts'
 import { isReadAtOnce } from './unseen.ts'
 
 /** What is known of a client by its connection. */
@@ -97,6 +99,8 @@ export interface ConnectionContext {
   /** Bytes of a head, which the server was started with. */
   readonly maxHeaderSize: number
   readonly uploads: UploadWatch
+  /** A body has come in so many pieces that others would wait for them. */
+  readonly onFlood: (socket: Socket) => void
   /** Whether every response closes its connection. */
   readonly isDraining: () => boolean
 }
@@ -105,7 +109,7 @@ export interface ConnectionContext {
 const MAX_PIPELINED = 32
 /** How long requests wait unread behind a response without a head, in milliseconds. */
 const TURN_MS = 1000
-/** How long a connection is not read that has brought a body in too many pieces, or what nobody looks at, in milliseconds. */
+/** How long a connection is not read that has brought too much that nobody looks at, in milliseconds. */
 const REST_MS = 1000
 
 /** Why a connection is not read: a request waits for its turn, or it has brought too much for a while. */
@@ -168,6 +172,10 @@ export class ClientConnection implements ClientPeer {
     this.address = socket.remoteAddress ?? ''
     this.peer = peerOf(this.address)
     prepareParser(socket)
+    boundReads(socket, {
+      take: (bytes) => this.#turnToReadOn(bytes),
+      onManyPieces: () => context.onFlood(socket),
+    })
     endInstead(socket, (asNode) => this.#endInOrder(asNode))
     // Node resumes it by itself whenever it is done with the body of a request.
     socket.on('resume', () => {
@@ -362,7 +370,7 @@ export class ClientConnection implements ClientPeer {
   }
 
   #watchBody(request: IncomingRequest): void {
-    const body = joinShortPieces(request.req, () => this.#rest())
+    const body = joinShortPieces(request.req)
     // A request that has its response wants its body no more: it may wait behind others, which are not to be broken off for that.
     this.#context.uploads.watch(request.req, body, () => {
       if (this.#isUnderway(request)) this.#tooSlow(request)
@@ -453,6 +461,11 @@ export class ClientConnection implements ClientPeer {
     void turn.then(() => this.#readOn('others'))
   }
 
+  #turnToReadOn(bytes: number): Promise<void> {
+    const isOfProxy = this.#context.limits().isProxy(this.address)
+    return takeTurnToReadOn(isOfProxy ? null : this.peer, this.#isAccepted, bytes)
+  }
+
   #holdForTurn(): void {
     this.#hold('turn')
     clearTimeout(this.#turnTimer)
@@ -483,18 +496,9 @@ export class ClientConnection implements ClientPeer {
   #restBehindStop(): void {
     const bytes = this.#socket.bytesRead - this.#bytesSeen
     this.#bytesSeen += bytes
-    if (!isReadAtOnce(this.peer, bytes)) {
-      this.#rest()
-      return
-    }
     this.#hold('rest')
-    setImmediate(() => this.#readOn('rest'))
-  }
-
-  /** What others send comes in its turn meanwhile. */
-  #rest(): void {
-    this.#hold('rest')
-    setTimeout(() => this.#readOn('rest'), REST_MS).unref()
+    if (isReadAtOnce(this.peer, bytes)) setImmediate(() => this.#readOn('rest'))
+    else setTimeout(() => this.#readOn('rest'), REST_MS).unref()
   }
 
   /** Node's server stops the handle by the event. A stream that is paused when it is paused again emits none. */

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { denial } from '../errors.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { beforeConnection } from '../node/before-connection.ts'
+import { FloodRests } from '../node/flood-rests.ts'
 import { closeAboveMaximum } from '../node/full-workers.ts'
 import { answerHalfClosed } from '../node/half-closed-clients.ts'
 import { readBehindUpgrade } from '../node/ignored-upgrade.ts'
@@ -82,6 +83,7 @@ class NodeListener implements Listener {
   readonly #open: OpenConnections
   readonly #uploads: UploadWatch
   readonly #announced: AnnouncedClients
+  readonly #rests: FloodRests
   readonly #context: ConnectionContext
   #isDraining = false
 
@@ -91,8 +93,12 @@ class NodeListener implements Listener {
     this.#open = new OpenConnections({ shares, observe, limits, max: maxConnections })
     this.#uploads = createUploadWatch(() => limits().uploads)
     const isDraining = () => this.#isDraining
-    this.#context = { gateway, observe, limits, maxHeaderSize, uploads: this.#uploads, isDraining }
     this.#server = createServer(options, (socket) => this.#connections.get(socket)?.takesUpgrade === true)
+    const isProxy = (address: string) => limits().isProxy(address)
+    const isAccepted = (raw: Socket) => this.#open.of(raw)?.isStranger === false
+    this.#rests = new FloodRests(this.#server, { isProxy, isAccepted }, options.certificate !== null)
+    const onFlood = (socket: Socket) => this.#rests.flooded(socket)
+    this.#context = { gateway, observe, limits, maxHeaderSize, uploads: this.#uploads, onFlood, isDraining }
     this.#watchConnections()
     this.#routeRequests()
     this.#announced = new AnnouncedClients({
@@ -179,8 +185,7 @@ class NodeListener implements Listener {
     })
     if (this.#server instanceof https.Server) {
       const onFlood = () => observe({ type: 'bad_connection', code: 'short_records', status: 0 })
-      const isAccepted = (raw: Socket) => this.#open.of(raw)?.isStranger === false
-      boundRecords(this.#server, { isProxy: (address) => limits().isProxy(address), isAccepted, onFlood })
+      boundRecords(this.#server, this.#rests, onFlood)
     }
     this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (isPlainHttp(error)) {

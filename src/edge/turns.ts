@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { householdOf } from '../lib/peers.ts'
 import { RecentAddresses } from './recent-addresses.ts'
 
@@ -228,6 +229,8 @@ class TurnsOfStrangers extends Turns {
 
 const ofStrangers = new TurnsOfStrangers()
 const ofOthers = new Turns([new Queue(Number.POSITIVE_INFINITY)])
+const readsOfStrangers = new Turns([new Queue(1)])
+const readsOfOthers = new Turns([new Queue(Number.POSITIVE_INFINITY)])
 
 /**
  * Takes a turn of the event loop in which the address may begin one more request.
@@ -249,6 +252,16 @@ export function takeTurn(address: string | null, isAccepted: boolean, bytes: num
 /** The same for a request that has waited already: it begins in a later turn, so that one connection never fills a turn. */
 export function takeLaterTurn(address: string, isAccepted: boolean, bytes: number): Promise<void> {
   return isAccepted ? ofOthers.takeLater(address, bytes) : ofStrangers.takeLater(householdOf(address), bytes)
+}
+
+/**
+ * The same for a connection that has brought many bytes, which is to be read on. Reads have turns of their own, so that no request waits behind
+ * an upload: in each turn one connection of all strangers is read on, and one of each address from which an accepted credential came.
+ */
+export function takeTurnToReadOn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> {
+  if (address === null) return nextTurn()
+  const isUsers = isAccepted || wasAcceptedFrom(address)
+  return isUsers ? readsOfOthers.takeLater(address, bytes) : readsOfStrangers.takeLater(householdOf(address), bytes)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { startReads, stopReads } from './read-stops.ts'
 
 /** Bytes of a piece that is not short. */
 const LONG = 1024
@@ -6,13 +7,14 @@ const LONG = 1024
 const MANY = 256
 /** How long a connection rests that has brought more, in milliseconds: not all that do it come back in the same turn. */
 const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
+const WHY = 'short pieces'
 
 /**
  * Lets the client of a tunnel rest when one turn of the event loop has brought many short pieces of it. One read by TLS brings up to 2800
  * records of one byte, each a Buffer and a write: ten connections would take 400 ms of each turn from all others (26.10).
  *
- * A stream that is paused reads on up to 64 KiB, each byte a piece. So the handle stops, too. It still says that it reads, or the stream
- * would start it in the same turn. It starts when what has come is through: one read brings more than a turn may.
+ * A stream that is paused reads on up to 64 KiB, each byte a piece. So the handle stops, too. It starts when what has come is through: one
+ * read brings more than a turn may.
  *
  * @param source which is piped to `reader`
  */
@@ -22,7 +24,7 @@ export function restBehindShortPieces(source: Socket, reader: Socket): void {
 
   function stop(): void {
     source.pause()
-    handleOf(source)?.readStop()
+    stopReads(source, WHY)
   }
 
   function goOn(): void {
@@ -30,7 +32,7 @@ export function restBehindShortPieces(source: Socket, reader: Socket): void {
     // Otherwise the pipe resumes it when the reader has room again.
     if (!reader.writableNeedDrain) source.resume()
     setImmediate(() => {
-      if (!isResting && !source.destroyed && !source.readableEnded) handleOf(source)?.readStart()
+      if (!isResting) startReads(source, WHY)
     })
   }
 
@@ -46,13 +48,4 @@ export function restBehindShortPieces(source: Socket, reader: Socket): void {
     stop()
     setTimeout(goOn, SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS)).unref()
   })
-}
-
-interface Handle {
-  readStart(): void
-  readStop(): void
-}
-
-function handleOf(socket: Socket): Handle | null {
-  return (socket as unknown as { _handle: Handle | null })._handle
 }

@@ -21,13 +21,10 @@ export interface Arrived {
  * The parser hands pieces over by `push`, and reads on if that returns true (26.10, `lib/_http_common.js`, `parserOnBody`). A method of
  * the request's own hides it.
  *
- * @param onMany called with the number of short pieces that one turn of the event loop has brought so far
  * @returns how much of the body has come, kept up to date
  */
-export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) => void = () => {}): Arrived {
+export function joinShortPieces(req: IncomingMessage): Arrived {
   const arrived = { bytes: 0 }
-  /** Short pieces of this turn. */
-  let pieces = 0
   const push = req.push.bind(req)
   let held: Buffer[] = []
   let size = 0
@@ -41,7 +38,6 @@ export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) =
   }
 
   function flushSoon(): void {
-    pieces = 0
     if (req.readableLength === 0) flush()
     // Nobody waits for them yet, and more may come.
     else if (held.length > 0) setTimeout(flush, HELD_MS)
@@ -54,7 +50,6 @@ export function joinShortPieces(req: IncomingMessage, onMany: (pieces: number) =
       return push(piece)
     }
     if (held.length === 0) setImmediate(flushSoon)
-    onMany(++pieces)
     held.push(piece)
     size += piece.length
     if (held.length === MAX_HELD) flush()

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { acceptedFrom, takeLaterTurn, takeTurn, takeTurnToRead } from '../../src/edge/turns.ts'
+import { acceptedFrom, takeLaterTurn, takeTurn, takeTurnToRead, takeTurnToReadOn } from '../../src/edge/turns.ts'
 
 const begun: string[] = []
 
@@ -55,6 +55,16 @@ it('a request that has waited behind others of its connection begins in a later 
   void takeLaterTurn('192.0.2.1', true, 100).then(() => begun.push('behind'))
   enter('192.0.2.2', 'other')
   expect(await turns(2)).toEqual([['other'], ['behind']])
+})
+
+it('in a turn one connection of all strangers is read on, and one of each address of a user, while requests wait for none of them', async () => {
+  const readOn = (address: string, name: string, isAccepted: boolean): void =>
+    void takeTurnToReadOn(address, isAccepted, 256 * 1024).then(() => begun.push(name))
+  for (const name of ['s0', 's1']) readOn('192.0.2.7', name, false)
+  readOn('192.0.2.8', 't0', false)
+  for (const address of ['192.0.2.9', '192.0.2.10']) for (const name of ['u0', 'u1']) readOn(address, name, true)
+  enter('192.0.2.7', 'request', { isAccepted: false })
+  expect(await turns(5)).toEqual([['request'], ['s0', 'u0', 'u0'], ['t0', 'u1', 'u1'], ['s1'], []])
 })
 
 const stranger = { isAccepted: false }

@@ -99,13 +99,3 @@ it('short pieces of a client that leaves fail nothing', async () => {
   await sleep(5)
   expect(req.complete).toBe(false)
 })
-
-it('the short pieces of one packet are counted, and long ones are not', async () => {
-  const counts: number[] = []
-  server.removeAllListeners('request')
-  server.on('request', (req) => joinShortPieces(req, (pieces) => counts.push(pieces)))
-  client.write(HEAD + 'abc'.split('').map(chunk).join('') + chunk('x'.repeat(1024)) + chunk('d') + chunk(''))
-  const req = await request()
-  await once(req.resume(), 'end')
-  expect(counts).toEqual([1, 2, 3, 4])
-})

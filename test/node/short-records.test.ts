@@ -4,6 +4,7 @@ import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { FloodRests } from '../../src/node/flood-rests.ts'
 import { holdPausedRecords } from '../../src/node/paused-records.ts'
 import { boundRecords } from '../../src/node/short-records.ts'
 import { openRecordClient, type RecordClient } from '../edge/records.ts'
@@ -28,7 +29,7 @@ beforeEach(async () => {
     seen.push(req.socket.remoteAddress ?? '')
     serve(req, res)
   })
-  boundRecords(server, { onFlood: () => floods++ })
+  boundRecords(server, new FloodRests(server, {}, true), () => floods++)
   server.listen(0, ADDRESS)
   await once(server, 'listening')
   port = (server.address() as AddressInfo).port
