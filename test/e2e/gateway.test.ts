@@ -133,7 +133,8 @@ describe('a refused request', () => {
 
   it.each([
     ['Application/Problem+JSON', true],
-    ['application/json;q=0.5, application/problem+json;q=0.05', true],
+    ['application/json;q=0.5, application/problem+json;q=0.05', false],
+    ['application/json;q=0.5, application/problem+json;q=0.5', true],
     ['application/problem+json ; q=0, application/json', false],
     ['application/json, application/problem+json;q=0.000', false],
     ['application/problem+json;charset=utf-8;q=0, application/json', false],

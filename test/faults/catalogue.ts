@@ -59,7 +59,7 @@ export const CATALOGUE: readonly Group[] = [
       fin: { fault: 'connections are ended repeatedly', does: RETRIED, shows: 'a few lines each time' },
       half_open: {
         fault: 'a connection is dead without notice',
-        does: 'Replaces it after four deadlines, at least 1 s',
+        does: 'Replaces it after five deadlines, at least 1 s',
         shows: ERRORS('timeout'),
       },
       blackhole: { fault: 'nothing passes, then everything at once', does: OUT, shows: SILENT },

@@ -91,8 +91,8 @@ export interface ConnectOptions extends RedisAccess {
   readonly deadlineMs: number
 }
 
-/** How long a connection may bring nothing while commands wait, in milliseconds. */
-const silenceOf = (deadlineMs: number): number => Math.max(1000, deadlineMs * 4)
+/** How long a connection may bring nothing while commands wait, in milliseconds: longer than each of them waits. */
+const silenceOf = (deadlineMs: number): number => Math.max(1000, deadlineMs * 5)
 
 /**
  * By default ioredis sends a command again after a reconnect, and so charges twice when only the reply was lost.
