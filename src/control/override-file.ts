@@ -3,7 +3,8 @@ import { isObject, sameJson } from '../lib/json.ts'
 import { jsonFault, memberNamedTwice } from '../lib/json-fault.ts'
 import { inSlices, sortedInSlices } from '../lib/slices.ts'
 import type { AllOverrides } from './control-store.ts'
-import { overridesIn } from './override-layers.ts'
+import { MOST_LAYERS } from './layers.ts'
+import { overridesIn, TOO_MANY } from './override-layers.ts'
 import { organisationOverrideFrom, overrideFrom } from './overrides.ts'
 import type { Json, Problem } from './problems.ts'
 import { categoriesOf, type FileSettings } from './settings.ts'
@@ -87,14 +88,11 @@ export async function readOverrides(
     else if (isOver(read, options.now)) ended.push({ line, ...whose(read), expiresAt: isoOf(read.override.expiresAt) })
     else {
       const { kind, id } = read
-      const before =
+      const msg =
         kind === 'user'
           ? wanted.users.take(line, id, read.override)
           : wanted.organisations.take(line, id, read.override)
-      if (before !== null) {
-        const msg = `stands on line ${before} already: keep one, or give it another end by expiresAt`
-        problems.push(problemAt({ path: kind, msg }))
-      }
+      if (msg !== null) problems.push(problemAt({ path: kind, msg }))
     }
     if (problems.length < MOST_PROBLEMS) continue
     return {
@@ -105,14 +103,17 @@ export async function readOverrides(
   return { wanted: { users: wanted.users.taken, organisations: wanted.organisations.taken }, ended }
 }
 
-/** Takes lines. `take` gives the number of the line that has the same id and the same end already. */
+/** Takes lines. `take` says what is wrong with one beside those that were taken: their layers are worked out one by one. */
 function gathering<T extends OrganisationOverride>() {
   const taken = new Map<string, { readonly line: number; readonly all: T[] }>()
 
-  function take(line: number, id: string, override: T): number | null {
+  function take(line: number, id: string, override: T): string | null {
     const before = taken.get(id)
     if (before === undefined) taken.set(id, { line, all: [override] })
-    else if (before.all.some(({ expiresAt }) => expiresAt === override.expiresAt)) return before.line
+    else if (before.all.some(({ expiresAt }) => expiresAt === override.expiresAt))
+      return `stands on line ${before.line} already: keep one, or give it another end by expiresAt`
+    // One of them may have no end, and is no layer above the others.
+    else if (before.all.length > MOST_LAYERS) return TOO_MANY.msg
     else before.all.push(override)
     return null
   }

@@ -110,6 +110,14 @@ describe.each(FORMATS)('overrides of organisations as %s', (format) => {
 })
 
 describe('a file of overrides with problems', () => {
+  it('is refused for more lines of one user than may lie above each other, before their layers are worked out', async () => {
+    const ending = (i: number) =>
+      JSON.stringify({ user: 'a', read: { '1h': 5 }, reason: 'r', expiresAt: `2999-01-01T00:00:${10 + i}Z` })
+    const told = await problems(Array.from({ length: 25 }, (_, i) => ending(i)).join('\n'))
+    const tooMany = '20 overrides with an end lie above each other already: DELETE them, or leave the end out'
+    expect(told).toEqual([22, 23, 24, 25].map((line) => `line ${line}, user: ${tooMany}`))
+  })
+
   it('has the number of the line and the field of each', async () => {
     const lines = [
       '{ "user": "a", "read": { "1h": 5 }, "reason": "r" }',
