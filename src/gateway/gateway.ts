@@ -122,7 +122,10 @@ function begin(
     rules,
     requestId,
     startedAt,
-    trace: rules.sample === null ? null : beginTrace(req.headers, requestId, rules.sample),
+    trace:
+      rules.sample === null
+        ? null
+        : beginTrace(req.headers, requestId, rules.sample, rules.isProxy(req.socket.remoteAddress ?? '')),
     holder: context.shares.holder(address, client.isLikelyKnown(address)),
     route: null,
     unmatched: null,

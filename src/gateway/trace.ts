@@ -6,15 +6,22 @@ export type Sample = 'parent' | number
 
 /**
  * The span of a request, decided before it is forwarded, as the upstream follows its flag. It is made when the request has ended.
- * @param headers of the request
+ * @param headers of the request @param isTrusted whether a proxy that is trusted chose the ids
  */
-export function beginTrace(headers: Readonly<Record<string, unknown>>, requestId: string, sample: Sample): Trace {
+export function beginTrace(
+  headers: Readonly<Record<string, unknown>>,
+  requestId: string,
+  sample: Sample,
+  isTrusted: boolean,
+): Trace {
   const came = traceparentOf(headers)
   const parent = came === null ? null : idsIn(came)
   const traceId = parent?.traceId ?? idsOfRequest(requestId).traceId
   // A proxy that is trusted may give two requests one id.
   const { spanId } = idsOfRequest(uuid())
-  const sampled = sample === 'parent' ? came === null || isSampled(came) : isInShare(traceId, sample)
+  // By the id of his trace a stranger would have all of his requests sampled, or none.
+  const drawn = came === null || isTrusted ? traceId.slice(16) : spanId
+  const sampled = sample === 'parent' ? came === null || isSampled(came) : isInShare(drawn, sample)
   return {
     traceparent: `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`,
     parentId: parent?.spanId ?? null,
@@ -22,7 +29,7 @@ export function beginTrace(headers: Readonly<Record<string, unknown>>, requestId
   }
 }
 
-/** By the last 56 bits, as OpenTelemetry has it: all who sample a trace by its id take the same ones. */
-function isInShare(traceId: string, share: number): boolean {
-  return share > 0 && Number.parseInt(traceId.slice(18), 16) >= (1 - share) * 2 ** 56
+/** By the last 56 bits, as OpenTelemetry has it: all who sample a trace by its id take the same ones. @param id of 16 digits */
+function isInShare(id: string, share: number): boolean {
+  return share > 0 && Number.parseInt(id.slice(2), 16) >= (1 - share) * 2 ** 56
 }

@@ -4,8 +4,8 @@ import { idsIn, isSampled } from '../../src/lib/trace-context.ts'
 import { uuid } from '../../src/lib/uuid.ts'
 
 const came = (traceId: string, flags = '00') => ({ traceparent: `00-${traceId}-00f067aa0ba902b7-${flags}` })
-const begun = (sample: 'parent' | number, headers: Record<string, string> = {}, id = uuid()) =>
-  beginTrace(headers, id, sample).traceparent
+const begun = (sample: 'parent' | number, headers: Record<string, string> = {}, id = uuid(), isTrusted = true) =>
+  beginTrace(headers, id, sample, isTrusted).traceparent
 
 describe('a share of the traces', () => {
   const ids = Array.from({ length: 4000 }, () => uuid().replaceAll('-', ''))
@@ -19,6 +19,14 @@ describe('a share of the traces', () => {
   it('has all of a smaller share, so that services with other shares see whole traces', () => {
     const of = (share: number) => new Set(ids.filter((id) => isSampled(begun(share, came(id)))))
     expect(of(0.1).isSubsetOf(of(0.3))).toBe(true)
+  })
+
+  it('is no matter of the id or the flag that a stranger sends: he has neither all of his requests in it, nor none', () => {
+    for (const last of ['f'.repeat(14), '0'.repeat(14)]) {
+      const strange = came(`${'a'.repeat(18)}${last}`, '01')
+      const sampled = ids.filter((id) => isSampled(begun(0.25, strange, id, false))).length
+      expect(Math.abs(sampled / ids.length - 0.25)).toBeLessThan(0.04)
+    }
   })
 
   it('of 0 has not even the last id', () => {
