@@ -199,12 +199,13 @@ function schemeOf({ first }: Claims, { encrypted }: Origin): string {
 
 /** Without the two that a load balancer behind another one may name wrongly, and that a URL need not have. */
 function withPort(authority: string, port = ''): string {
-  const isWanted = /^\d{2,5}$/.test(port) && port !== '80' && port !== '443'
+  const isWanted = /^[1-9]\d{0,4}$/.test(port) && Number(port) < 65_536 && port !== '80' && port !== '443'
   return isWanted && /^(?:[^:]+|\[.*\])$/.test(authority) ? `${authority}:${port}` : authority
 }
 
+/** Nothing that ends a path within a cookie, a Refresh or a list, and no segment that leads back: a proxy may pass on what a client wrote. */
 function prefixOf(path = ''): string {
-  return /^(?:\/[\w.~%!$&'()*+,;=:@-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : ''
+  return /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~%!$&()*+=:@-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : ''
 }
 
 interface Said {

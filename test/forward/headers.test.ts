@@ -310,6 +310,11 @@ describe('a request on its way to the backend', () => {
     ['app.test', '443', '/', 'app.test', ''],
     ['app.test', '80', '//evil.test', 'app.test', ''],
     ['app.test', '8443@evil.test', 'api', 'app.test', ''],
+    ['app.test', '99999', '/a;Domain=example.org;SameSite=None', 'app.test', ''],
+    ['app.test', '0443', "/a'", 'app.test', ''],
+    ['app.test', '65535', '/a/../b', 'app.test:65535', ''],
+    ['app.test', '65536', '/..', 'app.test', ''],
+    ['app.test', '1', '/a/.b/c..', 'app.test:1', '/a/.b/c..'],
   ])(
     'knows how the client reaches %s with port %s and prefix %s, of a trusted proxy',
     (host, port, prefix, ...known) => {
