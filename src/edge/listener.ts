@@ -97,7 +97,10 @@ class NodeListener implements Listener {
     const isProxy = (address: string) => limits().isProxy(address)
     const isAccepted = (raw: Socket) => this.#open.of(raw)?.isStranger === false
     this.#rests = new FloodRests(this.#server, { isProxy, isAccepted }, options.certificate !== null)
-    const onFlood = (socket: Socket) => this.#rests.flooded(socket)
+    const onFlood = (socket: Socket) => {
+      this.#rests.flooded(socket)
+      observe({ type: 'bad_connection', code: 'short_pieces', status: 0 })
+    }
     this.#context = { gateway, observe, limits, maxHeaderSize, uploads: this.#uploads, onFlood, isDraining }
     this.#watchConnections()
     this.#routeRequests()

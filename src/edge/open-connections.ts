@@ -84,9 +84,11 @@ export class OpenConnections {
     const peer = isProxy(address) ? null : peerOf(address)
     const household = peer === null ? null : householdOf(peer)
     this.#rush.came()
-    if (!this.#makeRoom(household)) return this.#refuse(socket, 'too_fast')
+    // Asked once for both of the bounds that it may meet.
+    const mayMakeRoom = onceFor(() => this.#rush.mayMakeRoom(household))
+    if (!this.#makeRoom(mayMakeRoom)) return this.#refuse(socket, 'too_fast')
     const holder = shares.holder(peer)
-    const refused = this.#refusedBy(holder, peer, household)
+    const refused = this.#refusedBy(holder, peer, household, mayMakeRoom)
     if (refused !== null) {
       holder.end()
       return this.#refuse(socket, refused)
@@ -134,27 +136,32 @@ export class OpenConnections {
   }
 
   /** By which code the bounds of its address refuse a new connection; `null` if they do not. */
-  #refusedBy(holder: Holder, peer: string | null, household: string | null): Refused | null {
+  #refusedBy(
+    holder: Holder,
+    peer: string | null,
+    household: string | null,
+    mayMakeRoom: () => boolean,
+  ): Refused | null {
     const { shares } = this.#options.limits()
     if (peer === null || household === null) return null
     const full = holder.take('connections', shares)
     if (full === null) return null
     if (full.bound !== 'address' && full.bound !== 'network') return 'too_many_of_address'
-    if (!this.#rush.mayMakeRoom(household)) return 'too_fast'
+    if (!mayMakeRoom()) return 'too_fast'
     const isMeant = full.bound === 'network' ? () => true : (other: OpenConnection) => other.peer === peer
     const next = this.#strangers.next(household, isMeant) ?? this.#others.next(household, isMeant)
     return this.#close(next) && holder.take('connections', shares) === null ? null : 'too_many_of_address'
   }
 
   /** Strangers have a share of their own, which is smaller than all. @returns whether a new connection of the household may come */
-  #makeRoom(household: string | null): boolean {
+  #makeRoom(mayMakeRoom: () => boolean): boolean {
     const { max, shares, limits } = this.#options
     const ofStrangers = limits().shares.connections.strangers
     // Node itself closes what comes when all are taken, before anybody hears of it.
     const isNearlyFull = this.#strangers.size + this.#others.size >= Math.min(max * NEARLY_FULL, max - 1)
     const areStrangersFull = ofStrangers !== null && shares.heldByStrangers('connections') >= ofStrangers
     if (!isNearlyFull && !areStrangersFull) return true
-    if (!this.#rush.mayMakeRoom(household)) return false
+    if (!mayMakeRoom()) return false
     const next = this.#strangers.next()
     this.#close(isNearlyFull ? (next ?? this.#others.next()) : next)
     return true
@@ -182,5 +189,13 @@ export class OpenConnections {
 
   #groupOf({ isStranger }: OpenConnection): IdleConnections<OpenConnection> {
     return isStranger ? this.#strangers : this.#others
+  }
+}
+
+function onceFor(ask: () => boolean): () => boolean {
+  let answer: boolean | null = null
+  return () => {
+    answer ??= ask()
+    return answer
   }
 }

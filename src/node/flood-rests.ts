@@ -58,7 +58,8 @@ export class FloodRests {
     this.#resting.add(household)
     if (this.#lately.size === 0) setTimeout(() => this.#lately.clear(), LATELY_MS).unref()
     this.#lately.add(household)
-    setTimeout(() => this.#resting.delete(household), SHORTEST_MS).unref()
+    // Until the last of them reads again: floods that go on without end would let them rest without end.
+    setTimeout(() => this.#resting.delete(household), LONGEST_MS).unref()
     this.#holdOthers(flooding)
   }
 
@@ -99,6 +100,7 @@ class Connection {
   shaken(socket: TLSSocket): void {
     this.#socket = socket
     this.isShaken = true
+    if (this.#restTimer !== undefined) stopReads(socket, 'rest')
   }
 
   wait(): void {
@@ -109,11 +111,15 @@ class Connection {
     startReads(this.#socket, 'turn')
   }
 
-  /** One that rests begins anew. */
+  /** One that rests begins anew for a flood of its own. */
   rest(): void {
+    if (this.#restTimer !== undefined && !this.hasFlooded) return
     stopReads(this.#socket, 'rest')
     clearTimeout(this.#restTimer)
     const restMs = SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS)
-    this.#restTimer = setTimeout(() => startReads(this.#socket, 'rest'), restMs).unref()
+    this.#restTimer = setTimeout(() => {
+      this.#restTimer = undefined
+      startReads(this.#socket, 'rest')
+    }, restMs).unref()
   }
 }
