@@ -184,11 +184,11 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
     readOnce = true
   }
 
-  /** Also one without any key: nobody is to begin with those that were taken out of use. */
+  /** Also one without any key, and none of one that is too long: nobody is to begin with those that were taken out of use. */
   async function keep(): Promise<void> {
     const text = unkept
-    if (text === null || text.length > MOST_KEY_SET) return
-    await kept.keepKeySet(keySetId(issuer, url), text).then(
+    if (text === null) return
+    await kept.keepKeySet(keySetId(issuer, url), text.length > MOST_KEY_SET ? NO_KEYS_KEPT : text).then(
       () => {
         if (unkept === text) unkept = null
       },
@@ -228,6 +228,8 @@ function retiredBy(before: ReadonlySet<string>, old: KeySet, next: KeySet): Read
 function kidsOf(keys: KeySet): ReadonlySet<string> {
   return new Set([...keys.values()].flat().flatMap(({ kid }) => kid ?? []))
 }
+
+const NO_KEYS_KEPT = '{"keys":[]}'
 
 /** `null` too where the store is out, or what is kept there is no key set. */
 async function readKept(kept: KeySetStore, id: string): Promise<(ReadKeySet & { readonly ageMs: number }) | null> {

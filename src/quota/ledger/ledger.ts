@@ -119,7 +119,8 @@ class BatchLedger implements Ledger {
     const { circuit, queue, settlement, sender } = this.#parts
     if (this.#phase === 'open') this.#phase = 'closing'
     circuit.endQuestion()
-    await this.#rest(graceMs)
+    // A store that is far away is no reason to lose what is on its way.
+    await this.#rest(graceMs + sender.roundTrip)
     if (this.#phase === 'closed') return
     const error = new StoreError('the ledger is closed', 'other', 'unknown')
     if (!sender.abandon()) settlement.dropped(error, false)

@@ -62,7 +62,7 @@ export function createServerCheck(
       if (!found.has('no_rights')) goOn(ofLogin)
     } catch {
       // The next call reports what is wrong; a check that fails is no reason to refuse service.
-      if (own === looks) goOn(new Map())
+      if (own === looks) stopLooking = repeat(() => void look(), everyMs)
     }
   }
 
@@ -78,7 +78,9 @@ export function createServerCheck(
   async function lookAgain(ofLogin: Found): Promise<void> {
     const own = looks
     const seen = await lookAt(redis, keys, deadlineMs, ofLogin).catch(() => null)
-    if (seen !== null && own === looks) report(seen.found, seen.info)
+    if (seen === null || own !== looks) return
+    report(seen.found, seen.info)
+    if (seen.found.has('no_rights')) stop()
   }
 
   function report(found: Found, info: Info | null): void {
