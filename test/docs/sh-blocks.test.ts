@@ -22,6 +22,8 @@ const scripts: Readonly<Record<string, string>> = packageJson.scripts
 /** What is wrong with the words behind the name of a program; `null` for nothing. */
 type Check = (words: readonly string[]) => string | null
 
+const TAGGED = `registry.example.org/tollgate:${packageJson.version}`
+
 const CHECKS: Readonly<Record<string, Check>> = {
   npm: ([verb = '', ...rest]) => {
     if (['ci', 'start', 'test', 'pack'].includes(verb)) return null
@@ -35,8 +37,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
   tollgate: (words) => tollgate(words),
   docker: ([verb, flag = '', value = '', ...rest]) => {
     if (verb === 'build') return same([flag, ...rest], ['-t', '.']) ?? isThere('Dockerfile')
-    if (verb === 'push')
-      return same([flag, value, ...rest], [`registry.example.org/tollgate:${packageJson.version}`, ''])
+    if (verb === 'push') return same([flag, value, ...rest], [TAGGED, ''])
+    if (verb === 'buildx')
+      return (
+        same([flag, value, ...rest.slice(1)], ['build', '--platform', '-t', TAGGED, '--push', '.']) ??
+        isThere('Dockerfile')
+      )
     return same([verb, flag, ...rest], ['compose', '-f', 'up', '--build']) ?? isThere(value)
   },
   helm: ([verb = '', release, chart, ...rest]) => {
