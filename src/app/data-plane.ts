@@ -34,7 +34,7 @@ import { restingChanges } from './limits-in-force.ts'
 import { createLivePolicy, type LivePolicy } from './live-policy.ts'
 import { memoryProblem } from './memory-limit.ts'
 import { openFilesProblem } from './open-files.ts'
-import { noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
+import { admitsAlone, noticed, type Readiness, readinessOf, storeFailure } from './readiness.ts'
 import { booksOf, countedBy } from './retention.ts'
 import { createRuntime, type Runtime, retire, type Surroundings } from './runtime.ts'
 import { createScarcity, type Scarcity } from './scarcity.ts'
@@ -50,8 +50,11 @@ export interface DataPlane {
    * @param problems why the last configuration file was not taken, if it is not the one that this began with
    */
   start(problems?: readonly string[]): Promise<string>
-  /** Does nothing from `stop` on. @throws Error when a part cannot be made; the old configuration then stays */
-  reload(config: Config, hash: string): Promise<void>
+  /**
+   * Does nothing from `stop` on. @throws Error when a part cannot be made; the old configuration then stays
+   * @param taken called when it is in force. Default nobody
+   */
+  reload(config: Config, hash: string, taken?: () => void): Promise<void>
   /** A configuration file was not taken, by the process that reads it for this one. */
   rejected(problems: readonly string[]): void
   /** The configuration in force. */
@@ -124,6 +127,8 @@ interface State {
   /** The configuration in force, and its hash. */
   current: Runtime
   hash: string
+  /** Whether a configuration that was in force could admit while the store is out: a process that is ready for that stays so. */
+  mayAdmitAlone: boolean
   started: boolean
   draining: boolean
   stopping: boolean
@@ -135,7 +140,7 @@ export async function createDataPlane(options: DataPlaneOptions): Promise<DataPl
   const { state, gateway, heartbeat, livePolicy } = plane
   return {
     start: (problems) => start(plane, problems),
-    reload: (config, hash) => reload(plane, config, hash),
+    reload: (config, hash, taken) => reload(plane, config, hash, taken),
     rejected: heartbeat.configProblems,
     configuration: () => state.current.config,
     control: livePolicy.control,
@@ -156,7 +161,8 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   letHeapGrow()
   const instance = randomBytes(12).toString('base64url')
   // The configuration in force follows when it is made: nobody asks for it before.
-  const state = { hash, started: false, draining: false, stopping: false } as State
+  const mayAdmitAlone = admitsAlone(config)
+  const state = { hash, mayAdmitAlone, started: false, draining: false, stopping: false } as State
   const faults = createStandingFaults()
   follow(faults.observer)
   const own = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
@@ -311,7 +317,7 @@ function reportLoaded({ state, livePolicy, telemetry: { observe } }: Plane): voi
   for (const problem of warnings) observe({ type: 'config_warning', file, problem })
 }
 
-async function reload(plane: Plane, config: Config, hash: string): Promise<void> {
+async function reload(plane: Plane, config: Config, hash: string, taken = () => {}): Promise<void> {
   const { state, livePolicy, listener } = plane
   if (state.stopping) return
   const next = await createRuntime(config, state.current, plane.around)
@@ -321,12 +327,15 @@ async function reload(plane: Plane, config: Config, hash: string): Promise<void>
   const old = state.current
   state.current = next
   state.hash = hash
+  state.mayAdmitAlone ||= admitsAlone(config)
+  taken()
   plane.usage.keepDays(daysOf(config))
-  await plane.counted.note()
   plane.alerts.configure(config.alerts)
   listener.setIdleTimeout(idleTimeoutOf(config))
-  await livePolicy.adapt()
   retire(old, next)
+  await plane.counted.note()
+  await livePolicy.adapt()
+  if (plane.state.stopping) return
   // Never waited for: what a new configuration lacks makes no process that serves unready.
   void next.authenticator.prepare()
   reportLoaded(plane)

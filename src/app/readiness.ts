@@ -18,7 +18,12 @@ export interface Readiness {
 
 /** The parts of a gateway that say whether it is ready. */
 interface Observed {
-  readonly state: { readonly current: Runtime; readonly started: boolean; readonly draining: boolean }
+  readonly state: {
+    readonly current: Runtime
+    readonly mayAdmitAlone: boolean
+    readonly started: boolean
+    readonly draining: boolean
+  }
   readonly credentials: FirstCredentials
   readonly firstCharge: FirstCharge
   readonly health: StoreHealth
@@ -51,7 +56,7 @@ export function readinessOf(plane: Observed, startup = false): Readiness {
     ...(state.draining ? ['draining'] : []),
     ...(needs && credentials.isWaiting() ? [WAITING] : []),
   ]
-  const lacksCharge = needs && !firstCharge.wasTaken() && !admitsAlone(state.current.config)
+  const lacksCharge = needs && !firstCharge.wasTaken() && !state.mayAdmitAlone
   const ofStore = failure === null ? (lacksCharge ? [UNTRIED] : []) : [storeReason(failure)]
   return { ready: own.length === 0 && !lacksCharge, reasons: [...own, ...ofStore, ...lacking(plane)] }
 }
@@ -78,6 +83,6 @@ export function storeFailure({ health, ledger }: Pick<Observed, 'health' | 'ledg
 }
 
 /** A gateway that starts with a share to admit while the store is out has work. */
-function admitsAlone({ quota }: Config): boolean {
+export function admitsAlone({ quota }: Config): boolean {
   return [...quota.storeOutage.values()].some((share) => share > 0)
 }

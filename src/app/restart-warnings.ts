@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { same } from './runtime.ts'
+import { isByRoute } from './telemetry.ts'
 
 const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'metrics', 'telemetry', 'workers'] as const
 
@@ -26,6 +27,9 @@ export function needRestart(running: Config, next: Config): string[] {
   const others = [
     ...(clients ? ['auth.client_certificate'] : []),
     ...(edge ? ['edge (limits of connections and heads)'] : []),
+    ...(same(running.metrics, next.metrics) && isByRoute(running) !== isByRoute(next)
+      ? ['metrics.by_route (auto, by the number of rules)']
+      : []),
   ]
   return [...sections, ...others].map(
     (what) =>

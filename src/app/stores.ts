@@ -19,10 +19,12 @@ import { createUnreadableRecords } from './unreadable-records.ts'
 /** The store of a gateway, which may be given another login without a pause. */
 export interface GatewayStore extends Store {
   /**
-   * Takes over login and certificates of a configuration that names the same store, if they have changed, and how long runs are kept.
+   * Takes over login and certificates of a configuration that names the same store, if they have changed.
    * @throws SetupError with the cure, if they cannot be used; the old ones then stay
    */
-  renew(config: StoreConfig, retention: Retention): Promise<void>
+  renew(config: StoreConfig): Promise<void>
+  /** How long runs are kept from now on. What is kept for less is deleted for good: only for a configuration that is in force. */
+  keep(retention: Retention): void
 }
 
 /**
@@ -41,16 +43,11 @@ export async function openStore(
   let current: Store | null = null
   const unreadable = createUnreadableRecords(observe, async (list, id) => current?.isUnreadable(list, id) ?? true)
   const warnings = createStoreWarnings(unreadable.observe)
-  const { store, replace } = replaceable(await open(config, warnings, true, keeping), 2 * config.deadlineMs)
+  const { store, replace } = replaceable(await open(config, warnings, true, keeping), 4 * config.deadlineMs)
 
   current = store
 
-  async function renew(next: StoreConfig, nextRetention: Retention): Promise<void> {
-    await renewAccess(next)
-    kept = nextRetention
-  }
-
-  async function renewAccess(next: StoreConfig): Promise<void> {
+  async function renew(next: StoreConfig): Promise<void> {
     const wanted = accessOf(next)
     if (JSON.stringify(wanted) === JSON.stringify(access)) return
     const ofNew = heldBack(warnings)
@@ -64,7 +61,7 @@ export async function openStore(
     access = wanted
     replace(opened)
     ofNew.use()
-    observe({ type: 'store_login_renewed' })
+    observe({ type: 'store_login_renewed', problem })
   }
 
   async function close(): Promise<void> {
@@ -72,7 +69,11 @@ export async function openStore(
     await store.close()
   }
 
-  return { ...store, renew, close }
+  function keep(next: Retention): void {
+    kept = next
+  }
+
+  return { ...store, renew, keep, close }
 }
 
 /** Warnings of a store that may never be in use are kept until then. What else it reports before is not heard. */

@@ -38,7 +38,7 @@ export function createTelemetry({ config, version, worker, gauges }: TelemetryOp
 /** With more rules only who asks for it has series of each: a scrape of 10,000 rules would be 20 MB. */
 const MOST_RULES = 100
 
-function isByRoute({ metrics: { byRoute }, routes }: TelemetryOptions['config']): boolean {
+export function isByRoute({ metrics: { byRoute }, routes }: TelemetryOptions['config']): boolean {
   return byRoute === 'auto' ? routes.length <= MOST_RULES : byRoute === 'always'
 }
 

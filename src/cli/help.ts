@@ -152,7 +152,8 @@ Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called
                              [--step STEP] [--order tokens [--limit N]] [--format csv|ndjson] [-c FILE]
 
 Prints what was used, from the store of the configuration alone: no gateway need run.
-  --from, --to    ISO 8601 such as 2026-11-01T00:00:00Z, or a day in UTC (default: the last 24 hours); --to is not in the range;
+  --from, --to    ISO 8601 such as 2026-11-01T00:00:00Z, or a day of usage.zone (default: today and the day before); --to is not
+                  in the range;
                   --from also a span before --to, such as 6h or 7d
   --by            user (default), organisation, plan, category, route or all
   --user, --organisation, --category   only these; --by user with --organisation has the users of one

@@ -34,7 +34,12 @@ const CONFIGURATION = {
 /** The store, and what becomes of charges without it. */
 const STORE = {
   store_connected: () => line('info', 'connected to the store', {}),
-  store_login_renewed: () => line('info', 'the store took the new login or certificate', {}),
+  store_login_renewed: ({ problem }) =>
+    problem === null
+      ? line('info', 'the store took the new login or certificate', {})
+      : line('warn', 'the new login or certificate is in use, and the store has not confirmed it yet', {
+          detail: scrub(problem),
+        }),
   store_clock_apart: (seen) =>
     seen.apart
       ? line('warn', 'the clock of the store and that of this gateway differ', offsetOf(seen))

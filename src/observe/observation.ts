@@ -83,7 +83,8 @@ export type Observation =
     }
   | { readonly type: 'store_connected' }
   /** A reload brought another login or certificate, and the store took it. */
-  | { readonly type: 'store_login_renewed' }
+  /** `problem`: why it could not be tried; the one before was of no use either. `null` if the store took it. */
+  | { readonly type: 'store_login_renewed'; readonly problem: string | null }
   /** The store's clock less ours, asked for again and again. */
   | { readonly type: 'store_clock'; readonly offsetMs: number }
   /** The two clocks are seconds apart from now on, or are not any more. */

@@ -218,7 +218,7 @@ export function usageOperation(windows: readonly Window[], security: WaysIn['byD
     description: 'Asks for a credential and costs nothing.',
     security,
     parameters: [
-      query('from', 'ISO 8601, or a day in UTC. Default a day before `to`.'),
+      query('from', 'ISO 8601, or a day of the time zone in which days of use are counted. Default a day before `to`.'),
       query('to', 'Behind the last moment. Default now.'),
       query('by', '`user`, or `organisation` for all users of yours together.'),
       query('category', 'Only this one.'),

@@ -188,7 +188,8 @@ async function reload(
   const { observe } = telemetry
   const possible = untilRestart(config, next)
   await tryRuntime(next)
-  await store.renew(possible.store, retentionOf(possible))
+  await store.renew(possible.store)
+  store.keep(retentionOf(possible))
   state.current = { config: possible, hash, problems: [] }
   const problems = await supervisor.reload()
   // Also if not all workers have it: the others show that in their own figures for as long as it is so.

@@ -119,6 +119,21 @@ test('a configuration that is still being made into parts when the gateway stops
   await store.close()
 })
 
+test('whoever keeps something by a configuration hears of it when it is in force, and never of one whose parts cannot be made', async () => {
+  const { store, making } = make('listen: 127.0.0.1:0', () => {})
+  const serving = await making
+  await serving.start()
+  const taken: string[] = []
+  const [good, bad] = ['url: "http://127.0.0.1:2"', 'url: "https://127.0.0.1:2", tls: { ca: /nowhere/ca.pem }'].map(
+    (it) => understood(`upstream: { ${it} }`),
+  ) as [ReturnType<typeof understood>, ReturnType<typeof understood>]
+  await expect(serving.reload(bad.config, bad.hash, () => taken.push('bad'))).rejects.toThrow('/nowhere/ca.pem')
+  await serving.reload(good.config, good.hash, () => taken.push('good'))
+  expect(taken).toEqual(['good'])
+  await serving.stop()
+  await store.close()
+})
+
 test('bounds of the adaptive factor that a reload changes are those of the factor at once', async () => {
   const factors: number[] = []
   const { store, making } = make('listen: 127.0.0.1:0\nquota: { adaptive: { min: 0.5 } }', (observation) => {
