@@ -111,9 +111,8 @@ class Connection {
     startReads(this.#socket, 'turn')
   }
 
-  /** One that rests begins anew for a flood of its own. */
+  /** One that rests begins anew. */
   rest(): void {
-    if (this.#restTimer !== undefined && !this.hasFlooded) return
     stopReads(this.#socket, 'rest')
     clearTimeout(this.#restTimer)
     const restMs = SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS)

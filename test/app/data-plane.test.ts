@@ -4,10 +4,12 @@ import { createDataPlane } from '../../src/app/data-plane.ts'
 import { createEventLoopDelay } from '../../src/lib/event-loop-delay.ts'
 import type { Observation, Observer } from '../../src/observe/observation.ts'
 import { fanOut } from '../../src/observe/tee.ts'
+import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ecKey, serve, serveJson } from '../auth/support.ts'
 import { understood } from '../e2e/harness.ts'
+import { freePort } from '../setup/redis.ts'
 
 test('a store that connects while the parts are still made, as a reference that is read, is no internal error', async () => {
   const seen: Observation[] = []
@@ -134,6 +136,20 @@ test('whoever keeps something by a configuration hears of it when it is in force
   await store.close()
 })
 
+test('a gateway that is ready without its store, as it may admit alone, stays so when a reload takes that away', async () => {
+  const redis = openRedisStore({ url: `redis://127.0.0.1:${await freePort()}`, observe: () => {} })
+  const shares = (share: string) => `quota: { store_outage: { read: ${share}, write: refuse } }`
+  const { store, making } = make(`listen: 127.0.0.1:0\n${shares('{ allow: 10% }')}`, () => {}, '', redis)
+  const serving = await making
+  await serving.start()
+  expect(serving.ready()).toEqual({ ready: true, reasons: ['the quota store does not answer'] })
+  const { config, hash } = understood(`upstream: { url: "http://127.0.0.1:2" }\n${shares('refuse')}`)
+  await serving.reload(config, hash)
+  expect(serving.ready().ready).toBe(true)
+  await serving.stop()
+  await store.close()
+})
+
 test('bounds of the adaptive factor that a reload changes are those of the factor at once', async () => {
   const factors: number[] = []
   const { store, making } = make('listen: 127.0.0.1:0\nquota: { adaptive: { min: 0.5 } }', (observation) => {
@@ -178,11 +194,15 @@ function callsWithin(ms: number, store: Store): number {
   return calls.reduce((sum, count) => sum + count, 0)
 }
 
-function make(text: string, reader: Observer = () => {}, upstream = '') {
+function make(
+  text: string,
+  reader: Observer = () => {},
+  upstream = '',
+  store: Store = openSqliteStore({ file: ':memory:' }),
+) {
   const { config, hash } = understood(`upstream: { url: "https://127.0.0.1:1", ${upstream} }\n${text}`)
   const readers = [reader]
   const observe = fanOut(readers)
-  const store = openSqliteStore({ file: ':memory:' })
   const delay = createEventLoopDelay()
   const telemetry = { observe, delay, follow: (more: Observer) => void readers.push(more) }
   return { observe, store, making: createDataPlane({ config, hash, version: 'test', store, telemetry }) }

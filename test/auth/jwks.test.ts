@@ -552,6 +552,17 @@ describe('key sets that are kept for other gateways', () => {
     expect([later.auth.isIncomplete(), later.auth.withoutKeys()]).toEqual([false, []])
   })
 
+  it('are none where the provider sends more than is kept: nobody begins with the keys of before', async () => {
+    await startLater(0)
+    await expect.poll(keptKeys).toEqual([keySet(one)])
+    // 240 KB as they are sent, and a megabyte as they are written anew.
+    const padding = Array(48_000).fill('1e20').join()
+    server.answer = (_, response) => response.end(JSON.stringify(keySet(two)).replace('{', `{"padding":[${padding}],`))
+    const fetching = await startLater(2 * HOUR)
+    await expect.poll(() => fetching.auth.withoutKeys()).toEqual([])
+    await expect.poll(keptKeys).toEqual([keySet()])
+  })
+
   it('are used by a gateway at once while the provider is silent, without a wait for its fetch', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toHaveLength(1)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Observation } from '../../../src/observe/observation.ts'
-import type { Charge, Decision } from '../../../src/quota/charge.ts'
+import type { Batch, Charge, Decision } from '../../../src/quota/charge.ts'
 import { createLedger } from '../../../src/quota/ledger/ledger.ts'
 import { type Ledger, LedgerFull, type LedgerOptions } from '../../../src/quota/ledger/ledger-contract.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
@@ -394,6 +394,19 @@ describe('close', () => {
     await open.close(20)
     for (const each of [await sent, await queued])
       expect(each).toMatchObject({ name: 'StoreError', message: 'the ledger is closed' })
+  })
+
+  it('a ledger that closes waits a round trip longer for a store that is far away', async () => {
+    const settle = async (batch: Batch) => {
+      await sleep(400)
+      return store.settle(batch)
+    }
+    const open = ledger({ store: { settle } })
+    await open.charge(charge())
+    const sent = open.charge(charge())
+    await sleep(10)
+    await open.close(200)
+    expect(await sent).toMatchObject({ accepted: true })
   })
 
   it('a closed ledger leaves nothing running: neither charges, nor refunds, nor attempts', async () => {

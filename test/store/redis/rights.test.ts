@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, it, vi } from 'vitest'
 import { revocationOf } from '../../../src/control/access-key-changes.ts'
@@ -231,3 +232,27 @@ it.each(['set', 'hset', 'hdel', 'del', 'zadd', 'zremrangebyrank'])(
     }
   },
 )
+
+it('a right to INFO that is taken away while a gateway runs is asked for once, and leaves one entry in the log of Redis', async () => {
+  const redis = await startRedis()
+  const admin = new Redis(redis.url)
+  await admin.acl('SETUSER', 'tollgate', 'on', '>secret', '~*', '&*', '+@all')
+  const warned: string[] = []
+  const observe = (seen: Observation) => void (seen.type === 'store_warning' && warned.push(seen.warning))
+  let looks = 0
+  const url = `redis://tollgate:secret@127.0.0.1:${redis.port}`
+  const store = openRedisStore({ url, deadlineMs: 5000, observe, onChecked: () => looks++, checkMs: 10 })
+  try {
+    await expect.poll(() => looks).toBeGreaterThan(2)
+    await admin.acl('SETUSER', 'tollgate', '-info')
+    await expect.poll(() => warned).toContain('no_rights')
+    const then = looks
+    await sleep(200)
+    expect(looks).toBe(then)
+    expect(await admin.acl('LOG')).toHaveLength(1)
+  } finally {
+    await store.close()
+    admin.disconnect()
+    await redis.stop()
+  }
+})
