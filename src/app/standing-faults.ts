@@ -15,7 +15,7 @@ const WARNINGS: Readonly<Record<StoreWarning, string>> = {
   old_version: 'Redis is older than 6.2',
   no_rights: 'Redis cannot be looked at: its user may not run INFO',
   copy_unended: 'a copy into the store has not ended',
-  far: 'Redis takes more than half of store_options.deadline to answer',
+  far: 'Redis takes more than half of store_options.deadline to respond',
 }
 
 const REFUSED = {

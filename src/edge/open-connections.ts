@@ -193,9 +193,9 @@ export class OpenConnections {
 }
 
 function onceFor(ask: () => boolean): () => boolean {
-  let answer: boolean | null = null
+  let known: boolean | null = null
   return () => {
-    answer ??= ask()
-    return answer
+    known ??= ask()
+    return known
   }
 }

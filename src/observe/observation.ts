@@ -225,7 +225,7 @@ export type StoreWarning =
   | 'no_rights'
   /** A copy into it has not ended. */
   | 'copy_unended'
-  /** It takes more than half of the deadline to answer. */
+  /** It takes more than half of the deadline to respond. */
   | 'far'
 
 /** What a record of a store is of. */

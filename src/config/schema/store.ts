@@ -38,7 +38,7 @@ export const storeOptions = domain(
     {
       deadline: duration('10ms', '10s', {
         description:
-          'How long the store may be silent while a charge waits, beyond what its answers take, 10ms to 10s. Where it answers but is slow, a charge waits up to four times as long and one answer more, and any other command of Redis up to four times as long. Default 250ms',
+          'How long the store may be silent while a charge waits, beyond what its responses take, 10ms to 10s. Where it responds but is slow, a charge waits up to four times as long and one response more, and any other command of Redis up to four times as long. Default 250ms',
       }).prefault('250ms'),
       prefix: text({ description: 'First part of every key in Redis. Default tollgate', pattern: PREFIX.source })
         .regex(PREFIX, { error: NOT_A_PREFIX })

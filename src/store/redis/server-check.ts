@@ -110,7 +110,7 @@ const NO_INFO =
   'the version of Redis and its maxmemory-policy cannot be looked at: give the user of the URL under store the right to INFO (ACL SETUSER NAME +info)'
 
 const farAway = (roundTrip: number, deadlineMs: number): string =>
-  `Redis takes ${Math.round(roundTrip)} ms to answer, more than half of store_options.deadline (${deadlineMs} ms): a charge takes up to two of its answers; bring Redis closer to the gateway`
+  `Redis takes ${Math.round(roundTrip)} ms to respond, more than half of store_options.deadline (${deadlineMs} ms): a charge takes up to two of its responses; bring Redis closer to the gateway`
 
 const NOTHING_ON_DISK =
   'Redis keeps nothing on disk (no append-only file, no save points): when it starts anew, all charges, gateway tokens and changes at run time are gone; set its appendonly to yes'
@@ -120,10 +120,10 @@ export async function lookAt(redis: RedisClient, keys: Keys, deadlineMs: number,
   const found: Found = new Map(before)
   const asked = performance.now()
   if ((await redis.get(keys.copying)) !== null) found.set('copy_unended', COPYING)
-  const answered = performance.now()
+  const responded = performance.now()
   const field = await infoOf(redis)
   // The shorter one: this process may have been held up during the other.
-  const roundTrip = Math.min(answered - asked, performance.now() - answered)
+  const roundTrip = Math.min(responded - asked, performance.now() - responded)
   if (roundTrip > deadlineMs / 2) found.set('far', farAway(roundTrip, deadlineMs))
   if (field === null) return { found: found.set('no_rights', NO_INFO), info: null }
   const [major = 0, minor = 0] = field('redis_version').split('.').map(Number)

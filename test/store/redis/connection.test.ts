@@ -347,7 +347,7 @@ it('what is wrong with a server that runs is noticed, and that it is mended', as
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
 })
 
-it('a server that takes more than half of the deadline to answer is far away, until it is near again', async () => {
+it('a server that takes more than half of the deadline to respond is far away, until it is near again', async () => {
   const proxy = await startFaultProxy(server.port)
   const seen: Observation[] = []
   const over: string[] = []
@@ -360,7 +360,7 @@ it('a server that takes more than half of the deadline to answer is far away, un
     type: 'store_warning',
     warning: 'far',
     message: expect.stringMatching(
-      /^Redis takes 3\d\d ms to answer, more than half of store_options.deadline \(500 ms\)/,
+      /^Redis takes 3\d\d ms to respond, more than half of store_options.deadline \(500 ms\)/,
     ),
   })
   proxy.delay(0)
