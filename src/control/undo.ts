@@ -89,6 +89,7 @@ function undoIn(
   const isAsSet = (key: string): boolean =>
     same(there, set, key) &&
     !wouldHide(before.get(key), there, set) &&
+    !wouldBeHidden(before.get(key), there, set, entry.at) &&
     !isOfAnother(before.get(key), there, set) &&
     !back.some((other) => touch(pathOf(key), pathOf(other)))
   const changed = open.filter((key) => !isAsSet(key))
@@ -192,6 +193,15 @@ function wouldHide(part: Part | undefined, now: Parts, set: Parts): boolean {
   const permanent = (parts: Parts) => [...parts].filter(([, { leaf, layer }]) => layer === null && touch(path, leaf[0]))
   const [there, then] = [permanent(now), permanent(set)]
   return there.length !== then.length || there.some(([key]) => !same(now, set, key))
+}
+
+/** What is put back for ever would lie under a layer that began before the change, and was itself put back since. */
+function wouldBeHidden(part: Part | undefined, now: Parts, set: Parts, changedAt: number): boolean {
+  if (part === undefined || part.layer !== null) return false
+  return [...now].some(
+    ([key, { leaf, layer }]) =>
+      layer !== null && layer.from <= changedAt && !set.has(key) && touch(part.leaf[0], leaf[0]),
+  )
 }
 
 function changedValues(

@@ -126,6 +126,20 @@ describe('the undo of an override', () => {
     })
     expect(undoOverride(ended, null, null)).toEqual({ kind: 'possible', change: null })
   })
+
+  test('is refused if a temporary one from before it was put back since, which would hide what is put back', () => {
+    // The temporary one was taken away, 30 was set for ever and undone, and then the temporary one was put back.
+    const put = (from: number) => {
+      const value = override(10)
+      const layer = { id: 'l1', from, until: NOW + 1000, begun: true, value, who: 'ann', why: null }
+      return { layers: [layer] } as unknown as UserOverride
+    }
+    expect(undoOverride(override(30), null, put(NOW - 3000))).toEqual({
+      kind: 'changed_since',
+      values: [{ path: '', set: null, now: override(10) }],
+    })
+    expect(undoOverride(override(30), null, put(NOW - 500))).toMatchObject({ kind: 'possible' })
+  })
 })
 
 test('the undo of an override of an organisation puts back the one before', () => {
