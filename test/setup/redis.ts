@@ -87,6 +87,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
   // A save point, as Redis has by default, so that no gateway warns of it. Nothing is saved that soon, nor at its end.
   const saving = ['--save', '3600 1', '--shutdown-on-sigterm', 'nosave']
   const args = ['--port', String(port), '--bind', '127.0.0.1', ...saving, '--appendonly', 'no', '--dir', folder]
+  // By itself a cluster would take the port 10,000 above its own for its bus, which may be another's.
+  if (options.args?.includes('--cluster-enabled')) args.push('--cluster-port', String(await freePort()))
   const env = { ...process.env, ...options.clock?.env }
   let child: ChildProcess
   let exited: Promise<unknown>
