@@ -78,7 +78,7 @@ function undoIn(
   const after = stackOf(form, asPacked(entry.to))
   const from = stackOf(form, asPacked(entry.from))
   const [before, set, there] = [entry.who === SCHEDULE ? notBegunBy(from, after) : from, after, now].map((stack) =>
-    partsOf(asNow(stack, now, at)),
+    partsOf(asNow(withoutTakenBack(stack, after, now), now, at)),
   ) as [Parts, Parts, Parts]
   const differing = [...new Set([...before.keys(), ...set.keys()])].filter((key) => !same(before, set, key))
   if (differing.length === 0 && (entry.who === SCHEDULE || entry.who === GUARD)) {
@@ -91,7 +91,7 @@ function undoIn(
     !wouldHide(before.get(key), there, set) &&
     !wouldBeHidden(before.get(key), there, set, entry.at) &&
     !isOfAnother(before.get(key), there, set) &&
-    !back.some((other) => touch(pathOf(key), pathOf(other)))
+    !back.some((other) => before.get(key)?.layer != null || touch(pathOf(key), pathOf(other)))
   const changed = open.filter((key) => !isAsSet(key))
   if (changed.length > 0) return { kind: 'changed_since', values: changedValues(form, changed, set, before, now, at) }
   if (open.length === 0) {
@@ -121,6 +121,31 @@ function notBegunBy({ permanent, layers }: Stack, after: Stack): Stack {
 function hasBecome({ id, begun, leaves }: StackLayer, now: Stack): boolean {
   if (begun === true || now.layers.some((layer) => layer.id === id)) return false
   return leaves.some((leaf) => now.permanent.some((other) => sameJson(other, leaf)))
+}
+
+/** What guards have guarded in vain since: where the permanent value is what lay under it behind the change, it was taken back. */
+function withoutTakenBack({ permanent, layers }: Stack, after: Stack, now: Stack): Stack {
+  const known = new Set(now.layers.map(({ id }) => id))
+  const guarded = new Map(after.layers.filter(({ guard }) => guard !== undefined).map(({ id, leaves }) => [id, leaves]))
+  const under = (stack: Stack, [path]: Leaf) => stack.permanent.filter(([place]) => touch(place, path))
+  const isTakenBack = (id: string, leaf: Leaf): boolean =>
+    guarded.get(id)?.some((other) => sameJson(other, leaf)) === true &&
+    sameJson(under(now, leaf), under(after, leaf)) &&
+    !now.permanent.some((other) => sameJson(other, leaf)) &&
+    !hasStripped(leaf[0], after, now)
+  const rest = layers.map((layer) =>
+    known.has(layer.id) ? layer : { ...layer, leaves: layer.leaves.filter((leaf) => !isTakenBack(layer.id, leaf)) },
+  )
+  return { permanent, layers: rest.filter(({ leaves }) => leaves.length > 0) }
+}
+
+/** Whether a layer has lost since what it said of a place, as whatever is hidden for ever does. */
+function hasStripped(place: readonly string[], after: Stack, now: Stack): boolean {
+  return after.layers.some(({ id, leaves }) => {
+    const there = now.layers.find((layer) => layer.id === id)?.leaves
+    const isLost = ([path]: Leaf) => covers(place, path) && !there?.some(([other]) => sameJson(other, path))
+    return there !== undefined && leaves.some(isLost)
+  })
 }
 
 /**
