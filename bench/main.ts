@@ -14,7 +14,6 @@ import type { Bench, Group } from './groups/group.ts'
 import { latency } from './groups/latency.ts'
 import { memory } from './groups/memory.ts'
 import { organisations } from './groups/organisations.ts'
-import { peers } from './groups/peers.ts'
 import { rates } from './groups/rates.ts'
 import { reload } from './groups/reload.ts'
 import { routes } from './groups/routes.ts'
@@ -54,8 +53,8 @@ const GROUPS: Readonly<Record<string, Group>> = {
   callers,
 }
 
-/** Not in a whole run: they need programs that take minutes to make, or an earlier commit. */
-const ON_REQUEST: Readonly<Record<string, Group>> = { peers, footprint, attacks }
+/** Not in a whole run: they need what `npm run build` makes, or an earlier commit. */
+const ON_REQUEST: Readonly<Record<string, Group>> = { footprint, attacks }
 
 let interrupted = false
 

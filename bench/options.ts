@@ -9,7 +9,7 @@ export interface Options {
   readonly awake: boolean
   /** The only group to run; `null` for all. */
   readonly only: string | null
-  /** Folder of another checkout to compare with, and nothing else but in the group of peers; `null` for none. */
+  /** Folder of another checkout to compare with, and nothing else; `null` for none. */
   readonly against: string | null
   /** The commit that the group of attacks is compared with. */
   readonly before: string
@@ -27,13 +27,13 @@ export interface Choices {
 
 export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench -- [options]
   --only GROUP   one group: ${groups.join(', ')}.
-                 peers, footprint and attacks run only so: they fetch and build other proxies, or an earlier commit
+                 footprint and attacks run only so: they need what was built, or an earlier commit
   --rounds N     rounds of paired measurements, 1 or more. Default 5
   --seconds N    length of one measurement, 1 or more; a small request and routes take more turns of 1 s. Default 2
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
   --write        puts the result into docs/benchmarks-tables.md too, with --only the section of that group
-  --against DIR  this checkout against another one, with its node_modules, in the same rounds; with --only peers beside these
+  --against DIR  this checkout against another one, with its node_modules, in the same rounds
   --before COMMIT  with --only attacks: what this checkout is compared with. Default ${BEFORE}
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 
@@ -71,8 +71,7 @@ export function optionsOf(args: readonly string[], { groups, profiles }: Choices
     throw new Error('--write is for what may be quoted: not with --quick or --profile')
   if (write && awake) throw new Error('--write is without --awake: the page has what operators have by default')
   const against = values.against ?? null
-  if (against !== null && only !== 'peers' && (only !== null || write))
-    throw new Error('--against is by itself, or with --only peers')
+  if (against !== null && (only !== null || write)) throw new Error('--against is by itself')
   if (values.before !== undefined && only !== 'attacks') throw new Error('--before is with --only attacks')
   const [rounds, seconds] = quick ? [1, 1] : [5, 2]
   return {

@@ -3,15 +3,12 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { memoryOf, switchesOf } from '../cpu.ts'
+import { cpuTime, memoryOf, switchesOf } from '../cpu.ts'
 import { saturate } from '../load.ts'
-import type { Backends, Started } from '../peers/peers.ts'
 import { BOTH_CORES } from '../processes.ts'
 import { spreadOf, table } from '../report.ts'
-import { cpuOf } from '../rows.ts'
 import { BUILT, type Gateway, type Running } from '../servers.ts'
 import type { Bench, Group } from './group.ts'
-import { eachPeer } from './peers.ts'
 
 /** Times that each is started. The first fills what a later one reads, as the compiled code. */
 const STARTS = 5
@@ -21,10 +18,16 @@ const IDLE_MS = 2000
 const LOAD_SECONDS = 3
 const STARTS_WITHIN_MS = 30_000
 
-/** The gateway without its store, or a peer without its Redis. */
+/** What a proxy stands before and counts in. */
+interface Backends {
+  readonly upstream: Running
+  readonly redis: Running
+}
+
+/** A proxy without its store. */
 interface Subject {
   readonly name: string
-  start(): Promise<Started>
+  start(): Promise<Running>
 }
 
 /** What a proxy takes before it does anything: time to start, memory, and the time of an idle one. */
@@ -33,10 +36,8 @@ export const footprint: Group = async (bench) => {
   const backends = { upstream: await stage.upstream(), redis: await stage.redis() }
   const rows: string[][] = []
   const built = existsSync(fileURLToPath(new URL(`../../${BUILT}`, import.meta.url)))
-  for (const subject of gateways(bench, backends, built)) rows.push(await measure(subject, bench))
-  const absent = await eachPeer(bench, async ({ name, start }) => {
-    rows.push(await measure({ name, start: () => start(backends) }, bench))
-  })
+  const subjects = [...gateways(bench, backends, built), nginx(bench, backends)]
+  for (const subject of subjects) rows.push(await measure(subject, bench))
   const head = ['Row', 'Start, ms', 'Idle', 'Idle, PSS', 'After load', 'After, PSS', 'Idle CPU', 'Idle wake-ups']
   const note = built ? [] : ['', `Tollgate as \`npm run build\` makes it is left out: ${BUILT} is not there.`]
   return {
@@ -46,7 +47,6 @@ export const footprint: Group = async (bench) => {
       '',
       ...table(head, rows),
       ...note,
-      ...absent.flatMap((line) => ['', line]),
     ],
     figures: [],
   }
@@ -55,7 +55,7 @@ export const footprint: Group = async (bench) => {
 function gateways({ stage }: Bench, { upstream, redis }: Backends, built: boolean): Subject[] {
   const gateway = (name: string, more: Partial<Gateway> = {}): Subject => ({
     name: `Tollgate, ${name}`,
-    start: async () => ({ server: await stage.gateway({ upstream, store: redis, log: false, ...more }) }),
+    start: () => stage.gateway({ upstream, store: redis, log: false, ...more }),
   })
   const embedded = (): string => `sqlite:${join(stage.folder('sqlite'), 'tollgate.db')}`
   const workers = { change: { workers: 2 }, cores: BOTH_CORES }
@@ -69,47 +69,46 @@ function gateways({ stage }: Bench, { upstream, redis }: Backends, built: boolea
   ]
 }
 
+const nginx = ({ stage, requests: { known } }: Bench, backends: Backends): Subject => ({
+  name: 'nginx + Lua + Redis',
+  start: () => stage.nginx({ ...backends, log: false, known }),
+})
+
 async function measure({ name, start }: Subject, { requests, quick }: Bench): Promise<string[]> {
   const [credential = ''] = requests.credentials(1)
   const times: number[] = []
-  let started: Started | undefined
+  let server: Running | undefined
   for (let i = 0; i < (quick ? 1 : STARTS); i++) {
-    for (const server of serversOf(started)) await server.stop()
+    await server?.stop()
     const begin = performance.now()
-    started = await start()
-    await firstCharge(started.server.port, credential)
+    server = await start()
+    await firstCharge(server.port, credential)
     times.push(performance.now() - begin)
   }
-  const servers = serversOf(started)
+  if (server === undefined) throw new Error(`${name} was not started`)
   await sleep(SETTLE_MS)
-  const [cpu, wakes] = await idle(servers)
-  const before = memory(servers)
-  await saturate({ port: servers[0]?.port ?? 0, requests: requests.byUsers('GET', '/read') }, LOAD_SECONDS)
-  const after = memory(servers)
-  for (const server of servers) await server.stop()
+  const [cpu, wakes] = await idle(server)
+  const before = memory(server)
+  await saturate({ port: server.port, requests: requests.byUsers('GET', '/read') }, LOAD_SECONDS)
+  const after = memory(server)
+  await server.stop()
   const numbers = [...before, ...after].map((bytes) => (bytes / 1e6).toFixed(0))
   return [name, spreadOf(times, 0), ...numbers, cpu.toFixed(1), wakes.toFixed(0)]
 }
 
-const serversOf = (started: Started | undefined): readonly Running[] =>
-  started === undefined ? [] : [started.server, ...(started.beside ?? [])]
-
 /** Resident and proportional, in bytes. */
-function memory(servers: readonly Running[]): [number, number] {
-  const all = servers.map(({ pid }) => memoryOf(pid))
-  return [
-    all.reduce((sum, { resident }) => sum + resident, 0),
-    all.reduce((sum, { proportional }) => sum + proportional, 0),
-  ]
+function memory({ pid }: Running): [number, number] {
+  const { resident, proportional } = memoryOf(pid)
+  return [resident, proportional]
 }
 
 /** Milliseconds of CPU and wake-ups in a second. */
-async function idle(servers: readonly Running[]): Promise<[number, number]> {
-  const wakes = (): number => servers.reduce((sum, { pid }) => sum + switchesOf(pid).waited, 0)
-  const before = [cpuOf(servers), wakes()] as const
+async function idle({ pid }: Running): Promise<[number, number]> {
+  const wakes = (): number => switchesOf(pid).waited
+  const before = [cpuTime(pid), wakes()] as const
   await sleep(IDLE_MS)
   const seconds = IDLE_MS / 1000
-  return [(cpuOf(servers) - before[0]) / 1e6 / seconds, (wakes() - before[1]) / seconds]
+  return [(cpuTime(pid) - before[0]) / 1e6 / seconds, (wakes() - before[1]) / seconds]
 }
 
 /** @throws Error if none comes */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Options, optionsOf } from '../../bench/options.ts'
 
-const choices = { groups: ['cost', 'latency', 'peers'], profiles: ['accepted'] }
+const choices = { groups: ['cost', 'latency', 'users'], profiles: ['accepted'] }
 const options = (...args: string[]): Options | null => optionsOf(args, choices)
 
 test('by default everything is measured in five rounds', () => {
@@ -23,7 +23,7 @@ test('numbers that are given win over those of --quick', () => {
 })
 
 test('a group that does not exist is named with those that do', () => {
-  expect(() => options('--only', 'costs')).toThrow('--only takes one of cost, latency, peers')
+  expect(() => options('--only', 'costs')).toThrow('--only takes one of cost, latency, users')
 })
 
 test.each(['0', '1.5', 'x'])('%s rounds are refused', (rounds) => {
@@ -41,9 +41,7 @@ test('the document has what a machine does by default', () => {
   expect(() => options('--write', '--awake')).toThrow('--write is without --awake')
 })
 
-test('another checkout is measured by itself or beside the peers', () => {
-  expect(options('--against', '../before', '--only', 'peers')).toMatchObject({ against: '../before', only: 'peers' })
-  expect(() => options('--against', '../before', '--only', 'cost')).toThrow(
-    '--against is by itself, or with --only peers',
-  )
+test('another checkout is measured by itself', () => {
+  expect(options('--against', '../before')).toMatchObject({ against: '../before', only: null })
+  expect(() => options('--against', '../before', '--only', 'cost')).toThrow('--against is by itself')
 })

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { staleFiles } from '../../build/grafana.ts'
 import { STATUS_OF } from '../../src/errors.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
@@ -92,10 +91,6 @@ describe('rules', () => {
 })
 
 describe('dashboards', () => {
-  it('are what build/grafana.ts makes: run it after a change', () => {
-    expect(staleFiles()).toEqual([])
-  })
-
   it('have a fixed uid, no absolute time, and take everything from the chosen data source', () => {
     expect(dashboards.map(({ uid }) => uid)).toEqual(['tollgate-operations', 'tollgate-quotas'])
     for (const dashboard of dashboards) {
