@@ -61,18 +61,6 @@ export type Reading =
 /** Reads one line, without its end. */
 export type LineReader = (line: string) => Reading
 
-/**
- * Reads one line as a `LineReader` does, from its bytes between `from` and `to`, if it looks as nearly all lines do.
- * @returns `null` for any other line, which has to be read as text
- */
-export type BytesReader = (bytes: Buffer, from: number, to: number) => Reading | null
-
-/** Reads the lines of one log. */
-export interface LogReader {
-  readonly text: LineReader
-  readonly bytes: BytesReader
-}
-
 export function unreadable(problem: string): Reading {
   return { kind: 'unreadable', problem }
 }

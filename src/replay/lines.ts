@@ -1,22 +1,15 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { StringDecoder } from 'node:string_decoder'
 import { createGunzip } from 'node:zlib'
 
 /** Longest line that is read, in characters. No access log of a server has one. */
 const LONGEST_LINE = 65_536
 const CHUNK = 262_144
 
-/** Hears of each line that is not empty. */
-export interface LineListener {
-  /** @param number from 1 */
-  text(line: string, number: number): void
-  /**
-   * Is asked first, with the bytes of the line between `from` and `to`, which are its own for this call only.
-   * @returns whether it took the line; `text` gets what it leaves, and each line that is very long
-   */
-  bytes(piece: Buffer, from: number, to: number, number: number): boolean
-}
+/** Hears of each line that is not empty. @param number from 1 */
+export type LineListener = (line: string, number: number) => void
 
 /** Reads a file line by line, one that gzip has packed too. @param file `-` for the standard input. @throws Error that names the file */
 export async function readLines(file: string, listener: LineListener): Promise<void> {
@@ -55,49 +48,28 @@ async function* rejoined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncItera
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
 }
 
-const NEWLINE = 0x0a
-const RETURN = 0x0d
-/** A character has up to three bytes (and one of two halves four). */
-const LONGEST_LINE_BYTES = 3 * LONGEST_LINE
-
 /** Puts lines together that come in pieces. Of one that is too long only the beginning is kept, so that it cannot be read. */
 function createSplitter(listener: LineListener) {
+  const decoder = new StringDecoder('utf8')
   /** The beginning of a line whose end is not there yet. */
-  let rest: Buffer = Buffer.alloc(0)
+  let rest = ''
   let number = 0
 
-  function take(piece: Buffer, from: number, end: number): void {
+  function take(text: string): void {
     number++
-    const to = end > from && piece[end - 1] === RETURN ? end - 1 : end
-    if (to === from) return
-    if (to - from <= LONGEST_LINE && listener.bytes(piece, from, to, number)) return
-    listener.text(piece.toString('utf8', from, to).slice(0, LONGEST_LINE), number)
-  }
-
-  function keep(piece: Buffer): void {
-    const room = LONGEST_LINE_BYTES - rest.length
-    if (room > 0 && piece.length > 0) rest = Buffer.concat([rest, piece.subarray(0, room)])
+    const line = text.endsWith('\r') ? text.slice(0, -1) : text
+    if (line !== '') listener(line.slice(0, LONGEST_LINE), number)
   }
 
   return {
     add(piece: Buffer): void {
-      let from = 0
-      let end = piece.indexOf(NEWLINE)
-      if (end >= 0 && rest.length > 0) {
-        keep(piece.subarray(0, end))
-        take(rest, 0, rest.length)
-        rest = Buffer.alloc(0)
-        from = end + 1
-        end = piece.indexOf(NEWLINE, from)
-      }
-      for (; end >= 0; end = piece.indexOf(NEWLINE, from)) {
-        take(piece, from, end)
-        from = end + 1
-      }
-      keep(piece.subarray(from))
+      const lines = (rest + decoder.write(piece)).split('\n')
+      rest = lines.pop()?.slice(0, LONGEST_LINE) ?? ''
+      for (const line of lines) take(line)
     },
     end(): void {
-      if (rest.length > 0) take(rest, 0, rest.length)
+      const last = rest + decoder.end()
+      if (last !== '') take(last)
     },
   }
 }

@@ -1,7 +1,5 @@
 import { isObject } from '../lib/json.ts'
-import { type BytesReader, type Entry, type LineReader, type Reading, type TunnelEntry, unreadable } from './entry.ts'
-import { createFlatReader, type Scalar } from './flat-object.ts'
-import type { Names } from './names.ts'
+import { type Entry, type LineReader, type Reading, type TunnelEntry, unreadable } from './entry.ts'
 
 /** Reads the log of a gateway: JSON lines, of which those with `"msg":"request"` are requests, and those with `"msg":"tunnel charge"` what open WebSockets cost. */
 export const readOwnLine: LineReader = (line) => {
@@ -9,65 +7,32 @@ export const readOwnLine: LineReader = (line) => {
   return seen === null ? unreadable('it is no JSON object') : readingOf(seen)
 }
 
-/** The same for lines without escapes and objects inside, and of no WebSocket, which are nearly all. */
-export function createOwnReader(names: Names): BytesReader {
-  const read = createFlatReader(WANTED, names)
-  return (bytes, from, to) => {
-    const values = read(bytes, from, to)
-    if (values === null) return null
-    const seen = seenIn(values)
-    return isOfTunnel(seen) ? null : readingOf(seen)
-  }
-}
+/** The fields of a line that are looked at. */
+type Field =
+  | 'msg'
+  | 'time'
+  | 'durationMs'
+  | 'method'
+  | 'route'
+  | 'decidedAt'
+  | 'outcome'
+  | 'error'
+  | 'shadowed'
+  | 'replayed'
+  | 'exempt'
+  | 'cost'
+  | 'charged'
+  | 'user'
+  | 'plan'
+  | 'organisation'
+  | 'namedPlan'
+  | 'scope'
+  | 'clientStatus'
+  | 'requestId'
+  | 'openMs'
+  | 'everyMs'
 
-const WANTED = [
-  'msg',
-  'time',
-  'durationMs',
-  'method',
-  'route',
-  'decidedAt',
-  'outcome',
-  'error',
-  'shadowed',
-  'replayed',
-  'exempt',
-  'cost',
-  'charged',
-  'user',
-  'plan',
-  'organisation',
-  'namedPlan',
-  'scope',
-  'clientStatus',
-] as const
-
-type Seen = Readonly<Partial<Record<(typeof WANTED)[number] | 'requestId' | 'openMs' | 'everyMs', unknown>>>
-
-/** @param values of `WANTED`. Written out, because an object that is filled by name costs as much as the rest of the line */
-function seenIn(values: readonly Scalar[]): Seen {
-  return {
-    msg: values[0],
-    time: values[1],
-    durationMs: values[2],
-    method: values[3],
-    route: values[4],
-    decidedAt: values[5],
-    outcome: values[6],
-    error: values[7],
-    shadowed: values[8],
-    replayed: values[9],
-    exempt: values[10],
-    cost: values[11],
-    charged: values[12],
-    user: values[13],
-    plan: values[14],
-    organisation: values[15],
-    namedPlan: values[16],
-    scope: values[17],
-    clientStatus: values[18],
-  }
-}
+type Seen = Readonly<Partial<Record<Field, unknown>>>
 
 function readingOf(seen: Seen): Reading {
   if (seen.msg !== 'request' && seen.msg !== TUNNEL_CHARGE) return NOT_A_REQUEST

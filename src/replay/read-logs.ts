@@ -56,16 +56,9 @@ export async function readLogs(
   }
   for (const file of files) {
     const reader = readerOf(format)
-    await readLines(file, {
-      text(line, number) {
-        const reading = reader.text(line)
-        add(requests < most ? kept(reading) : reading, file, number)
-      },
-      bytes(piece, start, end, number) {
-        const reading = reader.bytes(piece, start, end)
-        if (reading !== null) add(reading, file, number)
-        return reading !== null
-      },
+    await readLines(file, (line, number) => {
+      const reading = reader(line)
+      add(requests < most ? kept(reading) : reading, file, number)
     })
   }
   const journal = builder.finish()
@@ -73,8 +66,7 @@ export async function readLogs(
 }
 
 /**
- * Makes each text of a reading one string, which is a copy: a piece of a line would keep the whole line with it. What is read from bytes is
- * so already.
+ * Makes each text of a reading one string, which is a copy: a piece of a line would keep the whole line with it.
  */
 function createKeeper(): (reading: Reading) => Reading {
   const texts = new Map<string, string>()
