@@ -58,14 +58,14 @@ export interface UsedPage {
 
 /**
  * Where a page of the list begins. Those with an override come first, in the order of their ids. Then come those who
- * have used something, in the order of the store's scan. A page that is full ends in the middle of a step of the scan.
- * The next page takes the same step again and goes on behind the last id, since a step has no order of its own.
+ * have used something, in the order of the store's scan. A page that is full ends in the middle of a step.
+ * The next page takes the same step again and goes on behind the last id, since a step of the scan has no order of its own.
  */
 interface Place {
   readonly phase: 'overrides' | 'scan'
-  /** Of the scan; `null` at its beginning. */
+  /** The cursor of the step; `null` for the first one of the phase. */
   readonly step: string | null
-  /** The last id that was shown of the phase or of the step; `null` for none. */
+  /** The last id that was shown of the step; `null` for none. */
   readonly after: string | null
 }
 
@@ -76,9 +76,11 @@ const LOOKED_AT = 200_000
 const FILTERED_AT = 50_000
 /** A step of Redis looks at keys of all kinds, and may find nobody. */
 const MOST_STEPS = 2000
-/** Those with an override whose usage one request reads to filter them. They are read one by one, some at a time. */
-const MOST_READ = 1000
+/** Those with an override are read one by one, some at a time; one of them counts for as many of a scan. */
 const READ_AT_ONCE = 50
+const SCANNED_FOR_ONE = 50
+/** Of those with an override, when they are read instead of a scan of everybody. */
+const FEW = 1000
 
 export interface PageOptions {
   readonly at: number
@@ -158,79 +160,68 @@ interface Page {
 
 async function pageOf(listed: Listed, wish: Wish, order: Query['order']): Promise<Page> {
   if (wish.limit === 0) return { found: [], next: wish.start, at: wish.at }
-  return order === undefined ? collect(listed, wish) : byUse(listed, wish, order)
+  const overridden = overriddenSteps(listed, wish)
+  return order === undefined ? collect(listed, wish, overridden) : byUse(listed, wish, overridden, order)
 }
 
-async function collect(listed: Listed, wish: Wish): Promise<Page> {
-  const { start } = wish
-  if (start.phase === 'scan') return collectUsed(listed, wish, [])
-  const { found, after } = await collectOverridden(listed, wish)
-  if (after !== null) return { found, next: { ...start, after }, at: wish.at }
-  if (wish.filter.needsOverride) return { found, next: null, at: wish.at }
-  const scan: Place = { phase: 'scan', step: null, after: null }
-  if (found.length === wish.limit) return { found, next: scan, at: wish.at }
-  return collectUsed(listed, { ...wish, start: scan }, found)
-}
+type Step = (cursor: string | null) => Promise<UsedStep>
 
-/**
- * Those with an override, in the order of their ids.
- * @returns `after`: behind whom the next page goes on; `null` if nobody is left
- */
-async function collectOverridden(
-  listed: Listed,
-  { start, matches, filter, limit, step, signal }: Wish,
-): Promise<{ readonly found: Used[]; readonly after: string | null }> {
-  const { overrides, read } = listed
-  const isLeft = (id: string) => matches(id) && (start.after === null || id > start.after)
-  const ids = [...overrides.keys()].filter(isLeft).sort()
-  const found: Used[] = []
-  let i = 0
-  while (i < ids.length && found.length < limit && i < MOST_READ) {
-    signal.throwIfAborted()
-    const some = ids.slice(i, i + Math.min(READ_AT_ONCE, filter.fits === null ? limit - found.length : READ_AT_ONCE))
-    const used = await step(() => Promise.all(some.map(read)))
-    const fit = await fitting(listed, filter, used, used[0]?.at ?? 0)
-    const shown = fit.slice(0, limit - found.length)
-    found.push(...shown)
-    i = shown.length < fit.length ? ids.indexOf(shown.at(-1)?.id ?? '', i) + 1 : i + some.length
+/** Steps through those with an override, in the order of their ids. The cursor of a step is the id before it. */
+function overriddenSteps({ overrides, read }: Listed, { matches, step, at }: Wish): Step {
+  let sorted: readonly string[] | null = null
+  return async (cursor) => {
+    sorted ??= [...overrides.keys()].filter(matches).sort()
+    const left = cursor === null ? sorted : sorted.filter((id) => id > cursor)
+    const ids = left.slice(0, READ_AT_ONCE)
+    const some = await step(() => Promise.all(ids.map(read)))
+    return { at: some[0]?.at ?? at, some, next: ids.length < left.length ? (ids.at(-1) ?? null) : null }
   }
-  return { found, after: i < ids.length ? (ids[i - 1] ?? null) : null }
 }
 
-/** Those who have used something and have no override, in the order of the scan. @param found those before them */
-async function collectUsed(listed: Listed, wish: Wish, found: readonly Used[]): Promise<Page> {
+async function collect(listed: Listed, wish: Wish, overridden: Step): Promise<Page> {
   const { overrides, windows } = listed
   const { start, matches, filter, limit, step, signal } = wish
-  const all = [...found]
-  let place: Place | null = start
   const most = filter.fits === null ? LOOKED_AT : FILTERED_AT
-  let [lookedAt, steps] = [0, 0]
+  const found: Used[] = []
+  let place: Place | null = start
   let { at } = wish
-  while (place !== null && all.length < limit && lookedAt < most && steps++ < MOST_STEPS) {
+  let [lookedAt, steps] = [0, 0]
+  while (place !== null && found.length < limit && lookedAt < most && steps++ < MOST_STEPS) {
     signal.throwIfAborted()
     const here: Place = place
-    const scanned = await step(() => listed.scan(here.step))
-    at = scanned.at
-    lookedAt += scanned.some.length
+    const isScan = here.phase === 'scan'
+    const seen = isScan ? await step(() => listed.scan(here.step)) : await overridden(here.step)
+    at = seen.at
+    lookedAt += seen.some.length * (isScan ? 1 : SCANNED_FOR_ONE)
     const isLeft = ({ id, counters }: Used) =>
-      matches(id) && !overrides.has(id) && (here.after === null || id > here.after) && isInUse(counters, windows, at)
-    const rest = (await fitting(listed, filter, scanned.some.filter(isLeft), at)).toSorted(byId)
+      (here.after === null || id > here.after) &&
+      (!isScan || (matches(id) && !overrides.has(id) && isInUse(counters, windows, at)))
+    const rest = (await fitting(listed, filter, seen.some.filter(isLeft), at)).toSorted(byId)
     // If some are left, the next page goes on behind the last.
-    const shown = rest.slice(0, limit - all.length)
-    all.push(...shown)
-    if (shown.length < rest.length) place = { ...here, after: shown.at(-1)?.id ?? here.after }
-    else place = scanned.next === null ? null : { phase: 'scan', step: scanned.next, after: null }
+    const shown = rest.slice(0, limit - found.length)
+    found.push(...shown)
+    place = shown.length < rest.length ? { ...here, after: shown.at(-1)?.id ?? here.after } : behind(here, seen, filter)
   }
-  return { found: all, next: place, at }
+  return { found, next: place, at }
+}
+
+/** The place of the step that follows one; `null` behind the last. */
+function behind({ phase }: Place, { next }: UsedStep, { needsOverride }: UsedFilter): Place | null {
+  if (next !== null) return { phase, step: next, after: null }
+  return phase === 'overrides' && !needsOverride ? { phase: 'scan', step: null, after: null } : null
 }
 
 /** The first of as many as one request looks at. The next page has those of the others. */
-async function byUse(listed: Listed, { start, filter, step, ...wish }: Wish, order: 'use' | 'tokens'): Promise<Page> {
-  const { entitlementsOf, categories, overrides, scan } = listed
-  const isOfFew = filter.needsOverride && overrides.size <= MOST_READ
+async function byUse(
+  { entitlementsOf, categories, overrides, scan }: Listed,
+  { start, filter, step, ...wish }: Wish,
+  overridden: Step,
+  order: 'use' | 'tokens',
+): Promise<Page> {
+  const isOfFew = filter.needsOverride && overrides.size <= FEW
   const { found, next, at } = await nearest({
     ...wish,
-    scan: isOfFew ? () => readOverridden(listed, wish.matches, step) : (cursor) => step(() => scan(cursor)),
+    scan: isOfFew ? overridden : (cursor) => step(() => scan(cursor)),
     fits: filter.fits,
     from: start.step,
     most: LOOKED_AT,
@@ -240,20 +231,6 @@ async function byUse(listed: Listed, { start, filter, step, ...wish }: Wish, ord
     by: order === 'use' ? 'share' : 'tokens',
   })
   return { found, next: next === null ? null : { phase: 'scan', step: next, after: null }, at }
-}
-
-/** Instead of a scan of everybody, if only those with an override are wanted and they are few. @throws StoreError */
-async function readOverridden(
-  { overrides, read }: Listed,
-  matches: Wish['matches'],
-  step: Wish['step'],
-): Promise<UsedStep> {
-  const ids = [...overrides.keys()].filter(matches)
-  const some: Awaited<ReturnType<typeof read>>[] = []
-  for (let i = 0; i < ids.length; i += READ_AT_ONCE) {
-    some.push(...(await step(() => Promise.all(ids.slice(i, i + READ_AT_ONCE).map(read)))))
-  }
-  return { at: some[0]?.at ?? 0, some, next: null }
 }
 
 async function withRest<T>(task: () => Promise<T>): Promise<T> {
