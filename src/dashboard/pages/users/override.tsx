@@ -2,7 +2,8 @@ import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { flatOf, type Overridable, type OverrideForm, SCOPE_OF } from '../../logic/override.ts'
+import { flatOf, type Overridable, type OverrideForm, type OverrideProblems, SCOPE_OF } from '../../logic/override.ts'
+import type { Seen } from '../../logic/override-editing.ts'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'
 import { Conflict } from '../../ui/conflict.tsx'
@@ -17,7 +18,7 @@ import { EndNotes, OverrideLayers } from './override-layers.tsx'
 import { OverrideLines } from './override-lines.tsx'
 import { OverrideReview, UsedUpNotes } from './override-review.tsx'
 import { Saved } from './quick-actions.tsx'
-import { type OverrideProps, type Seen, useOverride } from './use-override.ts'
+import { type OverrideProps, useOverride } from './use-override.ts'
 
 interface EditorProps extends OverrideProps {
   /** `null` if it is not known yet. */
@@ -68,114 +69,170 @@ export function OverrideInForce({ override, kind = 'user' }: InForceProps) {
 }
 
 export function OverrideEditor({ quota, ...props }: EditorProps) {
-  const { t, time } = useTexts()
-  const { response, etag } = props
-  const { override, kind, id } = response
-  const words = WORDS[kind]
+  const { t } = useTexts()
+  const { response } = props
+  const { override, kind } = response
   const editing = useOverride(props)
-  const { form, begunOn, set, problems, error, isOver, reviewed, saving, done, edit } = editing
+  const { stage, set } = editing
+  const review = 'review' in stage ? stage.review : null
+  const problems = 'problems' in stage ? stage.problems : NO_PROBLEMS
   /** What was seen when it was asked whether to take it away; `null` if nothing is asked. */
   const [removing, setRemoving] = useState<Seen | null>(null)
-  const fields = fieldProblems(error)
-  const ref = useFocusWrong(problems, error)
-  const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
-
-  function review(event: FormEvent): void {
-    event.preventDefault()
-    editing.review()
-  }
-
   return (
     <Panel title={t('override.title')}>
       <OverrideInForce override={override} kind={kind} />
       <Changing label={t('override.title')}>
-        <form ref={ref} onSubmit={review} noValidate>
-          <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
-          <TextInput
-            label={t('override.factor')}
-            description={t(words.factorText)}
-            inputMode="decimal"
-            value={form.factor}
-            onChange={(event) => edit({ factor: event.currentTarget.value })}
-            error={problemOf('factor')}
-          />
-          {kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
-          <ExpiryField
-            label={t('override.expiry')}
-            value={form.expiry}
-            keep={form.expiry.kind === 'keep' ? form.expiry.at : set.until}
-            error={problemOf('expiresAt')}
-            onChange={(expiry) => edit({ expiry })}
-          />
-          <TextInput
-            label={t('word.reason')}
-            description={t('word.reasonHelp')}
-            required
-            maxLength={500}
-            value={form.reason}
-            onChange={(event) => edit({ reason: event.currentTarget.value })}
-            error={problemOf('reason')}
-          />
-          <div className="actions">
-            <Button type="submit" loading={saving && reviewed === null} disabled={begunOn === null}>
-              {t('override.review')}
-            </Button>
-            <Discard disabled={begunOn === null || saving} onDiscard={editing.discard} />
-            <Button variant="default" disabled={override === null} onClick={() => setRemoving(set)}>
-              {t('override.remove')}
-            </Button>
-            <span role="status">{begunOn !== null && t('override.edited')}</span>
-          </div>
-        </form>
+        <Form
+          {...{ quota, response, editing, problems }}
+          isBusy={stage.at === 'sent' && review === null}
+          onRemove={() => setRemoving(set)}
+        />
         {problems[''] !== undefined && <Note tone="bad">{t(problems[''])}</Note>}
-        {reviewed && (
+        {review && (
           <OverrideReview
-            {...reviewed}
+            {...review}
             quota={quota}
-            busy={saving}
-            onSave={() => editing.save(reviewed)}
+            busy={stage.at === 'sent'}
+            onSave={() => editing.save(review)}
             onBack={editing.leaveReview}
           />
         )}
       </Changing>
-      {done === 'override.saved' ? (
-        <Saved until={override?.expiresAt ?? null} />
-      ) : (
-        done && (
-          <Note tone="good" live>
-            {t(done)}
-          </Note>
-        )
-      )}
-      {isOver && begunOn?.until && (
-        <Note tone="warn" live title={t('override.overTitle')}>
-          {t('override.overText', { time: time(begunOn.until) })}
-        </Note>
-      )}
-      {editing.isConflict
-        ? !isOver && <Conflict key={etag} what={words.what} subject={id} />
-        : error && <Note tone="bad">{messageOf(error, t)}</Note>}
+      <Outcome response={response} etag={props.etag} editing={editing} />
       {removing && (
-        <Confirm
-          title={t('override.removeTitle', { name: visible(id) })}
-          action={t('override.remove')}
-          danger
+        <Removal
+          response={response}
+          quota={quota}
           onConfirm={(reason) => editing.remove(reason, removing)}
           onClose={() => setRemoving(null)}
-        >
-          <OverrideLines
-            from={flatOf(override)}
-            to={null}
-            of={response}
-            quota={quota}
-            without={['expiresAt', 'reason']}
-          />
-          <p>{t(words.removeText)}</p>
-          <EndNotes override={override} body={null} />
-          <UsedUpNotes body={null} response={response} quota={quota} />
-        </Confirm>
+        />
       )}
     </Panel>
+  )
+}
+
+type EditingOverride = ReturnType<typeof useOverride>
+
+const NO_PROBLEMS: OverrideProblems = {}
+
+interface FormProps {
+  readonly response: Overridable
+  readonly quota: QuotaResponse | null
+  readonly editing: EditingOverride
+  readonly problems: OverrideProblems
+  readonly isBusy: boolean
+  readonly onRemove: () => void
+}
+
+function Form({ response, quota, editing, problems, isBusy, onRemove }: FormProps) {
+  const { t } = useTexts()
+  const { form, draft, stage, set, edit } = editing
+  const error = 'error' in stage ? stage.error : null
+  const fields = fieldProblems(error)
+  const ref = useFocusWrong(problems, error)
+  const problemOf = (field: string) => (problems[field] === undefined ? fields[field] : t(problems[field]))
+  function review(event: FormEvent): void {
+    event.preventDefault()
+    editing.review()
+  }
+  return (
+    <form ref={ref} onSubmit={review} noValidate>
+      <LimitFields response={response} form={form} edit={edit} problemOf={problemOf} />
+      <TextInput
+        label={t('override.factor')}
+        description={t(WORDS[response.kind].factorText)}
+        inputMode="decimal"
+        value={form.factor}
+        onChange={(event) => edit({ factor: event.currentTarget.value })}
+        error={problemOf('factor')}
+      />
+      {response.kind === 'user' && <UserFields form={form} quota={quota} edit={edit} error={problemOf('plan')} />}
+      <ExpiryField
+        label={t('override.expiry')}
+        value={form.expiry}
+        keep={form.expiry.kind === 'keep' ? form.expiry.at : set.until}
+        error={problemOf('expiresAt')}
+        onChange={(expiry) => edit({ expiry })}
+      />
+      <TextInput
+        label={t('word.reason')}
+        description={t('word.reasonHelp')}
+        required
+        maxLength={500}
+        value={form.reason}
+        onChange={(event) => edit({ reason: event.currentTarget.value })}
+        error={problemOf('reason')}
+      />
+      <div className="actions">
+        <Button type="submit" loading={isBusy} disabled={draft === null}>
+          {t('override.review')}
+        </Button>
+        <Discard disabled={draft === null || stage.at === 'sent'} onDiscard={editing.discard} />
+        <Button variant="default" disabled={response.override === null} onClick={onRemove}>
+          {t('override.remove')}
+        </Button>
+        <span role="status">{draft !== null && t('override.edited')}</span>
+      </div>
+    </form>
+  )
+}
+
+interface OutcomeProps {
+  readonly response: Overridable
+  readonly etag: string | null
+  readonly editing: EditingOverride
+}
+
+/** What came of the last change, or became of the override meanwhile. */
+function Outcome({ response, etag, editing: { draft, stage, isOver } }: OutcomeProps) {
+  const { t, time } = useTexts()
+  const { override, kind, id } = response
+  const done = stage.at === 'idle' ? stage.done : null
+  const error = 'error' in stage ? stage.error : null
+  return (
+    <>
+      {done === 'override.saved' && <Saved until={override?.expiresAt ?? null} />}
+      {done !== null && done !== 'override.saved' && (
+        <Note tone="good" live>
+          {t(done)}
+        </Note>
+      )}
+      {isOver && draft?.until && (
+        <Note tone="warn" live title={t('override.overTitle')}>
+          {t('override.overText', { time: time(draft.until) })}
+        </Note>
+      )}
+      {stage.at === 'overtaken'
+        ? !isOver && <Conflict key={etag} what={WORDS[kind].what} subject={id} />
+        : error && <Note tone="bad">{messageOf(error, t)}</Note>}
+    </>
+  )
+}
+
+interface RemovalProps {
+  readonly response: Overridable
+  readonly quota: QuotaResponse | null
+  readonly onConfirm: (reason: string) => Promise<void>
+  readonly onClose: () => void
+}
+
+/** The question before an override is taken away. */
+function Removal({ response, quota, onConfirm, onClose }: RemovalProps) {
+  const { t } = useTexts()
+  const { override, kind, id } = response
+  return (
+    <Confirm
+      title={t('override.removeTitle', { name: visible(id) })}
+      action={t('override.remove')}
+      danger
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <OverrideLines from={flatOf(override)} to={null} of={response} quota={quota} without={['expiresAt', 'reason']} />
+      <p>{t(WORDS[kind].removeText)}</p>
+      <EndNotes override={override} body={null} />
+      <UsedUpNotes body={null} response={response} quota={quota} />
+    </Confirm>
   )
 }
 

@@ -1,0 +1,203 @@
+import type { OverrideBody, OverrideResponse } from '../../admin/api.ts'
+import {
+  bodyOf,
+  editsSince,
+  formOf,
+  isSet,
+  type Overridable,
+  type OverrideForm,
+  type OverrideProblems,
+  withFields,
+} from './override.ts'
+
+/**
+ * Editing an override, from the first letter to the response of the API. Until something is edited the form follows what is set.
+ *
+ * | Stage     | What is so                                                       | What follows                         |
+ * | --------- | ---------------------------------------------------------------- | ------------------------------------ |
+ * | idle      | nothing is edited; the last change, if any, is told              | edited                               |
+ * | edited    | the form has edits, and what the last review found wrong in them | reviewed, overtaken, idle            |
+ * | reviewed  | the change is shown as it would be sent                          | sent, edited                         |
+ * | sent      | the response is awaited; an edit meanwhile closes the review     | idle, reviewed, failed and below     |
+ * | unknown   | the response was lost: the change may be set or not              | idle once it is seen to be set       |
+ * | overtaken | somebody else has changed what the edits were begun on           | reviewed                             |
+ * | failed    | the API refused the change                                       | edited, reviewed                     |
+ */
+export type Stage =
+  | { readonly at: 'idle'; readonly done: Done | null }
+  | { readonly at: 'edited'; readonly problems: OverrideProblems }
+  | { readonly at: 'reviewed'; readonly review: Review; readonly error: Error | null }
+  | { readonly at: 'sent'; readonly review: Review | null }
+  /** @property removing what was to be taken away; `null` for a change. */
+  | { readonly at: 'unknown'; readonly error: Error; readonly removing: Seen | null }
+  | { readonly at: 'overtaken'; readonly error: Error | null; readonly problems: OverrideProblems }
+  | { readonly at: 'failed'; readonly error: Error }
+
+export type Done = 'override.saved' | 'override.removed' | 'override.over'
+
+/** What was looked at. */
+export interface Seen {
+  /** `null` if another one is known to be set by now. */
+  readonly etag: string | null
+  /** When it ends by itself, in ISO 8601. */
+  readonly until: string | null
+}
+
+/** What is edited, with what it was last looked at on top of. */
+export interface Draft extends Seen {
+  readonly form: OverrideForm
+  /** What was sent and never answered: it may be set by now. */
+  readonly sent?: Review
+}
+
+/** What is reviewed: the body, the form that it was made of, and what it was made on top of. */
+export interface Review {
+  readonly form: OverrideForm
+  readonly body: OverrideBody
+  readonly response: Overridable
+  readonly etag: string | null
+}
+
+export interface Editing {
+  readonly draft: Draft | null
+  readonly stage: Stage
+}
+
+/** What is set, as it was read last. */
+export interface Now {
+  readonly response: Overridable
+  readonly etag: string | null
+  /** By the clock of the gateway, in milliseconds since the epoch. */
+  readonly time: number
+}
+
+export type OverrideEvent =
+  /** The page is come to. */
+  | { readonly type: 'opened' }
+  | { readonly type: 'edit'; readonly part: Partial<OverrideForm>; readonly now: Now }
+  | { readonly type: 'review'; readonly now: Now }
+  | { readonly type: 'leave' }
+  | { readonly type: 'discard' }
+  | { readonly type: 'send' }
+  | { readonly type: 'saved'; readonly review: Review; readonly set: OverrideResponse; readonly etag: string | null }
+  /** @property open whether the same review can be sent again. */
+  | {
+      readonly type: 'failed'
+      readonly review: Review
+      readonly error: Error
+      readonly why: Failure
+      readonly open: boolean
+    }
+  | { readonly type: 'removed' | 'over' }
+  | { readonly type: 'notRemoved'; readonly removing: Seen; readonly error: Error; readonly why: Failure }
+  /** What was sent, or to be taken away, is found to be so although its response was lost. */
+  | { readonly type: 'found'; readonly now: Now }
+  /** There is an override, or none any more. */
+  | { readonly type: 'turned'; readonly isAny: boolean }
+
+export type Failure = 'unknown' | 'conflict' | 'refused'
+
+export const NOTHING_EDITED: Editing = { draft: null, stage: { at: 'idle', done: null } }
+const NO_PROBLEMS: OverrideProblems = {}
+const EDITED: Stage = { at: 'edited', problems: NO_PROBLEMS }
+
+export function nextEditing(editing: Editing, event: OverrideEvent): Editing {
+  const { draft, stage } = editing
+  switch (event.type) {
+    case 'opened':
+    case 'leave':
+      return { draft, stage: draft === null ? NOTHING_EDITED.stage : EDITED }
+    case 'edit':
+      return edited(editing, event.part, event.now)
+    case 'review':
+      return draft === null ? editing : reviewed(draft, event.now)
+    case 'discard':
+      return NOTHING_EDITED
+    case 'send':
+      return stage.at === 'reviewed' ? { draft, stage: { at: 'sent', review: stage.review } } : editing
+    case 'saved':
+      return { draft: left(draft, event.review, event.set, event.etag), stage: { at: 'idle', done: 'override.saved' } }
+    case 'failed':
+      return failed(editing, event)
+    case 'removed':
+      return { draft: null, stage: { at: 'idle', done: 'override.removed' } }
+    case 'over':
+      return { draft, stage: { at: 'idle', done: 'override.over' } }
+    case 'notRemoved':
+      // What is set by now has not been looked at: the question was about another one.
+      return { draft, stage: troubleOf(event.why, event.error, event.removing) }
+    case 'found':
+      return found(editing, event.now)
+    case 'turned':
+      return stage.at === 'idle' && (stage.done === 'override.saved') !== event.isAny
+        ? { draft, stage: NOTHING_EDITED.stage }
+        : editing
+  }
+}
+
+function edited({ draft, stage }: Editing, part: Partial<OverrideForm>, { response, etag }: Now): Editing {
+  const { override } = response
+  const begun = draft ?? { form: formOf(override), etag, until: override?.expiresAt ?? null }
+  return {
+    draft: { ...begun, form: { ...begun.form, ...part } },
+    stage: stage.at === 'sent' ? { at: 'sent', review: null } : EDITED,
+  }
+}
+
+function reviewed(draft: Draft, { response, etag, time }: Now): Editing {
+  const { override } = response
+  const isOver = isOverBy(draft, override, time)
+  // What is known to be over has come, also where the clock, known to the second, has it still to come.
+  const now = isOver ? Math.max(time, Date.parse(draft.until ?? '')) : time
+  const { body, problems } = bodyOf(withFields(draft.form, response), now)
+  const seen = { ...draft, etag, until: isOver ? draft.until : (override?.expiresAt ?? null) }
+  // The form has the rest of the override that it was begun on: what somebody else has set since would be taken back.
+  if (draft.etag !== null && draft.etag !== etag && !isOver) {
+    return { draft: seen, stage: { at: 'overtaken', error: null, problems } }
+  }
+  if (body === null) return { draft: seen, stage: { at: 'edited', problems } }
+  const review = { form: draft.form, body, response, etag }
+  return { draft: seen, stage: { at: 'reviewed', review, error: null } }
+}
+
+function failed({ draft, stage }: Editing, event: Extract<OverrideEvent, { type: 'failed' }>): Editing {
+  const { review, error, why, open } = event
+  if (why === 'refused') {
+    const isOpen = open && stage.at === 'sent' && stage.review !== null
+    return { draft, stage: isOpen ? { at: 'reviewed', review, error } : { at: 'failed', error } }
+  }
+  const behind = draft && { ...draft, etag: null, ...(why === 'unknown' && { sent: review }) }
+  return { draft: behind, stage: troubleOf(why, error, null) }
+}
+
+function troubleOf(why: Failure, error: Error, removing: Seen | null): Stage {
+  if (why === 'refused') return { at: 'failed', error }
+  if (why === 'unknown') return { at: 'unknown', error, removing }
+  return { at: 'overtaken', error, problems: NO_PROBLEMS }
+}
+
+function found({ draft, stage }: Editing, { response, etag, time }: Now): Editing {
+  const { override } = response
+  if (draft?.sent !== undefined && isSet(draft.sent.body, override)) {
+    return { draft: left(draft, draft.sent, override, etag), stage: { at: 'idle', done: 'override.saved' } }
+  }
+  if (override !== null || stage.at !== 'unknown' || stage.removing === null) return { draft, stage }
+  const done = hasCome(stage.removing.until, time) ? 'override.over' : 'override.removed'
+  return { draft, stage: { at: 'idle', done } }
+}
+
+/** What was sent is set: only what was edited since is left. */
+function left(draft: Draft | null, { form: sent }: Review, set: OverrideResponse | null, etag: string | null) {
+  const form = draft && editsSince(draft.form, sent, formOf(set))
+  return form && { form, etag, until: set?.expiresAt ?? null }
+}
+
+/** Whether what was begun on is over by itself, and is nobody's change. */
+export function isOverBy(draft: Draft | null, override: OverrideResponse | null, time: number): boolean {
+  return draft !== null && override === null && hasCome(draft.until, time)
+}
+
+/** By the clock of the gateway, which is known to the second. */
+export function hasCome(at: string | null, time: number): boolean {
+  return at !== null && Date.parse(at) <= time + 1000
+}
