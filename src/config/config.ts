@@ -68,5 +68,3 @@ export type CorsConfig = NonNullable<Understood['cors']>
 /** Who is notified of what. `category` and `window` are `null` for failures. */
 export type AlertConfig = Understood['alerts'][number]
 export type LogConfig = Understood['log']
-/** Where spans go. */
-export type TelemetryConfig = NonNullable<Understood['telemetry']>

@@ -1,7 +1,6 @@
 import { isObject } from '../lib/json.ts'
 import type { Json } from './problems.ts'
 import type { QuotaPatchLike } from './settings.ts'
-import type { Changes } from './state.ts'
 
 /**
  * One value and its place: the names of its members, from the outermost on. `null` gives the value back to what lies under all
@@ -55,13 +54,6 @@ export function treeOf(leaves: readonly Leaf[]): Json {
 /** The values that a patch names, without what says when and why. */
 export function leavesOfPatch({ reason: _, from: __, until: ___, guard: ____, ...patch }: QuotaPatchLike): Leaf[] {
   return leavesOf(patch)
-}
-
-/** `null` for one that follows the file. Own members only: a category may be called `constructor`. */
-export function valueAt(changes: Changes, path: readonly string[]): unknown {
-  let value: unknown = changes
-  for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : null
-  return value ?? null
 }
 
 function below(tree: Json, path: readonly string[]): Leaf[] {

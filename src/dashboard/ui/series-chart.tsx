@@ -143,35 +143,3 @@ function Legend({ series, points }: Pick<SeriesChartProps, 'series' | 'points'>)
   const all = series.map(({ label }, i) => `${label} ${number(sums[i] ?? 0)}`).join(t('word.listComma'))
   return <p className="muted">{t('series.sums', { from: time(first.from), sums: all })}</p>
 }
-
-interface SparklineProps {
-  /** Oldest first. */
-  readonly values: readonly number[]
-  /** What they are, in words: the picture has no numbers. */
-  readonly label: string
-}
-
-const SPARK = { width: 96, height: 24 } as const
-
-/** Values over time in the line of a table. */
-export function Sparkline({ values, label }: SparklineProps) {
-  const most = Math.max(1, ...values)
-  const step = SPARK.width / Math.max(1, values.length)
-  return (
-    <svg className="sparkline" width={SPARK.width} height={SPARK.height} role="img" aria-label={label}>
-      {values.map((value, i) => {
-        const height = value <= 0 ? 0 : Math.max(1.5, (value / most) * SPARK.height)
-        return (
-          <rect
-            // biome-ignore lint/suspicious/noArrayIndexKey: a value has no other name than its place
-            key={i}
-            x={i * step}
-            y={SPARK.height - height}
-            width={Math.max(1, step * 0.8)}
-            height={height}
-          />
-        )
-      })}
-    </svg>
-  )
-}
