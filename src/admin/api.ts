@@ -45,12 +45,10 @@ export type LayerResponse = Of<typeof schemas.layer>
 export type EndsResponse = Of<typeof schemas.ends>
 export type TakenAwayResponse = Of<typeof schemas.takenAway>
 export type EndResponse = Of<typeof schemas.end>
-/** PATCH /api/quota, POST /api/quota/preview and POST /api/quota/look-back */
+/** PATCH /api/quota and POST /api/quota/preview */
 export type QuotaPatch = Of<typeof schemas.quotaPatch>
 /** POST /api/quota/preview */
 export type PreviewResponse = Of<typeof schemas.preview>
-/** POST /api/quota/look-back */
-export type LookBackResponse = Of<typeof schemas.lookBack>
 /** POST /api/quota/reset */
 export type QuotaResetResponse = Of<typeof schemas.quotaReset>
 

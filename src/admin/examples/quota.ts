@@ -132,23 +132,20 @@ export const quota: Examples = {
       windows: { read: [{ window: '1h', limit: 1200, used: 668, remaining: 532, limitNow: 1200, remainingNow: 532 }] },
       effective: { personal: { read: { '1h': 100 } }, global: { read: { '1h': 1200 } } },
       warnings: [],
-    },
-  },
-  'POST /api/quota/look-back': {
-    body: { baselines: { personal: { read: { '1h': 100 } } } },
-    response: {
-      from: '2026-11-19T10:15:00.000Z',
-      to: '2026-11-20T10:15:00.000Z',
-      complete: true,
-      scanned: 3,
-      rows: [
-        {
-          category: 'read',
-          window: '1h',
-          of: { users: 3, runs: 3, tokens: 668 },
-          above: { users: 1, runs: 1, tokens: 18 },
-        },
-      ],
+      yesterday: {
+        from: '2026-11-19T10:15:00.000Z',
+        to: '2026-11-20T10:15:00.000Z',
+        complete: true,
+        scanned: 3,
+        rows: [
+          {
+            category: 'read',
+            window: '1h',
+            of: { users: 3, runs: 3, tokens: 668 },
+            above: { users: 1, runs: 1, tokens: 18 },
+          },
+        ],
+      },
     },
   },
   'GET /api/quota/distribution': {

@@ -3,6 +3,7 @@ import { SETTINGS } from '../../control/forms.ts'
 import { stackOf } from '../../control/layers.ts'
 import { leavesOfPatch } from '../../control/leaves.ts'
 import { limitsAhead } from '../../control/limits-ahead.ts'
+import { lookBack } from '../../control/look-back.ts'
 import { movesNobody } from '../../control/moved.ts'
 import { asOverrides } from '../../control/overrides.ts'
 import { ANYBODY, preview } from '../../control/preview.ts'
@@ -11,7 +12,7 @@ import { type Changes, type ControlState, storedOf } from '../../control/state.t
 import { tooDear } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import { createPolicy, modeFactor, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
+import { createPolicy, modeFactor, type Policy, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
 import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
 import type {
   LayerResponse,
@@ -25,13 +26,12 @@ import type {
 } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
-import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
+import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { endsBetween, endsOf, layersShown } from '../layers-shown.ts'
 import * as schemas from '../schemas.ts'
 import { settingsWish, wishedSettings, wishProblems } from '../settings-wish.ts'
 import type { InForce, View } from '../state.ts'
 import { distributionRoute } from './distribution.ts'
-import { lookBackRoute } from './look-back.ts'
 import { quotaResetRoute } from './quota-reset.ts'
 import { quotaScheduledRoute } from './quota-scheduled.ts'
 
@@ -62,7 +62,6 @@ export function quotaRoutes(desk: Desk): Route[] {
       handle: (call) => change(desk, call),
     },
     previewRoute(desk),
-    lookBackRoute(desk, readPatch),
     distributionRoute(desk),
     quotaResetRoute(desk),
     quotaScheduledRoute(desk),
@@ -77,7 +76,7 @@ function previewRoute(desk: Desk): Route {
     path: '/api/quota/preview',
     guard: 'read',
     doc: {
-      summary: 'Who would be blocked under a change; changes nothing',
+      summary: 'Who would be blocked under a change, and what it would have met yesterday; changes nothing',
       body: schemas.quotaPatch,
       responses: { 200: schemas.preview },
     },
@@ -163,7 +162,8 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
 }
 
 async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminResponse> {
-  const { setup, settings, shadow, state, adaptive, at } = await desk.view()
+  const view = await desk.view()
+  const { setup, settings, shadow, state, adaptive, at } = view
   const read = readPatch(desk, state, body)
   if ('problems' in read) return badFields(read.problems)
   const next = resolve(setup.quota, applyPatch(state.settings.value, read.patch))
@@ -195,7 +195,29 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   })
   const warnings = warningsOf(setup, next.settings, adaptive.factor)
   const ends = endsBetween(SETTINGS, before, wished.value, at)
-  return ok({ ...previewed, movesNobody, ends, warnings } satisfies PreviewResponse)
+  const yesterday = await yesterdayUnder(desk, view, { policy: policy(next.settings), signal })
+  return ok({ ...previewed, movesNobody, ends, warnings, yesterday } satisfies PreviewResponse)
+}
+
+const DAY_MS = 86_400_000
+
+/** What the limits of a change would have met in the last 24 hours. @throws StoreError, or the reason of the signal */
+async function yesterdayUnder(
+  desk: Desk,
+  { setup }: View,
+  { policy, signal }: { readonly policy: () => Policy; readonly signal: AbortSignal },
+): Promise<PreviewResponse['yesterday']> {
+  const { from, to, scanned, rows } = await lookBack({
+    store: desk.store,
+    payersOf: (users) => desk.payersOf(users),
+    next: policy,
+    exempt: setup.exempt,
+    spanMs: DAY_MS,
+    signal,
+  })
+  const { longestSeconds, shorterSeconds } = setup.usage.kept
+  const complete = Math.min(longestSeconds, shorterSeconds) * 1000 >= DAY_MS
+  return { from: iso(from), to: iso(to), complete, scanned, rows: [...rows] }
 }
 
 /** Categories and windows are those of the file, which only the domain knows. The schema is behind it as a net. */

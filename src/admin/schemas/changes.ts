@@ -99,33 +99,9 @@ const roomUnderChange = z.strictObject({
   remainingNow: count.nullable(),
 })
 
-export const preview = name(
-  z.strictObject({
-    ...counted(blocked.extend({ user: z.string() })),
-    /** Users of those looked at for whom the change makes a difference. */
-    movedCount: count,
-    /** Whether the change makes no difference to anybody, whoever comes. */
-    movesNobody: z.boolean(),
-    organisations: z.strictObject(counted(blocked.extend({ organisation: z.string(), plan: z.string().nullable() }))),
-    /** Global windows that block everybody who does not bypass them. */
-    everybody: z.array(blocked),
-    /** Global windows that block new users alone, since a part is kept for known ones (quota.reserve). */
-    newUsers: z.array(blocked),
-    /** By category; empty if the global scope is switched off. */
-    windows: byName(z.array(roomUnderChange)),
-    effective: scopedTable,
-    /** What the change would do to ends. */
-    ends,
-    /** As those of the settings, under the change. */
-    warnings,
-  }),
-  'Preview',
-  'Who would be blocked under a change, from even the cheapest request of a category: users by any window that holds for them, organisations by theirs (`plan` is that of their users who are refused), everybody by full global ones, and new users by what the reserve leaves of them. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
-)
-
 const over = z.strictObject({ users: count, runs: count, tokens: count })
 
-export const lookBack = name(
+const lookBack = name(
   z.strictObject({
     from: time,
     to: time,
@@ -146,6 +122,31 @@ export const lookBack = name(
   }),
   'LookBack',
   'What users used in the last 24 hours, held against the personal limits of a change. A run counts if it ended in this time or runs still. `above` has the users with a run of more tokens than their limit, these runs, and the tokens above the limit. What was refused then is in no run.',
+)
+
+export const preview = name(
+  z.strictObject({
+    ...counted(blocked.extend({ user: z.string() })),
+    /** Users of those looked at for whom the change makes a difference. */
+    movedCount: count,
+    /** Whether the change makes no difference to anybody, whoever comes. */
+    movesNobody: z.boolean(),
+    organisations: z.strictObject(counted(blocked.extend({ organisation: z.string(), plan: z.string().nullable() }))),
+    /** Global windows that block everybody who does not bypass them. */
+    everybody: z.array(blocked),
+    /** Global windows that block new users alone, since a part is kept for known ones (quota.reserve). */
+    newUsers: z.array(blocked),
+    /** By category; empty if the global scope is switched off. */
+    windows: byName(z.array(roomUnderChange)),
+    effective: scopedTable,
+    /** What the change would do to ends. */
+    ends,
+    /** As those of the settings, under the change. */
+    warnings,
+    yesterday: lookBack,
+  }),
+  'Preview',
+  'Who would be blocked under a change, from even the cheapest request of a category: users by any window that holds for them, organisations by theirs (`plan` is that of their users who are refused), everybody by full global ones, and new users by what the reserve leaves of them. `windows` is the room left in those (`limitNow` and `remainingNow` are null where they are switched off now). Each `blocked` has the first 100.',
 )
 
 export const distribution = name(

@@ -61,10 +61,9 @@ export const SESSION = '/api/session'
 export const PREVIEW = '/api/quota/preview'
 
 /** What a change would have met in the last 24 hours. */
-export const LOOK_BACK = '/api/quota/look-back'
 
 function isChange(method: Method, path: string): boolean {
-  return method !== 'GET' && ![SESSION, PREVIEW, LOOK_BACK].includes(path)
+  return method !== 'GET' && ![SESSION, PREVIEW].includes(path)
 }
 
 const PATIENCE_MS = 15_000

@@ -9,7 +9,6 @@ import type * as api from '../../admin/api.ts'
 const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^session$/, members<api.SessionResponse>('name', 'role')],
   [/^quota\/preview$/, members<api.PreviewResponse>('scanned', 'blocked', 'windows', 'effective')],
-  [/^quota\/look-back$/, members<api.LookBackResponse>('rows', 'scanned', 'complete')],
   [/^quota\/distribution$/, members<api.DistributionResponse>('shares', 'percentiles', 'counted')],
   [/^quota$/, members<api.QuotaResponse>('mode', 'global', 'baselines', 'effective', 'changed')],
   [/^in-force$/, members<api.InForceResponse>('mode', 'global', 'effective', 'storeOutage')],

@@ -117,7 +117,6 @@ export const limits = {
   'quotas.less': '−20%',
   'quotas.more': '+20%',
   'yesterday.title': 'In the last 24 hours: every period of a window, not only that of now',
-  'yesterday.counting': 'Looking through what was used in the last 24 hours.',
   'yesterday.nobody': 'None of the {users} users who used something had a window with more tokens than these limits.',
   'yesterday.some':
     '{category} {window}: {users} of {all} users had a window with more tokens than their own limit would be, with overrides and blocks. Tokens above: {tokens}.',

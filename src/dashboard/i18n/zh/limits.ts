@@ -113,7 +113,6 @@ export const limits: Translated<typeof en> = {
   'quotas.less': '−20%',
   'quotas.more': '+20%',
   'yesterday.title': '过去 24 小时：每个窗口周期，不只是当前的',
-  'yesterday.counting': '正在查看过去 24 小时的用量。',
   'yesterday.nobody': '在有用量的 {users} 个用户中，没有人的任何窗口超过这些上限。',
   'yesterday.some':
     '{category} {window}：{all} 个用户中有 {users} 个的窗口超过其自身的上限（含特别设置与封锁），共超出 {tokens} 额度。',

@@ -1,4 +1,4 @@
-import type { PreviewResponse, QuotaPatch, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { PreviewResponse, SettingsInForceResponse } from '../../../admin/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { changesOf, type Draft } from '../../logic/settings.ts'
 import { Note } from '../../ui/note.tsx'
@@ -10,15 +10,13 @@ import { Yesterday } from './yesterday.tsx'
 interface PreviewProps {
   readonly quota: SettingsInForceResponse
   readonly draft: Draft
-  /** What the draft sends. */
-  readonly patch: QuotaPatch
   readonly response: PreviewResponse
   readonly at: Date
   readonly onBack: () => void
 }
 
 /** What a change would do, from the live counters. */
-export function Preview({ quota, draft, patch, response, at, onBack }: PreviewProps) {
+export function Preview({ quota, draft, response, at, onBack }: PreviewProps) {
   const { t, number, time } = useTexts()
   const shadow = (changesOf(quota, draft).find(({ path }) => path === 'shadow')?.to ?? quota.shadow) === true
   return (
@@ -37,7 +35,7 @@ export function Preview({ quota, draft, patch, response, at, onBack }: PreviewPr
       {shadow && <Note tone="warn">{t('preview.lateShadow')}</Note>}
       <BlockedUsers response={response} />
       <BlockedOrganisations response={response} />
-      <Yesterday patch={patch} />
+      <Yesterday found={response.yesterday} />
       <h4>{t('preview.room')}</h4>
       <Room response={response} cheapest={quota.cheapest} shadow={shadow} />
     </Review>

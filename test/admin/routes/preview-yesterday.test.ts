@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { LookBackResponse } from '../../../src/admin/api.ts'
+import type { PreviewResponse } from '../../../src/admin/api.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -37,14 +37,16 @@ async function charge(user: string, cost: number, hoursAgo: number, plan: string
   clock = NOW
 }
 
-async function lookBack(body: unknown, token?: string): Promise<LookBackResponse> {
+async function lookBack(body: unknown, token?: string): Promise<Yesterday> {
   const headers = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }
-  const { status, json } = await running.call('POST', '/api/quota/look-back', { body, ...headers })
+  const { status, json } = await running.call('POST', '/api/quota/preview', { body, ...headers })
   expect(status).toBe(200)
-  return json
+  return json.yesterday
 }
 
-const rowOf = ({ rows }: LookBackResponse, category: string, window: string) =>
+type Yesterday = PreviewResponse['yesterday']
+
+const rowOf = ({ rows }: Yesterday, category: string, window: string) =>
   rows.find((row) => row.category === category && row.window === window)
 const NOTHING = { users: 0, runs: 0, tokens: 0 }
 const LESS = { baselines: { personal: { read: { '1h': 96 } } } }
@@ -100,6 +102,6 @@ test.each([
   [{ mode: 'wild' }, 'mode'],
   [{ strange: 1 }, 'strange'],
 ])('%j names what is wrong', async (body, path) => {
-  const { status, json } = await running.call('POST', '/api/quota/look-back', { body })
+  const { status, json } = await running.call('POST', '/api/quota/preview', { body })
   expect([status, json.problems]).toEqual([400, [expect.objectContaining({ path })]])
 })
