@@ -127,13 +127,6 @@ export function createStage(parent: string): Stage {
     return start(log ? [...command, join(own, 'access.log')] : command, TESTED_CORE, port, own)
   }
 
-  /** Node as the image runs it but for a bound of the heap, with a folder of compiled code that the first start fills. */
-  function nodeOfTheImage(): string[] {
-    compiled ??= folder('compiled')
-    const settings = ['NODE_ENV=production', 'NODE_OPTIONS=--max-semi-space-size=4', `NODE_COMPILE_CACHE=${compiled}`]
-    return ['env', ...settings, process.execPath, '--min-semi-space-size=4']
-  }
-
   async function gateway({
     cores = TESTED_CORE,
     flags = [],
@@ -148,7 +141,8 @@ export function createStage(parent: string): Stage {
       writeFileSync(config, JSON.stringify(gatewayConfig(port, admin, { ...options, ...(change && { change }) })))
     reconfigure()
     const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
-    const node = built ? nodeOfTheImage() : [process.execPath]
+    if (built) compiled ??= folder('compiled')
+    const node = compiled !== undefined && built ? nodeOfTheImage(compiled) : [process.execPath]
     const running = await start([...node, ...flags, main, 'serve', '-c', config], cores, port, own)
     return { ...running, admin, reconfigure }
   }
@@ -221,4 +215,10 @@ function gatewayConfig(
     edge: { max_connections_per_address: 'none', shares: { address: 'none' } },
     ...change,
   }
+}
+
+/** Node as the image runs it but for a bound of the heap, with a folder of compiled code that the first start fills. */
+function nodeOfTheImage(compiled: string): string[] {
+  const settings = ['NODE_ENV=production', 'NODE_OPTIONS=--max-semi-space-size=4', `NODE_COMPILE_CACHE=${compiled}`]
+  return ['env', ...settings, process.execPath, '--min-semi-space-size=4']
 }

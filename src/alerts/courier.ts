@@ -85,7 +85,7 @@ export function createCourier(options: CourierOptions): Courier {
     try {
       for (const event of await store.takeAlerts(wanted, LEASE_MS)) begin(event)
     } catch (error) {
-      report(error)
+      report(error, observe)
     }
   }
 
@@ -125,7 +125,7 @@ export function createCourier(options: CourierOptions): Courier {
       try {
         return await store.finishAlert(event, outcome)
       } catch (error) {
-        report(error)
+        report(error, observe)
         if (!(error instanceof StoreError) || end.signal.aborted || performance.now() > until) return
       }
       await sleep(1000, undefined, { ref: false })
@@ -137,12 +137,6 @@ export function createCourier(options: CourierOptions): Courier {
     else if (outcome.error !== null) {
       observe({ type: 'alert_failed', alert, id, attempt, error: outcome.error, isLast: outcome.state === 'given_up' })
     }
-  }
-
-  function report(error: unknown): void {
-    if (error instanceof StoreError) {
-      observe({ type: 'store_failed', operation: 'alerts', reason: error.reason, message: error.message })
-    } else observe({ type: 'internal_error', where: 'alerts', error })
   }
 
   async function close(graceMs: number): Promise<void> {
@@ -163,3 +157,9 @@ export function createCourier(options: CourierOptions): Courier {
 }
 
 const LATE: Outcome = { state: 'given_up', error: 'it could not be delivered within a day' }
+
+function report(error: unknown, observe: Observer): void {
+  if (error instanceof StoreError) {
+    observe({ type: 'store_failed', operation: 'alerts', reason: error.reason, message: error.message })
+  } else observe({ type: 'internal_error', where: 'alerts', error })
+}

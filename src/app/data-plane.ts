@@ -13,7 +13,7 @@ import { createOwnUsage } from '../gateway/own-usage.ts'
 import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import type { Certificate } from '../lib/tls.ts'
 import { letHeapGrow } from '../node/heap.ts'
-import type { Witness } from '../observe/observation.ts'
+import type { Observer, Witness } from '../observe/observation.ts'
 import type { Calendar } from '../quota/calendar.ts'
 import { KnownUsers } from '../quota/known-users.ts'
 import { createLedger } from '../quota/ledger/ledger.ts'
@@ -163,19 +163,9 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   // The configuration in force follows when it is made: nobody asks for it before.
   const mayAdmitAlone = admitsAlone(config)
   const state = { hash, mayAdmitAlone, started: false, draining: false, stopping: false } as State
-  const faults = createStandingFaults()
-  follow(faults.observer)
-  const own = config.tls === null ? null : openCertificate(config.tls, 'gateway', observe)
-  const { clientCertificate } = config.auth
-  const clients = clientCertificate === null ? null : openClientAuthorities(clientCertificate, observe)
-  const certificate = own === null || clients === null ? own : clients.asking(own)
-  // They follow before the first wait: a store that connects meanwhile is reported at once.
-  const health = watchStore(store, follow, () => livePolicy.control.heardAt())
-  const recorder = createFailureRecorder({ store, observe })
-  follow(recorder.observer)
-  const usage = createUsageRecorder({ store, instance, observe })
-  follow(usage.observer)
-  usage.keepDays(daysOf(config))
+  const { certificate, clients } = certificatesOf(config, observe)
+  const readers = createReaders(options, instance, () => livePolicy.control.heardAt())
+  const { alerts, health, recorder, usage } = readers
   const ledger = createLedger({
     store,
     instance,
@@ -188,8 +178,6 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     void ledger.ask()
     void state.current.authenticator.prepare()
   })
-  const alerts = createAlerts({ store, observe, alerts: config.alerts })
-  follow(alerts.observer)
   const current = () => livePartsOf(state.current)
   const livePolicy = createLivePolicy({ store, observe, current, onHistory: alerts.noteFailures })
   follow(livePolicy.observer)
@@ -212,8 +200,6 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
     await Promise.all([recorder.close(), usage.close(0)])
     throw error
   })
-  const scarcity = createScarcity()
-  follow(scarcity.observer)
   const shares = createShares()
   const gateway = createGateway({
     rules: () => state.current.rules,
@@ -237,28 +223,30 @@ async function assemble(options: DataPlaneOptions): Promise<Plane> {
   const firstCharge = createFirstCharge(ledger, health)
   const credentials = createFirstCredentials(() => state.current)
   const counted = createCountedNotes(store, () => countedBy(state.current.config))
-  const parts = {
-    certificate,
-    around,
-    credentials,
-    firstCharge,
-    health,
-    recorder,
-    usage,
-    ledger,
-    knownUsers,
-    memberships,
-    alerts,
-    livePolicy,
-    delay,
-    scarcity,
-    faults,
-    gateway,
-    listener,
-    heartbeat,
-  }
-  const plane: Plane = { ...options, ...parts, storeClock, counted, state }
+  const followers = { ...readers, ledger, knownUsers, memberships, livePolicy, heartbeat, storeClock, counted }
+  const parts = { certificate, around, credentials, firstCharge, delay, gateway, listener }
+  const plane: Plane = { ...options, ...followers, ...parts, state }
   return plane
+}
+
+/** What hears of all that happens. It follows before the first wait, so that a store which connects meanwhile is reported at once. */
+function createReaders({ config, store, telemetry }: DataPlaneOptions, instance: string, heardAt: () => number) {
+  const { observe, follow } = telemetry
+  const health = watchStore(store, follow, heardAt)
+  const faults = createStandingFaults()
+  const recorder = createFailureRecorder({ store, observe })
+  const usage = createUsageRecorder({ store, instance, observe })
+  const alerts = createAlerts({ store, observe, alerts: config.alerts })
+  const scarcity = createScarcity()
+  for (const { observer } of [faults, recorder, usage, alerts, scarcity]) follow(observer)
+  usage.keepDays(daysOf(config))
+  return { health, faults, recorder, usage, alerts, scarcity }
+}
+
+function certificatesOf({ tls, auth }: Config, observe: Observer) {
+  const own = tls === null ? null : openCertificate(tls, 'gateway', observe)
+  const clients = auth.clientCertificate === null ? null : openClientAuthorities(auth.clientCertificate, observe)
+  return { certificate: own === null || clients === null ? own : clients.asking(own), clients }
 }
 
 /** Whose sums of plans, categories and routes are kept. */

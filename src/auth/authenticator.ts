@@ -107,7 +107,7 @@ export async function createAuthenticator(
   options: AuthOptions,
   before: Pick<Authenticator, 'fetched'> = NONE,
 ): Promise<Authenticator> {
-  const { gatewayTokens, tokens, keySets: kept = NO_KEY_SETS, observe, now = Date.now, random = Math.random } = options
+  const { keySets: kept = NO_KEY_SETS, observe, now = Date.now } = options
   const { issuers, fetched } = await openIssuers(options.issuers, before.fetched, { kept, observe, now })
   const maxCredential = Math.max(MAX_CREDENTIAL, options.maxCredential ?? 0)
   const { claims = [], plans = [], introspection: providers = [] } = options
@@ -116,7 +116,7 @@ export async function createAuthenticator(
   const introspection = createIntrospection({ providers, wanted, cache: options.cache, observe, now })
   // By the credentials themselves up to 8 KiB: the SHA-256 of 800 characters alone costs 1.3 us. A longer one comes as its hash.
   const accepted = createCache<Caller>(options.cache.max)
-  const checks = new SharedChecks()
+  const check = createCheck(options, { hasIssuers: issuers.length > 0, jwts, introspection, accepted, now })
 
   function authenticate(
     authorization: string | undefined,
@@ -152,61 +152,6 @@ export async function createAuthenticator(
     return known
   }
 
-  function check(
-    key: string,
-    credential: string,
-    at: number,
-    places: () => CheckPlaces,
-  ): Caller | Denial | Promise<Caller | Denial> {
-    if (isAccessKey(credential)) {
-      return gatewayTokens ? checkAccessKey(key, credential, at) : invalid('gateway tokens are switched off')
-    }
-    const asks = providers.length > 0 && isForProvider(credential, issuers.length > 0)
-    if (!asks && !credential.includes('.')) return invalid('neither a JWT nor a gateway token')
-    const jwt = asks ? null : jwts.read(credential)
-    const running = jwt !== null && 'code' in jwt ? undefined : checks.join(key, at, () => places().party)
-    if (running !== undefined) return running
-    observe(MISS)
-    if (jwt === null) return introspect(key, credential, at, places)
-    return 'code' in jwt ? jwt : checkJwt(key, jwt, at, places)
-  }
-
-  function checkAccessKey(key: string, token: string, at: number): Caller | Denial | Promise<Caller | Denial> {
-    observe(MISS)
-    const result = verifyAccessKey(tokens, token, at)
-    return result instanceof Promise ? result.then(settle) : settle(result)
-
-    function settle(verified: Verified | Denial): Caller | Denial {
-      if ('code' in verified) return verified
-      return accept(key, verified, at, Math.min(options.cache.ttlMs, GATEWAY_TOKEN_MS))
-    }
-  }
-
-  function checkJwt(key: string, jwt: ReadJwt, at: number, places: () => CheckPlaces): Promise<Caller | Denial> {
-    return checks.start(key, at, async () => {
-      const verified = await jwts.verify(jwt, at, places)
-      return 'code' in verified ? verified : accept(key, verified, now(), options.cache.ttlMs)
-    })
-  }
-
-  /** Remembered from the moment on in which it was asked for: it may have been revoked since. */
-  function introspect(key: string, credential: string, at: number, places: () => CheckPlaces) {
-    return checks.start(key, at, async () => {
-      const verified = await introspection.introspect(credential, at, places)
-      return 'code' in verified ? verified : accept(key, verified, at, options.cache.ttlMs)
-    })
-  }
-
-  /**
-   * Not all for the same time: those that came together, after a start or a peak, would be verified again together. 1000 users
-   * of 12,000 requests/s held everybody up for 20 to 60 ms once a minute.
-   */
-  function accept(key: string, { caller, until }: Verified, since: number, longestMs: number): Caller {
-    const latest = since + longestMs * (1 - random() / 4)
-    accepted.set(key, caller, Math.min(until, latest), now())
-    return caller
-  }
-
   function close(next: Pick<Authenticator, 'fetched'> = NONE): void {
     closeAllBut(next.fetched, fetched)
     introspection.close()
@@ -228,6 +173,79 @@ export async function createAuthenticator(
 
   const { unheard } = introspection
   return { authenticate, judge, withoutKeys, unheard, isIncomplete, prepare, fetched, close }
+}
+
+interface Checking {
+  readonly hasIssuers: boolean
+  readonly jwts: ReturnType<typeof createJwtVerifier>
+  readonly introspection: ReturnType<typeof createIntrospection>
+  readonly accepted: ReturnType<typeof createCache<Caller>>
+  readonly now: () => number
+}
+
+/** Checks a credential that is not remembered, and remembers it if it is good. */
+function createCheck(
+  { gatewayTokens, tokens, introspection = [], cache, observe, random = Math.random }: AuthOptions,
+  { hasIssuers, jwts, introspection: provider, accepted, now }: Checking,
+) {
+  const checks = new SharedChecks()
+
+  function check(
+    key: string,
+    credential: string,
+    at: number,
+    places: () => CheckPlaces,
+  ): Caller | Denial | Promise<Caller | Denial> {
+    if (isAccessKey(credential)) {
+      return gatewayTokens ? checkAccessKey(key, credential, at) : invalid('gateway tokens are switched off')
+    }
+    const asks = introspection.length > 0 && isForProvider(credential, hasIssuers)
+    if (!asks && !credential.includes('.')) return invalid('neither a JWT nor a gateway token')
+    const jwt = asks ? null : jwts.read(credential)
+    const running = jwt !== null && 'code' in jwt ? undefined : checks.join(key, at, () => places().party)
+    if (running !== undefined) return running
+    observe(MISS)
+    if (jwt === null) return introspect(key, credential, at, places)
+    return 'code' in jwt ? jwt : checkJwt(key, jwt, at, places)
+  }
+
+  function checkAccessKey(key: string, token: string, at: number): Caller | Denial | Promise<Caller | Denial> {
+    observe(MISS)
+    const result = verifyAccessKey(tokens, token, at)
+    return result instanceof Promise ? result.then(settle) : settle(result)
+
+    function settle(verified: Verified | Denial): Caller | Denial {
+      if ('code' in verified) return verified
+      return accept(key, verified, at, Math.min(cache.ttlMs, GATEWAY_TOKEN_MS))
+    }
+  }
+
+  function checkJwt(key: string, jwt: ReadJwt, at: number, places: () => CheckPlaces): Promise<Caller | Denial> {
+    return checks.start(key, at, async () => {
+      const verified = await jwts.verify(jwt, at, places)
+      return 'code' in verified ? verified : accept(key, verified, now(), cache.ttlMs)
+    })
+  }
+
+  /** Remembered from the moment on in which it was asked for: it may have been revoked since. */
+  function introspect(key: string, credential: string, at: number, places: () => CheckPlaces) {
+    return checks.start(key, at, async () => {
+      const verified = await provider.introspect(credential, at, places)
+      return 'code' in verified ? verified : accept(key, verified, at, cache.ttlMs)
+    })
+  }
+
+  /**
+   * Not all for the same time: those that came together, after a start or a peak, would be verified again together. 1000 users
+   * of 12,000 requests/s held everybody up for 20 to 60 ms once a minute.
+   */
+  function accept(key: string, { caller, until }: Verified, since: number, longestMs: number): Caller {
+    const latest = since + longestMs * (1 - random() / 4)
+    accepted.set(key, caller, Math.min(until, latest), now())
+    return caller
+  }
+
+  return check
 }
 
 /** The usual spelling of the header. */

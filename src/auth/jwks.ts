@@ -62,45 +62,61 @@ export function keySetId(issuer: string, { href }: URL): string {
  * The keys of an issuer by URL. The first fetch starts at once and nobody waits for it here: a gateway starts while its
  * identity provider is down. As long as it has fetched none, it goes by those that another process has fetched within a day.
  */
-export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): KeySource {
-  const closed = new AbortController()
-  // Without what may be secret: user, password and query.
-  const address = `${url.origin}${url.pathname}`
-  let held: Held | null = null
-  let lastStart = Number.NEGATIVE_INFINITY
-  /** The issuer may have other keys than these: the last fetch failed, or they are those of another process. */
-  let mayBeOld = false
-  let hasFailed = false
-  let readOnce = false
-  /** What was fetched and the store does not have yet, as at the start, when it is hardly connected. */
-  let unkept: string | null = null
-  let pending: Promise<void> | null = null
-  let waiting = 0
-  /** That have ended. */
-  let fetches = 0
-  let retired: ReadonlySet<string> = new Set()
-  const pace = createFetchPace(() => ({ hasKeys: held !== null, hasFailed }), now)
+export function keysFromUrl(of: KeysByUrl): KeySource {
+  const keys = new FetchedKeySet(of)
+  void keys.prepare()
+  return keys
+}
 
-  async function find(alg: string, kid: string | undefined): Promise<KeyResponse> {
-    const before = fetches
-    if (held !== null && now() < held.since) held = { ...held, since: now(), freshUntil: now() }
-    if (held !== null && now() >= held.freshUntil + STALE_IF_ERROR) held = null
-    if (held === null || now() >= held.freshUntil) {
-      const mayWait = held === null || !isKnownDown()
-      const fetched = refresh()
+class FetchedKeySet implements KeySource {
+  readonly #of: KeysByUrl
+  readonly #pace: ReturnType<typeof createFetchPace>
+  readonly #closed = new AbortController()
+  #held: Held | null = null
+  #lastStart = Number.NEGATIVE_INFINITY
+  /** The issuer may have other keys than these: the last fetch failed, or they are those of another process. */
+  #mayBeOld = false
+  #hasFailed = false
+  #readOnce = false
+  /** What was fetched and the store does not have yet, as at the start, when it is hardly connected. */
+  #unkept: string | null = null
+  #pending: Promise<void> | null = null
+  #waiting = 0
+  /** Fetches that have ended. */
+  #fetches = 0
+  #retired: ReadonlySet<string> = new Set()
+
+  constructor(of: KeysByUrl) {
+    this.#of = of
+    this.#pace = createFetchPace(() => ({ hasKeys: this.#held !== null, hasFailed: this.#hasFailed }), of.now)
+  }
+
+  /** Without what may be secret: user, password and query. */
+  get #address(): string {
+    return `${this.#of.url.origin}${this.#of.url.pathname}`
+  }
+
+  async find(alg: string, kid: string | undefined): Promise<KeyResponse> {
+    const before = this.#fetches
+    if (this.#held !== null && this.#of.now() < this.#held.since)
+      this.#held = { ...this.#held, since: this.#of.now(), freshUntil: this.#of.now() }
+    if (this.#held !== null && this.#of.now() >= this.#held.freshUntil + STALE_IF_ERROR) this.#held = null
+    if (this.#held === null || this.#of.now() >= this.#held.freshUntil) {
+      const mayWait = this.#held === null || !this.#isKnownDown()
+      const fetched = this.#refresh()
       // Keys that are due still serve, as they do when a fetch fails: only if there are none must everybody wait.
-      if (mayWait && !(await waited(fetched)) && held === null) return unavailable()
+      if (mayWait && !(await this.#waited(fetched)) && this.#held === null) return this.#unavailable()
     }
-    const known = lookUp(alg, kid)
-    return known.is === 'unknown' ? findNew(alg, kid, [], before) : known
+    const known = this.#lookUp(alg, kid)
+    return known.is === 'unknown' ? this.#findNew(alg, kid, [], before) : known
   }
 
   /**
    * Without a kid a key may have taken the place of another one. Under a kid none should, and anybody can put a bad signature under a
    * known kid: what cannot be found out then is a "no".
    */
-  async function findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): Promise<KeyResponse> {
-    const found = await findNew(alg, kid, tried, fetches)
+  async findOther(alg: string, kid: string | undefined, tried: readonly VerifyingKey[]): Promise<KeyResponse> {
+    const found = await this.#findNew(alg, kid, tried, this.#fetches)
     return found.is === 'unavailable' && kid !== undefined ? UNKNOWN : found
   }
 
@@ -108,111 +124,128 @@ export function keysFromUrl({ issuer, url, kept, observe, now }: KeysByUrl): Key
    * A key that is not there may have come since the last fetch: it is unknown if no fetch since then brings it.
    * @param before how many fetches had ended when the token came
    */
-  async function findNew(
+  async #findNew(
     alg: string,
     kid: string | undefined,
     tried: readonly VerifyingKey[],
     before: number,
   ): Promise<KeyResponse> {
-    if (fetches === before) {
-      const mayAsk = pending !== null || pace.waitMs() === 0
-      if (!mayAsk && kid !== undefined && retired.has(kid)) return UNKNOWN
-      if (!mayAsk || !(await waited(refresh()))) return unavailable()
+    if (this.#fetches === before) {
+      const mayAsk = this.#pending !== null || this.#pace.waitMs() === 0
+      if (!mayAsk && kid !== undefined && this.#retired.has(kid)) return UNKNOWN
+      if (!mayAsk || !(await this.#waited(this.#refresh()))) return this.#unavailable()
     }
-    const response = lookUp(alg, kid, tried)
-    return response.is === 'unknown' && mayBeOld ? unavailable() : response
+    const response = this.#lookUp(alg, kid, tried)
+    return response.is === 'unknown' && this.#mayBeOld ? this.#unavailable() : response
   }
 
   /** @returns false, at once, where too many wait already */
-  async function waited(fetched: Promise<void>): Promise<boolean> {
-    if (pending !== null && waiting >= (held === null ? MAX_WAITING_WITHOUT_KEYS : MAX_WAITING)) return false
-    waiting++
+  async #waited(fetched: Promise<void>): Promise<boolean> {
+    if (this.#pending !== null && this.#waiting >= (this.#held === null ? MAX_WAITING_WITHOUT_KEYS : MAX_WAITING))
+      return false
+    this.#waiting++
     await fetched
-    waiting--
+    this.#waiting--
     return true
   }
 
-  function lookUp(alg: string, kid: string | undefined, tried: readonly VerifyingKey[] = []): KeyResponse {
-    return held === null ? unavailable() : findKeys(held.keys, alg, kid, tried)
+  #lookUp(alg: string, kid: string | undefined, tried: readonly VerifyingKey[] = []): KeyResponse {
+    return this.#held === null ? this.#unavailable() : findKeys(this.#held.keys, alg, kid, tried)
   }
 
-  function isKnownDown(): boolean {
-    const since = now() - lastStart
-    return mayBeOld && since >= 0 && since < KNOWN_DOWN
+  #isKnownDown(): boolean {
+    const since = this.#of.now() - this.#lastStart
+    return this.#mayBeOld && since >= 0 && since < KNOWN_DOWN
   }
 
-  function unavailable(): KeyResponse {
-    return { is: 'unavailable', retryAfter: Math.max(1, Math.ceil(pace.waitMs() / 1000)) }
+  #unavailable(): KeyResponse {
+    return { is: 'unavailable', retryAfter: Math.max(1, Math.ceil(this.#pace.waitMs() / 1000)) }
   }
 
   /** Fetches unless that was done just now; all who ask meanwhile share one fetch. */
-  async function refresh(): Promise<void> {
-    if (pending !== null) return pending
-    if (pace.waitMs() > 0) return
-    pace.started()
-    lastStart = now()
-    pending = load().finally(() => {
-      pending = null
-      fetches++
+  async #refresh(): Promise<void> {
+    if (this.#pending !== null) return this.#pending
+    if (this.#pace.waitMs() > 0) return
+    this.#pace.started()
+    this.#lastStart = this.#of.now()
+    this.#pending = this.#load().finally(() => {
+      this.#pending = null
+      this.#fetches++
     })
-    return pending
+    return this.#pending
   }
 
-  async function load(): Promise<void> {
+  async #load(): Promise<void> {
     try {
-      const { json, freshMs } = await fetchJson(url, closed.signal)
+      const { json, freshMs } = await fetchJson(this.#of.url, this.#closed.signal)
       const { keys, count, refused } = await readKeySet(json)
-      hasFailed = false
-      hold({ keys, since: now(), freshUntil: now() + freshMs }, false)
-      unkept = JSON.stringify(json)
-      void keep()
-      observe({ type: 'jwks_fetched', issuer, keys: count })
+      this.#hasFailed = false
+      this.#hold({ keys, since: this.#of.now(), freshUntil: this.#of.now() + freshMs }, false)
+      this.#unkept = JSON.stringify(json)
+      void this.#keep()
+      this.#of.observe({ type: 'jwks_fetched', issuer: this.#of.issuer, keys: count })
       const faults = [...(count === 0 ? [NO_KEY] : []), ...refused]
-      if (faults.length > 0) observe({ type: 'jwks_keys_refused', issuer, message: faults.join('; ').slice(0, 1000) })
+      if (faults.length > 0)
+        this.#of.observe({
+          type: 'jwks_keys_refused',
+          issuer: this.#of.issuer,
+          message: faults.join('; ').slice(0, 1000),
+        })
     } catch (error) {
-      mayBeOld = true
-      hasFailed = true
-      if (!closed.signal.aborted) observe({ type: 'jwks_failed', issuer, message: `${address}: ${why(error)}` })
-      await recall()
+      this.#mayBeOld = true
+      this.#hasFailed = true
+      if (!this.#closed.signal.aborted)
+        this.#of.observe({ type: 'jwks_failed', issuer: this.#of.issuer, message: `${this.#address}: ${why(error)}` })
+      await this.#recall()
     }
   }
 
-  function hold(next: Held, isOfOthers: boolean): void {
-    if (held !== null) retired = retiredBy(retired, held.keys, next.keys)
-    held = next
-    mayBeOld = isOfOthers
-    readOnce = true
+  #hold(next: Held, isOfOthers: boolean): void {
+    if (this.#held !== null) this.#retired = retiredBy(this.#retired, this.#held.keys, next.keys)
+    this.#held = next
+    this.#mayBeOld = isOfOthers
+    this.#readOnce = true
   }
 
   /** Also one without any key, and none of one that is too long: nobody is to begin with those that were taken out of use. */
-  async function keep(): Promise<void> {
-    const text = unkept
+  async #keep(): Promise<void> {
+    const text = this.#unkept
     if (text === null) return
-    await kept.keepKeySet(keySetId(issuer, url), text.length > MOST_KEY_SET ? NO_KEYS_KEPT : text).then(
-      () => {
-        if (unkept === text) unkept = null
-      },
-      () => {}, // tried again when the store is there (`prepare`)
-    )
+    await this.#of.kept
+      .keepKeySet(keySetId(this.#of.issuer, this.#of.url), text.length > MOST_KEY_SET ? NO_KEYS_KEPT : text)
+      .then(
+        () => {
+          if (this.#unkept === text) this.#unkept = null
+        },
+        () => {}, // tried again when the store is there (`prepare`)
+      )
   }
 
   /** What another process has fetched is due at once: a fetch of our own has the last word. */
-  async function recall(): Promise<void> {
-    if (held !== null || closed.signal.aborted) return
-    const found = await readKept(kept, keySetId(issuer, url))
-    if (found === null || held !== null) return
-    const since = now() - found.ageMs
-    hold({ keys: found.keys, since, freshUntil: since }, true)
-    observe({ type: 'jwks_recalled', issuer, keys: found.count, ageMs: found.ageMs })
+  async #recall(): Promise<void> {
+    if (this.#held !== null || this.#closed.signal.aborted) return
+    const found = await readKept(this.#of.kept, keySetId(this.#of.issuer, this.#of.url))
+    if (found === null || this.#held !== null) return
+    const since = this.#of.now() - found.ageMs
+    this.#hold({ keys: found.keys, since, freshUntil: since }, true)
+    this.#of.observe({ type: 'jwks_recalled', issuer: this.#of.issuer, keys: found.count, ageMs: found.ageMs })
   }
 
-  async function prepare(): Promise<void> {
-    await (held === null ? Promise.all([refresh(), recall()]) : keep())
+  async prepare(): Promise<void> {
+    await (this.#held === null ? Promise.all([this.#refresh(), this.#recall()]) : this.#keep())
   }
 
-  void prepare()
-  const hasKeys = (): boolean => held !== null && held.keys.size > 0
-  return { find, findOther, hasKeys, wasRead: () => readOnce, prepare, close: () => closed.abort() }
+  hasKeys(): boolean {
+    return this.#held !== null && this.#held.keys.size > 0
+  }
+
+  wasRead(): boolean {
+    return this.#readOnce
+  }
+
+  close(): void {
+    this.#closed.abort()
+  }
 }
 
 /**

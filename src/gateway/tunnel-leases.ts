@@ -77,7 +77,8 @@ const EVERY_MS = 400
 const ASK_MS = 1_500
 
 export function createLeases(options: LeaseOptions): Leases {
-  const { rules, observe } = options
+  const { observe } = options
+  const judge = createJudge(options)
   const leases = new Set<Lease>()
   let timer: NodeJS.Timeout | undefined
 
@@ -116,7 +117,7 @@ export function createLeases(options: LeaseOptions): Leases {
   async function lookAt(lease: Lease): Promise<void> {
     lease.isBusy = true
     try {
-      const why = isTooOld(lease) ? 'age' : isSilent(lease) ? 'silence' : await judge(lease)
+      const why = await judge(lease)
       if (why !== null && leases.has(lease)) end(lease, why)
     } catch (error) {
       observe({ type: 'internal_error', where: 'tunnel', error })
@@ -124,6 +125,17 @@ export function createLeases(options: LeaseOptions): Leases {
       lease.isBusy = false
     }
   }
+
+  function end(lease: Lease, why: LeaseEnd): void {
+    observe({ type: 'tunnel_ended', why })
+    lease.abort.abort(LEASE_ENDS[why])
+  }
+
+  return { open }
+}
+
+function createJudge(options: LeaseOptions): (lease: Lease) => Promise<LeaseEnd | null> {
+  const { rules } = options
 
   function isTooOld({ openedAt }: Lease): boolean {
     return performance.now() - openedAt >= rules().tunnelMaxAgeMs
@@ -142,7 +154,13 @@ export function createLeases(options: LeaseOptions): Leases {
     return performance.now() - lease.heardAt >= rules().silenceMs
   }
 
+  /** Why the tunnel may last no longer; `null` if it may. */
   async function judge(lease: Lease): Promise<LeaseEnd | null> {
+    if (isTooOld(lease)) return 'age'
+    return isSilent(lease) ? 'silence' : judgeCaller(lease)
+  }
+
+  async function judgeCaller(lease: Lease): Promise<LeaseEnd | null> {
     const { route, cost } = lease.exchange
     if (lease.caller === null) return null
     const caller = await callerNow(lease, lease.caller)
@@ -151,8 +169,8 @@ export function createLeases(options: LeaseOptions): Leases {
     // What costs nothing has no limit that could end it.
     if (cost === 0 || route?.tariff == null) return null
     const exempt = exemptionOf(rules(), lease.exchange, caller)
-    if (exempt === null && isBlocked(caller, route, route.tariff.category)) return 'blocked'
-    return chargeIfDue(lease, caller, route, exempt)
+    if (exempt === null && isBlocked(rules(), caller, route, route.tariff.category)) return 'blocked'
+    return chargeIfDue(options, lease, caller, route, exempt)
   }
 
   /**
@@ -192,46 +210,43 @@ export function createLeases(options: LeaseOptions): Leases {
     return lease.isAnonymous
   }
 
-  function isBlocked(caller: Caller, route: Route, category: string): boolean {
-    const policy = rules().policy()
-    const { personal, organisation, global } = policy.limitsFor(category, caller)
-    const isZero = [...personal, ...(organisation ?? []), ...(global ?? [])].some(({ limit }) => limit === 0)
-    return isZero && !isShadowed(rules(), route, caller.user, policy)
-  }
+  return judge
+}
 
-  /** What it costs again, if its rule says so. A store that does not decide is asked the next time. */
-  async function chargeIfDue(
-    lease: Lease,
-    caller: Caller,
-    route: Route,
-    exempt: Exemption | null,
-  ): Promise<LeaseEnd | null> {
-    const everyMs = route.tunnelChargeMs
-    if (everyMs === null || route.tariff?.price.kind !== 'fixed') return null
-    const openMs = (lease.charges + 1) * everyMs
-    if (performance.now() - lease.openedAt < openMs) return null
-    const { requestId, req, trace } = lease.exchange
-    const { category, price } = route.tariff
-    const plan = rules().policy().planOf(caller)
-    const traceparent = trace?.traceparent ?? traceparentOf(req.headers)
-    const tunnel = { requestId, traceparent, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
-    const of = { once: null, accept: undefined, tunnel }
-    const order = { rules: rules(), route, caller, plan, category, cost: price.cost, ...of }
-    if (exempt !== null) {
-      exempted(options, order, exempt)
-      lease.charges++
-      return null
-    }
-    const settlement = await settle(options, order)
-    if (isDenial(settlement)) return null
+function isBlocked(rules: Rules, caller: Caller, route: Route, category: string): boolean {
+  const policy = rules.policy()
+  const { personal, organisation, global } = policy.limitsFor(category, caller)
+  const isZero = [...personal, ...(organisation ?? []), ...(global ?? [])].some(({ limit }) => limit === 0)
+  return isZero && !isShadowed(rules, route, caller.user, policy)
+}
+
+/** What it costs again, if its rule says so. A store that does not decide is asked the next time. */
+async function chargeIfDue(
+  options: LeaseOptions,
+  lease: Lease,
+  caller: Caller,
+  route: Route,
+  exempt: Exemption | null,
+): Promise<LeaseEnd | null> {
+  const everyMs = route.tunnelChargeMs
+  if (everyMs === null || route.tariff?.price.kind !== 'fixed') return null
+  const openMs = (lease.charges + 1) * everyMs
+  if (performance.now() - lease.openedAt < openMs) return null
+  const { requestId, req, trace } = lease.exchange
+  const { category, price } = route.tariff
+  const rules = options.rules()
+  const plan = rules.policy().planOf(caller)
+  const traceparent = trace?.traceparent ?? traceparentOf(req.headers)
+  const tunnel = { requestId, traceparent, method: req.method ?? '', kind: kindOf(caller), openMs, everyMs }
+  const of = { once: null, accept: undefined, tunnel }
+  const order = { rules, route, caller, plan, category, cost: price.cost, ...of }
+  if (exempt !== null) {
+    exempted(options, order, exempt)
     lease.charges++
-    return settlement.kind === 'refused' ? 'quota' : null
+    return null
   }
-
-  function end(lease: Lease, why: LeaseEnd): void {
-    observe({ type: 'tunnel_ended', why })
-    lease.abort.abort(LEASE_ENDS[why])
-  }
-
-  return { open }
+  const settlement = await settle(options, order)
+  if (isDenial(settlement)) return null
+  lease.charges++
+  return settlement.kind === 'refused' ? 'quota' : null
 }

@@ -7,8 +7,8 @@ import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type LineSink, openLineSink } from './line-sink.ts'
 import { lineOf, type Reported } from './log-lines.ts'
 import type { Access, Observation, Observer, RefusingLimit, RequestDone, Settled, TunnelCharge } from './observation.ts'
-import { createOutageLines } from './outage-lines.ts'
-import { createAllowance, createOrderedThrottle, createThrottle } from './throttle.ts'
+import { createOutageLines, type OutageLines } from './outage-lines.ts'
+import { createAllowance, createOrderedThrottle, createThrottle, type Throttle } from './throttle.ts'
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
 
@@ -72,125 +72,126 @@ export function createLog(options: LogOptions = {}): Log {
   const outage = createOutageLines(storeFailureMs, (stillOut) =>
     logger.error(stillOut, 'the store is still out: charges are decided without it'),
   )
-  const turnedAway = createThrottle<string>(storeFailureMs, (limit, count) =>
-    logger.warn({ limit, count }, 'connections are turned away or closed: a limit is reached'),
-  )
-  const refused = createAllowance<Reported>(storeFailureMs, MOST_REFUSED, (latest, count) =>
-    report(latest, logger, count > 1 ? { count } : {}),
-  )
-  const startsAhead = createThrottle<Reported>(STARTS_AHEAD_MS, (latest, count) =>
-    report(latest, logger, count > 1 ? { count } : {}),
-  )
-  const unknownPlans = createThrottle<Reported>(
-    UNKNOWN_PLANS_MS,
-    (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
-    MOST_UNKNOWN_PLANS,
-  )
-  const oddCosts = createThrottle<Reported>(ODD_COSTS_MS, (latest, count) =>
-    report(latest, logger, count > 1 ? { count } : {}),
-  )
-  const unreadable = createAllowance<Reported>(storeFailureMs, MOST_UNREADABLE, (latest, count) =>
-    report(latest, logger, count > 1 ? { count } : {}),
-  )
-  const alerts = createThrottle<Reported>(
-    ALERTS_MS,
-    (latest, count) => report(latest, logger, count > 1 ? { count } : {}),
-    MOST_ALERTS,
-  )
-  const spans = createThrottle<Reported>(storeFailureMs, (latest, count) =>
-    report(latest, logger, count > 1 ? { count } : {}),
-  )
-  function logSettled(seen: Settled): void {
-    if (seen.tunnel !== undefined) requestLines.writeTunnel(seen, seen.tunnel)
-    if (seen.kind === 'corrected') {
-      if (lineOf(seen) !== null) oddCosts.add(`${seen.source} ${seen.route}`, seen)
-    } else if (seen.isFurther === undefined && seen.plan !== null && seen.plan.unknown !== null)
-      unknownPlans.add(seen.plan.unknown, seen)
+  const parts: Parts = {
+    logger,
+    requests,
+    news,
+    outage,
+    throttles: createThrottles(logger, storeFailureMs),
+    requestLines: createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink),
   }
-
-  const requestLines = createRequestLines({ which: requests, worker, everyMs: storeFailureMs }, logger, sink)
   const flushAtExit = (): void => sink.flushSync()
   process.on('exit', flushAtExit)
 
   return {
-    observer: function logObservation(observation) {
-      switch (observation.type) {
-        case 'request':
-          requestLines.write(observation)
-          break
-        case 'store_failed':
-          news.add(`${observation.operation} ${observation.reason}`, { ...observation, isExpected: outage.isOn() })
-          if (observation.operation === 'settle') outage.goOn(observation.reason)
-          break
-        case 'store_out':
-          news.add(observation.type, observation)
-          outage.begin(observation.reason)
-          break
-        case 'store_recovered':
-          outage.end()
-          news.add(observation.type, observation)
-          break
-        case 'store_connected':
-        case 'outage_settled':
-          news.add(observation.type, observation)
-          break
-        case 'unreadable_record':
-        case 'unreadable_record_over':
-          unreadable.add(`${observation.type} ${observation.kind}`, observation)
-          break
-        case 'window_start_ahead':
-          startsAhead.add(observation.type, observation)
-          break
-        case 'settled':
-          logSettled(observation)
-          break
-        case 'spans_sent':
-          if (lineOf(observation) !== null) spans.add(observation.type, observation)
-          break
-        case 'alert_event':
-          if (lineOf(observation) !== null) alerts.add(`full ${observation.alert}`, observation)
-          break
-        case 'alert_failed':
-          alerts.add(`${observation.isLast} ${observation.alert}`, observation)
-          break
-        case 'outage_charge':
-          outage.count(observation.verdict)
-          break
-        case 'bad_connection': {
-          const { type, code, status } = observation
-          const limit = LIMITS.get(code)
-          if (limit !== undefined) turnedAway.add(limit, limit)
-          else if (observation.refused !== undefined && requests === 'all') refused.add(code, observation)
-          else report({ type, code, status }, logger)
-          break
-        }
-        case 'config_loaded':
-          if (observation.storeOutage !== undefined) outage.setShares(observation.storeOutage)
-          report(observation, logger)
-          break
-        default:
-          report(observation, logger)
-      }
-    },
+    observer: (observation) => logObservation(parts, observation),
     pass: (lines) => sink.write(lines),
     flush: () => sink.flush(),
     async close() {
       outage.end()
       news.close()
-      turnedAway.close()
-      refused.close()
-      startsAhead.close()
-      unreadable.close()
-      unknownPlans.close()
-      oddCosts.close()
-      alerts.close()
-      spans.close()
-      requestLines.close()
+      for (const throttle of Object.values(parts.throttles)) throttle.close()
+      parts.requestLines.close()
       const lost = await sink.close()
       process.off('exit', flushAtExit)
       if (lost > 0) process.stderr.write(lostLine(lost))
     },
   }
+}
+
+interface Parts {
+  readonly logger: Logger
+  readonly requests: LogOptions['requests']
+  readonly news: Throttle<StoreNews>
+  readonly outage: OutageLines
+  readonly throttles: ReturnType<typeof createThrottles>
+  readonly requestLines: ReturnType<typeof createRequestLines>
+}
+
+/** What may happen often has only some of its lines. */
+function createThrottles(logger: Logger, everyMs: number) {
+  const latest = (seen: Reported, count: number): void => report(seen, logger, count > 1 ? { count } : {})
+  return {
+    turnedAway: createThrottle<string>(everyMs, (limit, count) =>
+      logger.warn({ limit, count }, 'connections are turned away or closed: a limit is reached'),
+    ),
+    refused: createAllowance<Reported>(everyMs, MOST_REFUSED, latest),
+    startsAhead: createThrottle<Reported>(STARTS_AHEAD_MS, latest),
+    unreadable: createAllowance<Reported>(everyMs, MOST_UNREADABLE, latest),
+    unknownPlans: createThrottle<Reported>(UNKNOWN_PLANS_MS, latest, MOST_UNKNOWN_PLANS),
+    oddCosts: createThrottle<Reported>(ODD_COSTS_MS, latest),
+    alerts: createThrottle<Reported>(ALERTS_MS, latest, MOST_ALERTS),
+    spans: createThrottle<Reported>(everyMs, latest),
+  }
+}
+
+function logObservation(parts: Parts, observation: Observation): void {
+  const { logger, requests, news, outage, throttles } = parts
+  switch (observation.type) {
+    case 'request':
+      parts.requestLines.write(observation)
+      break
+    case 'store_failed':
+      news.add(`${observation.operation} ${observation.reason}`, { ...observation, isExpected: outage.isOn() })
+      if (observation.operation === 'settle') outage.goOn(observation.reason)
+      break
+    case 'store_out':
+      news.add(observation.type, observation)
+      outage.begin(observation.reason)
+      break
+    case 'store_recovered':
+      outage.end()
+      news.add(observation.type, observation)
+      break
+    case 'store_connected':
+    case 'outage_settled':
+      news.add(observation.type, observation)
+      break
+    case 'unreadable_record':
+    case 'unreadable_record_over':
+      throttles.unreadable.add(`${observation.type} ${observation.kind}`, observation)
+      break
+    case 'window_start_ahead':
+      throttles.startsAhead.add(observation.type, observation)
+      break
+    case 'settled':
+      logSettled(parts, observation)
+      break
+    case 'spans_sent':
+      if (lineOf(observation) !== null) throttles.spans.add(observation.type, observation)
+      break
+    case 'alert_event':
+      if (lineOf(observation) !== null) throttles.alerts.add(`full ${observation.alert}`, observation)
+      break
+    case 'alert_failed':
+      throttles.alerts.add(`${observation.isLast} ${observation.alert}`, observation)
+      break
+    case 'outage_charge':
+      outage.count(observation.verdict)
+      break
+    case 'bad_connection': {
+      const { type, code, status } = observation
+      const limit = LIMITS.get(code)
+      if (limit !== undefined) throttles.turnedAway.add(limit, limit)
+      else if (observation.refused !== undefined && requests === 'all') throttles.refused.add(code, observation)
+      else report({ type, code, status }, logger)
+      break
+    }
+    case 'config_loaded':
+      if (observation.storeOutage !== undefined) outage.setShares(observation.storeOutage)
+      report(observation, logger)
+      break
+    default:
+      report(observation, logger)
+  }
+}
+
+function logSettled({ requestLines, throttles: { oddCosts, unknownPlans } }: Parts, seen: Settled): void {
+  if (seen.tunnel !== undefined) requestLines.writeTunnel(seen, seen.tunnel)
+  if (seen.kind === 'corrected') {
+    if (lineOf(seen) !== null) oddCosts.add(`${seen.source} ${seen.route}`, seen)
+  } else if (seen.isFurther === undefined && seen.plan !== null && seen.plan.unknown !== null)
+    unknownPlans.add(seen.plan.unknown, seen)
 }
 
 /** The log itself cannot say it. */

@@ -177,6 +177,37 @@ export function createPolicy(
     return overrides.get(user)?.shadow === true
   }
 
+  return {
+    categories,
+    plans,
+    limitsOf,
+    limitsOfNewcomers,
+    limitsFor,
+    planOf,
+    namesMatter: plans.length > 0 || organisations.size > 0,
+    isShadowed,
+    ...createTraces({ settings, overrides, layers, limitsOf, limitsFor, planOf }),
+  }
+}
+
+interface Lookup extends Pick<Policy, 'limitsOf' | 'limitsFor' | 'planOf'> {
+  readonly settings: QuotaSettings
+  readonly overrides: Overrides
+  /** By plan; `null` for none. */
+  readonly layers: ReadonlyMap<string | null, PlanLayers>
+}
+
+/** How the limits that `Lookup` finds came about. */
+function createTraces({
+  settings,
+  overrides,
+  layers,
+  limitsOf,
+  limitsFor,
+  planOf,
+}: Lookup): Pick<Policy, 'trace' | 'sourceOf' | 'followsSettings'> {
+  const { organisations = NO_OVERRIDES } = overrides
+
   function trace(category: string, payer: Payer, origin: Origin = () => null): Trace {
     const { personal, organisation, global } = limitsFor(category, payer)
     const override = overrides.get(payer.user)
@@ -226,19 +257,7 @@ export function createPolicy(
     return plan === null || settings.plans?.get(plan)?.personal.get(category)?.get(window) === undefined
   }
 
-  return {
-    categories,
-    plans,
-    limitsOf,
-    limitsOfNewcomers,
-    limitsFor,
-    planOf,
-    namesMatter: plans.length > 0 || organisations.size > 0,
-    isShadowed,
-    followsSettings,
-    trace,
-    sourceOf,
-  }
+  return { trace, sourceOf, followsSettings }
 }
 
 /** By the limits that others replace, then by whose these are. */

@@ -106,21 +106,7 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
 
   /** One after another: what is said later never comes between the parts of a configuration. */
   function send(message: ToWorker): void {
-    sent = sent.then(() => ('config' in message ? postConfig(message) : post(message)))
-  }
-
-  /** A worker that is ending needs nothing that it does not hear. */
-  function post(message: ToWorker): Promise<void> {
-    return new Promise((resolve) => {
-      if (child.connected) child.send(message, () => resolve())
-      else resolve()
-    })
-  }
-
-  async function postConfig(message: Extract<ToWorker, { config: Config }>): Promise<void> {
-    const { rest, rules } = inParts(message.config)
-    for (const part of rules) await post({ type: 'rules', rules: part })
-    await post({ ...message, config: rest })
+    sent = sent.then(() => ('config' in message ? postConfig(child, message) : post(child, message)))
   }
 
   async function ask(deadlineMs: number): Promise<void> {
@@ -164,6 +150,20 @@ export function startWorker({ begin, onReport, write, now }: WorkerProcessOption
       child.kill('SIGKILL')
     },
   }
+}
+
+/** A worker that is ending needs nothing that it does not hear. */
+function post(child: ChildProcess, message: ToWorker): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.connected) child.send(message, () => resolve())
+    else resolve()
+  })
+}
+
+async function postConfig(child: ChildProcess, message: Extract<ToWorker, { config: Config }>): Promise<void> {
+  const { rest, rules } = inParts(message.config)
+  for (const part of rules) await post(child, { type: 'rules', rules: part })
+  await post(child, { ...message, config: rest })
 }
 
 function errorOf({ problem, path }: Failed): Error {

@@ -20,56 +20,8 @@ import type { Keys } from './keys.ts'
 
 /** A key for each claim, which ends by itself, four for each alert, and one with the targets of all. */
 export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): AlertStore {
-  const records = lists.list<Texts, Event>({
-    kind: 'alert_event',
-    list: keys.alertEvents(''),
-    parse: eventOf,
-    async look(place) {
-      const { alert, id } = placeIn(place)
-      const [happening, state] = await call(
-        () => redis.hmget(keys.alertEvents(alert), `h:${id}`, `s:${id}`),
-        () => [UNREADABLE, UNREADABLE],
-      )
-      return happening == null || state == null ? null : { happening, state }
-    },
-  })
-
-  const due = keyThatHolds(lists, 'alert_event', keys.alertDue(''), (alert) => redis.zcard(keys.alertDue(alert)))
-  const targetsKey = keyThatHolds(lists, 'alert_event', keys.alertTargets, () => redis.hlen(keys.alertTargets))
-  const all = keyThatHolds(lists, 'alert_event', keys.alertAll(''), (alert) => redis.zcard(keys.alertAll(alert)))
-
-  async function readOne(alert: string, most: number): Promise<AlertEvents> {
-    const [ids, pending] = await reading<[string[], number]>(
-      redis,
-      (commands) =>
-        commands
-          .zrange(keys.alertAll(alert), '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(most))
-          .zcard(keys.alertDue(alert)),
-      (place) => (place === 0 ? all.lost(alert, []) : due.lost(alert, 0)),
-    )
-    if (ids.length === 0) return { alert, pending, events: [] }
-    const [values, ...scores] = await reading<[(string | null)[], ...(string | null)[]]>(
-      redis,
-      (commands) => {
-        commands.hmget(keys.alertEvents(alert), ...ids.flatMap((id) => [`h:${id}`, `s:${id}`]))
-        for (const id of ids) commands.zscore(keys.alertDue(alert), id)
-      },
-      (place) => (place === 0 ? lostEvents(alert) : null),
-    )
-    const events = ids.flatMap((id, i) => {
-      const [happening, state] = values.slice(2 * i, 2 * i + 2)
-      // It was forgotten meanwhile.
-      if (happening == null || state == null) return []
-      const event = records.read(`${alert} ${id}`, { happening, state })
-      return event === null ? [] : [recordOf(id, event, scores[i])]
-    })
-    return { alert, pending, events }
-  }
-
-  function lostEvents(alert: string): [] {
-    records.read(`${alert} `, { happening: UNREADABLE, state: UNREADABLE })
-    return []
-  }
+  const kept = keptAlerts(redis, keys, lists)
+  const { records, due } = kept
 
   return {
     async raiseAlerts(events) {
@@ -113,12 +65,12 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
       await call(() => redis.finishAlert(...names, ...args))
     },
 
-    readAlerts: (alerts, most) => Promise.all(alerts.map((alert) => readOne(alert, most))),
+    readAlerts: (alerts, most) => Promise.all(alerts.map((alert) => readAlert(redis, keys, kept, alert, most))),
 
     async listAlerts() {
       const byName = await call<Record<string, string>>(
         () => redis.hgetall(keys.alertTargets),
-        () => targetsKey.lost('', {}),
+        () => kept.targets.lost('', {}),
       )
       const targets = Object.entries(byName)
       if (targets.length === 0) return []
@@ -138,6 +90,66 @@ export function redisAlerts(redis: RedisClient, keys: Keys, lists: Records): Ale
       return call(() => redis.giveUpAlerts(...ofAlert, keys.alertTargets, ...args))
     },
   }
+}
+
+/** Where alerts are kept, each place with what is said if it cannot be read. */
+function keptAlerts(redis: RedisClient, keys: Keys, lists: Records) {
+  const records = lists.list<Texts, Event>({
+    kind: 'alert_event',
+    list: keys.alertEvents(''),
+    parse: eventOf,
+    async look(place) {
+      const { alert, id } = placeIn(place)
+      const [happening, state] = await call(
+        () => redis.hmget(keys.alertEvents(alert), `h:${id}`, `s:${id}`),
+        () => [UNREADABLE, UNREADABLE],
+      )
+      return happening == null || state == null ? null : { happening, state }
+    },
+  })
+
+  const due = keyThatHolds(lists, 'alert_event', keys.alertDue(''), (alert) => redis.zcard(keys.alertDue(alert)))
+  const targets = keyThatHolds(lists, 'alert_event', keys.alertTargets, () => redis.hlen(keys.alertTargets))
+  const all = keyThatHolds(lists, 'alert_event', keys.alertAll(''), (alert) => redis.zcard(keys.alertAll(alert)))
+  return { records, due, targets, all }
+}
+
+async function readAlert(
+  redis: RedisClient,
+  keys: Keys,
+  { records, due, all }: ReturnType<typeof keptAlerts>,
+  alert: string,
+  most: number,
+): Promise<AlertEvents> {
+  const [ids, pending] = await reading<[string[], number]>(
+    redis,
+    (commands) =>
+      commands
+        .zrange(keys.alertAll(alert), '+inf', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, String(most))
+        .zcard(keys.alertDue(alert)),
+    (place) => (place === 0 ? all.lost(alert, []) : due.lost(alert, 0)),
+  )
+  if (ids.length === 0) return { alert, pending, events: [] }
+  const [values, ...scores] = await reading<[(string | null)[], ...(string | null)[]]>(
+    redis,
+    (commands) => {
+      commands.hmget(keys.alertEvents(alert), ...ids.flatMap((id) => [`h:${id}`, `s:${id}`]))
+      for (const id of ids) commands.zscore(keys.alertDue(alert), id)
+    },
+    (place) => {
+      if (place > 0) return null
+      records.read(`${alert} `, { happening: UNREADABLE, state: UNREADABLE })
+      return []
+    },
+  )
+  const events = ids.flatMap((id, i) => {
+    const [happening, state] = values.slice(2 * i, 2 * i + 2)
+    // It was forgotten meanwhile.
+    if (happening == null || state == null) return []
+    const event = records.read(`${alert} ${id}`, { happening, state })
+    return event === null ? [] : [recordOf(id, event, scores[i])]
+  })
+  return { alert, pending, events }
 }
 
 const RAISED = { '0': 'known', '1': 'stored', '2': 'full' } as const satisfies Record<string, Raised>

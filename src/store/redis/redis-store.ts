@@ -10,13 +10,13 @@ import { redisAlerts } from './alerts.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { createEncoder } from './charge-encoder.ts'
 import { decodeReply } from './charge-reply.ts'
-import type { RedisAccess } from './client.ts'
+import type { RedisAccess, RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { readCounter } from './form/section.ts'
 import { redisGuard } from './guard.ts'
 import { redisHistory } from './history.ts'
 import { redisKeySets } from './key-sets.ts'
-import { createKeys } from './keys.ts'
+import { createKeys, type Keys } from './keys.ts'
 import { redisKnownUsers } from './known-users.ts'
 import { redisMemberships } from './memberships.ts'
 import { redisReplicas } from './replicas.ts'
@@ -111,32 +111,7 @@ export function openRedisStore({
     })
   }
 
-  const readShared = shareReads(readUsages, MOST_READS)
-
-  async function readUsages(asked: readonly Asked[]): Promise<readonly UsageSnapshot[]> {
-    const categories = [...new Set(asked.flatMap((one) => one.categories))]
-    const organisations = [...new Set(asked.flatMap(({ organisation }) => organisation ?? []))]
-    const names = [
-      ...categories.map(keys.everybody),
-      ...asked.map(({ user }) => keys.user(user)),
-      ...organisations.map(keys.organisation),
-    ]
-    const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
-      commands.time().mgetBuffer(names)
-    })
-    const at = milliseconds(time)
-    const everybody = new Map(categories.map((category, i) => [category, readCounter(values[i], category)]))
-    const theirs = values.slice(categories.length + asked.length)
-    const countersIn = (value: Buffer | null | undefined, of: readonly string[]) =>
-      of.map((category) => readCounter(value, category))
-    return asked.map((one, i) => ({
-      at,
-      personal: countersIn(values[categories.length + i], one.categories),
-      organisation:
-        one.organisation === null ? null : countersIn(theirs[organisations.indexOf(one.organisation)], one.categories),
-      global: one.categories.map((category) => everybody.get(category) ?? []),
-    }))
-  }
+  const readShared = shareReads((asked: readonly Asked[]) => readUsages(redis, keys, asked), MOST_READS)
 
   async function addTally({ total, status0, status5xx, aside, asideFailed }: Tally, agoMs = 0): Promise<void> {
     const counts = [total, status0, status5xx, aside, asideFailed]
@@ -171,4 +146,30 @@ export function openRedisStore({
     ping,
     close,
   }
+}
+
+/** What several users have used, read by one command. */
+async function readUsages(redis: RedisClient, keys: Keys, asked: readonly Asked[]): Promise<readonly UsageSnapshot[]> {
+  const categories = [...new Set(asked.flatMap((one) => one.categories))]
+  const organisations = [...new Set(asked.flatMap(({ organisation }) => organisation ?? []))]
+  const names = [
+    ...categories.map(keys.everybody),
+    ...asked.map(({ user }) => keys.user(user)),
+    ...organisations.map(keys.organisation),
+  ]
+  const [time, values] = await reading<[[string, string], (Buffer | null)[]]>(redis, (commands) => {
+    commands.time().mgetBuffer(names)
+  })
+  const at = milliseconds(time)
+  const everybody = new Map(categories.map((category, i) => [category, readCounter(values[i], category)]))
+  const theirs = values.slice(categories.length + asked.length)
+  const countersIn = (value: Buffer | null | undefined, of: readonly string[]) =>
+    of.map((category) => readCounter(value, category))
+  return asked.map((one, i) => ({
+    at,
+    personal: countersIn(values[categories.length + i], one.categories),
+    organisation:
+      one.organisation === null ? null : countersIn(theirs[organisations.indexOf(one.organisation)], one.categories),
+    global: one.categories.map((category) => everybody.get(category) ?? []),
+  }))
 }

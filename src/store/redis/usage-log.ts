@@ -122,6 +122,10 @@ function placesOf({ by, days }: SeriesQuestion, starts: readonly number[]): Seri
 
 /** Series and refusals as they are read, record by record. */
 export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
+  return { ...seriesRecords(redis, keys, records), ...refusalRecords(redis, keys, records) }
+}
+
+function seriesRecords(redis: RedisClient, keys: Keys, records: Records) {
   const halfHours = records.list({
     kind: 'series',
     list: `${keys.all}series:`,
@@ -140,13 +144,6 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
       return lookedUp(() => redis.hget(keys.series(by as SeriesKind, Number(start), zone), name.join(' ')))
     },
   })
-  const refusals = records.list({
-    kind: 'refusal',
-    list: keys.refusals,
-    parse: episodeOf,
-    look: (id) => lookedUp(() => redis.hget(keys.refusals, id)),
-  })
-  const order = keyThatHolds(records, 'refusal', keys.refusalTimes, () => redis.zcard(keys.refusalTimes))
 
   function countsAt({ by, start, zone }: SeriesPlace, name: string, text: string) {
     return zone === null
@@ -193,6 +190,18 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
     }
   }
 
+  return { seriesRows, namedRows }
+}
+
+function refusalRecords(redis: RedisClient, keys: Keys, records: Records) {
+  const refusals = records.list({
+    kind: 'refusal',
+    list: keys.refusals,
+    parse: episodeOf,
+    look: (id) => lookedUp(() => redis.hget(keys.refusals, id)),
+  })
+  const order = keyThatHolds(records, 'refusal', keys.refusalTimes, () => redis.zcard(keys.refusalTimes))
+
   /** One step behind a place. Many may have one time, so those in front of the place are passed over. */
   async function readEpisodes(behind: Place | null): Promise<Episode[]> {
     for (let offset = 0; ; offset += EPISODES_STEP) {
@@ -227,7 +236,7 @@ export function usageRecords(redis: RedisClient, keys: Keys, records: Records) {
     })
   }
 
-  return { seriesRows, namedRows, readEpisodes }
+  return { readEpisodes }
 }
 
 type Multi = ReturnType<RedisClient['multi']>

@@ -61,8 +61,7 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   const [applied, setApplied] = useState<Applied | null>(null)
   /** What was sent to be applied, the last time. */
   const sent = useRef(NO_EDITS)
-  /** The latest of what is under way. */
-  const [work, setWork] = useState<Work | null>(null)
+  const { work, attempt } = useAttempt(setError, () => setPreviewed(null), reload)
   const previewing = useRef<AbortController | null>(null)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is in force makes an edit none
@@ -88,22 +87,6 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
   function changeTerms(part: Partial<Terms>): void {
     setTerms((now) => ({ ...now, ...part }))
     setTermProblems({})
-  }
-
-  async function attempt(mine: Work, todo: () => Promise<void>, signal?: AbortSignal): Promise<void> {
-    setWork(mine)
-    setError(null)
-    try {
-      await todo()
-    } catch (caught) {
-      if (signal?.aborted) return
-      setError(caught as Error)
-      const unknown = isOutcomeUnknown(caught)
-      if (unknown || (caught instanceof ApiError && caught.status !== 401)) setPreviewed(null)
-      if (unknown || (caught instanceof ApiError && caught.status === 412)) reload()
-    } finally {
-      setWork((now) => (now === mine ? null : now))
-    }
   }
 
   function preview(): void {
@@ -163,4 +146,27 @@ export function useSettings({ quota, etag, reload, take }: Omit<SettingsProps, '
 
 function appliedAs(version: number): Applied {
   return { message: 'quotas.applied', version }
+}
+
+/** Does one thing at a time, as it looks to the page: `work` is the latest of what is under way. */
+function useAttempt(setError: (error: Error | null) => void, leavePreview: () => void, reload: () => void) {
+  const [work, setWork] = useState<Work | null>(null)
+
+  async function attempt(mine: Work, todo: () => Promise<void>, signal?: AbortSignal): Promise<void> {
+    setWork(mine)
+    setError(null)
+    try {
+      await todo()
+    } catch (caught) {
+      if (signal?.aborted) return
+      setError(caught as Error)
+      const unknown = isOutcomeUnknown(caught)
+      if (unknown || (caught instanceof ApiError && caught.status !== 401)) leavePreview()
+      if (unknown || (caught instanceof ApiError && caught.status === 412)) reload()
+    } finally {
+      setWork((now) => (now === mine ? null : now))
+    }
+  }
+
+  return { work, attempt }
 }
