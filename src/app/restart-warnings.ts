@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import { same } from './runtime.ts'
+import { kindOf } from './store-kinds/kinds.ts'
 import { isByRoute } from './telemetry.ts'
 
 const SECTIONS = ['listen', 'tls', 'store', 'admin', 'log', 'metrics', 'telemetry', 'workers'] as const
@@ -15,8 +16,7 @@ function hasChanged(running: Config, next: Config, key: (typeof SECTIONS)[number
 }
 
 function placeOf({ store: { location, prefix, deadlineMs } }: Config): unknown {
-  const place = location.kind === 'redis' ? location.url.replace(/\/\/[^/]*@/, '//') : location.path
-  return [place, prefix, deadlineMs]
+  return [kindOf(location).place(location), prefix, deadlineMs]
 }
 
 /** What has changed that a running process cannot take over: one sentence for each. */

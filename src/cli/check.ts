@@ -3,12 +3,12 @@ import { checkPairs } from '../app/certificate.ts'
 import { tryConnections } from '../app/connect/connect.ts'
 import { limitLines } from '../app/limit-lines.ts'
 import { tryRuntime } from '../app/runtime.ts'
+import { kindOf } from '../app/store-kinds/kinds.ts'
 import { problemAt } from '../config/load.ts'
 import { type Finding, formatPath, formatProblems } from '../config/problems.ts'
 import { TIME_ZONE } from '../config/time-zone.ts'
 import { counted } from '../lib/counted.ts'
 import { freeBy } from '../routing/final-cost.ts'
-import { whyUnusable } from '../store/sqlite/unusable.ts'
 import { type Loaded, loadOrReport, setupProblem } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { callersLine, otherPathsLine } from './who-and-where.ts'
@@ -24,7 +24,7 @@ export async function check(args: readonly string[]): Promise<number> {
   const warn = ({ path, message }: Finding): void =>
     console.error(formatProblems([{ ...problemAt(loaded, path, message), severity: 'warning' }]))
   const { location } = loaded.config.store
-  const unusable = location.kind === 'sqlite' && !values.connect ? await whyUnusable(location.path) : null
+  const unusable = values.connect ? null : await kindOf(location).whyUnusable(location)
   // Another machine may have what this one lacks.
   if (unusable !== null) warn({ path: ['store'], message: unusable })
   try {

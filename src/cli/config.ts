@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SetupError } from '../app/setup-error.ts'
+import { kindOf } from '../app/store-kinds/kinds.ts'
 import { AuthSetupError } from '../auth/authenticator.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { type LoadResult, loadConfig, problemAt } from '../config/load.ts'
@@ -41,23 +40,16 @@ export async function orReportWhere<T>(loaded: Loaded, made: Promise<T>): Promis
   })
 }
 
-/** Whether to open the store makes it, empty. */
-export function isYetToBeMade(location: StoreLocation): boolean {
-  return location.kind === 'sqlite' && location.path !== ':memory:' && !existsSync(location.path)
-}
-
 /** For a command that has no use for an empty store. @throws Error with the whole path, if there is no file */
 export function insistOnStore(loaded: Loaded): void {
   const { location } = loaded.config.store
-  if (!isYetToBeMade(location)) return
+  if (!kindOf(location).isYetToBeMade(location)) return
   const cure = 'start the gateway, which makes it, run the command in its folder, or name the whole path'
   throw new Error(formatProblems([problemAt(loaded, ['store'], `there is no file ${nameOf(location)}: ${cure}`)]))
 }
 
-/** With its whole path, and without a password. */
 export function nameOf(location: StoreLocation): string {
-  if (location.kind === 'redis') return location.url.replace(/\/\/.*@/, '//')
-  return location.path === ':memory:' ? location.path : resolve(location.path)
+  return kindOf(location).name(location)
 }
 
 const PATIENCE_MS = 3000

@@ -1,14 +1,13 @@
-import { existsSync, rmSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { openCopyable } from '../app/copyable-stores.ts'
-import { NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
+import { kindOf } from '../app/store-kinds/kinds.ts'
+import { isInMemory, NOT_A_PREFIX, PREFIX, parseStore } from '../config/addresses.ts'
 import type { StoreLocation } from '../config/config.ts'
 import { substitute } from '../config/substitute.ts'
 import { counted } from '../lib/counted.ts'
 import { type Copied, type Copyable, copyStore } from '../store/copy.ts'
-import { isYetToBeMade, nameOf, reachable } from './config.ts'
-import { UsageError } from './help.ts'
+import { nameOf, reachable } from './config.ts'
 import { reportUnreadable } from './unreadable.ts'
+import { UsageError } from './usage-error.ts'
 
 const TEXT = { type: 'string' } as const
 const PREFIX_OPTION = { type: 'string', default: 'tollgate' } as const
@@ -29,13 +28,13 @@ export async function store(args: readonly string[]): Promise<number> {
   const from = { location: locationOf('--from', values.from), prefix: prefixOf('--from-prefix', values['from-prefix']) }
   const to = { location: locationOf('--to', values.to), prefix: prefixOf('--to-prefix', values['to-prefix']) }
   if (isSameFile(from.location, to.location)) throw new UsageError('--from and --to are the same file')
-  const isNew = isYetToBeMade(to.location)
+  const isNew = kindOf(to.location).isYetToBeMade(to.location)
   const opened: Copyable[] = []
   let done = false
   try {
     const observe = reportUnreadable()
     const open = async (option: string, place: typeof from, exists: boolean): Promise<Copyable> => {
-      const copyable = openCopyable(place, exists, observe)
+      const copyable = await kindOf(place.location).openCopyable(place, exists, observe)
       opened.push(copyable)
       await reachable(copyable, option)
       return copyable
@@ -49,15 +48,8 @@ export async function store(args: readonly string[]): Promise<number> {
   } finally {
     for (const one of opened) await one.close()
     // A gateway would take what is left of it for a store, and the next copy for one that holds something.
-    if (isNew && !done) removeFile(to.location)
+    if (isNew && !done) kindOf(to.location).remove(to.location)
   }
-}
-
-/** With what SQLite has beside it. */
-function removeFile(location: StoreLocation): void {
-  if (location.kind !== 'sqlite') return
-  const files = ['', '-wal', '-shm'].map((suffix) => location.path + suffix)
-  for (const file of files.filter((file) => existsSync(file))) rmSync(file)
 }
 
 /**
@@ -69,7 +61,7 @@ function locationOf(option: string, text: string | undefined): StoreLocation {
   if ('problem' in url) throw new UsageError(`${option}: ${url.problem}`)
   const location = parseStore(url.value)
   if ('problem' in location) throw new UsageError(`${option} ${location.problem}`)
-  if (location.value.kind === 'sqlite' && location.value.path === ':memory:') {
+  if (isInMemory(location.value)) {
     throw new UsageError(`${option} is a store in memory, which holds nothing and ends with this command`)
   }
   return location.value
@@ -80,11 +72,10 @@ function prefixOf(option: string, text: string): string {
   return text
 }
 
-/** Whether two files are one, whatever their names: by two links to one file SQLite would write two logs of it. */
+/** Whatever the names of the file are: by two links to one file SQLite would write two logs of it. */
 function isSameFile(a: StoreLocation, b: StoreLocation): boolean {
-  if (a.kind !== 'sqlite' || b.kind !== 'sqlite') return false
-  const [one, other] = [a, b].map(({ path }) => statSync(path, { bigint: true, throwIfNoEntry: false }))
-  return one !== undefined && one.dev === other?.dev && one.ino === other.ino
+  const file = kindOf(a).file(a)
+  return file !== null && file === kindOf(b).file(b)
 }
 
 const PROGRESS_MS = 2000

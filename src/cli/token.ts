@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { kindOf } from '../app/store-kinds/kinds.ts'
 import { openStore, openStoreToLook } from '../app/stores.ts'
 import type { Config } from '../config/config.ts'
 import { parseDuration } from '../config/units.ts'
@@ -9,10 +10,10 @@ import { COMMAND_LINE } from '../control/control-store.ts'
 import { planOf } from '../control/overrides.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import type { Store } from '../store/store.ts'
-import { insistOnStore, isYetToBeMade, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
+import { insistOnStore, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
-import { UsageError } from './help.ts'
 import { reportUnreadable } from './unreadable.ts'
+import { UsageError } from './usage-error.ts'
 
 export async function token(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -34,7 +35,7 @@ export async function token(args: readonly string[]): Promise<number> {
   const { store: where, quota } = loaded.config
   if (options.plan !== undefined) insistOnPlan(quota, options.plan)
   const name = nameOf(where.location)
-  const isNew = isYetToBeMade(where.location)
+  const isNew = kindOf(where.location).isYetToBeMade(where.location)
   if (positionals[0] !== 'create') insistOnStore(loaded)
   const opening = positionals[0] === 'list' ? openStoreToLook(where, reportUnreadable()) : openStore(where, () => {})
   const store = await orReportWhere(loaded, opening)

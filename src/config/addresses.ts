@@ -30,6 +30,11 @@ export type StoreLocation =
       readonly url: string
     }
 
+/** One that this process alone has, and that ends with it. */
+export function isInMemory(location: StoreLocation): boolean {
+  return location.kind === 'sqlite' && location.path === ':memory:'
+}
+
 /** Arguments for `net.BlockList.addSubnet`. */
 export interface Subnet {
   readonly address: string

@@ -1,15 +1,15 @@
 import type { Config } from '../../config/config.ts'
+import { kindOf } from '../store-kinds/kinds.ts'
 import { tryAddresses, tryOpenFiles } from './here.ts'
 import { tryIntrospection, tryIssuers } from './providers.ts'
 import { tryService } from './service.ts'
-import { tryStore } from './store.ts'
 import type { Tried } from './tried.ts'
 
 /** Tries one thing, in a few seconds. */
 export type Trial = (config: Config) => Promise<Tried[]>
 
 const TRIALS: readonly Trial[] = [
-  tryStore,
+  ({ store }) => kindOf(store.location).tried(store),
   tryIssuers,
   tryIntrospection,
   tryService,

@@ -1,5 +1,5 @@
 import { foldedName } from '../../lib/field-names.ts'
-import { type HostPort, isLoopback, leadsTo, shareAddress } from '../addresses.ts'
+import { type HostPort, isInMemory, isLoopback, leadsTo, shareAddress } from '../addresses.ts'
 import { ADMIN_NAME } from '../admin-name.ts'
 import type { Salvage } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
@@ -70,7 +70,7 @@ function collide(a: HostPort, b: HostPort): boolean {
 
 /** In memory each process would count for itself, and the limits hold for none of them. */
 function checkWorkers({ workers = 1, store }: Salvage): Finding[] {
-  if (workers === 1 || store?.kind !== 'sqlite' || store.path !== ':memory:') return []
+  if (workers === 1 || store === undefined || !isInMemory(store)) return []
   const message = 'a store in memory cannot be shared by several workers: name a file, or write workers: 1'
   return [{ path: ['store'], message }]
 }

@@ -7,10 +7,14 @@ type Options = NonNullable<Salvage['storeOptions']>
 /** Logins and certificates must be for the store that is named. */
 export function checkStore({ store, storeOptions }: Salvage): Finding[] {
   if (store === undefined || storeOptions === undefined) return []
-  return store.kind === 'redis' ? checkRedis(store, storeOptions) : checkEmbedded(storeOptions)
+  return CHECKS[store.kind](store as never, storeOptions)
 }
 
-function checkEmbedded(options: Options): Finding[] {
+type Check<K> = (store: Extract<StoreLocation, { kind: K }>, options: Options) => Finding[]
+
+const CHECKS: { readonly [K in StoreLocation['kind']]: Check<K> } = { redis: checkRedis, sqlite: checkEmbedded }
+
+function checkEmbedded(_store: StoreLocation, options: Options): Finding[] {
   return (['username', 'password', 'tls', 'sentinel'] as const)
     .filter((key) => options[key] !== null)
     .map((key) => problem(key, `${key} has no meaning for the embedded store: remove it`))

@@ -1,0 +1,106 @@
+import type { ClientTls, StoreConfig } from '../../config/config.ts'
+import type { ClientCredentials } from '../../lib/tls.ts'
+import type { StoreWarning } from '../../observe/observation.ts'
+import { StoreError } from '../../quota/quota-store.ts'
+import type { RedisAccess } from '../../store/redis/client.ts'
+import type { Inspected } from '../../store/redis/inspect.ts'
+import { readClientTls } from '../certificate.ts'
+import { failed, type Tried } from '../connect/tried.ts'
+import { SetupError } from '../setup-error.ts'
+import type { ConfigOf, LocationOf, StoreKind } from './kind.ts'
+
+type Redis = LocationOf<'redis'>
+
+/**
+ * The client of Redis is loaded with its store. It takes 10 MB and 50 ms of CPU, which a gateway with the embedded
+ * store does not spend.
+ */
+export const redis: StoreKind<Redis> = {
+  name: ({ url }) => url.replace(/\/\/.*@/, '//'),
+  place: ({ url }) => url.replace(/\/\/[^/]*@/, '//'),
+  file: () => null,
+  isYetToBeMade: () => false,
+  remove() {},
+  whyUnusable: async () => null,
+  access: accessOf,
+  async open(config, { warnings: { observe, only }, retention }) {
+    const { prefix, deadlineMs } = config
+    const { openRedisStore } = await import('../../store/redis/redis-store.ts')
+    const kept = retention === undefined ? {} : { retention }
+    return openRedisStore({ ...accessOf(config), prefix, deadlineMs, ...kept, observe, onChecked: only })
+  },
+  async tried(config) {
+    const { prefix, deadlineMs } = config
+    try {
+      const access = accessOf(config)
+      const { inspectRedis } = await import('../../store/redis/inspect.ts')
+      return redisTried(await inspectRedis({ ...access, prefix, deadlineMs }))
+    } catch (error) {
+      if (!(error instanceof StoreError)) return [failed(error)]
+      return [failed(new SetupError(PATH, withCure(error.message), error))]
+    }
+  },
+  async openCopyable({ location: { url }, prefix }, _exists, observe) {
+    const { openRedisCopyable } = await import('../../store/redis/copy.ts')
+    return openRedisCopyable({ url, prefix }, observe)
+  },
+}
+
+function accessOf({ location: { url }, username, password, tls, sentinel }: ConfigOf<Redis>): RedisAccess {
+  return {
+    url,
+    ...(username !== null && { username }),
+    ...(password !== null && { password }),
+    ...(tls !== null && { tls: readClientTls(tls, ['store_options', 'tls']) }),
+    ...(sentinel !== null && { sentinel: sentinelAccess(sentinel, tls) }),
+  }
+}
+
+function sentinelAccess(
+  { username, password, tls }: NonNullable<StoreConfig['sentinel']>,
+  ofRedis: StoreConfig['tls'],
+): NonNullable<RedisAccess['sentinel']> {
+  return {
+    ...(username !== null && { username }),
+    ...(password !== null && { password }),
+    ...(tls !== null && { tls: tls === false ? null : sentinelTls(tls, ofRedis) }),
+  }
+}
+
+/** @param tls `true`: with the files of Redis itself, if it has any */
+function sentinelTls(tls: true | ClientTls, ofRedis: ClientTls | null): ClientCredentials {
+  if (tls !== true) return readClientTls(tls, ['store_options', 'sentinel', 'tls'])
+  return ofRedis === null ? {} : readClientTls(ofRedis, ['store_options', 'tls'])
+}
+
+const PATH = ['store']
+/** As the gateway warns of it, in milliseconds. */
+const APART_MS = 5000
+/** With these a gateway would count wrongly, or not at all. */
+const HARMFUL: ReadonlySet<StoreWarning> = new Set(['old_version', 'eviction', 'copy_unended'])
+
+/** What says nothing to do is about the way to it. */
+function withCure(message: string): string {
+  return message.includes('Cure: ')
+    ? message
+    : `${message}. Cure: correct host and port under store, and let this machine reach them`
+}
+
+function redisTried({ version, evictionPolicy, warnings, clockAheadMs }: Inspected): Tried[] {
+  const tried = [...warnings].map(
+    ([warning, message]): Tried => ({ path: PATH, result: HARMFUL.has(warning) ? 'failed' : 'warning', message }),
+  )
+  const apart = Math.round(clockAheadMs)
+  if (Math.abs(clockAheadMs) > APART_MS) {
+    const message = `its clock is ${apart} ms ahead of that of this machine: set both by NTP, or JWTs and windows end at wrong times`
+    tried.push({ path: PATH, result: 'failed', message })
+  }
+  if (tried.some(({ result }) => result === 'failed')) return tried
+  const facts = [
+    ...(version === null ? [] : [`Redis ${version}`]),
+    'lets us in, runs the script of charges and takes writes',
+    ...(evictionPolicy === null ? [] : [`maxmemory-policy ${evictionPolicy}`]),
+    `clock ${apart} ms from ours`,
+  ]
+  return [{ path: PATH, result: 'good', message: facts.join(', ') }, ...tried]
+}
