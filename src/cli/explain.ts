@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { refusalsAsText, refusalsNear } from './explain-refusals.ts'
-import { UsageError } from './help.ts'
+import { UsageError } from './usage-error.ts'
 
 /** What the gateway would do with a request now, and why: read from the file and its store, nothing is charged. */
 export async function explainRequest(args: readonly string[]): Promise<number> {

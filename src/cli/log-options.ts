@@ -1,6 +1,6 @@
 import { FORMATS, type Format } from '../replay/formats.ts'
 import type { LogOptions } from '../replay/read-logs.ts'
-import { UsageError } from './help.ts'
+import { UsageError } from './usage-error.ts'
 
 /** The options of a command that reads access logs, for `parseArgs`. */
 export const LOG_OPTIONS = {

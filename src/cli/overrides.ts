@@ -31,7 +31,7 @@ import { counted } from '../lib/counted.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
-import { UsageError } from './help.ts'
+import { UsageError } from './usage-error.ts'
 
 const OPTIONS = {
   ...CONFIG_OPTION,

@@ -4,8 +4,8 @@ import { readLogs } from '../replay/read-logs.ts'
 import { replay } from '../replay/replay.ts'
 import { loadOrReport } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
-import { UsageError } from './help.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
+import { UsageError } from './usage-error.ts'
 
 const PRINT = { text: asText, json: asJson, csv: asCsv }
 const MOST_ROWS = 1_000_000

@@ -12,8 +12,8 @@ import { MOST_REQUESTS, suggestFrom } from '../suggest/suggest.ts'
 import { spanMs, timeOf } from '../usage/usage-query.ts'
 import { insistOnStore, loadOrReport, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
-import { UsageError } from './help.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Writes a configuration that fits what users did, by access logs or by the history of a store. Neither is changed. */
 export async function suggest(args: readonly string[]): Promise<number> {

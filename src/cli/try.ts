@@ -14,12 +14,12 @@ import { openLineSink } from '../observe/line-sink.ts'
 import type { Witness } from '../observe/observation.ts'
 import { accessLine } from './access-line.ts'
 import type { Loaded } from './config.ts'
-import { UsageError } from './help.ts'
 import { serveFile } from './serve.ts'
 import { linkFor, type Started } from './sign-in-link.ts'
 import { suggest } from './suggest.ts'
 import { trialConfig } from './trial-config.ts'
 import { createTrialTally, leftOutText, type TrialTally } from './trial-tally.ts'
+import { UsageError } from './usage-error.ts'
 
 /** What was typed to come here: npm knows the command of a checkout, the shell does not. */
 const COMMAND = process.env.npm_lifecycle_event === 'tollgate' ? 'npm run -s tollgate --' : 'tollgate'

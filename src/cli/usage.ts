@@ -8,7 +8,7 @@ import { readUsage } from '../usage/usage-reading.ts'
 import { piecesOf, writerOf } from '../usage/usage-text.ts'
 import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
-import { UsageError } from './help.ts'
+import { UsageError } from './usage-error.ts'
 
 const TEXT = { type: 'string' } as const
 /** Rows of the most tokens. */

@@ -10,7 +10,7 @@ import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
 import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
-import { UsageError } from './help.ts'
+import { UsageError } from './usage-error.ts'
 
 const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' } } as const
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { UsageError } from '../../src/cli/help.ts'
+import { UsageError } from '../../src/cli/usage-error.ts'
 
 /** What a command says of a wrong call, without a process: that the program ends with 2 then is shown once for each command. */
 export async function wrongCall(called: Promise<number>): Promise<string> {

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { helpOf } from '../../src/cli/help.ts'
+import { helpOf } from '../../src/cli/commands.ts'
 import { type RunningApp, startApp, startUpstream, type Upstream, yaml } from '../e2e/harness.ts'
 import { type Shell, startShell } from '../setup/shell.ts'
 import { commandsOf, linesOf, shellBlocks } from './commands.ts'

@@ -1,41 +1,33 @@
-/** The command was called wrongly: exit code 2. */
-export class UsageError extends Error {}
+/** A command takes its own arguments and gives the exit code: 0 done, 1 not done, 2 wrongly called. */
+type Run = (args: readonly string[]) => Promise<number>
 
-export const HELP = `Usage: tollgate COMMAND [options]
+interface Command {
+  readonly name: string
+  /** In the list of all commands. */
+  readonly summary: string
+  /** A health check runs every few seconds, in the memory that the gateway was given, so only what is called is loaded. */
+  readonly load: () => Promise<Run>
+  readonly help: string
+}
 
-  serve        run the gateway
-  try          put a gateway in front of a service without a file, which refuses nothing
-  check        read the configuration and tell every problem in it
-  token        create, list and revoke gateway tokens
-  explain      tell what would become of a request now, and why
-  replay       decide the requests of access logs again, under another configuration
-  suggest      write a configuration that fits what users did, from access logs or the store
-  overrides    write all overrides to a file, or put those of a file in force
-  usage        print what was used
-  user         print all that is kept of a user, or forget the user
-  store        copy a store into another one
-  schema       print the JSON Schema of the configuration
-  drain        take a gateway that runs out of service, or back
-  healthcheck  ask a gateway that runs whether it lives
-
-Options of every command:
-  -c, --config FILE   the configuration (default: $TOLLGATE_CONFIG, or tollgate.yaml); store reads none
-  -h, --help          help of the command
-      --version       version of Tollgate`
-
-const HELP_OF: ReadonlyMap<string, string> = new Map([
-  [
-    'serve',
-    `Usage: tollgate serve [-c FILE]
+/** In the order of the help. */
+const ALL: readonly Command[] = [
+  {
+    name: 'serve',
+    summary: 'run the gateway',
+    load: async () => (await import('./serve.ts')).serve,
+    help: `Usage: tollgate serve [-c FILE]
 
 Runs the gateway until SIGTERM or SIGINT, then lets requests finish (drain.timeout); a second signal ends it at once.
 The file is read again when it changes and on SIGHUP; with problems in it the old configuration stays in force.
 With admin.token, and a terminal as its standard error, it prints a link that signs in to the dashboard once, for 10 minutes.
 Exit code: 0 after a clean stop, 1 when it could not start.`,
-  ],
-  [
-    'try',
-    `Usage: tollgate try URL [--listen HOST:PORT] [--admin HOST:PORT] [--key FIELD]
+  },
+  {
+    name: 'try',
+    summary: 'put a gateway in front of a service without a file, which refuses nothing',
+    load: async () => (await import('./try.ts')).tryOut,
+    help: `Usage: tollgate try URL [--listen HOST:PORT] [--admin HOST:PORT] [--key FIELD]
 
 Puts a gateway in front of the service at URL, without a configuration. It refuses nothing, and shows on the dashboard who asks for
 what. Quota, requests and the admin token are in a temporary folder. SIGTERM or SIGINT ends it.
@@ -45,10 +37,12 @@ what. Quota, requests and the admin token are in a temporary folder. SIGTERM or 
              value is a user; who sends none is the user of an address
 At its end it offers a configuration made from the requests, as suggest does. Without a terminal it prints the command for that.
 Exit code: 0 after a clean stop, 1 when it could not start, 2 called wrongly.`,
-  ],
-  [
-    'check',
-    `Usage: tollgate check [--connect] [-c FILE]
+  },
+  {
+    name: 'check',
+    summary: 'read the configuration and tell every problem in it',
+    load: async () => (await import('./check.ts')).check,
+    help: `Usage: tollgate check [--connect] [-c FILE]
 
 Reads the configuration as serve does and prints every problem as FILE:LINE:COL path: what is wrong, and the cure.
 Without problems it prints who may call, what becomes of paths without a rule, the limits of what is charged, each with the line of
@@ -58,10 +52,12 @@ run time comes on top: the line "configuration loaded" of the log has the limits
               clock), the keys of issuers, introspection, the upstream (TCP or TLS), both ports, and how many files may be open.
               Nothing that stays is written. Run it where the gateway is to run, before it does: its ports are taken afterwards
 Exit code: 0 without problems (warnings are printed), 1 with problems.`,
-  ],
-  [
-    'token',
-    `Usage: tollgate token create --user USER --name NAME [--expires DURATION]
+  },
+  {
+    name: 'token',
+    summary: 'create, list and revoke gateway tokens',
+    load: async () => (await import('./token.ts')).token,
+    help: `Usage: tollgate token create --user USER --name NAME [--expires DURATION]
                              [--plan PLAN] [--organisation ORGANISATION] [-c FILE]
        tollgate token list [-c FILE]
        tollgate token revoke ID|TOKEN|--user USER [-c FILE]
@@ -73,10 +69,12 @@ A gateway token draws on the quota of its user. It is shown once, when it is mad
   --plan      the plan of its user, one of quota.plans (default: none)
   --organisation  the organisation of its user: 1 to 256 bytes (default: none)
 A revoked token is refused within 2 seconds by every gateway on the same store.`,
-  ],
-  [
-    'explain',
-    `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--bytes N]
+  },
+  {
+    name: 'explain',
+    summary: 'tell what would become of a request now, and why',
+    load: async () => (await import('./explain.ts')).explainRequest,
+    help: `Usage: tollgate explain --user USER [--method METHOD] --path PATH [--cost N | --value TEXT] [--bytes N]
                         [--plan PLAN] [--organisation ORGANISATION] [--json] [-c FILE]
        tollgate explain --user USER --at TIME [--json] [-c FILE]
 
@@ -93,10 +91,12 @@ the configuration and its store. Nothing is charged. A window that refuses is ma
   --organisation  the organisation that the credential names (default: none)
   --json      the answer of GET /api/explain
 Exit code: 0, whatever the verdict; 1 where it cannot be given.`,
-  ],
-  [
-    'replay',
-    `Usage: tollgate replay --log FILE... [--format FORMAT] [--from TIME] [--to TIME]
+  },
+  {
+    name: 'replay',
+    summary: 'decide the requests of access logs again, under another configuration',
+    load: async () => (await import('./replay.ts')).replayLogs,
+    help: `Usage: tollgate replay --log FILE... [--format FORMAT] [--from TIME] [--to TIME]
                        [--top N] [--json | --csv] [-c FILE]
 
 Decides the requests of access logs again under the configuration, by the arithmetic of the gateway: who would have been refused, how
@@ -108,10 +108,12 @@ often and when first. Nothing is charged, and no store is opened. The counters b
   --json, --csv   all of it as JSON, or the users as CSV
 Lines that cannot be read are counted, and the first ten are printed with file, line and reason.
 Exit code: 0 done, 1 with problems in the configuration or a file that cannot be read, 2 wrongly called.`,
-  ],
-  [
-    'suggest',
-    `Usage: tollgate suggest --log FILE... [--format FORMAT] [--from TIME] [--to TIME] [--upstream URL]
+  },
+  {
+    name: 'suggest',
+    summary: 'write a configuration that fits what users did, from access logs or the store',
+    load: async () => (await import('./suggest.ts')).suggest,
+    help: `Usage: tollgate suggest --log FILE... [--format FORMAT] [--from TIME] [--to TIME] [--upstream URL]
                         [--key FIELD] [--percentile N] [--headroom N] [--names N] [--out FILE]
        tollgate suggest --history [--from TIME] [--to TIME] [--percentile N] [--headroom N] [--out FILE] [-c FILE]
 
@@ -127,10 +129,12 @@ configuration with other baselines, from what users of its store used in each ru
   --names        where more names than this stand in one place of a path, they become :name, 1 to 200 (default: 32)
   --out          writes a new file instead
 Exit code: 0 done; 1 not done, with the reason; 2 wrongly called.`,
-  ],
-  [
-    'overrides',
-    `Usage: tollgate overrides export [--format ndjson|csv] [-c FILE]
+  },
+  {
+    name: 'overrides',
+    summary: 'write all overrides to a file, or put those of a file in force',
+    load: async () => (await import('./overrides.ts')).overrides,
+    help: `Usage: tollgate overrides export [--format ndjson|csv] [-c FILE]
        tollgate overrides apply -f FILE [--format ndjson|csv] [--merge] [--dry-run] [--allow-empty]
                                [--max-removed N] [--reason TEXT] [-c FILE]
 
@@ -144,10 +148,12 @@ with a head. apply puts those of the file in force together, these and no others
   --max-removed N  how many overrides may be removed. Default a tenth of all
   --reason     why, for the audit
 Exit code: 0 done, also if nothing is new; 1 not done, with the reason; 2 called wrongly.`,
-  ],
-  [
-    'usage',
-    `Usage: tollgate usage export [--from TIME] [--to TIME] [--by KIND] [--user USER] [--organisation ORGANISATION]
+  },
+  {
+    name: 'usage',
+    summary: 'print what was used',
+    load: async () => (await import('./usage.ts')).usage,
+    help: `Usage: tollgate usage export [--from TIME] [--to TIME] [--by KIND] [--user USER] [--organisation ORGANISATION]
                              [--category CATEGORY] [--route ROUTE] [--window WINDOW]
                              [--step STEP] [--order tokens [--limit N]] [--format csv|ndjson] [-c FILE]
 
@@ -163,10 +169,12 @@ Prints what was used, from the store of the configuration alone: no gateway need
   --order tokens  the most first: --limit of them (default: 100)
   --format        csv for spreadsheets (default), ndjson for programs
 Exit code: 0 all printed, 1 not all, with the reason; 2 called wrongly.`,
-  ],
-  [
-    'user',
-    `Usage: tollgate user export ID [-c FILE]
+  },
+  {
+    name: 'user',
+    summary: 'print all that is kept of a user, or forget the user',
+    load: async () => (await import('./user.ts')).user,
+    help: `Usage: tollgate user export ID [-c FILE]
        tollgate user forget ID [--reason TEXT] [-c FILE]
 
 export prints all that the store keeps of a user as JSON. forget takes away whatever names the user: usage, refusals, override, gateway
@@ -174,10 +182,12 @@ tokens, alerts, and the name in the audit, which has another one in its place. T
   --reason   why, for the audit, without a name
 Windows that run go on under a hash, so that a user who comes back has no new tokens. Logs are not touched, nor is the identity provider.
 Exit code: 0 done, also if nothing was kept; 1 not done, with the reason; 2 called wrongly.`,
-  ],
-  [
-    'store',
-    `Usage: tollgate store copy --from URL --to URL [--force]
+  },
+  {
+    name: 'store',
+    summary: 'copy a store into another one',
+    load: async () => (await import('./store.ts')).store,
+    help: `Usage: tollgate store copy --from URL --to URL [--force]
 
 Copies all that a store holds: running windows with start and use, what users and organisations used before, access keys, what was
 changed at run time, the audit, refusals, and the histories of usage and failures. The configuration is not read. Stop the gateways of
@@ -188,34 +198,53 @@ the gateway running and add --force.
   --force                     copies also while a gateway runs, from half a copy, and in the place of what --to holds
 A file is filled whole or not at all. A Redis that is filled has a mark until it is whole: run the command again where it ended early.
 Exit code: 0 copied; 1 not copied, with the reason; 2 called wrongly.`,
-  ],
-  [
-    'schema',
-    `Usage: tollgate schema
+  },
+  {
+    name: 'schema',
+    summary: 'print the JSON Schema of the configuration',
+    load: async () => (await import('./schema.ts')).schema,
+    help: `Usage: tollgate schema
 
 Prints the JSON Schema (draft 2020-12) of the configuration, for editors.`,
-  ],
-  [
-    'drain',
-    `Usage: tollgate drain [--end] [-c FILE]
+  },
+  {
+    name: 'drain',
+    summary: 'take a gateway that runs out of service, or back',
+    load: async () => (await import('./drain.ts')).drain,
+    help: `Usage: tollgate drain [--end] [-c FILE]
 
 Takes the gateway that runs on this machine or in this container out of service: its /readyz is 503, and each response closes its
 connection, so that clients come back through another replica. It goes on serving. For a preStop hook, or to look at one replica.
   --end   brings it back
 The file says where the admin listener is; one on another address than a loopback one is shown the admin token of the file.
 Exit code: 0 done, also if it was so before; 1 not done, with the reason.`,
-  ],
-  [
-    'healthcheck',
-    `Usage: tollgate healthcheck [-c FILE]
+  },
+  {
+    name: 'healthcheck',
+    summary: 'ask a gateway that runs whether it lives',
+    load: async () => (await import('./healthcheck.ts')).healthcheck,
+    help: `Usage: tollgate healthcheck [-c FILE]
 
 Asks /livez of the admin listener of the configuration, from the machine or the container where the gateway runs. A file that
 became wrong elsewhere does not matter, as it does not to the gateway: only admin.listen and whether it has TLS are read of it. A
 change of these waits for a restart of the gateway, and until then it is not found.
 Exit code: 0 with 200 within 2 seconds, else 1 with the reason.`,
-  ],
-])
+  },
+]
+
+export const COMMANDS: ReadonlyMap<string, Command> = new Map(ALL.map((command) => [command.name, command]))
+
+const WIDTH = Math.max(...ALL.map(({ name }) => name.length))
+
+export const HELP = `Usage: tollgate COMMAND [options]
+
+${ALL.map(({ name, summary }) => `  ${name.padEnd(WIDTH)}  ${summary}`).join('\n')}
+
+Options of every command:
+  -c, --config FILE   the configuration (default: $TOLLGATE_CONFIG, or tollgate.yaml); store reads none
+  -h, --help          help of the command
+      --version       version of Tollgate`
 
 export function helpOf(command: string): string {
-  return HELP_OF.get(command) ?? HELP
+  return COMMANDS.get(command)?.help ?? HELP
 }
