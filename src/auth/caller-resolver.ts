@@ -1,5 +1,5 @@
 import { type Denial, isDenial } from '../errors.ts'
-import type { CredentialSource } from '../inputs/inputs.ts'
+import type { CredentialSource } from '../inputs/credential-sources.ts'
 import type { Asking } from './asking.ts'
 import type { Authenticator } from './authenticator.ts'
 import { createChallenges } from './challenges.ts'

@@ -1,14 +1,12 @@
 import type { Denial } from '../errors.ts'
-import type { CredentialSource } from '../inputs/inputs.ts'
-
-const REALM = 'realm="tollgate"'
+import { type CredentialSource, kindOfSource } from '../inputs/credential-sources.ts'
 
 /**
  * The challenges of a 401, one for each scheme that is accepted (RFC 9110, section 11.6.1). A cookie, a parameter and a
  * subprotocol have no scheme of their own: each holds what could come as Bearer.
  */
 export function createChallenges(sources: readonly CredentialSource[]): (refused: Denial) => Denial {
-  const named = sources.map(challengeOf)
+  const named = sources.map((source) => kindOfSource(source).challenge(source))
   const others = [...new Set(named.filter((challenge) => challenge !== null))]
   const takesBearer = others.length === 0 || named.includes(null)
   return (refused) => {
@@ -17,12 +15,4 @@ export function createChallenges(sources: readonly CredentialSource[]): (refused
     const all = takesBearer ? [bearer, ...others] : others
     return { ...refused, headers: { ...refused.headers, 'WWW-Authenticate': all.join(', ') } }
   }
-}
-
-/** `null` for Bearer, whose challenge also says what is wrong with a credential. */
-function challengeOf(source: CredentialSource): string | null {
-  if (source.kind !== 'header') return null
-  const { name, scheme } = source
-  if (scheme === null) return `ApiKey ${REALM}, header="${name}"`
-  return scheme.toLowerCase() === 'bearer' ? null : `${scheme} ${REALM}`
 }

@@ -1,5 +1,5 @@
 import type { Denial } from '../errors.ts'
-import type { CredentialSource } from '../inputs/inputs.ts'
+import type { CredentialSource } from '../inputs/credential-sources.ts'
 import { type Read, readCookie } from '../lib/cookies.ts'
 import { foldedParameter, unescaped } from '../lib/parameter-names.ts'
 import { readParameter } from '../lib/query-parameters.ts'

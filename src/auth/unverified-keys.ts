@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isUserId, JWT_PREFIX, KEY_PREFIX } from '../control/user-id.ts'
 import { type Denial, isDenial } from '../errors.ts'
-import type { CredentialSource } from '../inputs/inputs.ts'
+import type { CredentialSource } from '../inputs/credential-sources.ts'
 import { unescaped } from '../lib/parameter-names.ts'
 import type { Asking } from './asking.ts'
 import { tooLong } from './bearer-credential.ts'

@@ -1,4 +1,5 @@
 import { foldedName } from '../lib/field-names.ts'
+import { type CredentialSource, kindOfSource } from './credential-sources.ts'
 import { isFact } from './header-names.ts'
 import type { FactEncoding } from './trusted-text.ts'
 
@@ -15,16 +16,6 @@ import type { FactEncoding } from './trusted-text.ts'
  * | the gateway, whatever is configured | what was judged, or what a trusted proxy says | 400 | dropped |
  * | nothing: `upstream.headers` and `identity` set it | what the gateway sets | 400 | dropped |
  */
-
-/** Where a credential may be. */
-export type CredentialSource =
-  | { readonly kind: 'bearer' }
-  /** A field that holds the credential alone, or behind a scheme as `Authorization` has it. */
-  | { readonly kind: 'header'; readonly name: string; readonly scheme: string | null }
-  | { readonly kind: 'cookie'; readonly name: string }
-  | { readonly kind: 'query'; readonly name: string }
-  /** `Sec-WebSocket-Protocol: NAME, CREDENTIAL` of a handshake. */
-  | { readonly kind: 'websocket_protocol'; readonly name: string }
 
 /** What a configuration, or the part of one that can be read, says of inputs. Default of each: nothing. */
 export interface Configured {
@@ -60,8 +51,8 @@ export function fieldInputs(of: Configured): FieldInput[] {
   const input = (use: FieldInput['use'], key: string) => (name: string) => ({ name: foldedName(name), key, use })
   const { user = null, organisation = null, plan = null } = of.trusted ?? {}
   return [
-    ...(of.from ?? []).flatMap(fieldOf).map(input('read', 'auth.from')),
-    ...[of.unverifiedKeys ?? []].flat().flatMap(fieldOf).map(input('read', 'auth.unverified_keys')),
+    ...(of.from ?? []).map(fieldOf).map(input('read', 'auth.from')),
+    ...[of.unverifiedKeys ?? []].flat().map(fieldOf).map(input('read', 'auth.unverified_keys')),
     ...[user, organisation, plan].filter((name) => name !== null).map(input('read', 'auth.trusted')),
     ...(of.repetitions ?? []).map(input('read', 'routes[].idempotency')),
     ...[...(of.headers ?? [])].map(input('set', 'upstream.headers')),
@@ -70,20 +61,8 @@ export function fieldInputs(of: Configured): FieldInput[] {
   ]
 }
 
-function fieldOf(source: CredentialSource): string[] {
-  switch (source.kind) {
-    case 'bearer':
-      return ['authorization']
-    case 'header':
-      return [source.name]
-    case 'cookie':
-      return ['cookie']
-    case 'query':
-      // A page that was asked for by such a query is named there, with the credential.
-      return ['referer']
-    case 'websocket_protocol':
-      return ['sec-websocket-protocol']
-  }
+function fieldOf(source: CredentialSource): string {
+  return kindOfSource(source).field(source)
 }
 
 /** What a name may hold beside letters, digits and `-`, by what `edge.lenient` calls it. Together these are all tokens of RFC 9110. */

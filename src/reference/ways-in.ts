@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { type CredentialSource, kindOfSource } from '../inputs/credential-sources.ts'
 import type { Json } from './json.ts'
 import type { Access } from './matching.ts'
 
@@ -15,7 +16,6 @@ export interface WaysIn {
 }
 
 type Auth = Config['auth']
-type Source = Auth['from'][number]
 
 export function waysIn(auth: Auth): WaysIn {
   const { from, unverifiedKeys, clientCertificate, anonymous, trusted } = auth
@@ -50,29 +50,14 @@ const CERTIFICATE: readonly [string, Json] = [
   { type: 'mutualTLS', description: 'A certificate of the client.' },
 ]
 
-function schemeOf(source: Source, description: string): readonly [string, Json] | null {
-  switch (source.kind) {
-    case 'bearer':
-      return ['bearer', { type: 'http', scheme: 'bearer', description }]
-    case 'header': {
-      const { name, scheme } = source
-      if (scheme === null) return [`header.${wordOf(name)}`, { type: 'apiKey', in: 'header', name, description }]
-      if (name.toLowerCase() === 'authorization') return [wordOf(scheme), { type: 'http', scheme, description }]
-      const text = `${description} It stands behind \`${scheme} \`.`
-      return [`header.${wordOf(name)}`, { type: 'apiKey', in: 'header', name, description: text }]
-    }
-    case 'cookie':
-    case 'query': {
-      const { kind, name } = source
-      return [`${kind}.${wordOf(name)}`, { type: 'apiKey', in: kind, name, description }]
-    }
-    case 'websocket_protocol':
-      return null
-  }
+function schemeOf(source: CredentialSource, description: string): readonly [string, Json] | null {
+  const named = kindOfSource(source).scheme(source)
+  if (named === null) return null
+  const [name, scheme] = named
+  const isBehind = source.kind === 'header' && source.scheme !== null && scheme.type === 'apiKey'
+  const text = isBehind ? `${description} It stands behind \`${source.scheme} \`.` : description
+  return [name, { ...scheme, description: text }]
 }
-
-/** The name of a component has these characters only. */
-const wordOf = (name: string) => name.replace(/[^\w.-]/g, '_')
 
 function kinds({ jwt, introspection, gatewayTokens }: Auth): string {
   const all = [
@@ -84,7 +69,6 @@ function kinds({ jwt, introspection, gatewayTokens }: Auth): string {
   return `${all.join(' or ')}. Whoever runs this service has one for you.`.replace(/^a/, 'A')
 }
 
-function parameterOf(source: Source): string[] {
-  if (source.kind === 'header') return [`header ${source.name.toLowerCase()}`]
-  return source.kind === 'cookie' || source.kind === 'query' ? [`${source.kind} ${source.name}`] : []
+function parameterOf(source: CredentialSource): string[] {
+  return [kindOfSource(source).parameter(source) ?? []].flat()
 }

@@ -1,3 +1,4 @@
+import { kindOfSource } from '../../inputs/credential-sources.ts'
 import { isFact } from '../../inputs/header-names.ts'
 import { foldedName } from '../../lib/field-names.ts'
 import type { Salvage } from '../partial.ts'
@@ -63,14 +64,7 @@ function checkKeys({ auth, quota }: Salvage): Finding[] {
 }
 
 function curlOf(source: Source): string {
-  switch (source.kind) {
-    case 'header':
-      return `-H '${source.name}: ${source.scheme === null ? '' : `${source.scheme} `}made-up-1'`
-    case 'cookie':
-      return `-b '${source.name}=made-up-1'`
-    default:
-      return `'…?${source.kind === 'bearer' ? '' : source.name}=made-up-1'`
-  }
+  return kindOfSource(source).curl(source)
 }
 
 /** The upstream has to see the key of each client: else nobody checks it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { CredentialSource } from '../../inputs/credential-sources.ts'
 import { isFieldName } from '../../lib/field-names.ts'
 import { callerHeaderProblem, cookieProblem } from '../headers.ts'
 import { quote } from '../problems.ts'
@@ -7,11 +8,6 @@ import { domain } from './domain.ts'
 import { choice, either, flag, integer, list, read, section, text } from './values.ts'
 
 /** Where it stands who asks, and what becomes of those who do not say so. */
-
-type Source =
-  | { readonly kind: 'bearer' }
-  | { readonly kind: 'header'; readonly name: string; readonly scheme: string | null }
-  | { readonly kind: 'cookie' | 'query' | 'websocket_protocol'; readonly name: string }
 
 const isName = (text: string) => isFieldName(text, 128)
 /** Written in one way, percent-encoded or not. */
@@ -47,10 +43,10 @@ const PLACES = {
   query: spelt('a parameter name', isParameter, 'A parameter of the query').optional(),
 }
 
-type Kind = Exclude<Source['kind'], 'bearer'>
+type Kind = Exclude<CredentialSource['kind'], 'bearer'>
 type Place = { readonly [K in Kind | 'scheme']?: string | undefined }
 
-function sourceOf(place: Place, context: z.RefinementCtx): Source {
+function sourceOf(place: Place, context: z.RefinementCtx): CredentialSource {
   const { scheme, ...rest } = place
   const given = Object.entries(rest).filter((entry): entry is [Kind, string] => entry[1] !== undefined)
   const problem = problemOf(given.length, scheme !== undefined && place.header === undefined)
@@ -72,7 +68,7 @@ const from = list(
     'bearer or a place like { header: X-API-Key }',
     [
       choice(['bearer'], { description: 'Authorization: Bearer CREDENTIAL' }).transform(
-        (): Source => ({ kind: 'bearer' }),
+        (): CredentialSource => ({ kind: 'bearer' }),
       ),
       section(
         {
@@ -109,7 +105,7 @@ const unverifiedKeys = section(
   },
   'Where a key is that only the backend can check: its user is a hash of the key',
   'one place like { header: X-API-Key }',
-).transform(({ user_claim: userClaim, ...place }, context): Source & { readonly userClaim?: string } => {
+).transform(({ user_claim: userClaim, ...place }, context): CredentialSource & { readonly userClaim?: string } => {
   const source = sourceOf(place, context)
   return userClaim === undefined ? source : { ...source, userClaim }
 })
