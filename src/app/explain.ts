@@ -74,9 +74,10 @@ export function fileOrigin({ file, quota }: Pick<Config, 'file' | 'quota'>): Ori
   }
 }
 
-function tableOf(quota: Config['quota'], scope: LimitScope, layer: Layer): LimitTable | undefined {
-  if (typeof layer === 'object') return scope === 'global' ? undefined : quota.planLines.get(layer.plan)?.[scope]
-  return scope === 'organisation' ? undefined : quota[layer === 'baselines' ? 'baselineLines' : 'customLines'][scope]
+function tableOf({ lines }: Config['quota'], scope: LimitScope, layer: Layer): LimitTable | undefined {
+  const written: Partial<Record<LimitScope, LimitTable>> | undefined =
+    typeof layer === 'object' ? lines.plans.get(layer.plan) : lines[layer]
+  return written?.[scope]
 }
 
 const NOTHING = { route: null, category: null, cost: null, costs: null, limits: [] } as const

@@ -40,12 +40,14 @@ export type AuthConfig = Understood['auth']
 export type IssuerConfig = AuthConfig['jwt'][number]
 
 export type QuotaConfig = Understood['quota'] & {
-  /** Where each baseline stands in the file, by the same keys; empty for the built-in defaults. */
-  readonly baselineLines: ScopedLimits
-  /** As `baselineLines`; empty without `custom`. */
-  readonly customLines: ScopedLimits
-  /** The same for the limits of each plan. */
-  readonly planLines: Plans
+  /** The line of each limit in the file, by the same keys; none of the built-in defaults. */
+  readonly lines: LimitLines
+}
+
+export interface LimitLines {
+  readonly baselines: Partial<ScopedLimits>
+  readonly custom: Partial<ScopedLimits>
+  readonly plans: Plans
 }
 
 /** A rule of the route map. */

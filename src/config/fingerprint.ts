@@ -29,7 +29,7 @@ function digest(value: unknown): string {
 }
 
 function decisive({ timeZone, usage, auth, quota, rulesHash, unmatched, edge, cors }: Config): unknown {
-  const { baselineLines: _, customLines: __, planLines: ___, ...limits } = quota
+  const { lines: _, ...limits } = quota
   const issuers = auth.jwt.map(({ keys, ...issuer }) =>
     keys.kind === 'file' ? { ...issuer, keys: keys.hash } : issuer,
   )

@@ -1,5 +1,4 @@
 import { dirname, isAbsolute, join } from 'node:path'
-import type { LimitTable, PlanLimits, Plans, ScopedLimits } from '../quota/limit-layers.ts'
 import type { ClientTls, Config, IssuerKeys, ListenerTls, StoreConfig } from './config.ts'
 import { rulesHash } from './fingerprint.ts'
 import { lineOf } from './locate.ts'
@@ -29,9 +28,11 @@ export function resolve(parsed: Parsed, tree: Tree, file: string): Config {
     },
     quota: {
       ...quota,
-      baselineLines: linesOf(quota.baselines, 'baselines', tree),
-      customLines: linesOf(quota.custom ?? NO_LIMITS, 'custom', tree),
-      planLines: planLinesOf(quota.plans, tree),
+      lines: {
+        baselines: linesOf(quota.baselines, ['quota', 'baselines'], tree),
+        custom: linesOf(quota.custom ?? {}, ['quota', 'custom'], tree),
+        plans: linesOf(quota.plans ?? new Map(), ['quota', 'plans'], tree),
+      },
     },
     rulesHash: rulesHash(parsed.routes),
     routes: parsed.routes.map((route, i) => ({ ...route, line: lineOf(tree, ['routes', i, 'match']) ?? 1 })),
@@ -70,29 +71,12 @@ function issuerKeys(keys: IssuerKeys, file: string): IssuerKeys {
   return keys.kind === 'file' ? { ...keys, path: beside(keys.path, file) } : keys
 }
 
-const NO_LIMITS: ScopedLimits = { personal: new Map(), global: new Map() }
-
-function linesOf(limits: ScopedLimits, key: 'baselines' | 'custom', tree: Tree): ScopedLimits {
-  const ofScope = (scope: 'personal' | 'global') => tableLines(limits[scope], ['quota', key, scope], tree)
-  return { personal: ofScope('personal'), global: ofScope('global') }
-}
-
-function planLinesOf(plans: Plans = new Map(), tree: Tree): Plans {
-  const of = (plan: string, limits: PlanLimits, scope: keyof PlanLimits) =>
-    tableLines(limits[scope], ['quota', 'plans', plan, scope], tree)
-  return new Map(
-    [...plans].map(([plan, limits]) => [
-      plan,
-      { personal: of(plan, limits, 'personal'), organisation: of(plan, limits, 'organisation') },
-    ]),
-  )
-}
-
-function tableLines(table: LimitTable, path: Path, tree: Tree): LimitTable {
-  return new Map(
-    [...table].map(([category, byWindow]) => {
-      const lines = [...byWindow.keys()].map((name) => [name, lineOf(tree, [...path, category, name])])
-      return [category, new Map(lines.filter((entry): entry is [string, number] => entry[1] !== null))]
-    }),
-  )
+/** The same maps and objects, with the line of each value instead of it. A value that the file does not have is left out. */
+function linesOf<T>(value: T, path: Path, tree: Tree): T {
+  const inside = (entries: Iterable<[string, unknown]>) =>
+    [...entries]
+      .map(([key, each]) => [key, linesOf(each, [...path, key], tree)] as const)
+      .filter(([, line]) => line !== null)
+  if (value instanceof Map) return new Map(inside(value)) as T
+  return (typeof value === 'object' ? Object.fromEntries(inside(Object.entries(value ?? {}))) : lineOf(tree, path)) as T
 }
