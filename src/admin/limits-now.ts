@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { SCOPE_NAMES } from '../quota/charge.ts'
 import { payerOf } from '../quota/policy.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
 import type {
   InForceResponse,
   LimitInForceResponse,
@@ -118,10 +120,14 @@ function matching(overrides: ReadonlyMap<string, unknown>, query: string): strin
 function showUser(desk: Desk, user: string): AdminResponse {
   const { policy, state, origin, settings, setup } = inForce(desk)
   const limits = policy.categories.map((category): [string, LimitInForceResponse[]] => {
-    const { personal, global } = policy.trace(category, payerOf(user), origin)
-    const rows = (scope: 'Personal' | 'Global', traced: typeof personal) =>
-      traced.map((each) => ({ scope, window: each.window.name, limit: each.limit, ...layers(each) }))
-    return [category, [...rows('Personal', personal), ...rows('Global', global ?? [])]]
+    const trace = policy.trace(category, payerOf(user), origin)
+    const rows = SCOPE_NAMES.flatMap((scope) =>
+      (trace[scope] ?? []).map((each) => ({
+        ...{ scope: SCOPE_TITLES[scope], window: each.window.name, limit: each.limit },
+        ...layers(each),
+      })),
+    )
+    return [category, rows]
   })
   const override = overrideOf(state, user, desk.control.storeTime())
   const known = settings.reserve !== undefined && { known: override !== null || desk.knownUsers.standing(user) }

@@ -1,6 +1,7 @@
 import { SCOPE_NAMES } from '../quota/charge.ts'
 import type { Counter } from '../quota/counter.ts'
 import type { QuotaStore, UsageSnapshot } from '../quota/quota-store.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { endOf, type Window } from '../quota/window.ts'
 import type { Episode } from '../usage/episodes.ts'
 import type { RefusalsResponse } from './api.ts'
@@ -51,7 +52,7 @@ async function show(store: Reader, episode: Episode, windows: readonly Window[],
 /** Whether the counter has the run no more, has nothing in it, or has a later one. Of callers of whom nobody knows who they are, only shared windows can be looked up. */
 async function isEmptied(store: Reader, episode: Episode, window: Window | undefined): Promise<boolean> {
   const { user, organisation, category, scope, startedAt } = episode
-  if (user === null && scope === 'Personal') return false
+  if (user === null && scope === SCOPE_TITLES.personal) return false
   const counter = counterIn(await store.readUsage(user ?? '', [category], organisation), scope)
   const run = counter?.find(({ seconds }) => seconds === window?.seconds)
   // A start that lay in the future was set to an earlier one: the run goes on.
@@ -59,6 +60,6 @@ async function isEmptied(store: Reader, episode: Episode, window: Window | undef
 }
 
 function counterIn(snapshot: UsageSnapshot, scope: Episode['scope']): Counter | undefined {
-  const name = SCOPE_NAMES.find((each) => each === scope.toLowerCase())
+  const name = SCOPE_NAMES.find((each) => SCOPE_TITLES[each] === scope)
   return name === undefined ? undefined : snapshot[name]?.[0]
 }

@@ -1,4 +1,4 @@
-import type { ExplainResponse, LimitResponse } from '../admin/api.ts'
+import type { ExplainResponse } from '../admin/api.ts'
 import { membershipShown } from '../admin/plan.ts'
 import type { InForce, Question, WrongQuestion } from '../admin/routes/explain.ts'
 import { standingBy } from '../admin/standing.ts'
@@ -9,6 +9,7 @@ import { bodyTooLarge, type Plan, type PlanRefusal, plan, queryRefusal } from '.
 import type { Repetition } from '../gateway/snapshot.ts'
 import { keyOfWritten } from '../lib/json-scalar.ts'
 import { roomFrom } from '../quota/ahead.ts'
+import { SCOPE_NAMES } from '../quota/charge.ts'
 import { usageOf } from '../quota/counter.ts'
 import type { Layer, LimitScope, LimitTable, Origin } from '../quota/limit-layers.ts'
 import type { Payer } from '../quota/policy.ts'
@@ -220,19 +221,14 @@ function limitsOf(
   snapshot: UsageSnapshot,
   { payer, category, cost }: { payer: Payer; category: string; cost: number },
 ): ExplainedLimit[] {
-  const { personal, organisation, global } = policy.trace(category, payer, origin)
+  const trace = policy.trace(category, payer, origin)
   const i = policy.categories.indexOf(category)
-  const counters = { Personal: snapshot.personal, Organisation: snapshot.organisation, Global: snapshot.global }
-  const shown = (scope: LimitResponse['scope'], limit: (typeof personal)[number]): ExplainedLimit => {
-    const status = windowStatus(scope, limit, counters[scope]?.[i], snapshot.at)
-    const { source, steps } = limit
-    return { ...status, source, steps, refuses: cost > 0 && lacksRoom(status, cost) }
-  }
-  return [
-    ...personal.map((limit) => shown('Personal', limit)),
-    ...(organisation ?? []).map((limit) => shown('Organisation', limit)),
-    ...(global ?? []).map((limit) => shown('Global', limit)),
-  ]
+  return SCOPE_NAMES.flatMap((scope) =>
+    (trace[scope] ?? []).map(({ source, steps, ...limit }): ExplainedLimit => {
+      const status = windowStatus(scope, limit, snapshot[scope]?.[i], snapshot.at)
+      return { ...status, source, steps, refuses: cost > 0 && lacksRoom(status, cost) }
+    }),
+  )
 }
 
 interface Case {
@@ -317,7 +313,7 @@ function refusal(
 function ofNewUser({ scope, window }: ExplainedRefusal['window'], { config, view, payer, access }: Case): Reason[] {
   const { reserve } = config.quota
   const { global } = view.policy.limitsFor(access.category, payer)
-  const limit = scope === 'Global' ? global?.find((each) => each.window.name === window) : undefined
+  const limit = scope === SCOPE_TITLES.global ? global?.find((each) => each.window.name === window) : undefined
   if (reserve === undefined || limit?.kept === undefined) return []
   const after = formatDuration(reserve.knownAfterMs)
   return [REASONS.newUser({ kept: limit.kept, whole: limit.limit + limit.kept, after })]

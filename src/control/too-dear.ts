@@ -1,6 +1,7 @@
 import { inSlices } from '../lib/slices.ts'
+import type { ScopeName } from '../quota/charge.ts'
 import { memberOf, type Policy, payerOf } from '../quota/policy.ts'
-import { neverFitsSentence, type Scope } from '../quota/refusal.ts'
+import { neverFitsSentence, SCOPE_TITLES, type Scope } from '../quota/refusal.ts'
 import type { Limit } from '../quota/window.ts'
 import type { WantedOverrides, Whose } from './override-file.ts'
 import type { Table, UserOverride } from './state.ts'
@@ -37,9 +38,9 @@ export function tooDear(policy: Policy, routes: readonly Priced[]): TooDear[] {
   return policy.categories.flatMap((category) => {
     const { personal, global } = policy.limitsOf(category)
     return [
-      ...among('Personal', category, personal, routes),
+      ...among('personal', category, personal, routes),
       ...policy.plans.flatMap((plan) => tooDearIn(policy, plan, category, routes)),
-      ...among('Global', category, global ?? [], routes),
+      ...among('global', category, global ?? [], routes),
     ]
   })
 }
@@ -50,7 +51,7 @@ function tooDearIn(policy: Policy, plan: string, category: string, routes: reado
   const { personal, organisation } = policy.limitsOf(category, plan)
   const own = personal.filter(({ limit }, i) => limit > 0 && limit !== everybody[i]?.limit)
   const shared = (organisation ?? []).filter(({ limit }) => limit > 0)
-  const found = [...among('Personal', category, own, routes), ...among('Organisation', category, shared, routes)]
+  const found = [...among('personal', category, own, routes), ...among('organisation', category, shared, routes)]
   return found.map((each) => ({ plan, ...each, msg: `Plan ${plan}: ${each.msg}` }))
 }
 
@@ -71,8 +72,8 @@ export function tooDearFor(
     const own = personal.filter(({ window }) => factor !== 1 || Object.hasOwn(row, window.name))
     const ofPlan = plan === undefined || !policy.plans.includes(plan) ? [] : tooDearIn(policy, plan, category, routes)
     const isReplaced = ({ scope, window }: TooDear) =>
-      scope === 'Personal' && (factor !== 1 || Object.hasOwn(row, window))
-    return [...among('Personal', category, own, routes), ...ofPlan.filter((each) => !isReplaced(each))]
+      scope === SCOPE_TITLES.personal && (factor !== 1 || Object.hasOwn(row, window))
+    return [...among('personal', category, own, routes), ...ofPlan.filter((each) => !isReplaced(each))]
   })
 }
 
@@ -87,11 +88,11 @@ export function tooDearForOrganisation(
     const row = Object.hasOwn(limits, category) ? (limits[category] ?? {}) : {}
     const theirs = policy.limitsFor(category, memberOf(organisation)).organisation ?? []
     const own = theirs.filter(({ window, limit }) => limit > 0 && (factor !== 1 || Object.hasOwn(row, window.name)))
-    return among('Organisation', category, own, routes)
+    return among('organisation', category, own, routes)
   })
 }
 
-function among(scope: Scope, category: string, limits: readonly Limit[], routes: readonly Priced[]): TooDear[] {
+function among(scope: ScopeName, category: string, limits: readonly Limit[], routes: readonly Priced[]): TooDear[] {
   return limits.flatMap((limit) => {
     const dear = routes.filter((route) => route.category === category && dearest(route) > limit.limit)
     if (dear.length === 0) return []
@@ -99,7 +100,7 @@ function among(scope: Scope, category: string, limits: readonly Limit[], routes:
     const shown = dear.slice(0, SHOWN).map(({ match }) => match)
     const more = dear.length > SHOWN ? ` and ${dear.length - SHOWN} more` : ''
     const msg = `${shown.join(', ')}${more}: ${neverFitsSentence(scope, limit, category, cost, shown.length === 1 ? 'A request' : 'The dearest request')}`
-    const about = { scope, category, window: limit.window.name, limit: limit.limit, cost }
+    const about = { scope: SCOPE_TITLES[scope], category, window: limit.window.name, limit: limit.limit, cost }
     return [{ ...about, routes: shown, routeCount: dear.length, msg }]
   })
 }

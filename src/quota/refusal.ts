@@ -151,14 +151,14 @@ export function neverFits(charge: Charge, decision: Decision): Pick<Violation, '
 
 /** @param who asks for so many tokens: `This request` */
 export function neverFitsSentence(
-  scope: Scope,
+  scope: ScopeName,
   { window, limit, kept }: Limit,
   category: string,
   cost: number,
   who: string,
 ): string {
   const tokens = `${cost} ${category} ${cost === 1 ? 'token' : 'tokens'}`
-  const of = `the ${scope} ${spoken(window)} limit of ${limit}${kept === undefined ? '' : ' for new users'}`
+  const of = `the ${SCOPE_TITLES[scope]} ${spoken(window)} limit of ${limit}${kept === undefined ? '' : ' for new users'}`
   return `${who} costs ${tokens}, more than ${of} ever allows; waiting does not help.`
 }
 
@@ -173,7 +173,7 @@ function sentence(
     const of = `${SCOPE_TITLES[named.scope]} ${spoken(named.limit.window)} ${category} limit of ${named.limit.limit}`
     return `The ${of} leaves no room for this request, and it ends by itself. Requests may continue after ${after}.`
   }
-  if (never !== null) return neverFitsSentence(SCOPE_TITLES[never.scope], never.limit, category, cost, 'This request')
+  if (never !== null) return neverFitsSentence(never.scope, never.limit, category, cost, 'This request')
   return (
     `${SCOPE_TITLES[scope]} ${spoken(limit.window)} ${category} quota is used up${reserved(limit)}. ` +
     `Requests may continue after ${after}.`

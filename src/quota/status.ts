@@ -55,7 +55,7 @@ export function quotaStatus(
       return SCOPE_NAMES.flatMap((scope) => {
         const counter = snapshot[scope]?.[i]
         return (limits[scope] ?? []).map((limit) => {
-          const status = windowStatus(SCOPE_TITLES[scope], limit, counter, snapshot.at)
+          const status = windowStatus(scope, limit, counter, snapshot.at)
           return status.remaining > 0
             ? status
             : freeSooner(status, { ahead, payer, category, scope, counter }, snapshot.at)
@@ -88,7 +88,7 @@ export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' 
   return byCategory(policy, (category, i) => {
     const { global: ofNewcomers } = policy.limitsOfNewcomers(category)
     return (policy.limitsOf(category).global ?? []).map((limit, j) => ({
-      ...windowStatus('Global', limit, snapshot.global[i], snapshot.at),
+      ...windowStatus('global', limit, snapshot.global[i], snapshot.at),
       ...limitOfNewUsers(ofNewcomers?.[j]),
     }))
   })
@@ -108,7 +108,7 @@ function byCategory<T>({ categories }: Policy, of: (category: string, i: number)
 
 /** One window as it is shown. @param at the store's time of the reading */
 export function windowStatus(
-  scope: Scope,
+  scope: ScopeName,
   { window, limit }: Limit,
   counter: Counter | undefined,
   at: number,
@@ -118,7 +118,7 @@ export function windowStatus(
   const runs = usage !== NOT_RUNNING || window.calendar !== undefined
   const startedAt = beginOf(window, usage === NOT_RUNNING ? at : usage.startedAt)
   return {
-    scope,
+    scope: SCOPE_TITLES[scope],
     window: window.name,
     limit,
     used: usage.used,

@@ -56,7 +56,7 @@ describe('the quota status', () => {
     const month = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'Asia/Shanghai' } } as const
     const of = (used: number, counter: readonly { startedAt: number; used: number }[]) => {
       const entries = counter.map((entry) => ({ seconds: month.seconds, ...entry }))
-      expect(windowStatus('Personal', { window: month, limit: 5 }, entries, AT)).toMatchObject({
+      expect(windowStatus('personal', { window: month, limit: 5 }, entries, AT)).toMatchObject({
         used,
         startedAt: '2026-07-31T16:00:00.000Z',
         resetAt: '2026-08-31T16:00:00.000Z',

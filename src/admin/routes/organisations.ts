@@ -205,7 +205,7 @@ function windowOf(
   at: number,
 ): OrganisationResponse['windows'][string][number] {
   const limit = inForce?.limit ?? null
-  const { used, startedAt, resetAt } = windowStatus('Organisation', { window, limit: limit ?? 0 }, counter, at)
+  const { used, startedAt, resetAt } = windowStatus('organisation', { window, limit: limit ?? 0 }, counter, at)
   const made = inForce === undefined ? { source: '', steps: [] } : layers(inForce)
   return { window: window.name, limits, limit, used, startedAt, resetAt, ...made }
 }

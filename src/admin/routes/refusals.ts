@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
+import { SCOPE_TITLES } from '../../quota/refusal.ts'
 import { cursorOf, placeOf } from '../../usage/episodes.ts'
 import { mostRefused } from '../../usage/refused-users.ts'
 import { spanMs, timeOf } from '../../usage/usage-query.ts'
@@ -24,7 +25,7 @@ const moment = z.iso
 const Asked = z.strictObject({
   user: text.refine(isUserId, { error: `must be a user id: ${USER_ID}` }).optional(),
   organisation: text.max(512, { error: SHORT }).optional().meta({ description: 'Refusals of all its users' }),
-  scope: z.enum(['Personal', 'Organisation', 'Global'], { error: SCOPES }).optional(),
+  scope: z.enum(SCOPE_TITLES, { error: SCOPES }).optional(),
   category: text.max(512, { error: SHORT }).optional(),
   route: text
     .max(512, { error: SHORT })

@@ -87,7 +87,7 @@ function userLine(
       category,
       policy
         .limitsFor(category, payer)
-        .personal.map((limit) => windowStatus('Personal', limit, counters.get(category), at)),
+        .personal.map((limit) => windowStatus('personal', limit, counters.get(category), at)),
     ]),
   )
   const standing = shown(used, at)

@@ -1,4 +1,5 @@
 import { oneAtATime } from '../../lib/serialize.ts'
+import { SCOPE_NAMES } from '../../quota/charge.ts'
 import { windowStatus } from '../../quota/status.ts'
 import type { LayersResponse, LimitResponse, UserResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
@@ -51,20 +52,15 @@ async function show(desk: Desk, user: string): Promise<AdminResponse> {
   const [now, payer] = await Promise.all([desk.view(user), desk.payerOf(user)])
   const { categories } = now.policy
   const snapshot = await desk.store.readUsage(user, categories, payer.organisation)
-  const { at, personal, organisation, global } = snapshot
   const windows = categories.map((category, i): [string, LimitResponse[]] => {
     const trace = now.policy.trace(category, payer, now.origin)
-    return [
-      category,
-      [
-        ...trace.personal.map((limit) => ({ ...windowStatus('Personal', limit, personal[i], at), ...layers(limit) })),
-        ...(trace.organisation ?? []).map((limit) => ({
-          ...windowStatus('Organisation', limit, organisation?.[i], at),
-          ...layers(limit),
-        })),
-        ...(trace.global ?? []).map((limit) => ({ ...windowStatus('Global', limit, global[i], at), ...layers(limit) })),
-      ],
-    ]
+    const rows = SCOPE_NAMES.flatMap((scope) =>
+      (trace[scope] ?? []).map((limit) => ({
+        ...windowStatus(scope, limit, snapshot[scope]?.[i], snapshot.at),
+        ...layers(limit),
+      })),
+    )
+    return [category, rows]
   })
   const override = overrideOf(now.state, user, now.at)
   const response: UserResponse = {

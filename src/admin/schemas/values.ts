@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { reason as checkReason, REASON } from '../../control/problems.ts'
 import { MAX_LIMIT, MODES, MULTIPLIER } from '../../quota/policy.ts'
+import { SCOPE_TITLES } from '../../quota/refusal.ts'
 
 /** What the schemas of several topics are made of. */
 
@@ -18,7 +19,7 @@ export const count = z.int().min(0)
 export const share = z.number().min(0).max(1)
 export const mode = z.enum(MODES)
 export const multiplier = z.number().min(MULTIPLIER.min).max(MULTIPLIER.max)
-export const scope = z.enum(['Personal', 'Organisation', 'Global'])
+export const scope = z.enum(SCOPE_TITLES)
 export const role = z.enum(['viewer', 'admin'])
 export const byName = <T extends z.ZodType>(value: T) => z.record(z.string(), value)
 
