@@ -1,9 +1,11 @@
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from '../config/config.ts'
 import { createEventLoopDelay, type EventLoopDelay } from '../lib/event-loop-delay.ts'
+import { missingInNode } from '../node/hooks.ts'
 import { createLog, type Log } from '../observe/log.ts'
 import { createMetrics, type GaugeSource, type Metrics } from '../observe/metrics.ts'
 import type { Observer } from '../observe/observation.ts'
+import { missingInMetrics } from '../observe/registry.ts'
 import { fanOut } from '../observe/tee.ts'
 
 /** One Observer, and those that read what it hears. */
@@ -32,6 +34,7 @@ export function createTelemetry({ config, version, worker, gauges }: TelemetryOp
   const delay = createEventLoopDelay()
   const metrics = createMetrics({ version, gauges: [HEAP, ...gauges], delay, byRoute: isByRoute(config) })
   readers.push(log.observer, metrics.observer)
+  for (const missing of [...missingInNode(), ...missingInMetrics()]) observe({ type: 'hook_missing', ...missing })
   return { observe, log, metrics, delay, follow: (reader) => void readers.push(reader) }
 }
 

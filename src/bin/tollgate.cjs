@@ -2,7 +2,7 @@
 // biome-ignore-all lint/style/useTemplate: an old Node knows no template literals
 // The command that npm installs, in words that the oldest Node can read. What it loads needs a new Node: an old one would only
 // quote a line that it does not understand.
-var needed = require('../../package.json').engines.node.replace('>=', '')
+var needed = require('../../package.json').engines.node.split(' ')[0].replace('>=', '')
 var found = process.versions.node
 var problem = 'tollgate: Node ' + needed + ' or newer is needed, and this is ' + found
 

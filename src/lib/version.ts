@@ -5,7 +5,7 @@ const { version, engines } = JSON.parse(readFileSync(new URL('../../package.json
   engines: { node: string }
 }
 
-/** Of Node, as `>=24.14.1`. */
+/** Of Node, as `>=24.14.1 <27`: the second is the first major version that nobody has tried. */
 const nodeNeeded = engines.node
 
 /** Of this package. */

@@ -28,6 +28,8 @@ const CONFIGURATION = {
   config_rejected: (seen) => notTaken(seen),
   config_partly: (seen) => notTaken(seen),
   config_warning: (seen) => line('warn', 'configuration warning', { file: seen.file, detail: scrub(seen.problem) }),
+  hook_missing: ({ hook, lost }) =>
+    line('error', 'a part inside of Node or a library is not where it was', { hook, lost }),
   listening: (seen) => line('info', 'listening', { what: seen.what, url: seen.url }),
 } satisfies Partial<Lines>
 

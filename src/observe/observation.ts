@@ -33,6 +33,12 @@ export type Observation =
       readonly failed: string | null
       readonly noRoom: number
     }
+  /** A part inside of Node or a library is not where it was: the version is one that this gateway was not made for. */
+  | {
+      readonly type: 'hook_missing'
+      readonly hook: string /** What the gateway does not do without it. */
+      readonly lost: string
+    }
   | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }
   /** Of several workers those that `problems` names did not take what is in force. */
   | { readonly type: 'config_partly'; readonly file: string; readonly problems: readonly string[] }

@@ -2,6 +2,7 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } f
 import type { EventLoopDelay } from '../lib/event-loop-delay.ts'
 import { openFiles, openFilesLimit } from '../lib/open-files.ts'
 import { putTogether, registerFigures } from '../node/custom-metric.ts'
+import { type MissingHook, missingAmong } from '../node/hooks.ts'
 import { DELAY_NAMES, delayGauges } from './delay-gauges.ts'
 import { Counts, Distribution } from './series.ts'
 
@@ -140,6 +141,22 @@ function plainCounter(registry: Registry, name: string, help: string, counts: Co
     },
   })
   return counts
+}
+
+/** Looks once for what is leaned on inside of prom-client. */
+export function missingInMetrics(): MissingHook[] {
+  const registry = new Registry()
+  const figures = { name: 'x', help: 'x', type: 'histogram', aggregator: 'sum', values: [] }
+  registerFigures(registry, () => figures)
+  const gauge = new Gauge({ name: 'y', help: 'y', registers: [registry] })
+  return missingAmong(registry, [
+    [
+      'metrics of our own in a Registry of prom-client',
+      'histograms',
+      () => registry.getSingleMetric('x') !== undefined,
+    ],
+    ['Gauge#aggregator of prom-client', 'figures of several workers', () => 'aggregator' in gauge],
+  ])
 }
 
 function plainHistogram(registry: Registry, name: string, help: string, distribution: Distribution): Distribution {

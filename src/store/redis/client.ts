@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { Cluster, Command, Redis, type RedisOptions } from 'ioredis'
 import { messageOf } from '../../errors.ts'
 import type { ClientCredentials } from '../../lib/tls.ts'
+import { type Hook, type MissingHook, missingAmong } from '../../node/hooks.ts'
 import { giveDeadline } from '../../node/redis-deadline.ts'
 import { type Judge, judgeReadyCheck } from '../../node/redis-ready-check.ts'
 import { giveUpSilent } from '../../node/redis-silence.ts'
@@ -142,6 +143,19 @@ function onceASecond(matches: (error: Error) => boolean): (error: Error) => bool
 function reconnectDelay(attempt: number): number {
   const delay = Math.min(1000, 50 * 2 ** Math.min(attempt, 10))
   return delay / 2 + Math.random() * (delay / 2)
+}
+
+/** Looks once for what is leaned on inside of ioredis. Nothing is connected. */
+export function missingInIoredis(): MissingHook[] {
+  const redis = new Redis({ lazyConnect: true })
+  const silence = 'an end of commands that a connection swallows'
+  const hooks: readonly Hook<object>[] = [
+    ['Redis#sendCommand of ioredis', 'the deadline of commands', () => typeof redis.sendCommand === 'function'],
+    ['Command#isSettled of ioredis', 'the deadline of commands', () => 'isSettled' in new Command('ping')],
+    ['Redis#commandQueue of ioredis', silence, (inside) => 'commandQueue' in inside],
+    ['Redis#info of ioredis', 'the reason why a server is not taken', () => typeof redis.info === 'function'],
+  ]
+  return missingAmong(redis, hooks)
 }
 
 export function connect({ deadlineMs, ...access }: ConnectOptions): RedisClient {

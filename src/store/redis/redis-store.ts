@@ -10,7 +10,7 @@ import { redisAlerts } from './alerts.ts'
 import { call, milliseconds, pinging, reading } from './calls.ts'
 import { createEncoder } from './charge-encoder.ts'
 import { decodeReply } from './charge-reply.ts'
-import type { RedisAccess, RedisClient } from './client.ts'
+import { missingInIoredis, type RedisAccess, type RedisClient } from './client.ts'
 import { redisControl } from './control.ts'
 import { readCounter } from './form/section.ts'
 import { redisGuard } from './guard.ts'
@@ -83,6 +83,7 @@ export function openRedisStore({
   })
   const changes = subscription(() => connectToPrimary({ ...access, deadlineMs }), keys.changes)
 
+  for (const missing of missingInIoredis()) observe({ type: 'hook_missing', ...missing })
   redis.on('error', (error: Error) => {
     // What was not sent follows from an error that is reported already.
     if (wasNeverSent(error)) return
