@@ -59,7 +59,7 @@ export interface DeskOptions {
 }
 
 /** A change of what the state has a version for: settings, or the override of a user. */
-export interface Wish {
+export interface ChangeRequest {
   /** `null` if there is nothing yet. */
   readonly versionOf: (state: ControlState) => number | null
   /** What to change; `null` if nothing is to be. */
@@ -148,7 +148,7 @@ export class Desk {
    * @param call who asks, and why
    * @throws StoreError if nothing was changed; OutcomeUnknown if something may have been
    */
-  async change(call: Call, { versionOf, changeOf, response, why }: Wish): Promise<AdminResponse> {
+  async change(call: Call, { versionOf, changeOf, response, why }: ChangeRequest): Promise<AdminResponse> {
     const ifMatch = readIfMatch(call.headers)
     // An override that has expired counts as none, and is stored under its version until it is replaced.
     let hidden = 0

@@ -24,7 +24,7 @@ export const filterFields = {
     .meta({ description: 'Only those whose limits are those of this plan, one of `quota.plans`' }),
 }
 
-export interface FilterWish {
+export interface FilterFields {
   readonly blocked: boolean
   readonly override: boolean
   readonly plan?: string | undefined
@@ -55,7 +55,7 @@ export interface UsedFilter {
 
 /** @returns what is wrong with the plan, if the configuration lacks it */
 export function filterOf(
-  { blocked, override, plan, organisation, shadow = false }: FilterWish,
+  { blocked, override, plan, organisation, shadow = false }: FilterFields,
   { overrides, isShadowed, plans }: Filtered,
 ): UsedFilter | { readonly problems: readonly FieldProblem[] } {
   if (plan !== undefined && !plans.includes(plan)) return { problems: [{ path: 'plan', msg: planCure(plans) }] }

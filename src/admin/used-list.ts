@@ -107,8 +107,8 @@ export async function readPage(
   const matches = (id: string) => id !== query.query && filter.hasId(id) && id.toLowerCase().includes(wanted)
   const inTurnStep: InTurn = (task) => inTurn(() => withRest(task))
   const first = query.cursor === undefined ? await named(listed, query, filter) : []
-  const wish = { start, matches, filter, limit: query.limit - first.length, step: inTurnStep, at, signal }
-  const page = await pageOf(listed, wish, query.order)
+  const search = { start, matches, filter, limit: query.limit - first.length, step: inTurnStep, at, signal }
+  const page = await pageOf(listed, search, query.order)
   return {
     found: [...first, ...page.found],
     next: page.next === null ? null : writePlace(page.next),
@@ -141,7 +141,7 @@ async function fitting(
   return some.filter((used, i) => fits(used, entitlements[i] ?? NO_ENTITLEMENT, at))
 }
 
-interface Wish {
+interface Search {
   readonly start: Place
   readonly matches: (id: string) => boolean
   readonly filter: UsedFilter
@@ -158,16 +158,16 @@ interface Page {
   readonly at: number
 }
 
-async function pageOf(listed: Listed, wish: Wish, order: Query['order']): Promise<Page> {
-  if (wish.limit === 0) return { found: [], next: wish.start, at: wish.at }
-  const overridden = overriddenSteps(listed, wish)
-  return order === undefined ? collect(listed, wish, overridden) : byUse(listed, wish, overridden, order)
+async function pageOf(listed: Listed, search: Search, order: Query['order']): Promise<Page> {
+  if (search.limit === 0) return { found: [], next: search.start, at: search.at }
+  const overridden = overriddenSteps(listed, search)
+  return order === undefined ? collect(listed, search, overridden) : byUse(listed, search, overridden, order)
 }
 
 type Step = (cursor: string | null) => Promise<UsedStep>
 
 /** Steps through those with an override, in the order of their ids. The cursor of a step is the id before it. */
-function overriddenSteps({ overrides, read }: Listed, { matches, step, at }: Wish): Step {
+function overriddenSteps({ overrides, read }: Listed, { matches, step, at }: Search): Step {
   let sorted: readonly string[] | null = null
   return async (cursor) => {
     sorted ??= [...overrides.keys()].filter(matches).sort()
@@ -178,13 +178,13 @@ function overriddenSteps({ overrides, read }: Listed, { matches, step, at }: Wis
   }
 }
 
-async function collect(listed: Listed, wish: Wish, overridden: Step): Promise<Page> {
+async function collect(listed: Listed, search: Search, overridden: Step): Promise<Page> {
   const { overrides, windows } = listed
-  const { start, matches, filter, limit, step, signal } = wish
+  const { start, matches, filter, limit, step, signal } = search
   const most = filter.fits === null ? LOOKED_AT : FILTERED_AT
   const found: Used[] = []
   let place: Place | null = start
-  let { at } = wish
+  let { at } = search
   let [lookedAt, steps] = [0, 0]
   while (place !== null && found.length < limit && lookedAt < most && steps++ < MOST_STEPS) {
     signal.throwIfAborted()
@@ -214,13 +214,13 @@ function behind({ phase }: Place, { next }: UsedStep, { needsOverride }: UsedFil
 /** The first of as many as one request looks at. The next page has those of the others. */
 async function byUse(
   { entitlementsOf, categories, overrides, scan }: Listed,
-  { start, filter, step, ...wish }: Wish,
+  { start, filter, step, ...search }: Search,
   overridden: Step,
   order: 'use' | 'tokens',
 ): Promise<Page> {
   const isOfFew = filter.needsOverride && overrides.size <= FEW
   const { found, next, at } = await nearest({
-    ...wish,
+    ...search,
     scan: isOfFew ? overridden : (cursor) => step(() => scan(cursor)),
     fits: filter.fits,
     from: start.step,

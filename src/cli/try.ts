@@ -31,7 +31,7 @@ const PATIENCE_MS = 2000
 const PORT = 8080
 const ADMIN_PORT = 9090
 
-interface Wish {
+interface TryOptions {
   /** The URL of the service. */
   readonly upstream: string
   /** HOST:PORT of both listeners. */
@@ -43,21 +43,21 @@ interface Wish {
 
 /** Runs a gateway that refuses nothing in front of a service, without a file, until a signal ends it. */
 export async function tryOut(args: readonly string[]): Promise<number> {
-  const wish = await wishOf(args)
+  const options = await optionsOf(args)
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-try-'))
   let isKept = false
   try {
     const requests = join(folder, 'requests.log')
-    const seen = await run(wish, folder, requests)
+    const seen = await run(options, folder, requests)
     if (seen === null) return 1
-    isKept = await offer(wish, requests, seen)
+    isKept = await offer(options, requests, seen)
     return 0
   } finally {
     if (!isKept) await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function wishOf(args: readonly string[]): Promise<Wish> {
+async function optionsOf(args: readonly string[]): Promise<TryOptions> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -105,14 +105,14 @@ interface Seen {
 }
 
 /** `null` if the gateway could not start. */
-async function run(wish: Wish, folder: string, requests: string): Promise<Seen | null> {
+async function run(options: TryOptions, folder: string, requests: string): Promise<Seen | null> {
   const gateway = join(folder, 'gateway')
   await mkdir(gateway)
   const file = join(gateway, 'tollgate.yaml')
   const token = randomBytes(32).toString('hex')
-  await writeFile(file, trialConfig({ ...wish, token, store: join(gateway, 'tollgate.db') }), { mode: 0o600 })
+  await writeFile(file, trialConfig({ ...options, token, store: join(gateway, 'tollgate.db') }), { mode: 0o600 })
   const log = openLineSink(requests)
-  const tally = createTrialTally(wish.upstream)
+  const tally = createTrialTally(options.upstream)
   let logged = 0
   const witness: Witness = (target, done) => {
     const line = accessLine(target, done, Date.now())
@@ -123,16 +123,19 @@ async function run(wish: Wish, folder: string, requests: string): Promise<Seen |
   try {
     const code = await serveFile(
       file,
-      async (started) => welcome(wish, folder, started, await accepts(wish.upstream)),
+      async (started) => welcome(options, folder, started, await accepts(options.upstream)),
       { witness, observe: tally.hear, load: loadQuietly },
     )
     return code === 0 ? { logged, tally } : null
   } catch (error) {
     const message = messageOf(error)
     if (!message.includes('EADDRINUSE')) throw error
-    throw new Error(`somebody else listens on ${wish.listen} or ${wish.admin}: choose others by --listen and --admin`, {
-      cause: error,
-    })
+    throw new Error(
+      `somebody else listens on ${options.listen} or ${options.admin}: choose others by --listen and --admin`,
+      {
+        cause: error,
+      },
+    )
   } finally {
     await log.close()
     await rm(gateway, { recursive: true })
@@ -161,7 +164,7 @@ function accepts(url: string): Promise<boolean> {
   })
 }
 
-function welcome({ upstream, key }: Wish, folder: string, started: Started, isThere: boolean): void {
+function welcome({ upstream, key }: TryOptions, folder: string, started: Started, isThere: boolean): void {
   console.log(`
 Tollgate is in front of ${upstream} and refuses nothing.${isThere ? '' : '\nNobody listens there yet: requests get 502 until the service runs.'}
 
@@ -177,7 +180,7 @@ Press Ctrl-C to end it. It then offers a configuration made from the requests.`)
  * Writes the configuration that fits the requests, if somebody at the terminal wants it. Elsewhere it says how to.
  * @returns whether the requests are still needed
  */
-async function offer({ upstream, key }: Wish, requests: string, { logged, tally }: Seen): Promise<boolean> {
+async function offer({ upstream, key }: TryOptions, requests: string, { logged, tally }: Seen): Promise<boolean> {
   const leftOut = leftOutText(logged, tally)
   if (leftOut !== null) console.log(leftOut)
   if (logged === 0) return false

@@ -19,11 +19,11 @@ import { checkStore } from './checks/store.ts'
 import { checkTelemetry } from './checks/telemetry.ts'
 import { checkUnwritten } from './checks/unwritten.ts'
 import { checkUsage } from './checks/usage.ts'
-import type { Salvage } from './partial.ts'
+import type { PartialConfig } from './partial.ts'
 import type { Finding, Path } from './problems.ts'
 
 /** The rules between keys. Each looks at what is there, so that all problems are reported at once. */
-export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+export function checkAll(parsed: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const ofQuota = checkQuota(parsed, lineOf)
   const ofRoutes = checkRoutes(parsed, lineOf)
   return [
@@ -51,7 +51,7 @@ export function checkAll(parsed: Salvage, lineOf: (path: Path) => number | null)
 }
 
 /** What the rules come to together. Only for a route map without problems. */
-function checkTogether(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+function checkTogether(parsed: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const lookup = new Lookup(parsed)
   return [
     ...checkHidden(lookup, lineOf, parsed.cors === undefined && parsed.auth.anonymous === undefined),

@@ -11,7 +11,7 @@ import { hashText } from './hash.ts'
 import { INVISIBLE, invisibleIn } from './invisible.ts'
 import { lineOf, locate } from './locate.ts'
 import { readOpenapi } from './openapi-file.ts'
-import { salvage } from './partial.ts'
+import { partialConfig } from './partial.ts'
 import { type Finding, formatPath, type Path, type Problem, sortProblems } from './problems.ts'
 import { maskVariables } from './redact.ts'
 import { resolve } from './resolve.ts'
@@ -118,7 +118,7 @@ export function parseConfig(text: string, file: string, env: Environment): LoadR
 
   const { plain, parsed } = understand(tree, env)
   const ofSchema = parsed.success ? [] : findingsOf(parsed.error.issues)
-  const ofRules = checkAll(salvage(plain.data), (path) => lineOf(tree, path))
+  const ofRules = checkAll(partialConfig(plain.data), (path) => lineOf(tree, path))
   const unreported = [...ofSchema, ...ofRules].filter(({ path }) => !plain.refused.has(formatPath(path)))
   const findings = maskVariables([...ofTree, ...plain.findings, ...unreported], plain.variables)
 

@@ -18,7 +18,7 @@ import { schema } from './schema.ts'
  * What of a file keeps to the schema, under the keys of the file. With it the rules between keys are checked although other
  * keys have problems. Keys with problems are absent. An optional key that the file does not have is there as `undefined`.
  */
-export interface Salvage {
+export interface PartialConfig {
   /** `undefined` if the file has none. */
   readonly cors?: Partial<Of<typeof cors>> | undefined
   /** `undefined` if the file has none. */
@@ -63,7 +63,7 @@ type ParsedService = z.output<typeof referenceService>
 export type ParsedAlert = Partial<z.output<typeof alert>>
 export type ParsedRoute = Of<typeof route>
 
-export function salvage(data: unknown): Salvage {
+export function partialConfig(data: unknown): PartialConfig {
   const root = isObject(data) ? data : {}
   const { listen, workers, store, store_options, unmatched } = keys(schema.in, root)
   return {
@@ -92,7 +92,7 @@ export function salvage(data: unknown): Salvage {
   }
 }
 
-function authIn(value: unknown): Salvage['auth'] {
+function authIn(value: unknown): PartialConfig['auth'] {
   const lists = isObject(value) ? value : {}
   return {
     ...keys(auth.in, value),
@@ -101,12 +101,12 @@ function authIn(value: unknown): Salvage['auth'] {
   }
 }
 
-function referenceIn(value: Record<string, unknown>): Salvage['reference'] {
+function referenceIn(value: Record<string, unknown>): PartialConfig['reference'] {
   const { path } = keys(reference.in, value)
   return { ...(path !== undefined && { path }), services: items(referenceService, value.services) }
 }
 
-function namesIn(value: unknown): Salvage['names'] {
+function namesIn(value: unknown): PartialConfig['names'] {
   const { baselines, store_outage } = isObject(value) ? value : {}
   const personal = isObject(baselines) ? baselines.personal : undefined
   const parsed = keys(quota.in, value).baselines

@@ -28,7 +28,7 @@ export interface Form {
 }
 
 /** What is to be set. */
-export interface Wish extends Omit<StackLayer, 'from'> {
+export interface NewLayer extends Omit<StackLayer, 'from'> {
   /** `null` for now. */
   readonly from: number | null
 }
@@ -82,7 +82,7 @@ export function leavesInForce(form: Pick<Form, 'over'>, { permanent, layers }: S
 }
 
 /** Sets something at a moment: for ever, for a while, or later. */
-export function set(stack: Stack, { from, ...layer }: Wish, at: number): Stack {
+export function set(stack: Stack, { from, ...layer }: NewLayer, at: number): Stack {
   if (from !== null) return inserted(stack, { ...layer, from })
   const begun: StackLayer = { ...layer, from: at, begun: true }
   if (isTemporary(layer)) return withoutIdleGuards(inserted(withoutSame(stack, begun, at), begun), at)

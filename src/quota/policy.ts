@@ -275,12 +275,12 @@ function createMemory() {
 
 /** Limits of one plan in one category: of callers who belong to an organisation, and of others. */
 interface Tier {
-  readonly member: Standing
-  readonly alone: Standing
+  readonly member: KnownOrNew
+  readonly alone: KnownOrNew
 }
 
 /** The same object twice if no reserve is kept. */
-interface Standing {
+interface KnownOrNew {
   readonly known: Limits
   readonly newcomer: Limits
 }
@@ -300,8 +300,8 @@ function tierOf(byPlan: Tiers['byPlan'], set: string | undefined, named: string 
 function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null, PlanLayers>, category: string): Tiers {
   const { reserve, defaultPlan = null, books: kept } = settings
   const books = kept === undefined ? {} : { books: kept.window }
-  const known = new Map<string, Standing>()
-  const standing = (limits: Limits): Standing => {
+  const known = new Map<string, KnownOrNew>()
+  const standing = (limits: Limits): KnownOrNew => {
     const text = JSON.stringify([limits.personal, limits.organisation])
     let found = known.get(text)
     if (found === undefined) {

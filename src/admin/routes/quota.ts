@@ -29,7 +29,7 @@ import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { endsBetween, endsOf, layersShown } from '../layers-shown.ts'
 import * as schemas from '../schemas.ts'
-import { settingsWish, wishedSettings, wishProblems } from '../settings-wish.ts'
+import { changedSettings, settingsChange, settingsProblems } from '../settings-change.ts'
 import type { InForce, View } from '../state.ts'
 import { distributionRoute } from './distribution.ts'
 import { quotaResetRoute } from './quota-reset.ts'
@@ -144,9 +144,9 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
   const state = await desk.control.fresh()
   const read = readPatch(desk, state, call.body)
   if ('problems' in read) return badFields(read.problems)
-  const wish = settingsWish(read.patch)
+  const settings = settingsChange(read.patch)
   const { at } = await desk.store.controlVersion()
-  const problems = wishProblems(wish, storedOf(state).settings.value, at)
+  const problems = settingsProblems(settings, storedOf(state).settings.value, at)
   if (problems.length > 0) return badFields(problems)
   const isMoot = isForNobody(desk, state, read.patch)
   return desk.change(call, {
@@ -154,7 +154,7 @@ async function change(desk: Desk, call: Call): Promise<AdminResponse> {
     versionOf: ({ settings }) => settings.version,
     changeOf(state) {
       const { value } = storedOf(state).settings
-      const to = wishedSettings(wish, value, call.identity?.name ?? 'nobody', at)
+      const to = changedSettings(settings, value, call.identity?.name ?? 'nobody', at)
       return sameJson(to, value) ? null : { kind: 'settings', to }
     },
     response: (entry) => showChanged(desk, entry, isMoot),
@@ -171,7 +171,7 @@ async function previewOf(desk: Desk, { body, signal }: Call): Promise<AdminRespo
   const { isKnown } = desk.knownUsers
   const stored = storedOf(state)
   const before = stored.settings.value
-  const wished = { version: 0, value: wishedSettings(settingsWish(read.patch), before, 'nobody', at) }
+  const wished = { version: 0, value: changedSettings(settingsChange(read.patch), before, 'nobody', at) }
   const policy = (of: QuotaSettings) => () => createPolicy(of, adaptive.factor, asOverrides(state), isKnown)
   const previewed = await preview({
     store: desk.store,

@@ -1,12 +1,12 @@
 import type { LimitTable } from '../../quota/limit-layers.ts'
 import { isLoopback } from '../addresses.ts'
-import type { ParsedAlert, Salvage } from '../partial.ts'
+import type { ParsedAlert, PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { windowsOf } from '../window-lengths.ts'
 import { unknownName } from './quota.ts'
 
 /** Alerts name windows that there are, and each other apart. */
-export function checkAlerts({ alerts, quota, names }: Salvage): Finding[] {
+export function checkAlerts({ alerts, quota, names }: PartialConfig): Finding[] {
   const windows = 'windows' in quota ? windowsOf(quota).map(({ name }) => name) : null
   const categories = quota.baselines === undefined ? names.categories : [...quota.baselines.personal.keys()]
   return alerts.flatMap((alert, i) => {
@@ -53,7 +53,7 @@ function checkPlace(alert: ParsedAlert, path: Path): Finding[] {
 }
 
 /** Windows of which nobody will ever be notified. */
-function checkScope({ scope, category, window }: ParsedAlert, quota: Salvage['quota'], path: Path): Finding[] {
+function checkScope({ scope, category, window }: ParsedAlert, quota: PartialConfig['quota'], path: Path): Finding[] {
   if (scope === 'global' && quota.global?.enabled === false) {
     const message = 'is never reached while quota.global.enabled is false: switch the global limits on, or remove it'
     return [{ path: [...path, 'scope'], severity: 'warning', message }]
@@ -86,7 +86,7 @@ const NOTHING_LIMITS: Readonly<Record<Limited, (window: string, category: string
 }
 
 /** Where limits of a scope are written; `null` if that cannot be read. */
-function tablesOf(scope: Limited, quota: Salvage['quota']): readonly LimitTable[] | null {
+function tablesOf(scope: Limited, quota: PartialConfig['quota']): readonly LimitTable[] | null {
   const { baselines, plans } = quota
   if (scope === 'global') return baselines === undefined ? null : [baselines.global]
   const ofPlans = [...(plans?.values() ?? [])].map((plan) => plan[scope])

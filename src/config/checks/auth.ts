@@ -1,5 +1,5 @@
 import { TENANT } from '../../lib/tenant-placeholder.ts'
-import type { ParsedIntrospection, ParsedIssuer, Salvage } from '../partial.ts'
+import type { ParsedIntrospection, ParsedIssuer, PartialConfig } from '../partial.ts'
 import { membersIn, nested, placeholderIn } from '../placeholder.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 
@@ -13,7 +13,7 @@ const SECRET_BYTES = new Map<string, number>([
 type Issuer = Partial<ParsedIssuer>
 
 /** Issuers, and whether anybody can come in at all. */
-export function checkAuth(parsed: Salvage): Finding[] {
+export function checkAuth(parsed: PartialConfig): Finding[] {
   const { jwt, introspection } = parsed.auth
   const ofEach = jwt.flatMap((issuer, i) => {
     const path = ['auth', 'jwt', i]
@@ -35,7 +35,7 @@ export function checkAuth(parsed: Salvage): Finding[] {
   ]
 }
 
-function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
+function checkEntrance({ auth, routes, unmatched }: PartialConfig): Finding[] {
   const isNeeded =
     (unmatched !== undefined && unmatched.kind !== 'refuse') || routes.some((rule) => rule.public === false)
   const { from, client_certificate, unverified_keys, trusted, anonymous, shadow } = auth
@@ -51,7 +51,7 @@ function checkEntrance({ auth, routes, unmatched }: Salvage): Finding[] {
 }
 
 /** Clients make `Basic` of a name and a password, in base64, and no credential of ours looks like that. */
-function checkBasic({ auth: { from = [] } }: Salvage): Finding[] {
+function checkBasic({ auth: { from = [] } }: PartialConfig): Finding[] {
   return from.flatMap((source, i): Finding[] => {
     if (source.kind !== 'header' || source.scheme?.toLowerCase() !== 'basic') return []
     return [{ path: ['auth', 'from', i], severity: 'warning', message: BASIC }]
@@ -173,7 +173,7 @@ function checkPaths(claims: Partial<Record<(typeof CLAIM_KEYS)[number], string |
   })
 }
 
-function checkCertificates({ hasTls, auth: { client_certificate } }: Salvage): Finding[] {
+function checkCertificates({ hasTls, auth: { client_certificate } }: PartialConfig): Finding[] {
   if (client_certificate === undefined) return []
   const path = ['auth', 'client_certificate']
   if (!hasTls) {

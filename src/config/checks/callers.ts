@@ -1,11 +1,11 @@
 import { kindOfSource } from '../../inputs/credential-sources.ts'
 import { isFact } from '../../inputs/header-names.ts'
 import { foldedName } from '../../lib/field-names.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 
 /** Who asks: places that exclude each other, and what strangers can make of the others. */
-export function checkCallers(parsed: Salvage): Finding[] {
+export function checkCallers(parsed: PartialConfig): Finding[] {
   return [
     ...checkTwins(parsed.auth),
     ...checkKeys(parsed),
@@ -19,7 +19,7 @@ export function checkCallers(parsed: Salvage): Finding[] {
   ]
 }
 
-type Auth = Salvage['auth']
+type Auth = PartialConfig['auth']
 type Source = NonNullable<Auth['from']>[number]
 
 /** Two entries that read the same. */
@@ -52,7 +52,7 @@ function nameOf(source: Source): string {
 }
 
 /** Whoever has used up the limits of one key makes up another. */
-function checkKeys({ auth, quota }: Salvage): Finding[] {
+function checkKeys({ auth, quota }: PartialConfig): Finding[] {
   const { unverified_keys: keys } = auth
   const hasGlobal = quota.global?.enabled !== false && quota.baselines?.global.size !== 0
   if (keys === undefined || (hasGlobal && quota.reserve !== undefined)) return []
@@ -68,7 +68,7 @@ function curlOf(source: Source): string {
 }
 
 /** The upstream has to see the key of each client: else nobody checks it. */
-function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: Salvage): Finding[] {
+function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: PartialConfig): Finding[] {
   const { headers = new Map(), identity = new Map(), remove_headers: removed = [] } = upstream
   const field = keys === undefined ? null : fieldOf(keys)
   if (keys === undefined || field === null) return []
@@ -94,7 +94,7 @@ function checkKeysOfClients({ unverified_keys: keys }: Auth): Finding[] {
 }
 
 /** Anybody can write a JWT that names somebody else, and use up his limits. */
-function checkUserClaim({ auth: { unverified_keys: keys }, quota }: Salvage): Finding[] {
+function checkUserClaim({ auth: { unverified_keys: keys }, quota }: PartialConfig): Finding[] {
   if (keys?.userClaim === undefined || quota.shadow !== false) return []
   const message =
     'is a claim that nobody verifies, so its users may only be watched: set quota.shadow to true, or name the issuer in auth.jwt'
@@ -107,7 +107,7 @@ function fieldOf(source: Source): string | null {
   return source.kind === 'cookie' ? 'cookie' : null
 }
 
-function checkTrusted({ auth: { trusted, from = [], unverified_keys: keys }, edge }: Salvage): Finding[] {
+function checkTrusted({ auth: { trusted, from = [], unverified_keys: keys }, edge }: PartialConfig): Finding[] {
   if (trusted === undefined) return []
   const path = ['auth', 'trusted']
   const names = [trusted.user, trusted.organisation, trusted.plan].filter((name) => name !== null)
@@ -132,7 +132,7 @@ function isSame(a: string, b: string): boolean {
 }
 
 /** Only what changes something is asked for the origin of the page, and of a key only the upstream can ask. */
-function checkCookies({ auth: { from = [], unverified_keys: keys }, routes }: Salvage): Finding[] {
+function checkCookies({ auth: { from = [], unverified_keys: keys }, routes }: PartialConfig): Finding[] {
   const dear = routes.find(
     ({ public: isPublic, match, cost }) =>
       isPublic === false &&

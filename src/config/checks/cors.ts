@@ -1,8 +1,8 @@
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
 
 /** Pages of other origins. */
-export function checkCors({ cors, auth }: Salvage): Finding[] {
+export function checkCors({ cors, auth }: PartialConfig): Finding[] {
   const { origins = [], credentials = false } = cors ?? {}
   const any = origins.indexOf('*')
   const findings: Finding[] = []
@@ -39,7 +39,7 @@ function hasOnlyCookies({
   trusted,
   client_certificate,
   anonymous,
-}: Salvage['auth']): boolean {
+}: PartialConfig['auth']): boolean {
   const others = [unverified_keys, trusted, client_certificate, anonymous]
   return from.length > 0 && from.every(({ kind }) => kind === 'cookie') && others.every((key) => key === undefined)
 }

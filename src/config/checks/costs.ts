@@ -1,6 +1,6 @@
 import type { Limits } from '../../quota/charge.ts'
 import { createPolicy, type Policy } from '../../quota/policy.ts'
-import type { ParsedRoute, Salvage } from '../partial.ts'
+import type { ParsedRoute, PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 
@@ -25,7 +25,7 @@ interface Ceilings {
  * Warns of costs above a limit: such a request is never accepted, but for a user with an override.
  * Only for quotas without problems.
  */
-export function checkCosts({ quota, routes, unmatched }: Salvage): Finding[] {
+export function checkCosts({ quota, routes, unmatched }: PartialConfig): Finding[] {
   const of = ceilingsOf(quota)
   if (of === null) return []
   const check = (route: Partial<Pick<ParsedRoute, 'category' | 'cost'>>, path: Path): Finding[] => {
@@ -40,7 +40,7 @@ type CeilingsByCategory = ReadonlyMap<string, Ceilings>
 
 /** Of callers without a plan, and the lowest that any plan has. */
 function ceilingsOf(
-  quota: Salvage['quota'],
+  quota: PartialConfig['quota'],
 ): { readonly everybody: CeilingsByCategory; readonly plans: CeilingsByCategory } | null {
   const { mode, baselines, custom, global, adaptive, plans } = quota
   if (mode === undefined || baselines === undefined || global === undefined) return null

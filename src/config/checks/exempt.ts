@@ -1,10 +1,10 @@
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding } from '../problems.ts'
 
 const PATH = ['quota', 'exempt', 'addresses']
 
 /** Addresses that more clients may have than whoever names them thinks of. */
-export function checkExempt({ quota: { exempt }, edge }: Salvage): Finding[] {
+export function checkExempt({ quota: { exempt }, edge }: PartialConfig): Finding[] {
   const hasProxies = (edge.trusted_proxies ?? []).length > 0
   return (exempt?.addresses ?? []).flatMap(({ address, prefix }, i): Finding[] => {
     if (prefix === 0) return [warning(i, 'is every address, so nothing is charged to anybody: name fewer')]

@@ -2,7 +2,7 @@ import { counted } from '../../lib/counted.ts'
 import type { Folding } from '../../routing/folding.ts'
 import { createRouteTable, type RouteTable } from '../../routing/route-table.ts'
 import { canonicalLiteral, canonicalTarget, type TargetProblem } from '../../routing/target.ts'
-import type { ParsedRoute, Salvage } from '../partial.ts'
+import type { ParsedRoute, PartialConfig } from '../partial.ts'
 import type { Pattern } from '../pattern.ts'
 import { foldingOf } from '../schema/listen.ts'
 
@@ -31,7 +31,7 @@ export class Lookup {
   readonly #fresh: string
 
   /** @param routes no two of which have the same shape and method */
-  constructor({ routes, edge }: Pick<Salvage, 'routes' | 'edge'>) {
+  constructor({ routes, edge }: Pick<PartialConfig, 'routes' | 'edge'>) {
     this.rules = routes.flatMap((rule, index) =>
       rule.match === undefined ? [] : [{ ...rule, match: rule.match, index }],
     )

@@ -1,12 +1,12 @@
 import { foldedName } from '../../lib/field-names.ts'
 import { type HostPort, isInMemory, isLoopback, leadsTo, shareAddress } from '../addresses.ts'
 import { ADMIN_NAME } from '../admin-name.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import { placeholderIn } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 
 /** Listeners, the upstream, and whom to trust. */
-export function checkNetwork(parsed: Salvage): Finding[] {
+export function checkNetwork(parsed: PartialConfig): Finding[] {
   return [
     ...checkAdmin(parsed),
     ...checkAdminTokens(parsed.admin),
@@ -21,7 +21,7 @@ export function checkNetwork(parsed: Salvage): Finding[] {
   ]
 }
 
-function checkAdmin({ listen, admin }: Salvage): Finding[] {
+function checkAdmin({ listen, admin }: PartialConfig): Finding[] {
   const findings: Finding[] = []
   if (admin.listen === undefined) return findings
   const path = ['admin', 'listen']
@@ -37,7 +37,7 @@ function checkAdmin({ listen, admin }: Salvage): Finding[] {
 }
 
 /** The audit must distinguish them, by name and by what they send. */
-function checkAdminTokens({ token, tokens }: Salvage['admin']): Finding[] {
+function checkAdminTokens({ token, tokens }: PartialConfig['admin']): Finding[] {
   return (['name', 'token'] as const).flatMap((key) => {
     const first = new Map<string, string>()
     if (token !== undefined) first.set(key === 'name' ? ADMIN_NAME : token, 'admin.token')
@@ -54,7 +54,7 @@ function checkAdminTokens({ token, tokens }: Salvage['admin']): Finding[] {
 /** The right token is always let in, however many wrong ones came before it: only its length keeps others from guessing it. */
 const LONG = 32
 
-function checkTokenLengths({ token, tokens }: Salvage['admin']): Finding[] {
+function checkTokenLengths({ token, tokens }: PartialConfig['admin']): Finding[] {
   const all = [[token, ['admin', 'token']], ...tokens.map(({ token }, i) => [token, ['admin', 'tokens', i, 'token']])]
   return (all as [string | undefined, Path][]).flatMap(([text, path]): Finding[] => {
     if (text === undefined || text.length >= LONG) return []
@@ -69,14 +69,14 @@ function collide(a: HostPort, b: HostPort): boolean {
 }
 
 /** In memory each process would count for itself, and the limits hold for none of them. */
-function checkWorkers({ workers = 1, store }: Salvage): Finding[] {
+function checkWorkers({ workers = 1, store }: PartialConfig): Finding[] {
   if (workers === 1 || store === undefined || !isInMemory(store)) return []
   const message = 'a store in memory cannot be shared by several workers: name a file, or write workers: 1'
   return [{ path: ['store'], message }]
 }
 
 /** A server of several names by TLS refuses a Host that is not the name of its certificate: 421 (RFC 9110 section 15.5.20). */
-function checkHost({ url, host }: Salvage['upstream']): Finding[] {
+function checkHost({ url, host }: PartialConfig['upstream']): Finding[] {
   if (url === undefined || host !== 'preserve' || !url.startsWith('https:')) return []
   const message =
     'the backend gets the Host of the client, but by TLS the name of upstream.tls.server_name or upstream.url: a server of several names responds with 421 Misdirected Request. Write host: upstream, or serve every Host there'
@@ -84,7 +84,7 @@ function checkHost({ url, host }: Salvage['upstream']): Finding[] {
 }
 
 /** Each request would come back, be charged again and go out again, until there is no connection left. */
-function checkLoop({ listen, upstream }: Salvage): Finding[] {
+function checkLoop({ listen, upstream }: PartialConfig): Finding[] {
   if (listen === undefined || upstream.url === undefined || upstream.socket !== undefined) return []
   const { protocol, hostname, port } = new URL(upstream.url)
   const target = Number(port) || (protocol === 'https:' ? 443 : 80)
@@ -94,7 +94,7 @@ function checkLoop({ listen, upstream }: Salvage): Finding[] {
   return [{ path: ['upstream', 'url'], message }]
 }
 
-function checkUpstream(upstream: Salvage['upstream']): Finding[] {
+function checkUpstream(upstream: PartialConfig['upstream']): Finding[] {
   const { url, socket, tls, headers, pass_authorization } = upstream
   const findings: Finding[] = []
   if ('url' in upstream && url === undefined && 'socket' in upstream && socket === undefined) {
@@ -122,7 +122,7 @@ function checkUpstream(upstream: Salvage['upstream']): Finding[] {
 }
 
 /** The other faults give no field a meaning that its line has not by itself. */
-function checkLenient({ lenient = [] }: Salvage['upstream']): Finding[] {
+function checkLenient({ lenient = [] }: PartialConfig['upstream']): Finding[] {
   const at = lenient.indexOf('bare_lf')
   if (at < 0) return []
   const message =
@@ -130,7 +130,7 @@ function checkLenient({ lenient = [] }: Salvage['upstream']): Finding[] {
   return [{ path: ['upstream', 'lenient', at], severity: 'warning', message }]
 }
 
-function checkHeaders(headers: Salvage['upstream']['headers'] = new Map()): Finding[] {
+function checkHeaders(headers: PartialConfig['upstream']['headers'] = new Map()): Finding[] {
   return [...headers].flatMap(([name, value]): Finding[] => {
     const placeholder = placeholderIn(value)
     if (placeholder === null) return []
@@ -144,7 +144,7 @@ function checkNames({
   headers = new Map(),
   identity = new Map(),
   remove_headers = [],
-}: Salvage['upstream']): Finding[] {
+}: PartialConfig['upstream']): Finding[] {
   const places = [
     ...[...headers.keys()].map((name) => [name, ['headers', name]] as const),
     ...[...identity.keys()].map((name) => [name, ['identity', name]] as const),
@@ -160,7 +160,7 @@ function checkNames({
   })
 }
 
-function checkProxies({ auth: { trusted }, edge: { trusted_proxies = [] } }: Salvage): Finding[] {
+function checkProxies({ auth: { trusted }, edge: { trusted_proxies = [] } }: PartialConfig): Finding[] {
   const danger =
     trusted === undefined
       ? 'any client can choose the address it seems to come from'
@@ -172,7 +172,7 @@ function checkProxies({ auth: { trusted }, edge: { trusted_proxies = [] } }: Sal
 }
 
 /** Without a peer that must send one, a preface would be refused from everybody, as with the key left out. */
-function checkProxyProtocol({ proxy_protocol = false, trusted_proxies }: Salvage['edge']): Finding[] {
+function checkProxyProtocol({ proxy_protocol = false, trusted_proxies }: PartialConfig['edge']): Finding[] {
   if (!proxy_protocol || trusted_proxies?.length !== 0) return []
   const message = 'is for peers of edge.trusted_proxies only, and there is none: name the load balancer there'
   return [{ path: ['edge', 'proxy_protocol'], message }]

@@ -1,6 +1,6 @@
 import { createPolicy } from '../../quota/policy.ts'
 import type { Limit } from '../../quota/window.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
 
@@ -14,7 +14,7 @@ const WITH_RESERVE = 'raise it, lower the personal one, or keep a part of it for
 /**
  * Warns of global limits that fewer than `FEW` users exhaust, once for each category. Only for quotas without problems.
  */
-export function checkGlobalLimits({ quota }: Salvage): Finding[] {
+export function checkGlobalLimits({ quota }: PartialConfig): Finding[] {
   const { mode, baselines, custom, global, reserve } = quota
   if (mode === undefined || baselines === undefined || global === undefined) return []
   const settings = { mode, windows: toWindows(windowsOf(quota)), baselines, custom: custom ?? null, global }
@@ -59,7 +59,7 @@ const CHOSEN: ReadonlySet<string> = new Set([
 ])
 
 /** Warns of claims whose value users choose or change, wherever in a token they are. */
-export function checkUserClaims({ auth }: Salvage): Finding[] {
+export function checkUserClaims({ auth }: PartialConfig): Finding[] {
   return (['jwt', 'introspection'] as const).flatMap((key) =>
     auth[key].flatMap(({ user_claim }, i): Finding[] => {
       if (user_claim === undefined || !CHOSEN.has(user_claim.replace(/^.*\./, ''))) return []

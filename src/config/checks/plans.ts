@@ -1,6 +1,6 @@
 import { didYouMean } from '../../lib/suggest.ts'
 import type { PlanLimits } from '../../quota/limit-layers.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import { type Finding, quote } from '../problems.ts'
 import { windowsOf } from '../window-lengths.ts'
 import { unknownName } from './quota.ts'
@@ -9,7 +9,7 @@ const PATH = ['quota', 'plans']
 const SCOPES = ['personal', 'organisation'] as const
 
 /** Plans name categories and windows that there are, and whatever names a plan names one that there is. */
-export function checkPlans({ quota, auth, names }: Salvage): Finding[] {
+export function checkPlans({ quota, auth, names }: PartialConfig): Finding[] {
   const { plans, default_plan: byDefault, baselines } = quota
   if (!('plans' in quota)) return []
   const known = [...(plans?.keys() ?? [])]
@@ -69,7 +69,7 @@ function unknownWindow(window: string, windows: readonly string[], path: readonl
 }
 
 /** An organisation that nobody names has no limits. */
-function checkOrganisations(plans: ReadonlyMap<string, PlanLimits>, auth: Salvage['auth']): Finding[] {
+function checkOrganisations(plans: ReadonlyMap<string, PlanLimits>, auth: PartialConfig['auth']): Finding[] {
   const { jwt, introspection, trusted, gateway_tokens: keys } = auth
   const isNamed =
     keys !== false ||

@@ -4,7 +4,7 @@ import { LONGEST_SECONDS } from '../../quota/calendar.ts'
 import { portion } from '../../quota/decimal.ts'
 import type { ScopedLimits } from '../../quota/policy.ts'
 import { MOST_WINDOWS } from '../../quota/window.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { quote } from '../problems.ts'
 import { MAX_WINDOW, MIN_WINDOW } from '../schema/quota.ts'
@@ -13,7 +13,7 @@ import { type Candidate, windowsOf } from '../window-lengths.ts'
 
 /** Windows, categories and limits fit together. @param lineOf the line of a path, `null` if the file lacks it */
 export function checkQuota(
-  { quota, names: written }: Pick<Salvage, 'quota' | 'names'>,
+  { quota, names: written }: Pick<PartialConfig, 'quota' | 'names'>,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
   const { baselines, custom, mode, store_outage } = quota
@@ -58,7 +58,7 @@ const OVERRIDE_FIELDS = new Set([
   'expiresAt',
 ])
 
-function checkAdaptive(adaptive: Salvage['quota']['adaptive']): Finding[] {
+function checkAdaptive(adaptive: PartialConfig['quota']['adaptive']): Finding[] {
   if (adaptive === undefined) return []
   const path = ['quota', 'adaptive']
   const { good, normal, bad } = adaptive
@@ -80,7 +80,7 @@ function checkShare(category: string, share: number, baselines: ScopedLimits): F
 }
 
 /** Where a window is named: with its length, or by the first of the baselines that have it. */
-export function placeOf({ windows, baselines }: Salvage['quota'], name: string): Path {
+export function placeOf({ windows, baselines }: PartialConfig['quota'], name: string): Path {
   if (windows !== undefined || baselines === undefined) return ['quota', 'windows']
   for (const scope of ['personal', 'global'] as const) {
     const named = [...baselines[scope]].find(([, row]) => row.has(name))
@@ -89,7 +89,7 @@ export function placeOf({ windows, baselines }: Salvage['quota'], name: string):
   return ['quota', 'baselines']
 }
 
-function checkWindows(windows: readonly Candidate[], quota: Salvage['quota']): Finding[] {
+function checkWindows(windows: readonly Candidate[], quota: PartialConfig['quota']): Finding[] {
   const findings: Finding[] = []
   const path = placeOf(quota, windows[0]?.name ?? '')
   if (windows.length === 0 && quota.windows !== undefined)

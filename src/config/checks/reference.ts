@@ -1,6 +1,6 @@
 import { publicPaths, STATUS_PATHS, USAGE_PATH } from '../../quota/own-paths.ts'
 import type { Pattern } from '../config.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import { type Finding, type Path, quote } from '../problems.ts'
 
 /** What the page of the API calls the gateway. */
@@ -8,7 +8,7 @@ export const GATEWAY_NAME = 'Gateway'
 
 /** The page of the API, beside the routes, and its services. @param lineOf the line of a path in the file */
 export function checkReference(
-  { reference, routes, published }: Salvage,
+  { reference, routes, published }: PartialConfig,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
   if (reference === undefined) return []
@@ -18,7 +18,7 @@ export function checkReference(
 
 function checkPath(
   path: string | undefined,
-  routes: Salvage['routes'],
+  routes: PartialConfig['routes'],
   taken: ReadonlySet<string>,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
@@ -46,7 +46,7 @@ function isWithin({ segments }: Pattern, page: readonly string[]): boolean {
   })
 }
 
-function checkNames(services: NonNullable<Salvage['reference']>['services']): Finding[] {
+function checkNames(services: NonNullable<PartialConfig['reference']>['services']): Finding[] {
   const first = new Map([[GATEWAY_NAME, 'the gateway itself']])
   return services.flatMap(({ name }, i): Finding[] => {
     const rival = name === undefined ? undefined : first.get(name)

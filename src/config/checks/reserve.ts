@@ -1,13 +1,13 @@
 import { portion } from '../../quota/decimal.ts'
 import type { ScopedLimits } from '../../quota/policy.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding } from '../problems.ts'
 import { formatDuration } from '../units.ts'
 
 const PATH = ['quota', 'reserve']
 
 /** That a part of the global limits is kept, and that somebody comes to be known. */
-export function checkReserve({ quota: { reserve, global, baselines } }: Salvage): Finding[] {
+export function checkReserve({ quota: { reserve, global, baselines } }: PartialConfig): Finding[] {
   if (reserve === undefined) return []
   const { share, knownAfterMs, rememberMs } = reserve
   const findings: Finding[] = []

@@ -1,4 +1,4 @@
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding } from '../problems.ts'
 import { windowsOf } from '../window-lengths.ts'
 import { placeOf } from './quota.ts'
@@ -7,7 +7,7 @@ import { placeOf } from './quota.ts'
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** That a client can wait as long as Retry-After says. Only for windows without problems. */
-export function checkRetryAfter({ quota }: Pick<Salvage, 'quota'>): Finding[] {
+export function checkRetryAfter({ quota }: Pick<PartialConfig, 'quota'>): Finding[] {
   const { retry_after_max } = quota
   if (retry_after_max !== undefined && retry_after_max <= LONGEST_TIMER_MS) return []
   const long = windowsOf(quota).find(({ ms }) => ms !== null && ms > LONGEST_TIMER_MS)

@@ -5,7 +5,7 @@ import { PUBLIC_PATHS, STATUS_PATHS, USAGE_PATH } from '../../quota/own-paths.ts
 import { EXACT } from '../../routing/folding.ts'
 import { shapeText } from '../../routing/route-table.ts'
 import { canonicalLiteral } from '../../routing/target.ts'
-import type { ParsedRoute, Salvage } from '../partial.ts'
+import type { ParsedRoute, PartialConfig } from '../partial.ts'
 import { membersIn, nested } from '../placeholder.ts'
 import { type Finding, formatPath, type Path, quote } from '../problems.ts'
 import { foldingOf } from '../schema/listen.ts'
@@ -13,7 +13,7 @@ import { foldingOf } from '../schema/listen.ts'
 type Rule = Partial<ParsedRoute>
 
 /** The rules of the route map, each by itself and together. @param lineOf the line of a path in the file */
-export function checkRoutes(parsed: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+export function checkRoutes(parsed: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const { routes, unmatched, edge } = parsed
   const inputs = fieldInputs(configuredIn(parsed))
   const own = ownPaths(parsed.published)
@@ -139,7 +139,7 @@ function checkKey({ idempotency }: Rule, path: Path, inputs: readonly FieldInput
 }
 
 /** What the file says of inputs, without the keys of repetitions. */
-function configuredIn({ auth, upstream }: Salvage): Configured {
+function configuredIn({ auth, upstream }: PartialConfig): Configured {
   const { headers, identity, remove_headers: removeHeaders } = upstream
   const { from, trusted, unverified_keys: unverifiedKeys } = auth
   return { from, trusted, unverifiedKeys, headers: headers?.keys(), identity: identity?.keys(), removeHeaders }
@@ -178,7 +178,7 @@ function checkLiterals({ match }: Rule, path: Path): Finding[] {
 }
 
 /** What the gateway answers itself, by path. */
-function ownPaths(published: Salvage['published']): ReadonlyMap<string, string> {
+function ownPaths(published: PartialConfig['published']): ReadonlyMap<string, string> {
   const named = { failureRate: published.failure_rate, prices: published.prices }
   const keys = (Object.keys(PUBLIC_PATHS) as (keyof typeof named)[]).filter((key) => named[key] === true)
   return new Map([
@@ -194,7 +194,7 @@ const KEYS = { failureRate: 'failure_rate', prices: 'prices' } as const
 function checkReach(
   { match }: Rule,
   path: Path,
-  allowed: Salvage['edge']['allow_in_path'],
+  allowed: PartialConfig['edge']['allow_in_path'],
   own: ReadonlyMap<string, string>,
 ): Finding[] {
   if (match === undefined) return []
@@ -215,7 +215,7 @@ function checkReach(
   }))
 }
 
-function checkShapes({ routes, edge }: Salvage, lineOf: (path: Path) => number | null): Finding[] {
+function checkShapes({ routes, edge }: PartialConfig, lineOf: (path: Path) => number | null): Finding[] {
   const folding = foldingOf(edge.match)
   const taken = new Map<string, number>()
   const findings: Finding[] = []

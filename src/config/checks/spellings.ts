@@ -1,4 +1,4 @@
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { type Lookup, type NumberedRule, otherRules } from './lookup.ts'
 
@@ -26,7 +26,7 @@ export function checkSpellings(parsed: Parsed, lookup: Lookup, lineOf: (path: Pa
   return [...findings, ...ofLenient]
 }
 
-type Parsed = Pick<Salvage, 'unmatched' | 'edge'>
+type Parsed = Pick<PartialConfig, 'unmatched' | 'edge'>
 type Place = NumberedRule | 'unmatched'
 
 /** A way in which services take two paths for one. */
@@ -94,7 +94,7 @@ function priceOf({ public: isPublic, cost }: Pick<NumberedRule, 'public' | 'cost
   return cost?.kind === 'body' ? Math.max(...cost.values.values()) : (cost?.cost ?? 1)
 }
 
-function priceAt(place: Place, unmatched: NonNullable<Salvage['unmatched']>): number | null {
+function priceAt(place: Place, unmatched: NonNullable<PartialConfig['unmatched']>): number | null {
   if (place !== 'unmatched') return priceOf(place)
   if (unmatched.kind === 'refuse') return null
   return unmatched.kind === 'forward' ? OPEN : priceOf({ cost: unmatched.cost })
@@ -104,7 +104,7 @@ function priceAt(place: Place, unmatched: NonNullable<Salvage['unmatched']>): nu
 function savingsOn(
   rule: NumberedRule,
   kinds: readonly Kind[],
-  unmatched: NonNullable<Salvage['unmatched']>,
+  unmatched: NonNullable<PartialConfig['unmatched']>,
   lookup: Lookup,
 ): Map<Place, Saving> {
   const costs = priceOf(rule)

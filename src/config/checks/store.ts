@@ -1,11 +1,11 @@
 import type { StoreLocation } from '../config.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding } from '../problems.ts'
 
-type Options = NonNullable<Salvage['storeOptions']>
+type Options = NonNullable<PartialConfig['storeOptions']>
 
 /** Logins and certificates must be for the store that is named. */
-export function checkStore({ store, storeOptions }: Salvage): Finding[] {
+export function checkStore({ store, storeOptions }: PartialConfig): Finding[] {
   if (store === undefined || storeOptions === undefined) return []
   return CHECKS[store.kind](store as never, storeOptions)
 }

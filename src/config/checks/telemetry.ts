@@ -1,9 +1,9 @@
 import { isLoopback } from '../addresses.ts'
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding } from '../problems.ts'
 
 /** What of the spans goes nowhere, or is seen by others. */
-export function checkTelemetry({ telemetry, upstream }: Salvage): Finding[] {
+export function checkTelemetry({ telemetry, upstream }: PartialConfig): Finding[] {
   if (telemetry === undefined) return []
   const { otlp, sample, headers } = telemetry
   const warning = (key: string, message: string): Finding => ({

@@ -1,10 +1,10 @@
 import type { LimitTable } from '../../quota/limit-layers.ts'
-import type { ParsedRoute, Salvage } from '../partial.ts'
+import type { ParsedRoute, PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 
 /** Warns of limits that hold for what rules charge although nobody wrote them, with the lines that say the same. */
 export function checkUnwritten(
-  { quota: { windows, baselines }, routes, unmatched }: Salvage,
+  { quota: { windows, baselines }, routes, unmatched }: PartialConfig,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
   if (windows !== undefined || baselines === undefined) return []

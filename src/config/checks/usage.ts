@@ -1,4 +1,4 @@
-import type { Salvage } from '../partial.ts'
+import type { PartialConfig } from '../partial.ts'
 import type { Finding, Path } from '../problems.ts'
 import { formatDuration } from '../units.ts'
 import { toWindows, windowsOf } from '../window-lengths.ts'
@@ -12,7 +12,7 @@ const LARGE = 16_384
 
 /** That what the file asks for is no more than a store keeps, and not large. @param lineOf the line of a path, `null` if the file lacks it */
 export function checkUsage(
-  { quota, usage: { keep, shorter } }: Pick<Salvage, 'quota' | 'usage'>,
+  { quota, usage: { keep, shorter } }: Pick<PartialConfig, 'quota' | 'usage'>,
   lineOf: (path: Path) => number | null,
 ): Finding[] {
   if (lineOf(['usage']) === null || !('windows' in quota) || keep === undefined || shorter === undefined) return []

@@ -28,7 +28,11 @@ interface Options extends Reading {
 }
 
 /** What goes into a request. */
-type Wish = { readonly user: string; readonly name: string; readonly expiresAt: string | null | undefined } & Facts
+type NewKeyBody = {
+  readonly user: string
+  readonly name: string
+  readonly expiresAt: string | null | undefined
+} & Facts
 
 /** The draft of an access key, and what became of it. The draft is kept while one looks at other pages. */
 export function useNewKey({ read, reload, factsOf }: Options) {
@@ -46,7 +50,7 @@ export function useNewKey({ read, reload, factsOf }: Options) {
     setError(null)
   }
 
-  async function send(body: Wish): Promise<void> {
+  async function send(body: NewKeyBody): Promise<void> {
     setBusy(true)
     try {
       setMade((await call<NewTokenResponse>('POST', '/api/tokens', { body })).data)

@@ -12,7 +12,7 @@ interface Place {
   readonly passed: number
 }
 
-interface Wish<P> {
+interface Search<P> {
   readonly pathOf: (cursor: string | null) => string
   readonly cursor: string | null
   readonly isEmpty: (page: P) => boolean
@@ -20,8 +20,8 @@ interface Wish<P> {
 }
 
 /** The page at the cursor, or the first behind it that has somebody: one request looks at so many only. */
-export function useFirstFound<P extends { readonly next: string | null }>(wish: Wish<P>): Polled<P> {
-  const { pathOf, cursor, isEmpty, everyMs } = wish
+export function useFirstFound<P extends { readonly next: string | null }>(search: Search<P>): Polled<P> {
+  const { pathOf, cursor, isEmpty, everyMs } = search
   const asked = pathOf(cursor)
   const [place, setPlace] = useState<Place>({ asked, path: asked, passed: 0 })
   const here = place.asked === asked ? place : { asked, path: asked, passed: 0 }
