@@ -1,7 +1,7 @@
 import type { Config, Part, PartsConfig } from '../config/config.ts'
 import { type Bounds, type ShareRules, THINGS } from '../edge/shares.ts'
 
-/** Checks of signatures that take long: of ES512 this is 0.3 s of CPU, which whoever comes next waits for. */
+/** Checks of signatures that take long. Whoever comes next waits for all of them, which is a third of a second of ES512. */
 const MAX_CHECKS = 256
 
 /**

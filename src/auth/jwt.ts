@@ -28,14 +28,14 @@ interface Header {
 const MAX_HEADER = Math.ceil((1024 * 4) / 3)
 
 /**
- * A payload with fewer commas is parsed in a few microseconds, which is cheaper than a check of its signature. Of one with more,
- * anybody could have made 6 KB that take 100 us: it is parsed when its signature holds.
+ * A payload with fewer commas is parsed at once, which is cheaper than a check of its signature. One with more is parsed when its
+ * signature holds, because anybody can make one that takes longer to parse than to check.
  */
 const MOST_COMMAS = 64
 
 /**
- * Payloads of more bytes take as long to read as a check by ES256: a refusal of 6 KB costs 50 us more. Real ones have 300 to 1500. They are
- * parsed when their signature holds, too, so that a refusal of one is always a failed check, of which an address has few.
+ * A payload of more bytes takes as long to read as a check by ES256, and real ones have 300 to 1500. It is parsed when its signature
+ * holds, too, so that a refusal of one is always a failed check, of which an address has few.
  */
 const LARGE = 2048
 

@@ -18,7 +18,7 @@ export function fingerprint(config: Config): string {
   return found
 }
 
-/** Of the rules alone. 10,000 take 30 ms, so it is a part of the configuration, and made where that is read. */
+/** Of the rules alone. Many rules take long, so the hash is a part of the configuration, and is made where the file is read. */
 export function rulesHash(routes: readonly Parsed['routes'][number][]): string {
   return digest(routes)
 }

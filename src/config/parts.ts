@@ -3,7 +3,7 @@ import type { Config, RouteConfig } from './config.ts'
 /** Rules in a part. To take one over from another thread or process holds the event loop for about a millisecond. */
 const PART = 500
 
-/** A configuration in pieces, for whoever is to take it over beside its work: the rules of 10,000 at once would hold that for 30 ms. */
+/** A configuration in pieces, so that whoever takes it over does its other work between them: 10,000 rules at once would hold that up. */
 export interface Parts {
   readonly rest: Config
   readonly rules: readonly (readonly RouteConfig[])[]

@@ -135,7 +135,7 @@ export async function preview(options: PreviewOptions): Promise<Preview> {
   return { ...users, organisations: ofOrganisations, everybody, newUsers, windows, effective: limitsInForce(next()) }
 }
 
-/** Policies remember each user with an override: with 100,000 of them the collection of that garbage took 20 ms a turn. */
+/** Policies remember each user with an override, and the garbage of 100,000 of them would hold up a turn. */
 function rulesOf({ now, next, cheapest, exempt = NOBODY, shadow }: PreviewOptions): Policies {
   return {
     now: { policy: now(), cheapest, exempt, shadow: shadow.now },

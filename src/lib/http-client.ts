@@ -27,7 +27,7 @@ export interface HttpResponse {
  * @throws Error with its cause, also if the time is over or the body too long
  */
 export async function get({ url, headers, deadlineMs, maxBytes, signal }: HttpRequest): Promise<HttpResponse> {
-  // A process that asks nobody does without 11 MB and 40 ms of CPU (undici 8.12).
+  // A process that asks nobody does without the 11 MB of undici.
   const { fetch } = await import('undici')
   const response = await fetch(url, {
     redirect: 'manual',

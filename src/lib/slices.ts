@@ -19,7 +19,7 @@ export function inSlices(sliceMs = SLICE_MS): Slices {
   }
 }
 
-/** Texts in the order of their code units. 100,000 at once would take 80 ms. */
+/** Sorts texts by their code units, some in each turn of the event loop. */
 export async function sortedInSlices(texts: readonly string[], slices = inSlices()): Promise<string[]> {
   let runs: string[][] = []
   for (let i = 0; i < texts.length; i += RUN) {

@@ -47,8 +47,8 @@ const piecesOfParsers = new WeakMap<Parser, BodyPieces>()
 /**
  * Counts the pieces in which the parser of a connection hands over the bodies of its requests, also of those that nobody reads.
  *
- * For each chunk Node's parser makes a Buffer and calls a method of its own (26.10), 1.5 microseconds for a chunk of one byte. Parsers serve
- * one connection after another.
+ * For each chunk, also one of a single byte, Node's parser makes a Buffer and calls a method of its own (26.10). Parsers serve one
+ * connection after another.
  *
  * @returns kept up to date; `null` if the connection has no parser
  */

@@ -2,16 +2,13 @@ import type { Socket } from 'node:net'
 import { bodyPiecesOf } from './body-pieces.ts'
 import { startReads, stopReads } from './read-stops.ts'
 
-/**
- * Bytes that a connection brings before it waits for a turn. With 16 KiB, a quarter of one read, an upload of 1 GiB took 0.9 s of CPU instead of
- * 0.7 s (plain, paired).
- */
+/** Bytes that a connection brings before it waits for a turn. With 16 KiB, a quarter of one read, large uploads cost a quarter more CPU. */
 const LONG = 256 * 1024
 /** The same of a new connection. One that opens another as soon as it is closed brings no more with each. */
 const FIRST = 16 * 1024
 /** Bytes after which it is looked at in how many pieces they were. */
 const LOOK = 16 * 1024
-/** Pieces of a body in one turn that are many: 64 KiB of chunks of one byte take 16 ms of work. */
+/** Pieces of a body in one turn that are many: 64 KiB of chunks of one byte hold up all other connections. */
 const MANY = 1000
 const WHY = 'long read'
 

@@ -18,7 +18,7 @@ interface Parsed {
  * Stops Node's parser at the next head of a connection. What comes behind is read to nowhere.
  *
  * One read of 64 KiB has room for 1900 requests. The parser works through all of them, each with two objects and its events, even when the
- * connection is destroyed: 15 ms of CPU, and no `pause` ends that. The value that a method of the parser's own returns to it does
+ * connection is destroyed, and no `pause` ends that. The value that a method of the parser's own returns to it does
  * (26.10, `lib/_http_common.js`, `parserOnHeadersComplete`). Each read that brings more is a `clientError` of the code `HPE_PAUSED`, but
  * behind a CONNECT and an upgrade, of which Node would let go of the connection otherwise.
  */

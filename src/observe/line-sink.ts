@@ -7,9 +7,8 @@ import { isFull, type Written, writeAll, writeAllSync } from './whole-write.ts'
  * Collects log lines and writes many with one call, off the event loop.
  *
  * Why not pino's own destination (sonic-boom 4.2.1): it asks for the byte length of its growing buffer on each line,
- * which copies that buffer again and again. One access line down a pipe, CPU of all threads: 6.7 us through
- * `{ sync: false, minLength: 4096 }`, 5.5 us through `sync: true`, 3.5 us through this. And its `flushSync` repeats a
- * write for ever when the reader of the pipe has gone, so that the process never exits.
+ * which copies that buffer again and again (docs/decisions/log-sink.md). And its `flushSync` repeats a write for ever when the
+ * reader of the pipe has gone, so that the process never exits.
  */
 export interface LineSink {
   /** Takes whole lines, each with its newline. Never throws and never blocks. */

@@ -68,7 +68,6 @@ export function rateLimitPolicy(category: string, limits: Limits, at: number): s
  * What is left. `t` is absent if the window is not running: nothing is going to be reset. (A calendar runs always.) Such a window may refuse all
  * the same, since its limit is below the cost. `t` is then its length, as in the 429.
  * @param beyond tokens that are charged beyond what the decision has counted, or given back if below 0
- * Written once for each accepted request: 0.35 us for six windows. A closure and an array for each took 1.4 us.
  */
 export function rateLimit(
   category: string,

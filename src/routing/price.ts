@@ -28,7 +28,7 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8"))?
 const OBJECT = /^[ \t\n\r]*\{/
 /** At the top level. A body that has the default size holds hardly more. */
 const MAX_MEMBERS = 10_000
-/** Names that differ in letter case at most: a body of 6000 keys (58 KB) takes 1.7 ms so, and 3.1 ms without. */
+/** A name whose other spellings differ in letter case at most. It needs no other comparison, which would take twice as long. */
 const PLAIN_NAME = /^[0-9A-Za-z]+$/
 /** ASCII without a percent sign. */
 const PLAIN_TEXT = /^[ -$&-~]*$/

@@ -84,7 +84,7 @@ export function createRouteTable<T extends RoutePattern>(rules: readonly T[], fo
   return making.table
 }
 
-/** A table that is filled rule by rule: 10,000 at once would hold the event loop for 60 ms. */
+/** A table that is filled rule by rule: 10,000 at once would hold up the event loop. */
 export interface RouteTableMaking<T> {
   /** Complete once the last rule is added. */
   readonly table: RouteTable<T>

@@ -66,7 +66,7 @@ const PROBLEMS = {
   query_unescaped: 'The query holds a character that has to be percent-encoded.',
 } as const
 
-/** Paths that are canonical already, as nearly all are: 0.1 µs, against 1 µs the careful way (Node 26.10). */
+/** Nearly all paths are canonical already: this tells so in a tenth of the time that the careful way takes. */
 const ORDINARY = /^(?=\/)(?:\/(?!\.\.?(?:[/?]|$))[\w.~!$&'()*+,=:@-]+)*\/?(?:\?[!"$-~]*)?$/
 const QUERY = /^(?:\?[!"$-~]*)?$/
 

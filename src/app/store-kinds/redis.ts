@@ -12,8 +12,7 @@ import type { ConfigOf, LocationOf, StoreKind } from './kind.ts'
 type Redis = LocationOf<'redis'>
 
 /**
- * The client of Redis is loaded with its store. It takes 10 MB and 50 ms of CPU, which a gateway with the embedded
- * store does not spend.
+ * The client of Redis is loaded with its store, because a gateway with the embedded store should not spend 10 MB on it.
  */
 export const redis: StoreKind<Redis> = {
   name: ({ url }) => url.replace(/\/\/.*@/, '//'),

@@ -9,9 +9,9 @@ import type { Keys } from './keys.ts'
 import { shareReads } from './shared-reads.ts'
 import { forgetDays } from './usage-log.ts'
 
-/** Keys of the database that one step looks at: SCAN holds Redis for 0.4 milliseconds, of 1000 for 1.7. */
+/** Keys of the database that one step looks at: SCAN holds Redis for less than a millisecond. */
 const STEP = 250
-/** Owners that one command reads. With 35 days of a category of three windows each it holds Redis for 0.3 milliseconds. */
+/** Owners that one command reads: it holds Redis for less than a millisecond. */
 const MOST_READS = 128
 
 interface Reading {

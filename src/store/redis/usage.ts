@@ -5,10 +5,7 @@ import type { RedisClient } from './client.ts'
 import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
 
-/**
- * Keys of the database that one step looks at. A step holds Redis twice for 0.4 milliseconds, and our event loop for
- * 1.6 of CPU. With a thousand keys it is 1.4 and 5.8.
- */
+/** Keys of the database that one step looks at: a step holds Redis and our event loop for a millisecond or two at most. */
 const STEP = 250
 
 export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {

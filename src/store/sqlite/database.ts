@@ -10,7 +10,7 @@ import { makeTables, recognise } from './schema.ts'
 const BUSY_MS = 200
 /** The same while the file is opened, when nothing else is to be done. */
 const OPEN_MS = 2000
-/** Looks, one in each turn of the event loop, before the pauses begin: a batch of another process takes 0.1 ms. */
+/** Looks, one in each turn of the event loop, before the pauses begin: a batch of another process takes less. */
 const QUICK_LOOKS = 20
 
 /**

@@ -13,7 +13,7 @@ import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { forgettingDays } from './usage-log.ts'
 
-/** Users that one step reads. With 35 days of a category of three windows a step takes 1.5 milliseconds of CPU. */
+/** Users that one step reads. A step holds our event loop for a millisecond or two. */
 const STEP = 500
 
 interface CounterRow {

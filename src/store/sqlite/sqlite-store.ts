@@ -33,9 +33,8 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * The embedded store: one SQLite file in WAL mode, one transaction for each batch. A charge of six windows costs 7.6
- * microseconds of CPU in a batch of 16, alone 25 (Node 26.10). With `synchronous = NORMAL` what was committed outlives
- * the process, also `kill -9`. A power cut may take the last moments.
+ * The embedded store: one SQLite file in WAL mode, one transaction for each batch. With `synchronous = NORMAL` what was committed
+ * outlives the process, also `kill -9`. A power cut may take the last moments.
  */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
   const { file, toWrite = false, clock = Date.now, observe = () => {} } = options

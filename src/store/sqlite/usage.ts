@@ -5,7 +5,7 @@ import { unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt } from './database.ts'
 
-/** Users that one step reads: 1.2 milliseconds of CPU with two categories of three windows each. */
+/** Users that one step reads. A step holds our event loop for a millisecond or two. */
 const STEP = 125
 
 export function sqliteUsage(database: DatabaseSync, clock: () => number): UsageStore {
