@@ -23,66 +23,20 @@ admin:
   token: ${TOLLGATE_ADMIN_TOKEN}
 upstream:
   url: {{ .Values.upstream.url | quote }}
-  {{- with .Values.upstream.timeouts.connect }}
-  connect_timeout: {{ . }}
-  {{- end }}
-  {{- with .Values.upstream.timeouts.response }}
-  response_timeout: {{ . }}
-  {{- end }}
-  {{- with .Values.upstream.timeouts.idle }}
-  idle_timeout: {{ . }}
-  {{- end }}
-  {{- with .Values.upstream.maxHeaderSize }}
-  max_header_size: {{ . }}
-  {{- end }}
 store: ${TOLLGATE_STORE_URL}
 {{- with .Values.redis.keyPrefix }}
 store_options:
   prefix: {{ . | quote }}
 {{- end }}
-auth:
-  gateway_tokens: {{ .Values.auth.gatewayTokens.enabled }}
-  {{- with .Values.auth.jwt }}
-  jwt:
-    {{- range $issuer := . }}
-    - issuer: {{ $issuer.issuer | quote }}
-      audience: {{ toJson $issuer.audience }}
-      algorithms: {{ toJson $issuer.algorithms }}
-      {{- with $issuer.jwksUri }}
-      jwks: {{ . | quote }}
-      {{- end }}
-      {{- if $issuer.existingSecret }}
-      secret: {{ printf "${%s}" (include "tollgate.jwtVariable" $issuer) }}
-      {{- end }}
-      {{- with $issuer.audienceClaim }}
-      audience_claim: {{ . | quote }}
-      {{- end }}
-      {{- with $issuer.userClaim }}
-      user_claim: {{ . | quote }}
-      {{- end }}
-      {{- with $issuer.planClaim }}
-      plan_claim: {{ . | quote }}
-      {{- end }}
-      {{- with $issuer.organisationClaim }}
-      organisation_claim: {{ . | quote }}
-      {{- end }}
-      {{- with $issuer.clockTolerance }}
-      clock_tolerance: {{ . }}
-      {{- end }}
-      {{- with $issuer.typ }}
-      typ: {{ toJson . }}
-      {{- end }}
-    {{- end }}
-  {{- end }}
 drain:
   delay: {{ ternary .Values.drain.delaySeconds 0 (eq .Values.mode "standalone") }}s
   timeout: {{ .Values.drain.timeoutSeconds }}s
 {{- end }}
 
-{{/* Names that the admin port lets in: those of the values, and those of its Ingress. */}}
+{{/* Names that the admin port lets in: those of `config`, and those of its Ingress. */}}
 {{- define "tollgate.adminHosts" -}}
 {{- $published := and (eq .Values.mode "standalone") .Values.adminIngress.enabled }}
-{{- toYaml (uniq (concat .Values.admin.hosts (ternary .Values.adminIngress.hosts list $published))) }}
+{{- toYaml (uniq (concat (dig "admin" "hosts" list .Values.config) (ternary .Values.adminIngress.hosts list $published))) }}
 {{- end }}
 
 {{/* Keys that stand both in `ours` and in `theirs`, as paths with a blank after each. */}}

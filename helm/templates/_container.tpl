@@ -186,13 +186,6 @@ defaultMode: 288 # 0440
 {{- end }}
 {{- end }}
 {{- include "tollgate.storeVariables" . }}
-{{- $known := dict }}
-{{- range .Values.auth.jwt }}
-{{- if and .existingSecret (not (hasKey $known (include "tollgate.jwtVariable" .))) }}
-{{- $_ := set $known (include "tollgate.jwtVariable" .) true }}
-{{ include "tollgate.secretVariable" (list (include "tollgate.jwtVariable" .) .existingSecret (default "secret" .existingSecretKey)) }}
-{{- end }}
-{{- end }}
 {{- if .Values.redis.tls.existingSecret }}
 - name: NODE_EXTRA_CA_CERTS
   value: /etc/tollgate-redis-ca/ca.crt
@@ -200,11 +193,6 @@ defaultMode: 288 # 0440
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
-{{- end }}
-
-{{/* Named by the Secret and not by the place of the issuer: a pod that has the ConfigMap already, and its old variables still, would take the secret of another one. */}}
-{{- define "tollgate.jwtVariable" -}}
-TOLLGATE_JWT_{{ regexReplaceAll "[^A-Za-z0-9]" (printf "%s_%s" .existingSecret (default "secret" .existingSecretKey)) "_" | upper }}
 {{- end }}
 
 {{- define "tollgate.storeVariables" -}}

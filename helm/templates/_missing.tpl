@@ -45,11 +45,6 @@ The Secret {{ .name }} ({{ .value }}) has no key {{ .key }}: pods wait for it.
 {{- $needed = append $needed (dict "kind" "Secret" "name" .tls.existingSecret "key" "ca.crt" "value" "redis.tls.existingSecret") }}
 {{- end }}
 {{- end }}
-{{- range $i, $issuer := .Values.auth.jwt }}
-{{- if $issuer.existingSecret }}
-{{- $needed = append $needed (dict "kind" "Secret" "name" $issuer.existingSecret "key" (default "secret" $issuer.existingSecretKey) "value" (printf "auth.jwt[%d].existingSecret" $i)) }}
-{{- end }}
-{{- end }}
 {{- if .Values.existingConfigMap }}
 {{- $needed = append $needed (dict "kind" "ConfigMap" "name" .Values.existingConfigMap "value" "existingConfigMap") }}
 {{- end }}
