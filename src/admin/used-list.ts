@@ -7,7 +7,7 @@ import { limit } from './fields.ts'
 import type { FieldProblem } from './http.ts'
 import { type Entitlement, NO_ENTITLEMENT, nearest, type Used, type UsedStep } from './near-limit.ts'
 import { recentField, tooLongFor } from './recent-use.ts'
-import { type Filtered, type FilterWish, filterFields, filterOf, type UsedFilter } from './used-filter.ts'
+import { type Filtered, type FilterFields, filterFields, filterOf, type UsedFilter } from './used-filter.ts'
 
 /** Pages of a list of users, or of organisations, who have used something or have an override. */
 
@@ -35,7 +35,7 @@ export function pageQuery(who: 'user' | 'organisation') {
   })
 }
 
-type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterWish, 'shadow' | 'organisation'>
+type Query = z.infer<ReturnType<typeof pageQuery>> & Pick<FilterFields, 'shadow' | 'organisation'>
 
 /** Whose list it is. */
 export interface Listed extends Filtered {
