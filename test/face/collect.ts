@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { STATUS_OF as ADMIN_STATUS_OF } from '../../src/admin/http.ts'
 import { STATUS_OF } from '../../src/errors.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { startAdmin } from '../admin/running.ts'
+import { logLines } from './log-lines.ts'
 
 /** What users of a release rely on and no other golden file holds. */
 export interface Face {
@@ -22,7 +22,7 @@ export async function collectFace(): Promise<Face> {
     errors: { ...STATUS_OF },
     adminErrors: { ...ADMIN_STATUS_OF },
     metrics: await metricsOf(),
-    logLines: logLinesOf(readFileSync('src/observe/log-lines.ts', 'utf8')),
+    logLines: await logLines(),
     adminApi: await adminApi(),
   }
 }
@@ -33,12 +33,6 @@ async function metricsOf(): Promise<string[]> {
     .split('\n')
     .filter((line) => line.startsWith('# ') && line.includes(' tollgate_'))
     .sort()
-}
-
-/** The calls of `line(level, message, fields)`, as they stand in the source. */
-function logLinesOf(source: string): string[] {
-  const calls = source.matchAll(/\bline\(\s*'(\w+)',\s*('[^']*'|[\w.[\]]+),\s*(\{[^}]*\}|[^)]*)/g)
-  return [...calls].map(([, level, message, fields = '']) => `${level} ${message} ${fields.replaceAll(/\s+/g, ' ')}`)
 }
 
 async function adminApi(): Promise<unknown> {
