@@ -3,14 +3,24 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { Summary } from './test/setup/summary.ts'
 
 /**
- * What needs no process of its own. With a fresh one for each file the folders of the first line take 327 s of CPU instead of 253, those of
- * the second 33 instead of 20.
+ * Functions and objects by themselves, in one process for all files: what is wrong with them shows within 5 s. `npm run test:quick`. A property
+ * with many runs has a limit of its own, and so has a file that starts processes (`vi.setConfig`).
  */
-const SHARED = [
-  'test/{admin,alerts,auth,bench,cli,config,control,dashboard,docs,face,failures,inputs,quota,reference,routing}/**/*.test.ts',
-  'test/{app,build,replicas,respond,webhook,edge/body,store/sqlite}/**/*.test.ts',
+const PURE = [
+  'test/{alerts,auth,config,control,dashboard,failures,inputs,quota,respond,routing,usage,webhook}/**/*.test.ts',
   // These two count the timers of the whole process.
   'test/lib/**/!(event-loop-delay|repeat).test.ts',
+]
+/** With programs of the system: never among the quick ones. */
+const INSTALLED = 'test/*/installed/**/*.test.ts'
+/**
+ * What needs no process of its own either. With a fresh one for each file the folders of the first line, and those of PURE, take 327 s of CPU
+ * instead of 253, those of the second 33 instead of 20.
+ */
+const SHARED = [
+  'test/{admin,bench,cli,docs,face,reference}/**/*.test.ts',
+  'test/{app,build,replicas,edge/body,store/sqlite}/**/*.test.ts',
+  'test/routing/installed/*.test.ts',
   'services/test/**/*.test.ts',
 ]
 /** `npm run test:browser`. */
@@ -47,6 +57,20 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'pure',
+          include: PURE,
+          exclude: [...configDefaults.exclude, LONG, INSTALLED],
+          isolate: false,
+          testTimeout: 5000,
+          hookTimeout: 20_000,
+          // What never comes is said, with what came instead, before the test is over.
+          expect: { poll: { timeout: 4000 } },
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'shared',
           include: SHARED,
           exclude: [...configDefaults.exclude, LONG],
@@ -59,7 +83,19 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...SHARED, BROWSER, FAULTS, LONG, DEPLOY, GUIDES, CLUSTER, UPGRADE, ZOO],
+          exclude: [
+            ...configDefaults.exclude,
+            ...PURE,
+            ...SHARED,
+            BROWSER,
+            FAULTS,
+            LONG,
+            DEPLOY,
+            GUIDES,
+            CLUSTER,
+            UPGRADE,
+            ZOO,
+          ],
           sequence: { groupOrder: 0 },
         },
       },

@@ -90,7 +90,7 @@ describe('the Authorization header', () => {
         else expect(JSON.stringify(response)).not.toContain('canary')
       }),
     )
-  })
+  }, 60_000)
 
   it('accepts whatever the grammar of RFC 6750 makes', () => {
     const characters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/']
@@ -101,5 +101,5 @@ describe('the Authorization header', () => {
         expect(readBearer(`bearer${' '.repeat(spaces)}${credential}`)).toBe(credential)
       }),
     )
-  })
+  }, 60_000)
 })

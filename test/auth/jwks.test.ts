@@ -53,7 +53,7 @@ describe('keys by URL', () => {
     expect(await gateway.outcome(token())).toBe('alice')
     expect(server.hits).toBe(2)
     expect(gateway.seen).toContainEqual({ type: 'jwks_fetched', issuer: 'https://id.example.org', keys: 1 })
-  })
+  }, 60_000)
 
   it('are fetched by a connection of its own each time, so that a change of the name is followed', async () => {
     const sockets = new Set<unknown>()
@@ -409,7 +409,7 @@ describe('when the provider fails', () => {
     const gateway = await start()
     expect(await gateway.outcome(token())).toBe('overloaded')
     expect(gateway.failures()).toEqual([expect.stringMatching(/timeout/)])
-  })
+  }, 60_000)
 
   it.each([
     ['there are no keys yet', 500, false],
@@ -448,7 +448,7 @@ describe('when the provider fails', () => {
     await expect.poll(() => waiting.length).toBe(1)
     waiting[0]?.()
     expect(new Set(await Promise.all(forgeries))).toEqual(new Set(['unauthorized']))
-  })
+  }, 60_000)
 
   it('by answering nothing, the keys held are used without waiting for it each time', async () => {
     const gateway = await start()

@@ -18,7 +18,7 @@ describe('base64url', () => {
         expect(decodeBase64url(Buffer.from(bytes).toString('base64url'))).toEqual(Buffer.from(bytes))
       }),
     )
-  })
+  }, 60_000)
 
   it('accepts exactly the canonical spellings', () => {
     const text = fc.string({
@@ -31,7 +31,7 @@ describe('base64url', () => {
       }),
       { numRuns: 2000 },
     )
-  })
+  }, 60_000)
 
   it.each(['QQ==', 'QR', 'Q Q', 'Q', 'QUJ', 'Q+', 'Q/', ' QQ', 'QQ\n'])('refuses %j', (text) => {
     expect(decodeBase64url(text)).toBeNull()
@@ -63,7 +63,7 @@ describe('a JSON object', () => {
         expect(parse(text)).toEqual(JSON.parse(text))
       }),
     )
-  })
+  }, 60_000)
 
   it('is refused whenever one of its keys is put in again', () => {
     fc.assert(
@@ -73,7 +73,7 @@ describe('a JSON object', () => {
         expect(parse(`${JSON.stringify(object).slice(0, -1)},${again}:0}`)).toBeNull()
       }),
     )
-  })
+  }, 60_000)
 
   it.each([
     ['objects', '{"a":', '1', '}'],
@@ -93,7 +93,7 @@ describe('a JSON object', () => {
       }),
       { numRuns: 3000 },
     )
-  })
+  }, 60_000)
 
   it('has the names of its text, whatever objects were read before', () => {
     for (let i = 0; i < 3; i++) {
@@ -144,7 +144,7 @@ describe('the outline of a JSON text', () => {
         expect(outline(JSON.stringify(object), 'iss')?.text).toBe(typeof iss === 'string' ? iss : null)
       }),
     )
-  })
+  }, 60_000)
 
   it('is none of what ends within a string', () => {
     for (const text of ['', '"', '{"a', '{"a\\', '{"a\\"', '{"a":"b\\"}']) expect(outline(text)).toBeNull()

@@ -63,7 +63,7 @@ describe('with a real OpenID provider', () => {
     ahead += 601_000
     expect(await outcome(old)).toBe('unauthorized')
     expect(await outcome(fresh)).toBe('score-bot')
-  })
+  }, 60_000)
 
   it('a token of another one that takes its name and its kid is refused', async () => {
     provider.restartWith(signingKey('2026-08'))

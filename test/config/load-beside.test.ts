@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getHeapStatistics } from 'node:v8'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { fingerprint } from '../../src/config/fingerprint.ts'
 import { type LoadResult, loadConfig, problemAt } from '../../src/config/load.ts'
 import { loadBeside } from '../../src/config/load-beside.ts'
+
+// Each starts threads.
+vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string
 beforeAll(() => {

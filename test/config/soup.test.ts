@@ -81,16 +81,16 @@ test('any bytes are understood or refused', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectResponse(Buffer.from(bytes).toString('latin1'))),
   )
-})
+}, 60_000)
 
 test('any soup of YAML is understood or refused', () => {
   const soup = fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join(''))
   fc.assert(fc.property(soup, expectResponse), { numRuns: runs(1000) })
-})
+}, 60_000)
 
 test('any document is understood or refused', () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => expectResponse(stringify(value))))
-})
+}, 60_000)
 
 const anything = fc.oneof(
   fc.constantFrom<unknown>(
@@ -152,4 +152,4 @@ test('any values under the right keys are understood or refused', () => {
     fc.property(file, (value) => expectResponse(stringify(value))),
     { numRuns: runs(300) },
   )
-})
+}, 60_000)

@@ -36,7 +36,7 @@ describe('substitution', () => {
   test('leaves a text alone that has no "${"', () => {
     const ordinary = fc.string({ unit: 'binary' }).filter((text) => !text.includes('${'))
     fc.assert(fc.property(ordinary, (text) => void expect(substitute(text, {})).toEqual({ value: text })))
-  })
+  }, 60_000)
 
   test('gives back any text whose "${" is escaped', () => {
     const text = fc.array(fc.constantFrom('${', '}', '$', '{', 'A', ':-')).map((pieces) => pieces.join(''))
@@ -52,7 +52,7 @@ describe('substitution', () => {
         ).toEqual({ value: wanted })
       }),
     )
-  })
+  }, 60_000)
 })
 
 test('a variable of any content ends up in its value and nowhere else', () => {
@@ -64,7 +64,7 @@ test('a variable of any content ends up in its value and nowhere else', () => {
       else expect(result.problems.map(({ path }) => path)).toEqual(['admin.token'])
     }),
   )
-})
+}, 60_000)
 
 test('a secret of digits only stays the text that it is', () => {
   const text = 'upstream: { url: http://127.0.0.1:9000 }\nadmin:\n  token: ${TOKEN}\n'

@@ -18,7 +18,7 @@ describe('durations', () => {
   test('are written so that they are read again as the same', () => {
     fc.assert(fc.property(amounts, (ms) => void expect(parseDuration(formatDuration(ms))).toEqual({ value: ms })))
     expect([90_000, 60_000, 86_400_000, 1].map(formatDuration)).toEqual(['90s', '1m', '1d', '1ms'])
-  })
+  }, 60_000)
 
   test.each([
     '',
@@ -49,7 +49,7 @@ describe('sizes', () => {
   test('are written so that they are read again as the same', () => {
     fc.assert(fc.property(amounts, (bytes) => void expect(parseSize(formatSize(bytes))).toEqual({ value: bytes })))
     expect([65_536, 64_000, 1025].map(formatSize)).toEqual(['64KiB', '64KB', '1025B'])
-  })
+  }, 60_000)
 
   test.each(['', '5', 'KB', '1kb', '1K', '1.5MiB', '-1B', '1 KB'])('refuse %j', (text) => {
     expect(parseSize(text)).toHaveProperty('problem')

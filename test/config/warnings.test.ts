@@ -86,7 +86,7 @@ test('a request that a warning names costs what the warning says, and less than 
     }),
     { numRuns: runs(300) },
   )
-})
+}, 60_000)
 
 function fold(path: string): string {
   return path
@@ -116,7 +116,7 @@ test('no spelling is cheaper by a rule without a warning', async () => {
     }),
     { numRuns: runs(300) },
   )
-})
+}, 60_000)
 
 /** With the case of one segment changed, a dot behind it, or a slash at the end. */
 function spellings(path: string): string[] {
@@ -139,7 +139,7 @@ test('a rule has the warning that it never matches exactly if no request gets to
     }),
     { numRuns: runs(300) },
   )
-})
+}, 60_000)
 
 function neverMatches({ message }: Problem): boolean {
   return message.startsWith('never matches')
@@ -173,7 +173,7 @@ describe('an open rule for preflights', () => {
       }),
       { numRuns: runs(100), examples: [[hiding]] },
     )
-  })
+  }, 60_000)
 })
 
 test.each([65, 100_000])('a rule of %i segments is a problem, and one of 64 is found', async (depth) => {

@@ -19,6 +19,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { hashText } from '../../src/config/hash.ts'
 import { type ConfigWatch, type WatchOptions, watchConfig } from '../../src/config/watch.ts'
 
+// It waits until a file rests.
+vi.setConfig({ testTimeout: 60_000 })
+
 /** Files in it have not changed for a while. */
 const root = join(import.meta.dirname, '../..')
 

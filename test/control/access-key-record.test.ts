@@ -68,7 +68,7 @@ describe('what looks like an access key', () => {
         expect(looksLikeAccessKey(token.slice(0, at) + token[at + 1] + token[at] + token.slice(at + 2))).toBe(false)
       }),
     )
-  })
+  }, 60_000)
 
   it.each([
     ['nothing', () => ''],
@@ -90,5 +90,5 @@ describe('what looks like an access key', () => {
       .array(fc.constantFrom(...CHARACTERS), { minLength: 38, maxLength: 38 })
       .map((c) => `gw_${c.join('')}`)
     fc.assert(fc.property(noise, (text) => !looksLikeAccessKey(text)))
-  })
+  }, 60_000)
 })

@@ -225,7 +225,7 @@ describe('a change by an administrator', () => {
         }
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('an override that expires', () => {

@@ -23,7 +23,7 @@ describe('the name of a user, of any characters', () => {
       }),
       { numRuns: runs(400) },
     )
-  })
+  }, 60_000)
 
   it('goes from an entry about the user with all that was written about the user', () => {
     fc.assert(
@@ -36,7 +36,7 @@ describe('the name of a user, of any characters', () => {
       }),
       { numRuns: runs(400) },
     )
-  })
+  }, 60_000)
 
   it('stays as that of an organisation, of a category and of a plan', () => {
     fc.assert(
@@ -51,7 +51,7 @@ describe('the name of a user, of any characters', () => {
       }),
       { numRuns: runs(400) },
     )
-  })
+  }, 60_000)
 })
 
 it('a value without the name is as it was', () => {
@@ -61,7 +61,7 @@ it('a value without the name is as it was', () => {
     }),
     { numRuns: runs(400) },
   )
-})
+}, 60_000)
 
 it('an alias is made by chance, and told from any name', () => {
   const [one, other] = [forgettingOf('alice'), forgettingOf('alice')]

@@ -76,7 +76,7 @@ describe.each(FORMATS)('overrides as %s', (format) => {
       }),
       { numRuns: 60 },
     )
-  })
+  }, 60_000)
 
   it('that rest, since the file has their category or plan no more, are good as long as they stay as they are', async () => {
     const resting = stored(['bob', limited(5, { limits: { gone: { '1h': 5 } }, plan: 'lost' })])

@@ -144,7 +144,7 @@ describe('an override', () => {
         expect(told(body).length).toBeGreaterThan(0)
       }),
     )
-  })
+  }, 60_000)
 })
 
 it('is taken by the policy as it is stored', () => {

@@ -335,7 +335,7 @@ describe('a preview', () => {
     isDone = true
     expect([scanned, blockedCount, steps]).toEqual([100_000, 55_000, 100])
     expect(turns).toBeGreaterThanOrEqual(steps)
-  })
+  }, 60_000)
 
   it('ends between two steps when nobody waits for it any more', async () => {
     const usages = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`user ${i}`, { read: { hour: 1 } }]))

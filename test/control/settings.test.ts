@@ -176,7 +176,7 @@ describe('the settings in force', () => {
         expect(Object.values(personal).map((row) => Object.keys(row))).toEqual([WINDOWS, WINDOWS])
       }),
     )
-  })
+  }, 60_000)
 
   it('differ from the file exactly where they say so', () => {
     fc.assert(
@@ -190,7 +190,7 @@ describe('the settings in force', () => {
         }
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('a patch', () => {
@@ -228,7 +228,7 @@ describe('a patch', () => {
         expect(changesOf(...all, nulls)).toEqual({})
       }),
     )
-  })
+  }, 60_000)
 
   it('followed by one with null for each of its values gives back what was before', () => {
     const undone = (value: unknown): unknown =>
@@ -240,7 +240,7 @@ describe('a patch', () => {
         expect(applyPatch(changesOf(patch), undone(patch) as QuotaPatchLike)).toEqual({})
       }),
     )
-  })
+  }, 60_000)
 
   it('comes to the same whether it is stored as JSON between two patches or not', () => {
     fc.assert(
@@ -249,7 +249,7 @@ describe('a patch', () => {
         expect(applyPatch(stored, second)).toEqual(changesOf(first, second))
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('a patch with mistakes', () => {
@@ -313,7 +313,7 @@ describe('a patch with mistakes', () => {
           expect([typeof path, msg.length > 0]).toEqual(['string', true])
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('where a value comes from', () => {

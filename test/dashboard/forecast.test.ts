@@ -66,7 +66,7 @@ describe('the forecast of a window', () => {
         (run, rate) => (forecastOf(run, { rate, at: AT }).kind === 'full') === (run.remaining === 0),
       ),
     )
-  })
+  }, 60_000)
 
   test('lies between now and the end of the run, and the rate has used what is left by then', () => {
     fc.assert(
@@ -78,7 +78,7 @@ describe('the forecast of a window', () => {
         expect(Math.abs((forecast.at - AT) * rate - run.remaining)).toBeLessThanOrEqual(rate + run.remaining * 1e-6)
       }),
     )
-  })
+  }, 60_000)
 
   test('is not later if more is used', () => {
     const time = (run: ReturnType<typeof runOf>, rate: number): number => {
@@ -86,7 +86,7 @@ describe('the forecast of a window', () => {
       return forecast.kind === 'at' ? forecast.at : forecast.kind === 'full' ? AT : Number.POSITIVE_INFINITY
     }
     fc.assert(fc.property(runs, rates, rates, (run, rate, more) => time(run, rate + more) <= time(run, rate)))
-  })
+  }, 60_000)
 })
 
 describe('the rate of a category', () => {

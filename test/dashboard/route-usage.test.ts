@@ -40,7 +40,7 @@ describe('the bound of a share of the requests', () => {
         return upTo(index + 1) >= share * all && (index === 0 || upTo(index) < share * all)
       }),
     )
-  })
+  }, 60_000)
 })
 
 const rule = (match: string, line: number): Rule => ({

@@ -28,7 +28,7 @@ describe('a bucket', () => {
         expect(at - start).toBeLessThan(BUCKET_MS)
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('the full history', () => {

@@ -43,7 +43,7 @@ describe('what a trusted proxy says percent-encoded', () => {
         expect(trustedText(encodeFact(id), 'percent')).toBe(id)
       }),
     )
-  })
+  }, 60_000)
 
   it('has one text at most that is read of two values, and that is the same caller', () => {
     expect(trustedText('%61lice', 'percent')).toBe(trustedText('alice', 'percent'))

@@ -14,7 +14,7 @@ describe('a row of CSV', () => {
         for (const each of texts) expect(csvCell(each)).not.toMatch(/^"?[\s\u0000-\u001f]*[=+\-@＝＋－＠]/)
       }),
     )
-  })
+  }, 60_000)
 
   it.each([
     ['=1+1', "'=1+1"],

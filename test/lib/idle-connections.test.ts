@@ -104,7 +104,7 @@ it('whoever is chosen of any crowd is idle, of no smaller crowd than others who 
       else expect(fullest.filter(({ idleSince }) => idleSince === longest)).toContain(next)
     }),
   )
-})
+}, 60_000)
 
 it('a look for the next one reads only the connections of the addresses that have most of them', () => {
   let reads = 0

@@ -71,7 +71,7 @@ describe('the text of a body', () => {
       }),
       { numRuns: 1000 },
     )
-  })
+  }, 60_000)
 
   /** The last member of each name, as found and by JSON.parse. No other test has made an object in this context. */
   function parsedAlone(members: readonly Member[], text: string): Map<string, string>[] {

@@ -42,5 +42,5 @@ describe('a value by path', () => {
         }
       }),
     )
-  })
+  }, 60_000)
 })

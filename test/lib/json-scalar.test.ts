@@ -61,7 +61,7 @@ describe('the key of a JSON value', () => {
         },
       ),
     )
-  })
+  }, 60_000)
 
   it('can be written down, and is read as the same key', () => {
     const scalar = fc.oneof(fc.string(), fc.integer().map(String), fc.integer(), fc.boolean(), fc.constant(null))
@@ -73,7 +73,7 @@ describe('the key of a JSON value', () => {
         expect(keyOfJson(JSON.stringify(b)) === key).toBe(a === b)
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('the key of what a person writes', () => {

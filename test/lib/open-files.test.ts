@@ -15,4 +15,4 @@ test('a process without a free file counts as full, and not as it was before', (
     process.stdout.write(openFiles(limit) + ' of ' + limit)`
   const args = ['-c', 'ulimit -n 64; exec "$0" --input-type=module-typescript -e "$1"', process.execPath, source]
   expect(execFileSync('sh', args, { encoding: 'utf8' })).toBe('64 of 64')
-})
+}, 60_000)

@@ -52,7 +52,7 @@ describe('a name', () => {
       }),
       { numRuns: 2000 },
     )
-  })
+  }, 60_000)
 
   it('is found wherever PHP reads it, in any letter case', () => {
     fc.assert(
@@ -62,5 +62,5 @@ describe('a name', () => {
       }),
       { numRuns: 5000 },
     )
-  })
+  }, 60_000)
 })

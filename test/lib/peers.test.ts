@@ -50,7 +50,7 @@ describe('an address', () => {
         expect(peerOf(address), address).toMatch(/^[0-9a-f]{1,4}(:[0-9a-f]{1,4}){3}::\/64$/)
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('the network of an address', () => {
@@ -88,7 +88,7 @@ describe('the network of an address', () => {
         expect(networkOf(a ?? '', bits) === networkOf(b ?? '', bits)).toBe(list.check(b ?? '', family))
       }),
     )
-  })
+  }, 60_000)
 })
 
 function ipv6Of(bytes: Uint8Array): string {

@@ -96,7 +96,7 @@ describe('any history of charges', () => {
         }
       }),
     )
-  })
+  }, 60_000)
 
   it('refuses exactly what does not fit, and a refused charge changes nothing', () => {
     fc.assert(
@@ -120,7 +120,7 @@ describe('any history of charges', () => {
         }
       }),
     )
-  })
+  }, 60_000)
 
   it('keeps every limit and ends every window one length on at most, however the clock is set', () => {
     const jumps = fc.array(
@@ -161,7 +161,7 @@ describe('any history of charges', () => {
         })
       }),
     )
-  })
+  }, 60_000)
 
   it('that is given back whole within its windows leaves nothing used', () => {
     fc.assert(
@@ -178,7 +178,7 @@ describe('any history of charges', () => {
             for (const entry of counterOf(scope, id, charge.category)) expect(entry.used).toBe(0)
       }),
     )
-  })
+  }, 60_000)
 
   it('decides one by one as it decides in one batch', () => {
     fc.assert(
@@ -190,7 +190,7 @@ describe('any history of charges', () => {
         expect(apart).toEqual(together)
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('a decision', () => {

@@ -135,5 +135,5 @@ describe('what a store must keep', () => {
         expect(running(entries, endsAt(entries) - 1)).not.toEqual([])
       }),
     )
-  })
+  }, 60_000)
 })

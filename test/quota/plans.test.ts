@@ -278,7 +278,7 @@ describe('a trace', () => {
         },
       ),
     )
-  })
+  }, 60_000)
 })
 
 describe('the override of an organisation', () => {

@@ -219,7 +219,7 @@ describe('rounding', () => {
       ),
       { numRuns: 2000 },
     )
-  })
+  }, 60_000)
 
   it('agrees with exact fractions for small baselines, where a slip shows most', () => {
     fc.assert(
@@ -234,7 +234,7 @@ describe('rounding', () => {
       ),
       { numRuns: 2000 },
     )
-  })
+  }, 60_000)
 })
 
 describe('an override', () => {
@@ -409,7 +409,7 @@ describe('the way of a limit', () => {
         )
       }),
     )
-  })
+  }, 60_000)
 
   it('says that the global scope is switched off, which leaves a bypass nothing to change', () => {
     const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
@@ -442,7 +442,7 @@ describe('the way of a limit', () => {
         expect(noGlobal === null).toBe(global !== null)
       }),
     )
-  })
+  }, 60_000)
 })
 
 it('the adaptive share counts in mode adaptive only', () => {

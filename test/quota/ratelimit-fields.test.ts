@@ -146,7 +146,7 @@ describe('RateLimit', () => {
         }
       }),
     )
-  })
+  }, 60_000)
 })
 
 it('a problem of type quota-exceeded names the policies that refuse, the reported one first', () => {

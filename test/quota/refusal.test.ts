@@ -326,7 +326,7 @@ describe('retryAfterSeconds', () => {
         expect(waited).toBeLessThan(ms + 1000)
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('the time in the sentence', () => {
@@ -389,7 +389,7 @@ it('says the same as a formatter of the language in every zone, round each chang
     }
     expect(spokenTime(year, timeZone)).toBe(clock.format(year))
   }
-})
+}, 60_000)
 
 function offset(moment: number, timeZone: string): string {
   return /\((.*)\)/.exec(sentenceAt(moment, timeZone))?.[1] ?? ''

@@ -81,7 +81,7 @@ describe('the limits with a reserve', () => {
       ),
       { numRuns: 1000 },
     )
-  })
+  }, 60_000)
 
   it('leave known users their part, whatever new ones charge before', () => {
     const charges = fc.array(
@@ -125,5 +125,5 @@ describe('the limits with a reserve', () => {
         expect(all).toBeLessThanOrEqual(whole)
       }),
     )
-  })
+  }, 60_000)
 })

@@ -37,7 +37,7 @@ describe('a window', () => {
         expect(left).toBeLessThanOrEqual(seconds * 1000)
       }),
     )
-  })
+  }, 60_000)
 
   it('that never started is not running, however long it is', () => {
     expect(usageAt({ startedAt: 0, used: 0 }, { seconds: 2 ** 32 - 1 }, 1)).toBe(NOT_RUNNING)
@@ -57,7 +57,7 @@ describe('a window', () => {
         },
       ),
     )
-  })
+  }, 60_000)
 })
 
 describe('a calendar window', () => {

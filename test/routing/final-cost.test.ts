@@ -95,7 +95,7 @@ describe('the tokens that a response names', () => {
         expect(Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= Math.max(max, reserve)).toBe(true)
       }),
     )
-  })
+  }, 60_000)
 })
 
 describe('a value that a response has', () => {

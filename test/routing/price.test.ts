@@ -319,7 +319,7 @@ describe('whatever the body', () => {
       }),
       { numRuns: 2000 },
     )
-  })
+  }, 60_000)
 
   test('a body that every parser reads alike is priced', () => {
     fc.assert(
@@ -328,7 +328,7 @@ describe('whatever the body', () => {
         expect(price(text, { maxBody: 1_000_000 })).toBe(15)
       }),
     )
-  })
+  }, 60_000)
 
   test('a short name is another spelling of the field if the whole of both, folded at once, is one', () => {
     const pieces = fc.constantFrom(
@@ -360,7 +360,7 @@ describe('whatever the body', () => {
       ),
       { numRuns: 3000 },
     )
-  })
+  }, 60_000)
 
   /** Every value that some backend could take for the field. */
   function readingsOf(written: readonly (readonly [string, string])[]): unknown[] {
@@ -451,7 +451,7 @@ describe('a query beside a priced body', () => {
       }),
       { numRuns: 3000 },
     )
-  })
+  }, 60_000)
 
   /** Of each pair, in the readings of several frameworks. */
   function namesIn(query: string): string[] {

@@ -157,7 +157,7 @@ describe('the rules of a table', () => {
       expect(table.lookup('GET', `/v1/tenant${i % 100}/x/thing${i}`)).toEqual({ rule: expected })
     }
     expect(table.lookup('GET', '/v1/tenant1/x/thing0')).toBeNull()
-  })
+  }, 60_000)
 
   test('names that are the same, or nearly so, are found each below its own', () => {
     const names = Array.from({ length: 60 }, (_, i) => `n${10 + i}`)
@@ -172,7 +172,7 @@ describe('the rules of a table', () => {
         }
       }
     }
-  })
+  }, 60_000)
 
   test('a path far deeper than any rule is looked up', () => {
     expect(ask(['GET /a/*'], `GET ${'/a'.repeat(8000)}`)).toBe('GET /a/*')
@@ -215,7 +215,7 @@ describe('against a list searched from the most specific rule down', () => {
       }),
       { numRuns: 1000 },
     )
-  })
+  }, 60_000)
 
   function withoutConflicts(rules: readonly RoutePattern[]): RoutePattern[] {
     const taken = new Set<string>()

@@ -226,7 +226,7 @@ describe('whatever is sent', () => {
       }),
       { numRuns: 3000 },
     )
-  })
+  }, 60_000)
 
   test('an upstream that decodes, strips parameters, merges slashes and resolves dots sees the segments that were matched', () => {
     fc.assert(
@@ -238,7 +238,7 @@ describe('whatever is sent', () => {
       }),
       { numRuns: 3000 },
     )
-  })
+  }, 60_000)
 
   /** The most obliging backend: decodes as long as there is something to decode, and tidies up after each time. */
   function upstreamView(path: string): string[] {
@@ -268,7 +268,7 @@ describe('whatever is sent', () => {
         expect(canonicalTarget(text, LAX)).toBeTypeOf('object')
       }),
     )
-  })
+  }, 60_000)
 
   test('characters that browsers leave raw are no escapes to be looked at: 8 KiB of them take no work for each', () => {
     const fromCharCode = vi.spyOn(String, 'fromCharCode')
@@ -290,7 +290,7 @@ describe('whatever is sent', () => {
       }),
       { numRuns: 3000 },
     )
-  })
+  }, 60_000)
 
   test('a path of 16 KB that nearly fits is judged without running away', () => {
     expect(problem(`/${'a.'.repeat(8000)}\\`)).not.toBeNull()
@@ -325,5 +325,5 @@ describe('a literal of the route map', () => {
         if (!text.includes('%') && !text.includes('/')) expect(target.matched).toBe(`/${canonicalLiteral(text)}`)
       }),
     )
-  })
+  }, 60_000)
 })

@@ -1,5 +1,5 @@
 /**
- * Brings what the tests need and npm cannot. On Debian as root it is installed, elsewhere one line says what to install.
+ * Brings what the tests need and npm cannot. On Debian as root one line says what is missing and it is installed, elsewhere one line says what to install.
  * redis-server is needed also where REDIS_URL names a Redis: some tests stop theirs. Runs before the tests, with any Node.
  */
 import { spawnSync } from 'node:child_process'
@@ -50,6 +50,7 @@ if (missing.length > 0) {
     )
     process.exit(1)
   }
+  console.log(`The tests need ${list}: apt-get installs it now.`)
   // The run level keeps apt from starting the daemons, which would take their usual ports.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   for (const args of [

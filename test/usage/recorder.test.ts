@@ -401,7 +401,7 @@ describe('refusals', () => {
     const { episodes } = await store.readRefusals({}, { cursor: null, limit: many })
     expect(episodes.length).toBe(10_001)
     expect(episodes.find(({ user }) => user === null)?.count).toBe(7)
-  })
+  }, 60_000)
 })
 
 it('the half hour of now is that of the store, not ours', async () => {

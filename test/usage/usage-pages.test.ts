@@ -253,7 +253,7 @@ describe('pages', () => {
       ),
       { numRuns: 100 },
     )
-  })
+  }, 60_000)
 
   test('of the most tokens have those, and together what there is', async () => {
     await fc.assert(
@@ -268,7 +268,7 @@ describe('pages', () => {
       }),
       { numRuns: 100 },
     )
-  })
+  }, 60_000)
 
   test('an export has a user whom the scan gives twice once', async () => {
     const alice = historyOf('alice', [run(AT - HOUR, 3)])
@@ -355,5 +355,5 @@ describe('a cursor', () => {
         expect(read).toHaveProperty('problems')
       }),
     )
-  })
+  }, 60_000)
 })

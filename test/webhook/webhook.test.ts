@@ -170,6 +170,7 @@ describe('a receiver', () => {
   // A machine that stands still until the deadline is no fault of ours.
   it('that takes an event and sends its body by the byte has taken it, and is cut off at the deadline', {
     retry: 2,
+    timeout: 60_000,
   }, async () => {
     const slowly = (socket: Socket) => pour(socket, head('200 OK'), 'x', 20)
     expect(await deliverTo(slowly, 5000)).toEqual({ kind: 'delivered' })

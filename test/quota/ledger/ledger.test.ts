@@ -556,4 +556,4 @@ it('whatever the store does, it has counted in the end what was accepted', async
     }),
     { numRuns: 40 },
   )
-})
+}, 60_000)

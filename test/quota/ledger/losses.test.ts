@@ -75,5 +75,5 @@ describe('a store that has forgotten charges', () => {
       }),
       { numRuns: runs(300) },
     )
-  })
+  }, 60_000)
 })

@@ -58,7 +58,7 @@ it('what is owed to each window of each scope is what was admitted in the local 
     }),
     { numRuns: 500 },
   )
-})
+}, 60_000)
 
 function play(steps: readonly Step[]): void {
   const open = new Outage({ share: () => 1, report: () => {} })

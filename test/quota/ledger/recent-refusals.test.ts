@@ -92,7 +92,7 @@ describe('a refusal of a moment ago', () => {
         }
       }),
     )
-  })
+  }, 60_000)
 
   it.each([
     ['a lower cost, which may fit', charge({ cost: 3 })],

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import express5 from 'express'
 import express4 from 'express4'
 import { describe, test } from 'vitest'
-import { startNginx } from '../setup/nginx.ts'
-import { expectNoCheaperSpelling, run, type Service } from './spellings.ts'
+import { startNginx } from '../../setup/nginx.ts'
+import { expectNoCheaperSpelling, run, type Service } from '../spellings.ts'
 
 /**
  * Real services say which spellings are a path that is dear. With `edge.match` as the service needs it none of them may cost less, and
@@ -36,7 +36,7 @@ async function listen(listener: RequestListener) {
   return { port: (server.address() as AddressInfo).port, stop }
 }
 
-const FILES = join(import.meta.dirname, 'services')
+const FILES = join(import.meta.dirname, '..', 'services')
 /** Not on every machine. */
 const WERKZEUG = spawnSync('python3', ['-c', 'import werkzeug.routing, werkzeug.serving']).status === 0
 const BOTH = { case: 'fold', trailing_slash: 'ignore' } as const
