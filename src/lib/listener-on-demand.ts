@@ -78,7 +78,7 @@ class OnDemand implements ListenerOnDemand {
   async #prepare(): Promise<Prepared | null> {
     try {
       const prepared = await this.#options.prepare()
-      this.#handOver(prepared.server)
+      await this.#handOver(prepared.server)
       return prepared
     } catch (error) {
       this.#prepared = null
@@ -88,9 +88,13 @@ class OnDemand implements ListenerOnDemand {
     }
   }
 
-  /** Both share one handle, of which the last that listens hears. */
-  #handOver(server: Server): void {
+  /**
+   * Both share one handle, of which the last that listens hears. A server of Node's http keeps no list of connections before it
+   * listens: it would not close them when they are idle, nor end a request that is late (26.10).
+   */
+  async #handOver(server: Server): Promise<void> {
     server.listen(this.#first)
+    await once(server, 'listening')
     for (const socket of this.#accepted) {
       server.emit('connection', socket)
       socket.resume()

@@ -107,6 +107,19 @@ test('to close does not wait for a client of the first hour that leaves half a r
   await end
 })
 
+test('an idle connection of the first hour closes at once when the server does', async () => {
+  const prepared = serverOf((_req, res) => res.end('served'))
+  // Nothing else ends it.
+  Object.assign(prepared.server, { keepAliveTimeout: 0 })
+  const idle = connect(await open(async () => prepared), '127.0.0.1')
+  idle.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(idle, 'data')
+  const end = once(idle, 'close')
+  idle.resume()
+  await prepared.close()
+  await end
+})
+
 test('one that nobody has connected to closes without a server', async () => {
   const port = await open(prompt)
   await listener.close()
