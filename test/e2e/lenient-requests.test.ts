@@ -26,7 +26,8 @@ async function start(lenient: readonly string[], more = ''): Promise<void> {
 /** @returns the status */
 async function get(path: string, fields = ''): Promise<number> {
   const credential = `Authorization: Bearer ${jwtOf('alice')}`
-  const text = await rawExchange(app.url, `GET ${path} HTTP/1.1\r\nHost: a\r\n${credential}\r\n${fields}\r\n`)
+  const end = /^connection:/im.test(fields) ? '' : 'Connection: close\r\n'
+  const text = await rawExchange(app.url, `GET ${path} HTTP/1.1\r\nHost: a\r\n${credential}\r\n${fields}${end}\r\n`)
   return Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1])
 }
 

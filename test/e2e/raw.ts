@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
 
 /** Writes bytes to a server as they are and gives back everything that comes until the server closes, or falls silent. */
-export async function rawExchange(url: string, bytes: string | Buffer, silenceMs = 300): Promise<string> {
+export async function rawExchange(url: string, bytes: string | Buffer, silenceMs = 150): Promise<string> {
   const { protocol, hostname: host, port } = new URL(url)
   const place = { host, port: Number(port) }
   const encrypted = protocol === 'https:'
@@ -19,7 +19,7 @@ export async function rawExchange(url: string, bytes: string | Buffer, silenceMs
   return Buffer.concat(chunks).toString('latin1')
 }
 
-/** How long the first answer may take, in milliseconds. */
+/** How long the first response may take, in milliseconds. */
 const FIRST_MS = 2000
 const LOOK_MS = 20
 /** What one look counts at most. */
@@ -28,9 +28,11 @@ const MOST_MS = 50
 /**
  * Resolves when a connection is closed or silent for so long, in milliseconds. Counted in short pieces: where this process
  * was held up, what came meanwhile is read before the next of them.
+ *
+ * @param firstMs how long the first bytes from now on may take
  */
-export async function silence(socket: net.Socket, silenceMs: number): Promise<void> {
-  let left = FIRST_MS
+export async function silence(socket: net.Socket, silenceMs: number, firstMs = FIRST_MS): Promise<void> {
+  let left = firstMs
   socket.on('data', () => {
     left = silenceMs
   })

@@ -50,7 +50,7 @@ async function send(way: Way, pieces: readonly string[]) {
     socket.write(piece)
     await sleep(60)
   }
-  await silence(socket, 150)
+  await silence(socket, 150, text === '' ? undefined : 300)
   socket.destroy()
   const charged = app.observations.filter(isCharged).length
   return { text, statuses: statusesIn(text), isClosed, charged, lines: backend.lines, app }
