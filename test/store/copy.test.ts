@@ -29,6 +29,7 @@ import { SERIES_KINDS } from '../../src/usage/series.ts'
 import { keepAccessKey } from '../control/keep-access-key.ts'
 import { STRANGE_IDS } from '../quota/usage.suite.ts'
 import { sharedRedis } from '../setup/redis.ts'
+import { runs } from '../setup/runs.ts'
 import { entry, episode } from '../usage/usage-log.suite.ts'
 import { whenReady } from './redis/ready.ts'
 
@@ -333,7 +334,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
           expect(await readings(back)).toEqual(expected)
           for (const each of open.splice(0)) await each.close()
         }),
-        { numRuns: 15, endOnFailure: true },
+        { numRuns: runs(24), endOnFailure: true },
       )
     })
 
