@@ -93,7 +93,7 @@ for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'D
 /** As one text: the replies of Redis are read here as a whole only. */
 const HASHES = `
 local found = {}
-for _, key in ipairs(redis.call('KEYS', '*:series:*')) do found[key] = redis.call('HGETALL', key) end
+for _, key in ipairs(redis.call('KEYS', '*:series*')) do found[key] = redis.call('HGETALL', key) end
 found.refusals = redis.call('HGETALL', '{tollgate}:refusals')
 return cjson.encode(found)
 `

@@ -23,7 +23,8 @@ function mustBeExact({ seed, trace, failure }: Outcome): void {
 describe('gateways, a network and a Redis that a seed drives', () => {
   it(`end with every charge counted once, in each of ${SEEDS} worlds`, { timeout: 300_000 }, async () => {
     const inUsage = { flushes: 0, repeatedFlushes: 0, lostFlushes: 0, forgottenFlushes: 0, inEpisodes: 0 }
-    const sum = { ...NOTHING_COUNTED, ...inUsage, invoices: 0, invoiced: 0, incomplete: 0 }
+    const inInvoices = { invoices: 0, invoiced: 0, incomplete: 0, invoicedBySeries: 0, incompleteBySeries: 0 }
+    const sum = { ...NOTHING_COUNTED, ...inUsage, tokensOfDays: 0, ...inInvoices }
     for (let seed = 1; seed <= SEEDS; seed++) {
       const outcome = await simulate(seed, runner)
       mustBeExact(outcome)

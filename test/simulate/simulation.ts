@@ -15,6 +15,7 @@ import type { Route, Rules } from '../../src/gateway/snapshot.ts'
 import type { Observation } from '../../src/observe/observation.ts'
 import { NOTHING_AHEAD } from '../../src/quota/ahead.ts'
 import { bookWindow, countedName } from '../../src/quota/books.ts'
+import type { Calendar } from '../../src/quota/calendar.ts'
 import { type Charge, type Decision, type Limits, metersOf } from '../../src/quota/charge.ts'
 import { keptOf, NO_RETENTION, type Retention } from '../../src/quota/history.ts'
 import { createLedger } from '../../src/quota/ledger/ledger.ts'
@@ -129,6 +130,8 @@ class Simulation {
   readonly #share: number
   readonly #shadow: boolean
   readonly #retention: Retention
+  /** Which are kept, of users and of series; `null` for none. */
+  readonly #days: Calendar | null
   readonly #invoices: Invoices
   /** How stores name the windows that are counted in. */
   readonly #counted: readonly string[]
@@ -149,7 +152,8 @@ class Simulation {
     this.#shadow = random.chance(0.1)
     this.#retention = random.chance(weather.kept) ? KEPT : NO_RETENTION
     const books = bookWindow(calendars[0]?.calendar?.zone ?? random.pick(ZONES))
-    const kept = this.#retention === NO_RETENTION ? {} : { books }
+    this.#days = this.#retention === NO_RETENTION ? null : (books.calendar ?? null)
+    const kept = this.#days === null ? {} : { books }
     this.#settings = Array.from({ length: random.integer(1, 4) }, () =>
       settingOf(random, calendars, weather).map((limits) => ({
         member: { ...limits, ...kept },
@@ -157,9 +161,7 @@ class Simulation {
       })),
     )
     const windows = windowsIn(this.#settings)
-    this.#counted = (this.#retention === NO_RETENTION ? windows : [...windows, books]).map((window) =>
-      countedName(window),
-    )
+    this.#counted = (this.#days === null ? windows : [...windows, books]).map((window) => countedName(window))
     const stored = createStored(PREFIX, COUNTERS)
     const keeps = ({ scope, id }: CounterName): boolean => keptOf(this.#retention, scope, id) !== null
     this.oracle = new Oracle({
@@ -179,9 +181,11 @@ class Simulation {
       rules: { windows, books, zone: books.calendar?.zone ?? 'UTC', kept: this.#retention },
       counters: COUNTERS.filter(keeps),
       days: (name) => this.oracle.days(name),
+      series: (by, zone) => this.usage.sums(by, zone),
     })
     const names = createKeys(PREFIX)
-    this.usage = new UsageBooks(world, names.flush)
+    const keptDays = this.#days && { zone: this.#days.zone, seconds: this.#retention.longestSeconds }
+    this.usage = new UsageBooks(world, names.flush, keptDays)
     const isFlush = ([key = '']: readonly string[]): boolean => key.startsWith(names.flush(''))
     const isBatch = ([key = '']: readonly string[]): boolean => key.startsWith(names.instance(''))
     const executed = (execution: Execution): void => {
@@ -214,7 +218,7 @@ class Simulation {
       const told = (category: string): number => this.oracle.told(category)
       this.usage.settled(this.#weather.isCalm, await this.#runner.hashes(), CATEGORIES, told)
       this.#world.check()
-      if (this.#retention !== NO_RETENTION) await this.#readInvoices()
+      if (this.#days !== null) await this.#readInvoices()
     } finally {
       release()
     }
@@ -354,6 +358,7 @@ class Simulation {
         return store.addUsage(flush)
       }
       const recorder = createUsageRecorder({ store: { addUsage }, instance, observe })
+      recorder.keepDays(this.#days)
       const clock = createStoreClock({ store, observe: recorder.observer })
       clock.start()
       const notes = createCountedNotes(store, () => [...this.#counted])

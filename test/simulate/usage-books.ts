@@ -1,11 +1,14 @@
 import type { Observation } from '../../src/observe/observation.ts'
+import { BOOK_SECONDS } from '../../src/quota/books.ts'
 import { planLabel } from '../../src/quota/policy.ts'
 import { COUNT_FIELDS, type SeriesKind } from '../../src/usage/series.ts'
 import type { UsageFlush } from '../../src/usage/usage-log-store.ts'
+import { dateOf, dayBegins } from './calendars.ts'
 import type { Gateway } from './oracle.ts'
 import type { World } from './world.ts'
 
-const HALF_HOUR_MS = 30 * 60_000
+const MINUTE_MS = 60_000
+const HALF_HOUR_MS = 30 * MINUTE_MS
 const DAY_MS = 24 * 60 * 60_000
 /** How long a store keeps a half hour, and a refusal. */
 const KEPT_MS = 7 * DAY_MS
@@ -43,6 +46,20 @@ interface Sent {
   isAdded: boolean
 }
 
+/** Which days are kept beside the half hours. */
+export interface KeptDays {
+  readonly zone: string
+  /** For how long after their end. */
+  readonly seconds: number
+}
+
+/** A sum of tokens of a half hour, or of a day. */
+export interface SeriesSum {
+  readonly name: string
+  readonly start: number
+  readonly tokens: number
+}
+
 /** What Redis holds: by key, then name. */
 export type Hashes = Readonly<Record<string, Readonly<Record<string, string>>>>
 
@@ -56,8 +73,11 @@ export class UsageBooks {
   readonly #senders = new Map<string, Sender>()
   readonly #series: Sums = new Map()
   readonly #refusals: Sums = new Map()
-  /** Tokens that are in no series, by category: their gateway ended before, or they are of a half hour that no store keeps. */
-  readonly lost: Sums = new Map()
+  /** Tokens that are in no series: their gateway ended before, or they are of a half hour, or of a day, that no store keeps. */
+  readonly #lost: Sums = new Map()
+  readonly #days: KeptDays | null
+  /** The first moment of the day of each minute. */
+  readonly #dayStarts = new Map<number, number>()
   readonly count = {
     flushes: 0,
     repeatedFlushes: 0,
@@ -65,15 +85,17 @@ export class UsageBooks {
     forgottenFlushes: 0,
     inEpisodes: 0,
     tokens: 0,
+    tokensOfDays: 0,
     lostTokens: 0,
   }
   /** Takes what the store holds back to where the replica is; `null` while there is none that lags. */
   #takeBack: (() => void) | null = null
 
-  /** @param keyOf where the number of the last flush of an instance is kept */
-  constructor(world: World, keyOf: (instance: string) => string) {
+  /** @param keyOf where the number of the last flush of an instance is kept @param days `null` for none */
+  constructor(world: World, keyOf: (instance: string) => string, days: KeptDays | null) {
     this.#world = world
     this.#keyOf = keyOf
+    this.#days = days
   }
 
   starts(gateway: Gateway): void {
@@ -94,7 +116,7 @@ export class UsageBooks {
     const held = new Map(
       [...this.#senders.values()].map((sender) => [sender, { added: sender.added, inStore: new Set(sender.inStore) }]),
     )
-    const sums = [this.#series, this.#refusals, this.lost].map((of) => [of, new Map(of)] as const)
+    const sums = [this.#series, this.#refusals, this.#lost].map((of) => [of, new Map(of)] as const)
     this.#takeBack = () => {
       for (const sender of this.#senders.values()) {
         Object.assign(sender, held.get(sender) ?? { added: 0, inStore: new Set() })
@@ -116,16 +138,16 @@ export class UsageBooks {
     const { counted, refusals } = this.#sender(instance)
     if (seen.type === 'request') {
       // In which half hour depends on what the gateway knows of the store's clock.
-      add(counted, seen, 'requests', null, 1)
+      this.#add(counted, seen, 'requests', null, 1)
     } else if (seen.type === 'settled' && seen.decision !== null) {
       const { kind, tokens, isFurther, refusedBy, route } = seen
       const { at } = seen.decision
       const names = { category: seen.charge.category, plan: planLabel(seen.plan), route }
-      if (tokens !== 0) add(counted, names, 'tokens', at, tokens)
+      if (tokens !== 0) this.#add(counted, names, 'tokens', at, tokens)
       // A request of several meters is one.
-      if (kind === 'charged' && isFurther === undefined) add(counted, names, 'accepted', at, 1)
+      if (kind === 'charged' && isFurther === undefined) this.#add(counted, names, 'accepted', at, 1)
       if (refusedBy === null || typeof refusedBy === 'string') return
-      if (kind === 'refused') add(counted, names, REFUSED[refusedBy.scope], at, 1)
+      if (kind === 'refused') this.#add(counted, names, REFUSED[refusedBy.scope], at, 1)
       this.#sender(instance).refusals = refusals + 1
     }
   }
@@ -165,9 +187,10 @@ export class UsageBooks {
     sender.inStore.add(flush.sequence)
     this.count.flushes++
     this.#world.tell(`redis adds ${nameOf(flush)}`)
-    const isKept = (start: number): boolean => start > at - KEPT_MS && start < at + DAY_MS
+    const keptMs = (zone: string | null): number => (zone === null ? KEPT_MS : this.#keptDaysMs())
+    const isKept: IsKept = (start, zone) => start > at - keptMs(zone) && start < at + DAY_MS
     for (const [name, n] of sumsOf(flush, isKept, true)) addTo(this.#series, name, n)
-    this.#lose(sumsOf(flush, (start) => !isKept(start), true))
+    this.#lose(sumsOf(flush, (start, zone) => !isKept(start, zone), true))
     for (const { id, last, count } of flush.episodes) {
       if (last > at - KEPT_MS) addTo(this.#refusals, id, count)
       this.count.inEpisodes += count
@@ -181,12 +204,21 @@ export class UsageBooks {
     this.#mustBe('the series', show(series), show(this.#series))
     this.#mustBe('the refusals', show(refusals), show(this.#refusals))
     for (const category of categories) {
-      const tokens = [...series].filter(([name]) => isOf(name, category)).reduce((sum, [, n]) => sum + n, 0)
-      const lost = this.lost.get(category) ?? 0
-      this.#mustBe(`the tokens of ${category}, with ${lost} that are lost,`, tokens + lost, told(category))
-      this.count.tokens += tokens
-      this.count.lostTokens += lost
+      for (const zone of this.#days === null ? [null] : [null, this.#days.zone]) {
+        const sums = sumsIn(series, 'category', zone).filter(({ name }) => name === category)
+        const tokens = sums.reduce((sum, each) => sum + each.tokens, 0)
+        const lost = this.#lost.get(lostName(category, zone)) ?? 0
+        const of = zone === null ? 'half hours' : 'days'
+        this.#mustBe(`the tokens of ${category} by ${of}, with ${lost} that are lost,`, tokens + lost, told(category))
+        this.count[zone === null ? 'tokens' : 'tokensOfDays'] += tokens
+        if (zone === null) this.count.lostTokens += lost
+      }
     }
+  }
+
+  /** What the store has of a kind. @param zone of its days; `null` for its half hours */
+  sums(by: SeriesKind, zone: string | null): SeriesSum[] {
+    return sumsIn(this.#series, by, zone)
   }
 
   /** Of whoever ended, the last flush may be missing, and what was counted after it; of anybody what a failover took. */
@@ -204,9 +236,34 @@ export class UsageBooks {
 
   #lose(sums: Sums): void {
     for (const [name, n] of sums) {
-      const [by, category, field] = JSON.parse(name)
-      if (by === 'category' && field === 'tokens') addTo(this.lost, category, n)
+      const [by, category, field, zone] = partsOf(name)
+      if (by === 'category' && field === 'tokens') addTo(this.#lost, lostName(category, zone), n)
     }
+  }
+
+  /** @param at when it counts; `null` if that is left open */
+  #add(sums: Sums, seen: Partial<Named> | object, field: Field, at: number | null, n: number): void {
+    const { category, route, ...rest } = seen as Named & { planLabel?: string }
+    const names = { all: '', category, plan: rest.planLabel ?? rest.plan, route }
+    const half = at === null ? null : Math.floor(at / HALF_HOUR_MS) * HALF_HOUR_MS
+    for (const [by, name] of Object.entries(names)) {
+      addTo(sums, nameOfSum(by, name, field, null, half), n)
+      if (this.#days === null) continue
+      const { zone } = this.#days
+      addTo(sums, nameOfSum(by, name, field, zone, at === null ? null : this.#dayOf(at, zone)), n)
+    }
+  }
+
+  #dayOf(at: number, zone: string): number {
+    const minute = Math.floor(at / MINUTE_MS)
+    const start = this.#dayStarts.get(minute) ?? dayBegins(dateOf(at, zone), zone)
+    this.#dayStarts.set(minute, start)
+    return start
+  }
+
+  /** From its start. */
+  #keptDaysMs(): number {
+    return this.#days === null ? 0 : 1000 * (this.#days.seconds + BOOK_SECONDS)
   }
 
   #sender(instance: string): Sender {
@@ -226,22 +283,37 @@ interface Named {
   readonly route: string
 }
 
-/** @param at when it counts; `null` if that is left open */
-function add(sums: Sums, seen: Partial<Named> | object, field: Field, at: number | null, n: number): void {
-  const { category, route, ...rest } = seen as Named & { planLabel?: string }
-  const names = { all: '', category, plan: rest.planLabel ?? rest.plan, route }
-  const start = at === null ? null : Math.floor(at / HALF_HOUR_MS) * HALF_HOUR_MS
-  for (const [by, name] of Object.entries(names)) addTo(sums, JSON.stringify([by, name, field, start]), n)
+type IsKept = (start: number, zone: string | null) => boolean
+
+/** @param zone of a day; `null` for a half hour @param start `null` if that is left open */
+function nameOfSum(by: string, name: string | null, field: Field, zone: string | null, start: number | null): string {
+  return JSON.stringify([by, name, field, zone, start])
 }
 
-/** @param isExact whether all fields are told by their half hours */
-function sumsOf({ series }: UsageFlush, isKept: (start: number) => boolean, isExact: boolean): Sums {
+function partsOf(name: string): [by: SeriesKind, name: string, field: Field, zone: string | null, start: number] {
+  return JSON.parse(name)
+}
+
+/** The tokens of a kind, by half hours, or by the days of a zone. */
+function sumsIn(sums: Sums, by: SeriesKind, zone: string | null): SeriesSum[] {
+  return [...sums].flatMap(([text, tokens]) => {
+    const [kind, name, field, of, start] = partsOf(text)
+    return kind === by && field === 'tokens' && of === zone ? [{ name, start, tokens }] : []
+  })
+}
+
+function lostName(category: string, zone: string | null): string {
+  return JSON.stringify([category, zone])
+}
+
+/** @param isExact whether all fields are told by their half hours, and days */
+function sumsOf({ series }: UsageFlush, isKept: IsKept, isExact: boolean): Sums {
   const sums: Sums = new Map()
-  for (const { by, name, start, counts } of series) {
-    if (!isKept(start)) continue
+  for (const { by, name, start, zone, counts } of series) {
+    if (!isKept(start, zone)) continue
     for (const field of FIELDS) {
       const known = isExact || field !== 'requests' ? start : null
-      addTo(sums, JSON.stringify([by, name, field, known]), counts[field])
+      addTo(sums, nameOfSum(by, name, field, zone, known), counts[field])
     }
   }
   return sums
@@ -251,24 +323,18 @@ function sumsOf({ series }: UsageFlush, isKept: (start: number) => boolean, isEx
 function stored(hashes: Hashes): { series: Sums; refusals: Sums } {
   const [series, refusals]: Sums[] = [new Map(), new Map()] as [Sums, Sums]
   for (const [key, entries] of Object.entries(hashes)) {
-    const [, by, start] = /:series:(\w+):(\d+)$/.exec(key) ?? []
+    const [, by, start, zone] = /:series(?:-days)?:(\w+):(\d+)(?::(.+))?$/.exec(key) ?? []
     for (const [name, text] of Object.entries(entries)) {
       if (by === undefined) addTo(refusals, name, JSON.parse(text).count)
       else {
         text.split(' ').forEach((n, i) => {
           const field = FIELDS.find((each) => each === COUNT_FIELDS[i])
-          if (field !== undefined)
-            addTo(series, JSON.stringify([by as SeriesKind, name, field, Number(start)]), Number(n))
+          if (field !== undefined) addTo(series, nameOfSum(by, name, field, zone ?? null, Number(start)), Number(n))
         })
       }
     }
   }
   return { series, refusals }
-}
-
-function isOf(name: string, category: string): boolean {
-  const [by, of, field] = JSON.parse(name)
-  return by === 'category' && of === category && field === 'tokens'
 }
 
 function addTo(sums: Sums, name: string, n: number): void {

@@ -23,6 +23,7 @@ const REDIS_LOG = 'src/store/redis/usage-log.ts'
 const RECORDER = 'src/usage/recorder.ts'
 const HALF_HOURS = 'src/usage/half-hours.ts'
 const SERIES = 'src/usage/series.ts'
+const USAGE_READING = 'src/usage/usage-reading.ts'
 const EPISODES = 'src/usage/episodes.ts'
 const POLICY = 'src/quota/policy.ts'
 const OVERRIDES = 'src/quota/override-limits.ts'
@@ -346,6 +347,15 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'return null',
   ]),
   recorder(HALF_HOURS, 'a day begins with a half hour', ['until: Math.min(half.until, to)', 'until: half.until']),
+  days(HALF_HOURS, 'the days of a series begin with its half hours', [
+    'const day = { zone: days.zone, start: from }',
+    'const day = { zone: days.zone, start }',
+  ]),
+  days(REDIS_LOG, 'days of a series are read as half hours', ['zone: days?.zone ?? null })', 'zone: null })']),
+  days(USAGE_READING, 'the last day of a series is in no bill', [
+    'const asked = { by, from, to, name',
+    'const asked = { by, from, to: to - 86_400_000, name',
+  ]),
   recorder(HALF_HOURS, 'what was counted is taken twice', ['    halves.clear()\n', '']),
   // What was set for an organisation.
   override(POLICY, 'an override of an organisation is ignored', [
@@ -400,6 +410,10 @@ function series(file: string, name: string, change: readonly [string, string]): 
 
 function recorder(file: string, name: string, change: readonly [string, string]): Mutation {
   return one(file, name, change, 'recorder')
+}
+
+function days(file: string, name: string, change: readonly [string, string]): Mutation {
+  return one(file, name, change, 'simulation', 'bills')
 }
 
 function override(file: string, name: string, change: readonly [string, string]): Mutation {
