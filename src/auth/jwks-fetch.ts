@@ -12,6 +12,8 @@ export interface FetchedJson {
   readonly json: unknown
   /** How long it may be used without asking again, in milliseconds: 1 minute to 1 day, 10 minutes if the response does not say. */
   readonly freshMs: number
+  /** How long ago the issuer sent it, as a cache on the way says (`Age`), in milliseconds. */
+  readonly ageMs: number
 }
 
 /**
@@ -41,7 +43,8 @@ export async function fetchJson(url: URL, closed: AbortSignal): Promise<FetchedJ
   const request = { url, headers, deadlineMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal: closed }
   const { status, header, text } = await get(request)
   if (status !== 200) throw new Error(`answered ${status}`)
-  return { json: parse(text, header('content-type')), freshMs: freshness(header('cache-control')) }
+  const json = parse(text, header('content-type'))
+  return { json, freshMs: freshness(header('cache-control')), ageMs: ageOf(header('age')) }
 }
 
 /** `fetch failed` says nothing; its cause does. */
@@ -59,6 +62,10 @@ function parse(text: string, type: string | null): unknown {
       `answered what is no JSON (${type ?? 'of no type'}): name the address of the key set itself under jwks`,
     )
   }
+}
+
+function ageOf(age: string | null): number {
+  return /^\d{1,9}$/.test(age ?? '') ? Number(age) * 1000 : 0
 }
 
 function freshness(cacheControl: string | null): number {

@@ -79,7 +79,7 @@ class FetchedKeySet implements KeySource {
   #hasFailed = false
   #readOnce = false
   /** What was fetched and the store does not have yet, as at the start, when it is hardly connected. */
-  #unkept: string | null = null
+  #unkept: { readonly text: string; readonly sentAt: number } | null = null
   #pending: Promise<void> | null = null
   #waiting = 0
   /** Fetches that have ended. */
@@ -177,11 +177,11 @@ class FetchedKeySet implements KeySource {
 
   async #load(): Promise<void> {
     try {
-      const { json, freshMs } = await fetchJson(this.#of.url, this.#closed.signal)
+      const { json, freshMs, ageMs } = await fetchJson(this.#of.url, this.#closed.signal)
       const { keys, count, refused } = await readKeySet(json)
       this.#hasFailed = false
       this.#hold({ keys, since: this.#of.now(), freshUntil: this.#of.now() + freshMs }, false)
-      this.#unkept = JSON.stringify(json)
+      this.#unkept = { text: JSON.stringify(json), sentAt: this.#of.now() - ageMs }
       void this.#keep()
       this.#of.observe({ type: 'jwks_fetched', issuer: this.#of.issuer, keys: count })
       const faults = [...(count === 0 ? [NO_KEY] : []), ...refused]
@@ -209,13 +209,16 @@ class FetchedKeySet implements KeySource {
 
   /** Also one without any key, and none of one that is too long: nobody is to begin with those that were taken out of use. */
   async #keep(): Promise<void> {
-    const text = this.#unkept
-    if (text === null) return
+    const fetched = this.#unkept
+    if (fetched === null) return
+    const { text, sentAt } = fetched
+    const ageMs = Math.max(0, this.#of.now() - sentAt)
+    if (ageMs >= KEEP_KEY_SET_MS) return
     await this.#of.kept
-      .keepKeySet(keySetId(this.#of.issuer, this.#of.url), text.length > MOST_KEY_SET ? NO_KEYS_KEPT : text)
+      .keepKeySet(keySetId(this.#of.issuer, this.#of.url), text.length > MOST_KEY_SET ? NO_KEYS_KEPT : text, ageMs)
       .then(
         () => {
-          if (this.#unkept === text) this.#unkept = null
+          if (this.#unkept === fetched) this.#unkept = null
         },
         () => {}, // tried again when the store is there (`prepare`)
       )

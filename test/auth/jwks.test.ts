@@ -1,6 +1,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { KeySetStore } from '../../src/control/kept-key-sets.ts'
+import { StoreError } from '../../src/quota/quota-store.ts'
 import {
   type Bench,
   bench,
@@ -516,8 +517,12 @@ describe('key sets that are kept for other gateways', () => {
   /** As a store has them, with the moment of the clock at which each was fetched. */
   const stored = new Map<string, { readonly text: string; readonly at: number }>()
   let at = NOW
+  let isAway = false
   const keySets: KeySetStore = {
-    keepKeySet: async (id, text) => void stored.set(id, { text, at }),
+    keepKeySet: async (id, text, ageMs) => {
+      if (isAway) throw new StoreError('away', 'connection', 'no')
+      if ((stored.get(id)?.at ?? 0) <= at - ageMs) stored.set(id, { text, at: at - ageMs })
+    },
     readKeySet: async (id) => {
       const found = stored.get(id)
       return found === undefined ? null : { text: found.text, ageMs: at - found.at }
@@ -526,6 +531,7 @@ describe('key sets that are kept for other gateways', () => {
   beforeEach(() => {
     stored.clear()
     at = NOW
+    isAway = false
   })
   /** A gateway that starts so many milliseconds after the first ones. */
   async function startLater(ms: number, url = server.url): Promise<Bench> {
@@ -585,6 +591,27 @@ describe('key sets that are kept for other gateways', () => {
     expect(await later.outcome(token(two))).toBe('alice')
     expect(await later.outcome(token(one))).toBe('unauthorized')
     await expect.poll(keptKeys).toEqual([keySet(two)])
+  })
+
+  it('stay those that the provider sent last when a gateway brings older ones whose store was away', async () => {
+    isAway = true
+    const first = await startLater(0)
+    await expect.poll(() => first.auth.withoutKeys()).toEqual([])
+    isAway = false
+    server.answer = serveJson(keySet(two))
+    await startLater(HOUR)
+    await expect.poll(keptKeys).toEqual([keySet(two)])
+    await first.auth.prepare()
+    expect(keptKeys()).toEqual([keySet(two)])
+  })
+
+  it('are as old as a cache on the way says', async () => {
+    await startLater(0)
+    await expect.poll(keptKeys).toEqual([keySet(one)])
+    server.answer = (_, response) => response.setHeader('Age', '600').end(JSON.stringify(keySet(two)))
+    const later = await startLater(5 * MINUTE)
+    await expect.poll(() => later.outcome(token(two))).toBe('alice')
+    expect(keptKeys()).toEqual([keySet(one)])
   })
 
   it('are no good a day after they were fetched', async () => {

@@ -19,19 +19,36 @@ export function keySetStoreSuite(open: () => Promise<KeySetStoreUnderTest>): voi
   it('keeps the last one of each name, and says how long ago it was fetched', async () => {
     const { store } = under
     expect(await store.readKeySet('a')).toBe(null)
-    await store.keepKeySet('a', '{"keys":["old"]}')
-    await store.keepKeySet('a', '{"keys":["é"]}')
-    await store.keepKeySet('b', '{"keys":[]}')
+    await store.keepKeySet('a', '{"keys":["old"]}', 0)
+    await store.keepKeySet('a', '{"keys":["é"]}', 0)
+    await store.keepKeySet('b', '{"keys":[]}', 0)
     await under.pass(3_600_000)
     const kept = await store.readKeySet('a')
     expect([kept?.text, (await store.readKeySet('b'))?.text]).toEqual(['{"keys":["é"]}', '{"keys":[]}'])
     expect(Math.round((kept?.ageMs ?? 0) / 60_000)).toBe(60)
   })
 
-  it('forgets one that nobody has fetched again for a day', async () => {
+  it('keeps the one that the issuer sent last, also if a gateway brings an older one after it', async () => {
     const { store } = under
-    await store.keepKeySet('a', '{"keys":[]}')
-    await under.pass(KEEP_KEY_SET_MS)
+    await store.keepKeySet('a', '{"keys":["of an hour ago"]}', 3_600_000)
+    await store.keepKeySet('a', '{"keys":["new"]}', 60_000)
+    await store.keepKeySet('a', '{"keys":["of two minutes ago"]}', 120_000)
+    const kept = await store.readKeySet('a')
+    expect(kept?.text).toBe('{"keys":["new"]}')
+    expect(Math.round((kept?.ageMs ?? 0) / 1000)).toBe(60)
+    await under.pass(600_000)
+    await store.keepKeySet('a', '{"keys":["newer"]}', 300_000)
+    expect((await store.readKeySet('a'))?.text).toBe('{"keys":["newer"]}')
+  })
+
+  it('forgets one a day after the issuer sent it', async () => {
+    const { store } = under
+    await store.keepKeySet('a', '{"keys":[]}', 0)
+    await store.keepKeySet('b', '{"keys":[]}', 3_600_000)
+    await under.pass(KEEP_KEY_SET_MS - 3_600_000)
+    expect((await store.readKeySet('a'))?.text).toBe('{"keys":[]}')
+    expect(await store.readKeySet('b')).toBe(null)
+    await under.pass(3_600_000)
     expect(await store.readKeySet('a')).toBe(null)
   })
 }

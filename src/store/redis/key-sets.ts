@@ -3,10 +3,12 @@ import { call, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
 
-/** A key for each set, which ends with its time: what is left of that says when it was fetched, on the clock of Redis. */
+/** A key for each set, which ends with its time: what is left of that says when the issuer sent it, on the clock of Redis. */
 export function redisKeySets(redis: RedisClient, keys: Keys): KeySetStore {
   return {
-    keepKeySet: (id, text) => call(() => redis.set(keys.keySet(id), text, 'PX', KEEP_KEY_SET_MS)).then(() => undefined),
+    async keepKeySet(id, text, ageMs) {
+      await call(() => redis.keepKeySet(keys.keySet(id), text, KEEP_KEY_SET_MS - ageMs))
+    },
     async readKeySet(id) {
       const key = keys.keySet(id)
       const [text, leftMs] = await reading<[string | null, number]>(

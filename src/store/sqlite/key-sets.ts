@@ -6,17 +6,21 @@ import { attempt, transactions } from './database.ts'
 export function sqliteKeySets(database: DatabaseSync, clock: () => number): KeySetStore {
   const { writing } = transactions(database)
   const sql = {
-    keep: database.prepare('INSERT OR REPLACE INTO key_sets (id, keys, fetched, ends) VALUES (?, ?, ?, ?)'),
+    // A clock that was ahead has made some look new.
+    keep: database.prepare(`INSERT INTO key_sets (id, keys, fetched, ends) VALUES (:id, :text, :sent, :ends)
+      ON CONFLICT (id) DO UPDATE SET keys = excluded.keys, fetched = excluded.fetched, ends = excluded.ends
+      WHERE excluded.fetched >= min(fetched, :now)`),
     read: database.prepare('SELECT keys AS text, fetched FROM key_sets WHERE id = ? AND ends > ?'),
   }
 
-  function keepNow(id: string, text: string): void {
-    const at = clock()
-    sql.keep.run(id, text, at, at + KEEP_KEY_SET_MS)
+  function keepNow(id: string, text: string, ageMs: number): void {
+    const now = clock()
+    const sent = now - ageMs
+    sql.keep.run({ id, text, sent, ends: sent + KEEP_KEY_SET_MS, now })
   }
 
   return {
-    keepKeySet: (id, text) => attempt(() => writing(() => keepNow(id, text))),
+    keepKeySet: (id, text, ageMs) => attempt(() => writing(() => keepNow(id, text, ageMs))),
     readKeySet: (id) =>
       attempt(() => {
         const at = clock()

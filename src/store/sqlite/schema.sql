@@ -226,6 +226,6 @@ CREATE INDEX ended_sessions_by_end ON ended_sessions (ends);
 CREATE TABLE key_sets (
   id TEXT PRIMARY KEY,         -- of an issuer and the address of its keys, hashed
   keys TEXT NOT NULL,          -- JSON
-  fetched INTEGER NOT NULL,    -- when they were fetched
+  fetched INTEGER NOT NULL,    -- when the issuer sent them
   ends INTEGER NOT NULL        -- when they are forgotten
 ) WITHOUT ROWID;
