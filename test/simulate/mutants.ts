@@ -66,7 +66,6 @@ const folder = await mkdtemp(join(tmpdir(), 'tollgate-mutants-'))
 let survivors = 0
 try {
   await copyProject()
-  await soundness()
   for (const mutation of wanted) await tryOut(mutation)
 } finally {
   await rm(folder, { recursive: true, force: true })
@@ -81,25 +80,29 @@ async function copyProject(): Promise<void> {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
 }
 
-/** A check that fails anyway would kill every mutant. */
-async function soundness(): Promise<void> {
-  for (const check of new Set(wanted.flatMap(({ noticedBy }) => noticedBy))) {
-    const began = performance.now()
-    const { failed, output } = await run(check)
-    longest.set(check, Math.max(LONGEST_MS, TIMES * (performance.now() - began)))
-    if (failed) throw new Error(`the check «${check}» fails without any mutation:\n${output.slice(-2000)}`)
+async function tryOut(mutation: Mutation): Promise<void> {
+  try {
+    console.log(`${(await verdict(mutation)).padEnd(24)} ${mutation.name}`)
+  } catch (error) {
+    survivors++
+    console.log(`${'NOT TRIED'.padEnd(24)} ${mutation.name}: ${error instanceof Error ? error.message : error}`)
   }
 }
 
-async function tryOut(mutation: Mutation): Promise<void> {
-  const { name, edits, noticedBy } = mutation
+/** A check that fails anyway would kill every mutant: each is run without one before it is first needed. */
+async function mustBeSound(check: Check): Promise<void> {
+  if (longest.has(check)) return
+  const began = performance.now()
+  const { failed, output } = await run(check)
+  if (failed) throw new Error(`the check «${check}» fails without any mutation:\n${output.slice(-2000)}`)
+  longest.set(check, Math.max(LONGEST_MS, TIMES * (performance.now() - began)))
+}
+
+async function withMistake<T>(edits: readonly Edit[], work: () => Promise<T>): Promise<T> {
   const before = await Promise.all(edits.map(({ file }) => readFile(join(folder, file), 'utf8')))
   try {
     for (const each of edits) await apply(each)
-    console.log(`${(await verdict(noticedBy)).padEnd(24)} ${name}`)
-  } catch (error) {
-    survivors++
-    console.log(`${'NOT TRIED'.padEnd(24)} ${name}: ${error instanceof Error ? error.message : error}`)
+    return await work()
   } finally {
     await Promise.all(edits.map(({ file }, i) => writeFile(join(folder, file), before[i] as string)))
   }
@@ -112,9 +115,10 @@ async function apply({ file, from, to }: Edit): Promise<void> {
   await writeFile(path, parts.join(to))
 }
 
-async function verdict(noticedBy: readonly Check[]): Promise<string> {
+async function verdict({ edits, noticedBy }: Mutation): Promise<string> {
   for (const check of noticedBy) {
-    const { failed, output, hangs } = await run(check)
+    await mustBeSound(check)
+    const { failed, output, hangs } = await withMistake(edits, () => run(check))
     const broken = BROKEN.exec(output)
     if (broken !== null) throw new Error(`it does not run: ${output.slice(broken.index, broken.index + 200)}`)
     if (failed) return `killed by ${check}${hangs ? ' (hangs)' : ''}`
