@@ -55,10 +55,11 @@ export interface HistoryStore {
   /**
    * Notes the windows that gateways count in: one that is new is counted since now, one that is not named any more is forgotten. What was
    * used before a window was counted is in no history of it. It also notes how long the store keeps runs.
+   * @param isAnew whether the process begins with what it says: it has started, or was reloaded. Default true
    * @returns whether runs are there that need not be kept any more, as that was made shorter: `forgetRuns` is due
    * @throws StoreError
    */
-  noteCounted(names: readonly string[]): Promise<boolean>
+  noteCounted(names: readonly string[], isAnew?: boolean): Promise<boolean>
   /** Takes away what need not be kept any more, in steps that hold the store for a moment each. @throws StoreError */
   forgetRuns(): Promise<void>
   /** @returns also the store's time, and how long runs are kept @throws StoreError */

@@ -5,16 +5,26 @@ import type { KeptSince, KeptStates } from './history-store.ts'
 
 export const UNSWEPT = 'unswept'
 
-/** What a store that knows these states is to note of a retention; none if nothing has changed. */
-export function keptChanges(before: KeptStates, retention: Retention, now: number): KeptStates {
+/** How long a process waits that keeps runs for longer than another one has said, in milliseconds. */
+const OTHERS_MS = 60 * 60_000
+
+/**
+ * What a store that knows these states is to note of a retention; none if nothing has changed. All processes say it again each minute, and
+ * two may differ: then the shorter time stands, since the process that says it keeps no run for longer. A longer time is noted when a
+ * process begins with it, or an hour after the last change: a process that kept less may have ended.
+ * @param isAnew whether the process begins with it: it has started, or was reloaded
+ */
+export function keptChanges(before: KeptStates, retention: Retention, now: number, isAnew: boolean): KeptStates {
   const { longestSeconds, shorterSeconds, anonymousSeconds } = retention
   const wanted = { longest: longestSeconds, shorter: shorterSeconds, anonymous: anonymousSeconds }
   const changes = new Map<string, KeptSince>()
   for (const [name, keptSeconds] of Object.entries(wanted)) {
     const known = before.get(name)
     if (known?.keptSeconds === keptSeconds) continue
+    const isLonger = known !== undefined && keptSeconds > known.keptSeconds
+    if (isLonger && !isAnew && now - known.changedAt < OTHERS_MS) continue
     changes.set(name, { keptSeconds, leastSeconds: leastOf(known, now) ?? keptSeconds, changedAt: now })
-    if (known !== undefined && keptSeconds < known.keptSeconds) {
+    if (known !== undefined && !isLonger && isAnew) {
       changes.set(UNSWEPT, { keptSeconds: 0, leastSeconds: 0, changedAt: now })
     }
   }

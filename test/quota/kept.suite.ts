@@ -118,6 +118,24 @@ export function keptSuite(open: (now: number) => Promise<KeptUnderTest>): void {
         expect(await under.history.noteCounted(['3600'])).toBe(false)
       }))
 
+    it('are kept for the shorter time where two gateways differ, and no gateway looks for them each minute', () =>
+      withStore(async (under) => {
+        const keptDays = async (): Promise<number> =>
+          ((await under.history.readCounted()).keeping.get('longest')?.keptSeconds ?? 0) / 86_400
+        const note = async (longest: number, isAnew: boolean): Promise<boolean> => {
+          under.keep(days(longest))
+          return under.history.noteCounted(['3600'], isAnew)
+        }
+        expect([await note(5, true), await keptDays()]).toEqual([true, 5])
+        await under.history.forgetRuns()
+        for (let minute = 0; minute < 2; minute++) {
+          expect([await note(35, false), await keptDays()]).toEqual([false, 5])
+          expect([await note(5, false), await keptDays()]).toEqual([false, 5])
+        }
+        expect([await note(35, true), await keptDays()]).toEqual([false, 35])
+        expect([await note(5, false), await keptDays()]).toEqual([false, 5])
+      }))
+
     it('are known for the shorter time only when the time is made longer again', () =>
       withStore(async (under) => {
         under.keep(days(5))

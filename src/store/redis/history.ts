@@ -61,11 +61,11 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
     }
   }
 
-  async function noteCounted(names: readonly string[]): Promise<boolean> {
+  async function noteCounted(names: readonly string[], isAnew = true): Promise<boolean> {
     await call(() => redis.noteCounted(keys.counted, ...names))
     if (retention === undefined) return false
     const { at, keeping } = await readCounted()
-    const changes = keptChanges(keeping, retention(), at)
+    const changes = keptChanges(keeping, retention(), at, isAnew)
     if (changes.size > 0) await call(() => redis.hset(keys.counted, textsOf(changes)))
     return keeping.has(UNSWEPT) || changes.has(UNSWEPT)
   }

@@ -81,14 +81,14 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
 
   const kept = keptStates(database)
 
-  function noteNow(names: readonly string[]): boolean {
+  function noteNow(names: readonly string[], isAnew: boolean): boolean {
     const known = countedNow()
     const gone = [...known.keys()].filter((name) => !names.includes(name))
     for (const name of gone) counted.forget.run(name)
     for (const name of names) if (!known.has(name)) counted.add.run(name, countedFrom(name, gone, clock()))
     if (retention === undefined) return false
     const states = kept.read()
-    const changes = keptChanges(states, retention(), clock())
+    const changes = keptChanges(states, retention(), clock(), isAnew)
     kept.note(changes)
     return states.has(UNSWEPT) || changes.has(UNSWEPT)
   }
@@ -106,7 +106,7 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
   }
 
   return {
-    noteCounted: (names) => attempt(() => writing(() => noteNow(names))),
+    noteCounted: (names, isAnew = true) => attempt(() => writing(() => noteNow(names, isAnew))),
     forgetRuns,
     readCounted: () => attempt(() => ({ at: clock(), since: countedNow(), keeping: kept.read() })),
     readHistory: (scope, id) => attempt(() => reading(() => ({ at: clock(), history: readNow(scope, id) }))),
