@@ -123,8 +123,8 @@ export interface Report {
 
 /** The keys that a batch works on. */
 export interface Onces {
-  /** A repetition that is not charged is counted. */
-  judge(once: Once, now: number): Judgement
+  /** A repetition that is not charged is counted, and uses as many meters of the charge as it has itself. @param meters 1 at least */
+  judge(once: Once, now: number, meters: number): Judgement
   /** A charge of a new key was accepted. @param costs of its meters, one at least */
   keep(once: Once, costs: readonly number[], now: number, receipt: Receipt): void
   /** @returns the tokens to give back of the charge; below 0, to charge in addition */
@@ -137,7 +137,7 @@ export function oncesOf(
   write: (key: string, remembered: Remembered | undefined, ends: number) => void,
 ): Onces {
   return {
-    judge(once, now) {
+    judge(once, now, meters) {
       let known = read(once.key)
       // The clock was ahead: the charge counts as made now.
       if (known !== undefined && known.start > now) {
@@ -146,7 +146,7 @@ export function oncesOf(
       }
       const judged = judge(once, known, now)
       if (judged.kind === 'replayed' && known !== undefined) {
-        const uses = withUses(known, (meter) => ({ ...meter, open: meter.open + 1 }))
+        const uses = withUses(known, (each, i) => (i < meters ? { ...each, open: each.open + 1 } : each))
         write(once.key, { ...uses, replays: known.replays + 1 }, known.start + keptMs(once))
       }
       return judged

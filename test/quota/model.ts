@@ -147,8 +147,6 @@ export class Model {
     if (known.replays >= once.replays) return null
     known.replays++
     for (const [m, number] of numbers.entries()) meters[m]?.open.add(number)
-    // Of meters that the repetition lacks nobody will say what it cost.
-    for (const { open } of meters.slice(numbers.length)) open.add(-1 - (numbers[0] as number))
     this.#note(charge, numbers, { key: once.key, since, isFirst: false })
     return { kind: 'replayed', since, receipt }
   }

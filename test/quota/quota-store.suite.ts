@@ -553,6 +553,18 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await settle([one]))[0]?.once?.kind).toBe('replayed')
     })
 
+    it('with a key is not held open by a repetition that has fewer meters', async () => {
+      const once: Once = { key: 'k', body: 'a body', forMs: 86_400_000, replays: 2 }
+      const [whole, single] = [several('a', [1, 8], roomy, { once }), several('a', [1], roomy, { once })]
+      const [first, again] = await settle([whole, single])
+      expect([first?.once?.kind, again?.once?.kind]).toEqual(['charged', 'replayed'])
+      const of = { charge: whole, decision: first as Decision }
+      await settle([], [of, { ...of, meter: 1, amount: 5 }])
+      expect(await usedIn('requests', 'tokens')).toEqual([1, 3])
+      await settle([], [{ charge: single, decision: again as Decision }])
+      expect(await usedIn('requests', 'tokens')).toEqual([0, 3])
+    })
+
     it('with a key is forgotten only when all of its meters are given back whole', async () => {
       const once: Once = { key: 'k', body: 'a body', forMs: 86_400_000, replays: 2 }
       const one = several('a', [1, 8], roomy, { once })

@@ -96,7 +96,7 @@ export class Books {
     if (known.body !== once.body) return { ...this.#charge(charge, at, false), once: { kind: 'reused' } }
     if (known.replays >= once.replays) return this.#charge(charge, at)
     known.replays++
-    for (const meter of known.meters) meter.open++
+    for (const meter of known.meters.slice(0, metersOf(charge).length)) meter.open++
     known.ends = endsOf(known, once)
     const { since, receipt } = known
     const decision = this.#charge(charge, at, false)

@@ -53,10 +53,8 @@ export const METER_MUTATIONS: readonly Mutation[] = [
     'for _, each in ipairs(group) do starts_of(each.section, each.shape, starts) end',
     '',
   ]),
-  onceLua('the script counts a repetition for the first meter alone', [
-    'for _, meter in ipairs(charged.meters) do meter.open = meter.open + 1 end',
-    'charged.meters[1].open = charged.meters[1].open + 1',
-  ]),
+  onceLua('the script counts a repetition for the first meter alone', ['if i <= meters then', 'if i == 1 then']),
+  onceLua('the script counts a repetition for meters that it lacks', ['if i <= meters then', 'if true then']),
   onceLua('the script forgets a key when the first of several meters is free', [
     'is_free = is_free and each.open == 0 and each.dearest == 0 end',
     'is_free = charged.meters[1].open == 0 and charged.meters[1].dearest == 0 and each ~= nil end',

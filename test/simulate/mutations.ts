@@ -585,7 +585,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'meter.dearest, meter.open = math.max(meter.dearest, cost), meter.open - 1',
     'meter.dearest, meter.open = cost, meter.open - 1',
   ]),
-  edit(ONCE, 'a use is not counted', ['open: meter.open + 1', 'open: meter.open'], ['sqlite']),
+  edit(ONCE, 'a use is not counted', ['open: each.open + 1', 'open: each.open'], ['sqlite']),
   ledger('a repetition is refused with its user', [
     'charge.once === undefined ? refusals.recall(charge) : null',
     'refusals.recall(charge)',

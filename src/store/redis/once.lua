@@ -35,8 +35,8 @@ local function once_functions(values, now)
   end
 
   -- The letter of a charge that its key decides, and what pays for a repetition; nothing for one that is charged, and remembered with
-  -- `true` behind it.
-  local function judge(once)
+  -- `true` behind it. @param meters  how many of the charge it uses
+  local function judge(once, meters)
     local key, body, lasts, replays, forgotten = once[2], once[3], once[4], once[5], once[6]
     local charged = remembered(key)
     -- The clock was ahead: the charge counts as made now.
@@ -45,7 +45,9 @@ local function once_functions(values, now)
     if charged.body ~= body then return '3' end
     if charged.replays >= replays then return nil, false end
     charged.replays = charged.replays + 1
-    for _, meter in ipairs(charged.meters) do meter.open = meter.open + 1 end
+    for i, meter in ipairs(charged.meters) do
+      if i <= meters then meter.open = meter.open + 1 end
+    end
     charged.forgotten = charged.start + forgotten
     return '2', pack('>I6I2', charged.since, #charged.receipt) .. charged.receipt
   end
