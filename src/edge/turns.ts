@@ -6,6 +6,11 @@ import { RecentAddresses } from './recent-addresses.ts'
 const MAX_REQUESTS = 64
 /** Bytes of their heads, after which no other one begins in the turn. */
 const MAX_BYTES = 64 * 1024
+/**
+ * Bytes of a user's address in one turn, after which no other one of its connections is read on. An upload of 1 GiB over eight connections takes 0.38 s
+ * of user CPU where one of them is read on in a turn, 0.32 s with this, and 0.30 s without turns (paired, 2026-11-29).
+ */
+const MAX_READ = 1024 * 1024
 /** Of those of strangers in the turn behind one in which a connection came: the next one is accepted in the turn that follows. */
 const MAX_BESIDE_CONNECTIONS = 4
 /** Of the requests of strangers that wait. By four the last of fifty users who connect behind 990 such connections waited for 1.04 s, by two for 0.82 s. */
@@ -227,10 +232,18 @@ class TurnsOfStrangers extends Turns {
   }
 }
 
+/** Connections on which a credential was accepted are read on, each address for itself. */
+class ReadsOfUsers extends Turns {
+  protected override hasRoom(turn: AddressTurn): boolean {
+    return turn.bytes < MAX_READ
+  }
+}
+
 const ofStrangers = new TurnsOfStrangers()
 const ofOthers = new Turns([new Queue(Number.POSITIVE_INFINITY)])
 const readsOfStrangers = new Turns([new Queue(1)])
-const readsOfOthers = new Turns([new Queue(Number.POSITIVE_INFINITY)])
+const readsBesideUsers = new Turns([new Queue(Number.POSITIVE_INFINITY)])
+const readsOfUsers = new ReadsOfUsers([new Queue(Number.POSITIVE_INFINITY)])
 
 /**
  * Takes a turn of the event loop in which the address may begin one more request.
@@ -256,12 +269,15 @@ export function takeLaterTurn(address: string, isAccepted: boolean, bytes: numbe
 
 /**
  * The same for a connection that has brought many bytes, which is to be read on. Reads have turns of their own, so that no request waits behind
- * an upload: in each turn one connection of all strangers is read on, and one of each address from which an accepted credential came.
+ * an upload. In each turn one connection of all strangers is read on, four of each address on which a credential was accepted, and one more of
+ * an address from which such a credential came lately on another connection. So of the clients behind one NAT who have brought a credential
+ * none waits for those who have not.
  */
 export function takeTurnToReadOn(address: string | null, isAccepted: boolean, bytes: number): Promise<void> {
   if (address === null) return nextTurn()
-  const isUsers = isAccepted || wasAcceptedFrom(address)
-  return isUsers ? readsOfOthers.takeLater(address, bytes) : readsOfStrangers.takeLater(householdOf(address), bytes)
+  if (isAccepted) return readsOfUsers.takeLater(address, bytes)
+  if (wasAcceptedFrom(address)) return readsBesideUsers.takeLater(address, bytes)
+  return readsOfStrangers.takeLater(householdOf(address), bytes)
 }
 
 /**

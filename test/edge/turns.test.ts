@@ -57,14 +57,32 @@ it('a request that has waited behind others of its connection begins in a later 
   expect(await turns(2)).toEqual([['other'], ['behind']])
 })
 
-it('in a turn one connection of all strangers is read on, and one of each address of a user, while requests wait for none of them', async () => {
-  const readOn = (address: string, name: string, isAccepted: boolean): void =>
-    void takeTurnToReadOn(address, isAccepted, 256 * 1024).then(() => begun.push(name))
+function readOn(address: string, name: string, isAccepted: boolean, bytes = 256 * 1024): void {
+  void takeTurnToReadOn(address, isAccepted, bytes).then(() => begun.push(name))
+}
+
+it('in a turn one connection of all strangers is read on, and a megabyte of each address of a user, while requests wait for none of them', async () => {
   for (const name of ['s0', 's1']) readOn('192.0.2.7', name, false)
   readOn('192.0.2.8', 't0', false)
-  for (const address of ['192.0.2.9', '192.0.2.10']) for (const name of ['u0', 'u1']) readOn(address, name, true)
+  for (const address of ['192.0.2.9', '192.0.2.10']) for (const name of names('u', 0, 6)) readOn(address, name, true)
   enter('192.0.2.7', 'request', { isAccepted: false })
-  expect(await turns(5)).toEqual([['request'], ['s0', 'u0', 'u0'], ['t0', 'u1', 'u1'], ['s1'], []])
+  const [before, first = [], second = [], ...others] = await turns(5)
+  expect([before, first.toSorted(), second.toSorted(), ...others]).toEqual([
+    ['request'],
+    ['s0', 'u0', 'u0', 'u1', 'u1', 'u2', 'u2', 'u3', 'u3'],
+    ['t0', 'u4', 'u4', 'u5', 'u5'],
+    ['s1'],
+    [],
+  ])
+})
+
+it('of an address behind which are users and strangers, connections with an accepted credential are read on in the next turn, however many others wait', async () => {
+  acceptedFrom('192.0.2.11')
+  for (const name of names('s', 0, 5)) readOn('192.0.2.11', name, false)
+  readOn('192.0.2.11', 'user', true)
+  const [, first = []] = await turns(2)
+  expect(first.toSorted()).toEqual(['s0', 'user'])
+  await turns(5)
 })
 
 const stranger = { isAccepted: false }
