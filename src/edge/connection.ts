@@ -18,7 +18,7 @@ import { denialResponse, type OwnResponse, writeRawResponse, writeResponse } fro
 import { mayBeInPieces } from './body/coalesce.ts'
 import type { UploadRule, UploadWatch } from './body/slow-upload.ts'
 import { cutOff, cutOffBy, isForwarded } from './cut-off.ts'
-import { blankInChunkLine, malformedBody, slowBody, tooManyInFlight } from './denials.ts'
+import { blankInChunkLine, malformedBody, slowBody, tooManyInFlight, tooManyPieces } from './denials.ts'
 import { checkEdge, checkUpgrade } from './head-rules.ts'
 import type { OpenConnection } from './open-connections.ts'
 import { isBlankInChunkLine, isBroken, methodIn, originIn, type ParserError, parserDenial } from './parser-error.ts'
@@ -101,6 +101,8 @@ export interface ConnectionContext {
   readonly uploads: UploadWatch
   /** A body has come in so many pieces that others would wait for them. */
   readonly onFlood: (socket: Socket) => void
+  /** Whether such bodies have come from many addresses lately. */
+  readonly isFlooded: () => boolean
   /** Whether every response closes its connection. */
   readonly isDraining: () => boolean
 }
@@ -175,6 +177,7 @@ export class ClientConnection implements ClientPeer {
     boundReads(socket, {
       take: (bytes) => this.#turnToReadOn(bytes),
       onManyPieces: () => context.onFlood(socket),
+      endsAtMany: () => this.#endFlood(),
     })
     endInstead(socket, (asNode) => this.#endInOrder(asNode))
     // Node resumes it by itself whenever it is done with the body of a request.
@@ -375,6 +378,20 @@ export class ClientConnection implements ClientPeer {
     this.#context.uploads.watch(request.req, body, () => {
       if (this.#isUnderway(request)) this.#tooSlow(request)
     })
+  }
+
+  /** While such floods come from many addresses, those of strangers are refused: a read of each of them would hold up all others. */
+  #endFlood(): boolean {
+    const { limits, isFlooded } = this.#context
+    const isStranger = !this.#isAccepted && !wasAcceptedFrom(this.peer) && !limits().isProxy(this.address)
+    if (!isStranger || !isFlooded()) return false
+    this.#isLast = true
+    stopAtNextHead(this.#socket)
+    const last = this.#requests.at(-1)
+    if (last === undefined) setImmediate(() => hangUp(this.#socket))
+    // Else it is the body of one that is ignored.
+    else if (!last.req.complete) this.#cut(last, tooManyPieces())
+    return true
   }
 
   /** What the upstream has had of the request stays charged: it may have acted on it. */

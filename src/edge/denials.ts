@@ -126,6 +126,13 @@ export function slowBody(): Denial {
   return denial('request_timeout', 'The body of this request came too slowly.', { headers: CLOSE, reason })
 }
 
+/** Of a stranger, while others do the same from many addresses. */
+export function tooManyPieces(): Denial {
+  const msg =
+    'Bodies in very short chunks come from many clients, and the gateway takes none of them without an accepted credential now. Send longer chunks, or try again in a minute.'
+  return denial('overloaded', msg, { headers: { ...CLOSE, 'Retry-After': '60' }, reason: 'body in many pieces' })
+}
+
 export function tooLarge(max: number): Denial {
   return denial('payload_too_large', `The body of this request may have at most ${max} bytes.`)
 }

@@ -101,7 +101,8 @@ class NodeListener implements Listener {
       this.#rests.flooded(socket)
       observe({ type: 'bad_connection', code: 'short_pieces', status: 0 })
     }
-    this.#context = { gateway, observe, limits, maxHeaderSize, uploads: this.#uploads, onFlood, isDraining }
+    const isFlooded = () => this.#rests.comeFromMany
+    this.#context = { gateway, observe, limits, maxHeaderSize, uploads: this.#uploads, onFlood, isFlooded, isDraining }
     this.#watchConnections()
     this.#routeRequests()
     this.#announced = new AnnouncedClients({

@@ -1,11 +1,15 @@
 import type { Socket } from 'node:net'
 
-/** `HTTPParser.kOnBody`. */
-const ON_BODY = 3
+/** `HTTPParser.kOnBody` and `HTTPParser.kOnMessageComplete`. */
+const [ON_BODY, ON_COMPLETE] = [3, 4] as const
 
 interface Parser {
-  [ON_BODY]: (piece: Buffer) => void
+  [ON_BODY]: ((piece: Buffer) => void) | null
+  [ON_COMPLETE]: (() => void) | null
 }
+
+/** Pieces of a body in one turn that are many: 64 KiB of chunks of one byte hold up all other connections. */
+export const MANY = 1000
 
 /** Of the event loop, counted while somebody asks. */
 let turn = 0
@@ -26,14 +30,17 @@ function currentTurn(): number {
 export class BodyPieces {
   #count = 0
   #turn = -1
+  /** Asked once a turn when there are many: whether the body ends here for everybody who reads it. Nobody does by default. */
+  endsAtMany: (() => boolean) | null = null
 
-  add(): void {
+  /** @returns how many there were in this turn */
+  add(): number {
     const now = currentTurn()
     if (this.#turn !== now) {
       this.#turn = now
       this.#count = 0
     }
-    this.#count++
+    return ++this.#count
   }
 
   /** How many there were in this turn of the event loop. */
@@ -47,8 +54,8 @@ const piecesOfParsers = new WeakMap<Parser, BodyPieces>()
 /**
  * Counts the pieces in which the parser of a connection hands over the bodies of its requests, also of those that nobody reads.
  *
- * For each chunk, also one of a single byte, Node's parser makes a Buffer and calls a method of its own (26.10). Parsers serve one
- * connection after another.
+ * For each chunk, also one of a single byte, Node's parser makes a Buffer and calls a method of its own (26.10). Without the method it makes
+ * none, and the chunk costs next to nothing. Parsers serve one connection after another.
  *
  * @returns kept up to date; `null` if the connection has no parser
  */
@@ -56,13 +63,30 @@ export function bodyPiecesOf(socket: Socket): BodyPieces | null {
   const { parser } = socket as unknown as { parser?: Parser | null }
   if (parser == null) return null
   const known = piecesOfParsers.get(parser)
-  if (known !== undefined) return known
+  if (known !== undefined) {
+    known.endsAtMany = null
+    return known
+  }
   const pieces = new BodyPieces()
   const asNode = parser[ON_BODY]
-  parser[ON_BODY] = function (this: Parser, piece) {
-    pieces.add()
-    asNode.call(this, piece)
+  parser[ON_BODY] = function (this: Parser & { readonly socket: Socket }, piece) {
+    asNode?.call(this, piece)
+    if (pieces.add() === MANY && pieces.endsAtMany?.()) endBody(this)
   }
   piecesOfParsers.set(parser, pieces)
   return pieces
+}
+
+/**
+ * Nobody hears any more of the body, nor that it is complete. As Node gives the parser to another connection when this one is closed, the parser
+ * has its methods back just before.
+ */
+function endBody(parser: Parser & { readonly socket: Socket }): void {
+  const { [ON_BODY]: onBody, [ON_COMPLETE]: onComplete } = parser
+  parser[ON_BODY] = null
+  parser[ON_COMPLETE] = null
+  parser.socket.prependOnceListener('close', () => {
+    parser[ON_BODY] = onBody
+    parser[ON_COMPLETE] = onComplete
+  })
 }

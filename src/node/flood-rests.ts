@@ -8,6 +8,8 @@ import { startReads, stopReads } from './read-stops.ts'
 const [SHORTEST_MS, LONGEST_MS] = [1000, 1500]
 /** How long at most an address is read behind others that has had a flood, in milliseconds. */
 const LATELY_MS = 60_000
+/** Addresses with a flood in that time that are many. */
+const MANY = 8
 
 export interface FloodRules {
   /** Whether an address stands for many clients, who shall not wait for one of them. */
@@ -46,6 +48,11 @@ export class FloodRests {
       server.on('secureConnection', (socket: TLSSocket) => this.#open.get(rawSocketOf(socket))?.shaken(socket))
   }
 
+  /** Whether many addresses have had a flood lately: then each of others that follow is better ended than let rest. */
+  get comeFromMany(): boolean {
+    return this.#lately.size >= MANY
+  }
+
   /** A connection has brought one. @param socket the connection, or the one within TLS */
   flooded(socket: Socket): void {
     const { isProxy = () => false } = this.#rules
@@ -69,7 +76,7 @@ export class FloodRests {
     for (const [raw, other] of this.#open) {
       if (other === flooding || (!other.hasFlooded && isAccepted(raw))) continue
       if (other.household === flooding.household) other.rest()
-      else if (other.isShaken) (this.#lately.has(other.household) ? last : first).push(other)
+      else if (other.isShaken && !other.isResting) (this.#lately.has(other.household) ? last : first).push(other)
     }
     const waiting = [...first, ...last]
     for (const other of waiting) other.wait()
@@ -101,6 +108,10 @@ class Connection {
     this.#socket = socket
     this.isShaken = true
     if (this.#restTimer !== undefined) stopReads(socket, 'rest')
+  }
+
+  get isResting(): boolean {
+    return this.#restTimer !== undefined
   }
 
   wait(): void {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { bodyPiecesOf } from './body-pieces.ts'
+import { bodyPiecesOf, MANY } from './body-pieces.ts'
 import { startReads, stopReads } from './read-stops.ts'
 
 /** Bytes that a connection brings before it waits for a turn. With 16 KiB, a quarter of one read, large uploads cost a quarter more CPU. */
@@ -8,8 +8,6 @@ const LONG = 256 * 1024
 const FIRST = 16 * 1024
 /** Bytes after which it is looked at in how many pieces they were. */
 const LOOK = 16 * 1024
-/** Pieces of a body in one turn that are many: 64 KiB of chunks of one byte hold up all other connections. */
-const MANY = 1000
 const WHY = 'long read'
 
 export interface ReadRules {
@@ -17,6 +15,11 @@ export interface ReadRules {
   take(bytes: number): Promise<void>
   /** Called where they were a body in too many pieces. */
   onManyPieces(): void
+  /**
+   * Called within the read as soon as there are so many. Default nobody's body ends there.
+   * @returns whether the body ends there, so that the rest of the read costs little. Then the connection must end, too
+   */
+  endsAtMany?(): boolean
 }
 
 interface Timed extends Socket {
@@ -40,6 +43,8 @@ export function boundReads(socket: Socket, rules: ReadRules): void {
   const timed = socket as Timed
   const refresh = timed._unrefTimer
   const pieces = bodyPiecesOf(socket)
+  const { endsAtMany } = rules
+  if (pieces !== null && endsAtMany !== undefined) pieces.endsAtMany = endsAtMany
   /** Bytes that were looked at, and those that have had their turn. */
   let [looked, seen] = [0, FIRST - LONG]
   function look(): void {

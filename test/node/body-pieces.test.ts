@@ -8,10 +8,14 @@ let server: http.Server
 let port: number
 let pieces: BodyPieces | null
 
+let endsAtMany: (() => boolean) | null
+
 beforeEach(async () => {
+  endsAtMany = null
   server = http.createServer()
   server.on('connection', (socket: Socket) => {
     pieces = bodyPiecesOf(socket)
+    if (pieces !== null && endsAtMany !== null) pieces.endsAtMany = endsAtMany
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -43,4 +47,27 @@ it('the chunks of one turn are counted, though nobody reads them, and those of a
   expect(await countOf(HEAD + chunks(700))).toBe(700)
   expect(await countOf(HEAD + chunks(3))).toBe(3)
   expect(pieces?.ofTurn).toBe(0)
+})
+
+it('a body that ends at many pieces is handed over no further and never complete, and the next connection of the parser has all of its own', async () => {
+  endsAtMany = () => true
+  const client = net.connect(port, '127.0.0.1')
+  client.write(HEAD + chunks(5000))
+  const [req] = (await once(server, 'request')) as [http.IncomingMessage]
+  let bytes = 0
+  req.on('data', (piece: Buffer) => (bytes += piece.length)).on('error', () => {})
+  await new Promise((resolve) => setImmediate(resolve))
+  await expect.poll(() => bytes).toBe(1000)
+  expect([req.complete, req.socket.bytesRead]).toEqual([false, HEAD.length + chunks(5000).length])
+  client.destroy()
+  await once(req.socket, 'close')
+  endsAtMany = null
+  expect(await countOf(HEAD + chunks(5000))).toBe(5000)
+})
+
+it('a body whose end nobody wants arrives whole, however many pieces it has', async () => {
+  let asked = 0
+  endsAtMany = () => asked++ < 0
+  expect(await countOf(HEAD + chunks(5000))).toBe(5000)
+  expect(asked).toBe(1)
 })
