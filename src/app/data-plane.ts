@@ -350,8 +350,16 @@ async function stop(plane: Plane, limits = plane.state.current.config.drain): Pr
   await state.current.forwarder.destroy()
   const graceMs = 2 * config.store.deadlineMs
   await ledger.close(graceMs)
-  await Promise.all([knownUsers.close(), memberships.close(), plane.alerts.close(graceMs)])
-  const [, hasSentAll] = await Promise.all([plane.recorder.close(), plane.usage.close(graceMs)])
+  // Each command takes four deadlines at most, and two may be made one after the other. More is kept for no silent store, see `closingMs`.
+  const kept = Promise.all([
+    knownUsers.close(),
+    memberships.close(),
+    plane.alerts.close(graceMs),
+    plane.recorder.close(),
+  ])
+  const isSent = plane.usage.close(graceMs)
+  const late = sleep(3 * graceMs, undefined, { ref: false })
+  const hasSentAll = await Promise.race([kept.then(() => isSent), late.then(() => false)])
   await heartbeat.leave(hasSentAll, graceMs)
   plane.certificate?.close()
   plane.health.stop()

@@ -1,9 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Spans } from '../opentelemetry/spans.ts'
+import { LAST_SPANS_MS } from './closing.ts'
 import type { Telemetry } from './telemetry.ts'
-
-/** How long the collector may take for the last spans, in milliseconds. */
-const GRACE_MS = 2000
 
 /** Sends a span for each request, if the configuration says where to. @returns sends what is left */
 export async function openSpans(
@@ -16,5 +14,5 @@ export async function openSpans(
   const { createSpans } = await import('../opentelemetry/spans.ts')
   const spans: Spans = createSpans({ ...telemetry, version, observe })
   follow(spans.observer)
-  return () => spans.close(GRACE_MS)
+  return () => spans.close(LAST_SPANS_MS)
 }

@@ -1,6 +1,7 @@
 import { type AdminPlane, type AdminPlaneOptions, openAdminPlane } from '../app/admin-plane.ts'
 import type { App, AppOptions } from '../app/app.ts'
 import { checkPairs } from '../app/certificate.ts'
+import { closingMs } from '../app/closing.ts'
 import type { Drain } from '../app/data-plane.ts'
 import { addressProblem } from '../app/gateway-listener.ts'
 import { globalWindowGauges } from '../app/global-window-gauges.ts'
@@ -208,8 +209,9 @@ function reject({ telemetry, supervisor, state }: Primary, file: string, problem
 async function stop({ telemetry, store, control, supervisor, admin, stopAsking, state }: Primary): Promise<void> {
   state.stopping = true
   state.draining = true
-  const { delayMs, timeoutMs } = state.current.config.drain
-  await supervisor.stop(delayMs + timeoutMs + GRACE_MS)
+  const { config } = state.current
+  const { delayMs, timeoutMs } = config.drain
+  await supervisor.stop(delayMs + timeoutMs + Math.max(GRACE_MS, 2 * closingMs(config)))
   stopAsking()
   control.close()
   await admin.close()

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { closingMs } from '../app/closing.ts'
 import { SetupError } from '../app/setup-error.ts'
 import type { Config, RouteConfig } from '../config/config.ts'
 import { messageOf } from '../errors.ts'
@@ -14,14 +15,14 @@ import { createWorker, type Worker } from './worker.ts'
 
 /** For requests under way when the primary has died, in milliseconds at most. */
 const ORPHAN_MS = 5000
-/** And to settle and close after that. */
-const CLOSING_MS = 2000
 const STARTING: Report = { ready: false, reasons: ['starting'], adaptive: UNREAD, metrics: [] }
 
 let running: Worker | null = null
 /** Of the configuration that is on its way. */
 let rules: RouteConfig[] = []
 let drainTimeoutMs = ORPHAN_MS
+/** To settle and close after that, by the configuration. */
+let closesWithinMs = 0
 let ending: Promise<void> | null = null
 let work: Promise<void> = Promise.resolve()
 
@@ -38,12 +39,15 @@ process.on('SIGTERM', () => {
 if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
 process.on('disconnect', () => {
   // It may be ending already, with more patience than an orphan should have.
-  setTimeout(() => process.exit(1), ORPHAN_MS + CLOSING_MS).unref()
+  setTimeout(() => process.exit(1), ORPHAN_MS + closesWithinMs).unref()
   work = work.then(() => end({ delayMs: 0, timeoutMs: Math.min(drainTimeoutMs, ORPHAN_MS) }))
 })
 
 async function obey(message: Exclude<ToWorker, { type: 'report' }>): Promise<void> {
-  if ('config' in message) drainTimeoutMs = message.config.drain.timeoutMs
+  if ('config' in message) {
+    drainTimeoutMs = message.config.drain.timeoutMs
+    closesWithinMs = closingMs(message.config)
+  }
   if (message.type === 'rules') rules.push(...message.rules)
   else if (message.type === 'begin') await begin({ ...message, config: withRules(message.config) })
   else if (message.type === 'drain') running?.drain(message.on)

@@ -9,6 +9,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ecKey, serve, serveJson } from '../auth/support.ts'
 import { understood } from '../e2e/harness.ts'
+import { request } from '../observe/request.ts'
 import { freePort } from '../setup/redis.ts'
 
 test('a store that connects while the parts are still made, as a reference that is read, is no internal error', async () => {
@@ -193,6 +194,18 @@ function callsWithin(ms: number, store: Store): number {
   for (const spy of spies) spy.mockRestore()
   return calls.reduce((sum, count) => sum + count, 0)
 }
+
+test('a gateway stops, however long its store keeps silent about what was kept of usage, failures and members', async () => {
+  const whole = openSqliteStore({ file: ':memory:' })
+  const silent = () => new Promise<never>(() => {})
+  const store = { ...whole, addUsage: silent, addTally: silent, noteMembers: silent }
+  const { observe, making } = make('listen: 127.0.0.1:0', () => {}, '', store)
+  const serving = await making
+  await serving.start()
+  observe(request())
+  await serving.stop()
+  await whole.close()
+})
 
 function make(
   text: string,
