@@ -32,6 +32,21 @@ const BATCH = 512
 const DELAY_MS = 1000
 /** For all attempts to send a batch, in milliseconds. A busy or absent collector is asked again within it. */
 const DEADLINE_MS = 5000
+const REFUSED = 'the collector refuses'
+
+/** Sends no span at all, as spans are sent. @returns why the collector takes none; `null` if it would */
+export async function trySending({ otlp, headers }: Pick<SpansOptions, 'otlp' | 'headers'>): Promise<string | null> {
+  const exporter = exporterTo(otlp, headers)
+  const failed = await new Promise<string | null>((resolve) => {
+    exporter.export([], ({ code, error }) => resolve(code === 0 ? null : (error?.message ?? REFUSED)))
+  })
+  await exporter.shutdown()
+  return failed
+}
+
+function exporterTo(url: string, headers: ReadonlyMap<string, string>): OTLPTraceExporter {
+  return new OTLPTraceExporter({ url, headers: Object.fromEntries(headers), timeoutMillis: DEADLINE_MS })
+}
 
 export function createSpans({ otlp, headers, user, version, observe }: SpansOptions): Spans {
   /** With the SDK: in its queue or on their way. */
@@ -41,16 +56,12 @@ export function createSpans({ otlp, headers, user, version, observe }: SpansOpti
   /** What the collector says from then on nobody hears. */
   let isClosed = false
   let ids: TraceIds = { traceId: '', spanId: '' }
-  const exporter = new OTLPTraceExporter({
-    url: otlp,
-    headers: Object.fromEntries(headers),
-    timeoutMillis: DEADLINE_MS,
-  })
+  const exporter = exporterTo(otlp, headers)
   const counting: SpanExporter = {
     export(spans, onResult) {
       exporter.export(spans, (result) => {
         waiting -= spans.length
-        const failed = result.code === 0 ? null : (result.error?.message ?? 'the collector refuses')
+        const failed = result.code === 0 ? null : (result.error?.message ?? REFUSED)
         report(spans.length, failed)
         onResult(result)
       })

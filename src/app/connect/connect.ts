@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { kindOf } from '../store-kinds/kinds.ts'
+import { tryCollector } from './collector.ts'
 import { tryAddresses, tryOpenFiles } from './here.ts'
 import { tryIntrospection, tryIssuers } from './providers.ts'
 import { tryService } from './service.ts'
@@ -13,6 +14,7 @@ const TRIALS: readonly Trial[] = [
   tryIssuers,
   tryIntrospection,
   tryService,
+  tryCollector,
   tryAddresses,
   async (config) => tryOpenFiles(config),
 ]

@@ -46,12 +46,13 @@ interface Written {
   readonly upstream?: string
   readonly store?: string
   readonly auth?: string
+  readonly telemetry?: string
 }
 
 /** @returns what is said of each key, such as `failed why` */
-async function tried({ listen = '127.0.0.1:0', upstream, store = 'sqlite::memory:', auth = '{}' }: Written) {
+async function tried({ listen = '127.0.0.1:0', upstream, store = 'sqlite::memory:', auth = '{}', telemetry }: Written) {
   const service = upstream ?? `{ url: "http://127.0.0.1:${await answering(json({}))}" }`
-  const text = `listen: ${listen}\nadmin: { listen: 127.0.0.1:0 }\nupstream: ${service}\nstore: "${store}"\nauth: ${auth}\n`
+  const text = `listen: ${listen}\nadmin: { listen: 127.0.0.1:0 }\nupstream: ${service}\nstore: "${store}"\nauth: ${auth}\n${telemetry === undefined ? '' : `telemetry: ${telemetry}\n`}`
   const loaded = parseConfig(text, join(folder, 'tollgate.yaml'), {})
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
   const found = await tryConnections(loaded.config)
@@ -210,4 +211,31 @@ test('a port that somebody has is named by check --connect, and a free one stays
   for (let again = 0; again < 2; again++) {
     expect((await tried({ listen: `127.0.0.1:${taken}` }))('listen')).toEqual([`good 127.0.0.1:${taken} is free`])
   }
+})
+
+describe('of the collector check --connect says', () => {
+  const otlp = (port: number): string => `{ otlp: "http://127.0.0.1:${port}", headers: { Authorization: right } }`
+  const collector: RequestListener = (request, response) => {
+    const isKnown = request.url === '/v1/traces' && request.headers.authorization === 'right'
+    request.resume().once('end', () => response.writeHead(isKnown ? 200 : 401).end())
+  }
+
+  test('that it takes spans, and nothing where there is none', async () => {
+    const found = await tried({ telemetry: otlp(await answering(collector)) })
+    expect(found('telemetry.otlp')).toEqual(['good the collector takes spans'])
+    expect((await tried({}))('telemetry.otlp')).toEqual([])
+  })
+
+  test('why it takes none: that is a warning, since requests are served', async () => {
+    const refusing = otlp(await answering(collector)).replace('right', 'wrong')
+    const away = createTcp()
+    const port = await listening(away)
+    away.close()
+    const cure = /: correct the address of OTLP over HTTP .*; until then spans are dropped$/
+    for (const telemetry of [refusing, otlp(port)]) {
+      const [said = ''] = (await tried({ telemetry }))('telemetry.otlp')
+      expect(said).toMatch(cure)
+      expect(said.startsWith('warning ')).toBe(true)
+    }
+  })
 })
