@@ -52,11 +52,13 @@ export function createTariffs(config: Config, rules: PlanRules): Tariffs {
   const exempt = new Set(config.quota.exempt?.users)
   const isByAddress = (config.quota.exempt?.addresses ?? []).length > 0
   const ofAddress = createAddressCallers(config.auth.anonymous ?? { ipv4: 32, ipv6: 64, plan: null })
+  // Who has no credential is then the user of his address, as the gateway has it.
+  const letsAllIn = config.auth.shadow
   const givesBack = config.quota.refund === 'unreached'
 
   function payerOf({ user, plan, organisation, address }: Entry, route: Route): Payer | null {
     if (user !== null) return { user, plan, organisation }
-    return address !== null && route.anonymous ? ofAddress(address) : null
+    return address !== null && (route.anonymous || letsAllIn) ? ofAddress(address) : null
   }
 
   return (entry) => {

@@ -70,4 +70,14 @@ describe('what a request of the log costs under the configuration', () => {
       payer: { user: 'address:192.0.2.7', plan: 'free', organisation: null },
     })
   })
+
+  it('is paid by the address where auth.shadow lets everybody in, also on a path that no rule matches', async () => {
+    const text = 'unmatched: { category: read, cost: 1, shadow: true }\n'
+    const { config: shadowed } = understood(YAML.replace('auth: {', 'auth: { shadow: true,') + text)
+    const tariffOf = createTariffs(shadowed, await planRulesOf(shadowed))
+    for (const target of ['/files/a', '/nothing']) {
+      const entry = { ...BASE, method: 'POST', target: { kind: 'path', text: target }, user: null } as const
+      expect(tariffOf({ ...entry, address: '192.0.2.7' })).toMatchObject({ payer: { user: 'address:192.0.2.7' } })
+    }
+  })
 })
