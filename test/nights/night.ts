@@ -43,6 +43,8 @@ export interface World {
   replica(): Promise<Gateway>
   /** From now on clients ask these gateways, in turn. */
   ask(...gateways: readonly Gateway[]): void
+  /** The fault begins only now: what came before was its preparation. */
+  breaks(): void
   /** Answers of the requests so far, and what `/readyz` of the gateway says. */
   look(note: string): Promise<void>
 }
@@ -115,7 +117,11 @@ routes:
 `
 }
 
-async function observed(night: Night, world: Omit<World, 'ask' | 'look'>, started: Gateway[]): Promise<Report> {
+async function observed(
+  night: Night,
+  world: Omit<World, 'ask' | 'look' | 'breaks'>,
+  started: Gateway[],
+): Promise<Report> {
   const client = new Client()
   const answers = new Map<string, number>()
   const notes: string[] = []
@@ -132,13 +138,15 @@ async function observed(night: Night, world: Omit<World, 'ask' | 'look'>, starte
     () => isOver,
   )
   await sleep(1000)
-  const began = performance.now()
-  const before = linesOf(started).length
-  const told = firstTold(night.told, started, before, began)
+  const listen = () => firstTold(night.told, started, linesOf(started).length, performance.now())
+  let told = listen()
   const ask: World['ask'] = (...gateways) => {
     asked = gateways
   }
-  await night.run({ ...world, ask, look })
+  const breaks = (): void => {
+    told = listen()
+  }
+  await night.run({ ...world, ask, look, breaks })
   isOver = true
   await traffic
   const difference = await settledDifference(world, asked[0] ?? world.gateway)

@@ -95,7 +95,7 @@ export const NIGHTS: readonly Night[] = [
   },
   {
     name: 'Redis is 600 ms away',
-    runbook: 'tollgatestoredegraded',
+    runbook: 'tollgatestorewarning',
     told: /the store is out|more than half of store_options.deadline/,
     may: ['store_unavailable'],
     async run(world) {
@@ -119,7 +119,7 @@ export const NIGHTS: readonly Night[] = [
   },
   {
     name: 'Redis evicts counters',
-    runbook: 'tollgatestorewarning',
+    runbook: 'tollgatekeysevicted',
     told: /evict/i,
     may: ['store_unavailable'],
     off: Number.POSITIVE_INFINITY,
@@ -199,6 +199,7 @@ export const NIGHTS: readonly Night[] = [
       await Promise.all([second, third].map(untilReady))
       world.ask(second, third)
       await sleep(1000)
+      world.breaks()
       await world.gateway.process.end('SIGTERM')
       await sleep(1000)
     },
