@@ -192,7 +192,8 @@ export class OpenConnections {
   }
 }
 
-function onceFor(ask: () => boolean): () => boolean {
+/** Asks once, however often the answer is wanted: each question of `ConnectionRush` uses up a place. */
+export function onceFor(ask: () => boolean): () => boolean {
   let known: boolean | null = null
   return () => {
     known ??= ask()

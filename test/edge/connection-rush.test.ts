@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { ConnectionRush } from '../../src/edge/connection-rush.ts'
+import { onceFor } from '../../src/edge/open-connections.ts'
 
 /** A connection in each of so many turns in a row. */
 async function rushOf(turns: number): Promise<ConnectionRush> {
@@ -31,4 +32,13 @@ it('a rush ends with the first turn that brings no connection', async () => {
   await nextTurn()
   await nextTurn()
   expect(grants(rush, '192.0.2.1')).toBe(20)
+})
+
+it('a connection of a rush that meets two bounds uses up one of the eight places of its household', async () => {
+  const rush = await rushOf(200)
+  const granted = Array.from({ length: 20 }, () => {
+    const mayMakeRoom = onceFor(() => rush.mayMakeRoom('192.0.2.1'))
+    return mayMakeRoom() && mayMakeRoom()
+  })
+  expect(granted.filter((may) => may)).toHaveLength(8)
 })

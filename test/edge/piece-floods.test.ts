@@ -84,6 +84,9 @@ describe.each(BOTH_WAYS)('chunks of one byte that come from many unseen addresse
     expect(bytes()).toBeLessThanOrEqual(most)
     const reasons = app.requests().map(({ error, reason }) => `${error}: ${reason}`)
     expect([...new Set(reasons)]).toEqual(['overloaded: body in many pieces'])
+    const metrics = await (await fetch(`${app.admin}/metrics`)).text()
+    const counted = Number(/tollgate_bad_connections_total\{code="short_pieces"\} (\d+)/.exec(metrics)?.[1])
+    expect(counted).toBeGreaterThanOrEqual(ADDRESSES)
   })
 
   it('where nobody reads them any more, end the connection', async () => {

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import https from 'node:https'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import tls from 'node:tls'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FloodRests } from '../../src/node/flood-rests.ts'
 import { boundReads } from '../../src/node/long-reads.ts'
+import { testCertificate } from '../forward/certificate.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 const POST = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
@@ -93,4 +96,45 @@ it('behind a flood the strangers of its address rest, but not those on whose con
   vi.advanceTimersByTime(1500)
   await once(stranger, 'data')
   expect(read).toEqual(['127.0.0.2', '127.0.0.2'])
+})
+
+describe('by TLS', () => {
+  let secure: https.Server
+  let rests: FloodRests
+  beforeEach(async () => {
+    secure = https.createServer(testCertificate(), (req, res) => {
+      read.push(req.url ?? '')
+      res.end()
+    })
+    rests = new FloodRests(secure, {}, true)
+    secure.listen(0, '127.0.0.1')
+    await once(secure, 'listening')
+  })
+  afterEach(() => secure.close())
+
+  function begin(localAddress: string): tls.TLSSocket {
+    const raw = net.connect({ port: (secure.address() as AddressInfo).port, host: '127.0.0.1', localAddress })
+    const client = tls.connect({ socket: raw, rejectUnauthorized: false })
+    clients.push(raw)
+    client.on('error', () => {})
+    return client
+  }
+
+  it('a connection whose address floods within its handshake rests in the middle of it, and is served behind that', async () => {
+    begin('127.0.0.2')
+    const [flooding] = (await once(secure, 'secureConnection')) as [tls.TLSSocket]
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const client = begin('127.0.0.2')
+    const [raw] = (await once(secure, 'connection')) as [Socket]
+    while (raw.bytesRead === 0) await nextTurn()
+    rests.flooded(flooding)
+    client.write('GET /behind HTTP/1.1\r\nHost: a\r\n\r\n')
+    const other = begin('127.0.0.3')
+    other.write('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(other, 'data')
+    expect(read).toEqual(['/other'])
+    vi.advanceTimersByTime(1500)
+    await once(client, 'data')
+    expect(read).toEqual(['/other', '/behind'])
+  })
 })
