@@ -5,7 +5,7 @@
 #   docker buildx build --sbom=true --provenance=mode=max -t tollgate:VERSION \
 #     --build-arg BUILD_IMAGE=docker.io/library/node:26-trixie-slim@sha256:… \
 #     --build-arg RUN_IMAGE=gcr.io/distroless/nodejs26-debian13:nonroot@sha256:… \
-#     --build-arg VERSION=… --build-arg REVISION=… --build-arg CREATED=… .
+#     --build-arg VERSION=… --build-arg REVISION=… --build-arg CREATED=… --build-arg SOURCE=… .
 #
 #   docker run --read-only --cap-drop ALL -v ./tollgate.yaml:/etc/tollgate/tollgate.yaml:ro -p 8080:8080 tollgate:VERSION
 #
@@ -32,12 +32,14 @@ FROM ${RUN_IMAGE}
 ARG VERSION
 ARG REVISION
 ARG CREATED
+ARG SOURCE
 LABEL org.opencontainers.image.title="tollgate" \
       org.opencontainers.image.description="A reverse proxy that puts exact quota windows in front of an HTTP service that already exists" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.created="${CREATED}"
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.source="${SOURCE}"
 WORKDIR /app
 # The heap gets 60 % of the memory that the container may use: buffers, SQLite and Node itself are outside of it. Each process of
 # `workers` takes that share: give them 60 divided by their number. New objects get at most 3 times 4 MB of it, in place of 3 times 16.

@@ -13,10 +13,16 @@ import { type Container, runToEnd, startContainer, volume } from './image-run.ts
 /** The image of the Dockerfile: built, looked into, run as the chart runs it, and stopped. Needs root on Debian. */
 
 const MIB = 2 ** 20
+const SOURCE = 'https://forge.example/team/tollgate'
 
 let image: Image
 beforeAll(async () => {
-  image = await buildImage('.', { VERSION: packageJson.version, REVISION: 'test', CREATED: '2026-01-01T00:00:00Z' })
+  image = await buildImage('.', {
+    VERSION: packageJson.version,
+    REVISION: 'test',
+    CREATED: '2026-01-01T00:00:00Z',
+    SOURCE,
+  })
 }, 900_000)
 afterAll(() => image?.remove())
 
@@ -98,6 +104,7 @@ describe('in the image', () => {
         'org.opencontainers.image.description': packageJson.description,
         'org.opencontainers.image.licenses': packageJson.license,
         'org.opencontainers.image.version': packageJson.version,
+        'org.opencontainers.image.source': SOURCE,
         'org.opencontainers.image.revision': 'test',
         'org.opencontainers.image.created': '2026-01-01T00:00:00Z',
       },

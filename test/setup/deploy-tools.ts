@@ -16,6 +16,7 @@ const PROGRAMS = {
   kubeconform: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0',
   'helm-unittest': 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest@v1.0.0',
   'kube-linter': 'golang.stackrox.io/kube-linter/cmd/kube-linter@v0.8.3',
+  actionlint: 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12',
   kustomize: 'sigs.k8s.io/kustomize/kustomize/v5@v5.8.1',
 } as const
 

@@ -1,0 +1,28 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { PLACES, problems, set } from '../../build/release.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-release-'))
+for (const file of new Set([...PLACES.map((place) => place.file), 'CHANGELOG.md'])) cpSync(file, join(folder, file))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test('all places say the same version and the same repository today', () => {
+  const repository = packageJson.repository.replace(/^git\+|\.git$/g, '')
+  const found = problems('.', { version: packageJson.version, repository })
+  // Until it is released it has no section of its own.
+  expect(found.filter((line) => !line.startsWith('CHANGELOG.md'))).toEqual([])
+})
+
+test('a release writes its version and its repository into each place, and then lacks its section of the changelog only', () => {
+  const release = { version: '7.8.9', repository: 'https://forge.example/others/tollgate' }
+  expect(problems(folder, release).length).toBe(PLACES.length + 1)
+  set(folder, release)
+  expect(problems(folder, release)).toEqual(['CHANGELOG.md: no section "## 7.8.9 (date)"'])
+  expect(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))).toMatchObject({
+    version: '7.8.9',
+    packages: { '': { version: '7.8.9' }, services: { version: '7.8.9' } },
+  })
+})
