@@ -8,6 +8,7 @@ import { makeToken } from '../../src/cli/token.ts'
 import { hashAccessKey } from '../../src/control/access-key-record.ts'
 import { addressIn, originsOf } from './addresses.ts'
 import { type Home, openHome } from './home.ts'
+import { demoJwt } from './jwt.ts'
 import { type Services, startServices } from './services.ts'
 
 /**
@@ -17,6 +18,8 @@ import { type Services, startServices } from './services.ts'
  */
 
 const USER = 'alice'
+/** Whom the JWT names; it is made anew by each start. */
+const JWT_USER = 'carol'
 const folder = process.env.TOLLGATE_HOME ?? '.tollgate'
 const isAdminTokenGiven = process.env.TOLLGATE_ADMIN_TOKEN !== undefined
 const listen = process.env.TOLLGATE_LISTEN ?? '127.0.0.1:8080'
@@ -52,6 +55,7 @@ function environment(home: Home, { score, sync, chart }: Services, file: string)
     TOLLGATE_UPSTREAM: score.url,
     TOLLGATE_STORE: TOLLGATE_STORE ?? `sqlite:${home.path('tollgate.db')}`,
     TOLLGATE_ADMIN_TOKEN: TOLLGATE_ADMIN_TOKEN ?? home.secret('admin-token'),
+    TOLLGATE_JWT_SECRET: home.secret('jwt-secret'),
     SCORE_BACKEND_SECRET: score.secret,
     SYNC_URL: sync.url,
     CHART_URL: chart.url,
@@ -97,6 +101,7 @@ function welcome(home: Home, { gateway, admin, link, services, token, variables 
   const exported = {
     TOLLGATE_URL: gateway,
     TOLLGATE_TOKEN: token,
+    TOLLGATE_JWT: demoJwt(JWT_USER, home.secret('jwt-secret')),
     ...variables,
     // The configuration asks for these too, and `tollgate healthcheck` reads it.
     TOLLGATE_LISTEN: new URL(gateway).host,
@@ -122,6 +127,7 @@ Tollgate is in front of the score service, with the quota in ${variables.TOLLGAT
   score-sync     ${sync.url}   (its Bot-Token is in ${home.path('bot-token')})
   chart preview  ${chart.url}   (its key is in ${home.path('chart-key')}, the secret that makes keys in ${home.path('chart-admin-secret')})
   credential     ${token}   (of the gateway, for user ${USER})
+  JWT            in ${home.path('env')} as TOLLGATE_JWT   (of the issuer demo, for user ${JWT_USER}, good for 30 days)
 
 Try it in a second terminal:
 

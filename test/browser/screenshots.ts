@@ -94,6 +94,7 @@ async function startGateway(upstream: string) {
     TOLLGATE_UPSTREAM: upstream,
     TOLLGATE_STORE: `sqlite:${join(home, 'tollgate.db')}`,
     SCORE_BACKEND_SECRET: SECRET,
+    TOLLGATE_JWT_SECRET: SECRET.repeat(2),
     // Named by the reference page, of which there is no picture.
     CHART_URL: 'http://127.0.0.1:9002',
     SYNC_URL: 'http://127.0.0.1:9001',

@@ -404,7 +404,12 @@ describe('the bundled score service behind the demo configuration', () => {
     const text = readFileSync(new URL('../../config/demo.yaml', import.meta.url), 'utf8')
     const backend = JSON.parse(readFileSync(new URL('../../config/score/openapi.json', import.meta.url), 'utf8'))
     const env = { TOLLGATE_UPSTREAM: BACKEND, TOLLGATE_STORE: 'sqlite::memory:', SCORE_BACKEND_SECRET: 'x'.repeat(20) }
-    const more = { TOLLGATE_ADMIN_TOKEN: 'test-admin-token-0001', SYNC_URL: BACKEND, CHART_URL: BACKEND }
+    const more = {
+      TOLLGATE_JWT_SECRET: 'x'.repeat(32),
+      TOLLGATE_ADMIN_TOKEN: 'test-admin-token-0001',
+      SYNC_URL: BACKEND,
+      CHART_URL: BACKEND,
+    }
     const loaded = parseConfig(text, 'config/demo.yaml', { ...env, ...more })
     if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems))
     const document: Any = gatewayDocument({ config: loaded.config, path: '/reference', upstream: backend })
