@@ -36,7 +36,8 @@ export type Observation =
   /** A part inside of Node or a library is not where it was: the version is one that this gateway was not made for. */
   | {
       readonly type: 'hook_missing'
-      readonly hook: string /** What the gateway does not do without it. */
+      readonly hook: string
+      /** What the gateway does not do without it. */
       readonly lost: string
     }
   | { readonly type: 'config_rejected'; readonly file: string; readonly problems: readonly string[] }

@@ -97,6 +97,7 @@ const SEEN: { readonly [T in Observation['type']]: readonly OfType<T>[] } = {
   jwks_fetched: [{ issuer: 'x', keys: 1 }],
   jwks_keys_refused: [{ issuer: 'x', message: 'x' }],
   jwks_recalled: [{ issuer: 'x', keys: 1, ageMs: 1 }],
+  hook_missing: [{ hook: 'x', lost: 'x' }],
   jwks_failed: [{ issuer: 'x', message: 'x' }],
   introspected: [{ provider: 'x', durationMs: 1 }],
   introspection_failed: [{ provider: 'x', reason: 'x' }],
