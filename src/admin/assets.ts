@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Asset, readAssets } from '../lib/assets.ts'
+import { isKnown, takesGzip } from '../lib/representation.ts'
 import { type AdminResponse, refusal, SECURITY_HEADERS } from './http.ts'
 
 /** The files of the dashboard. */
@@ -40,28 +42,30 @@ const PAGE_POLICY = [
 export interface PageRequest {
   /** Of the URL, without its query. */
   readonly path: string
-  readonly acceptsHtml: boolean
-  readonly acceptsGzip: boolean
+  readonly headers: IncomingHttpHeaders
 }
 
 /** A file of the dashboard, its page for every path that is one of its own, or `null` for neither. */
 export async function pageResponse(assets: Assets | null, request: PageRequest): Promise<AdminResponse | null> {
-  const { path, acceptsHtml, acceptsGzip } = request
+  const { path, headers } = request
+  const acceptsHtml = headers.accept?.includes('text/html') === true
   const isPage = path === '/' || (acceptsHtml && isRouteOfThePage(path))
   const file = (await assets?.read(path.slice(1))) ?? null
   const asset = file ?? (isPage ? ((await assets?.read('index.html')) ?? null) : null)
   if (asset === null) return isPage ? NOT_BUILT : null
-  const shrinks = acceptsGzip && asset.gzipped.length < asset.bytes.length
+  const common = {
+    'content-security-policy': PAGE_POLICY,
+    'cache-control': isHashed(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    vary: 'accept-encoding',
+    etag: asset.tag,
+  }
+  if (isKnown(asset.tag, headers['if-none-match'])) return { status: 304, headers: common }
+  const shrinks = takesGzip(headers['accept-encoding']) && asset.gzipped.length < asset.bytes.length
   return {
     status: 200,
     body: shrinks ? asset.gzipped : asset.bytes,
     contentType: asset.contentType,
-    headers: {
-      'content-security-policy': PAGE_POLICY,
-      'cache-control': isHashed(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
-      vary: 'accept-encoding',
-      ...(shrinks && { 'content-encoding': 'gzip' }),
-    },
+    headers: { ...common, ...(shrinks && { 'content-encoding': 'gzip' }) },
   }
 }
 

@@ -133,6 +133,9 @@ export function ok(body: unknown, headers: AdminResponse['headers'] = {}): Admin
 
 export const NO_CONTENT: AdminResponse = Object.freeze({ status: 204 })
 
+/** The type of a body that has none of its own. */
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
 /** On every response. Nothing here is a page, so nothing may run, be framed or be kept. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -5,6 +5,7 @@ import type { Certificate } from '../lib/tls.ts'
 import { type Assets, pageResponse } from './assets.ts'
 import { Desk, type DeskOptions } from './desk.ts'
 import { EndedSessions } from './ended-sessions.ts'
+import { inForm } from './form.ts'
 import { type Asked, createGuard, type Guarded, guardedWithout } from './guard.ts'
 import {
   type AdminResponse,
@@ -174,7 +175,8 @@ function addMethods(app: FastifyInstance, path: string, routes: readonly Route[]
       if (unread.length > 0) return send(reply, badFields(unread))
       const identity = identities.get(request) ?? null
       const call = { params, query, body, headers, address, identity, signal: untilGone(reply) }
-      return send(reply, await route.handle(call))
+      const response = await route.handle(call)
+      return send(reply, route.method === 'GET' ? await inForm(response, headers) : response)
     },
   })
 }
@@ -203,11 +205,7 @@ function addPage(app: FastifyInstance, assets: Assets | null, check: Check): voi
     if (method !== 'GET' && method !== 'HEAD') return send(reply, NOTHING_HERE)
     const guarded = check('page', { method, headers, address: ip })
     if ('status' in guarded) return send(reply, guarded)
-    const page = await pageResponse(assets, {
-      path: url.split('?', 1)[0] ?? '',
-      acceptsHtml: headers.accept?.includes('text/html') === true,
-      acceptsGzip: /\bgzip\b/.test(String(headers['accept-encoding'] ?? '')),
-    })
+    const page = await pageResponse(assets, { path: url.split('?', 1)[0] ?? '', headers })
     return send(reply, page ?? NOTHING_HERE)
   })
 }

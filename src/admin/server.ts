@@ -8,7 +8,7 @@ import { boundRecords } from '../node/short-records.ts'
 import type { Observer } from '../observe/observation.ts'
 import { boundConnections } from './connections.ts'
 import { refuseConnection, responseTo } from './error-response.ts'
-import { type AdminResponse, refusal, SECURITY_HEADERS } from './http.ts'
+import { type AdminResponse, JSON_TYPE, refusal, SECURITY_HEADERS } from './http.ts'
 import { MAX_BODY, readJsonBodies } from './json-body.ts'
 
 /** For a whole request to arrive, in milliseconds. */
@@ -94,5 +94,5 @@ export function send(reply: FastifyReply, { status, body, contentType, headers =
   reply.status(status).headers({ ...SECURITY_HEADERS, ...headers })
   if (body === undefined) return reply.send()
   if (contentType !== undefined) return reply.type(contentType).send(body)
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+  return reply.type(JSON_TYPE).send(JSON.stringify(body))
 }

@@ -2,12 +2,15 @@ import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { tagOf } from './representation.ts'
 
 /** A file of a page that Vite built. */
 export interface Asset {
   readonly bytes: Buffer
   readonly gzipped: Buffer
   readonly contentType: string
+  /** For ETag. */
+  readonly tag: string
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -41,5 +44,6 @@ export async function makeAsset(bytes: Buffer, extension: string): Promise<Asset
     bytes,
     gzipped: await promisify(gzip)(bytes),
     contentType: TYPES[extension] ?? 'application/octet-stream',
+    tag: tagOf(bytes),
   }
 }

@@ -1,6 +1,6 @@
 import type { PublicDocument } from '../gateway/snapshot.ts'
 import { makeAsset } from '../lib/assets.ts'
-import { choose, inBothForms, type Made, tagOf } from './made.ts'
+import { choose, inBothForms, type Made } from './made.ts'
 
 export interface PublicDocumentOptions<T extends object> {
   /** What the document is made of: another object when it may say something else; `null` while nothing is known. */
@@ -27,6 +27,6 @@ export function createPublicDocument<T extends object>(options: PublicDocumentOp
 
 async function make(document: object, maxAgeSeconds: number): Promise<Made> {
   const asset = await makeAsset(Buffer.from(JSON.stringify(document)), '.json')
-  const etag = tagOf(asset)
+  const etag = asset.tag
   return inBothForms(asset, etag, ['Cache-Control', `public, max-age=${maxAgeSeconds}`, 'ETag', etag])
 }

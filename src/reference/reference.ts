@@ -4,7 +4,7 @@ import type { ReferenceConfig } from '../config/config.ts'
 import type { Reference } from '../gateway/snapshot.ts'
 import { type Asset, makeAsset, readAssets } from '../lib/assets.ts'
 import type { OwnResponse } from '../respond/response.ts'
-import { choose, inBothForms, type Made, SAFE, tagOf } from './made.ts'
+import { choose, inBothForms, type Made, SAFE } from './made.ts'
 import type { Selection } from './selection.ts'
 
 export interface ReferenceOptions {
@@ -102,7 +102,7 @@ function file(asset: Asset, name: string): Made {
 }
 
 function page(asset: Asset, policy: string): Made {
-  const etag = tagOf(asset)
+  const etag = asset.tag
   return inBothForms(asset, etag, ['Content-Security-Policy', policy, 'Cache-Control', 'no-cache', 'ETag', etag])
 }
 

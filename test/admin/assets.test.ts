@@ -70,6 +70,13 @@ describe('the page', () => {
     ])
   })
 
+  test('is not sent again to a browser that has it, until it is built anew', async () => {
+    const { etag = '' } = (await get('/')).headers
+    const again = await get('/', { ...browser, 'if-none-match': etag })
+    expect([again.status, again.text, again.headers['cache-control']]).toEqual([304, '', 'no-cache'])
+    expect((await get('/', { ...browser, 'if-none-match': 'W/"sha-of-an-earlier-build"' })).text).toBe(INDEX)
+  })
+
   test.each(['/api/nothing', '/assets/index-old.js', '/metrics/x'])(
     'is not what a browser gets at %s',
     async (path) => {
