@@ -30,7 +30,7 @@ const PARTS: readonly (readonly [heading: string, paths: RegExp])[] = [
   ['Settings of the quota', /^\/api\/(quota|in-force$)/],
   ['Users', /^\/api\/(users|in-force\/users|overrides)/],
   ['Organisations', /^\/api\/(organisations|in-force\/organisations)/],
-  ['What goes on', /^\/api\/(now|routes|explain|usage|refusals|failures|alerts)/],
+  ['What goes on', /^\/api\/(now|status|routes|explain|usage|refusals|failures|alerts)/],
   ['Access keys', /^\/api\/tokens/],
   ['The audit', /^\/api\/audit/],
 ]

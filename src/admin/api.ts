@@ -93,6 +93,8 @@ export type ReasonValues = Of<typeof schemas.reasonValues>
 /** GET /api/now */
 export type NowResponse = Of<typeof schemas.now>
 export type CountsResponse = Of<typeof schemas.counts>
+/** GET /api/status */
+export type StatusResponse = Of<typeof schemas.status>
 /** GET /api/failures */
 export type FailuresResponse = Of<typeof schemas.failures>
 /** GET /api/refusals?user=&scope=&category=&route=&since=&until=&limit=&cursor= */

@@ -36,6 +36,18 @@ export const watching: Examples = {
       shadow: false,
     },
   },
+  'GET /api/status': {
+    response: {
+      store: { answers: true },
+      storeOutage: { read: 0 },
+      shadow: false,
+      controlVersion: 4,
+      full: [{ category: 'read', window: '1h', until: '2026-11-20T11:04:00.000Z', remaining: 0, tooDear: null }],
+      users: 3,
+      organisations: 0,
+      upstream: { requests: 1250, failed: 2 },
+    },
+  },
   'GET /api/routes': {
     response: {
       file: 'tollgate.yaml',

@@ -4,18 +4,19 @@ import { type Bucket, lastHalfHour } from '../../failures/histogram.ts'
 import type { LimitTable } from '../../quota/policy.ts'
 import { StoreError } from '../../quota/quota-store.ts'
 import { BEAT_MS, type LetIn, type Replica, type ReplicaCounts, UNMATCHED } from '../../replicas/presence.ts'
-import type { NowResponse, RoutesResponse, ScopedTable } from '../api.ts'
+import type { NowResponse, RoutesResponse, ScopedTable, StatusResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { type AdminResponse, iso, ok, type Route } from '../http.ts'
 import * as schemas from '../schemas.ts'
 import type { Setup } from '../state.ts'
+import { fullWindows, lastMinute, MOST_RECENT, RECENT_MS, whoIsRefused } from '../status.ts'
 import { globalWindows } from './quota.ts'
 
 type Beats = Awaited<ReturnType<Desk['store']['listReplicas']>>
 
 /** The routes that show what goes on: the replicas and their sums, and the route map with its hits. */
 export function nowRoutes(desk: Desk, now: () => number): Route[] {
-  const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk) }
+  const seen = { ...lastSeen(desk, now), upsets: upsetsOf(desk), lastMinute: lastMinute() }
   return [
     {
       method: 'GET',
@@ -26,6 +27,13 @@ export function nowRoutes(desk: Desk, now: () => number): Route[] {
         responses: { 200: schemas.now },
       },
       handle: () => show(desk, seen, now),
+    },
+    {
+      method: 'GET',
+      path: '/api/status',
+      guard: 'read',
+      doc: { summary: 'Who is refused now, and why: a summary for whoever polls', responses: { 200: schemas.status } },
+      handle: () => showStatus(desk, seen),
     },
     {
       method: 'GET',
@@ -78,7 +86,10 @@ function upsetsOf({ store }: Desk) {
   }
 }
 
-type Seen = ReturnType<typeof lastSeen> & { readonly upsets: ReturnType<typeof upsetsOf> }
+interface Seen extends ReturnType<typeof lastSeen> {
+  readonly upsets: ReturnType<typeof upsetsOf>
+  readonly lastMinute: ReturnType<typeof lastMinute>
+}
 
 async function show(desk: Desk, seen: Seen, now: () => number): Promise<AdminResponse> {
   try {
@@ -163,6 +174,47 @@ function ofReplicas(beats: Beats): Pick<NowResponse, 'counts' | 'replicas'> {
       ...beat,
       startedAt: iso(startedAt),
     })),
+  }
+}
+
+async function showStatus(desk: Desk, seen: Seen): Promise<AdminResponse> {
+  try {
+    return ok(desk.lacksStore() ? statusWithoutStore(desk) : await statusResponse(desk, seen))
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    return ok(statusWithoutStore(desk))
+  }
+}
+
+async function statusResponse(desk: Desk, seen: Seen): Promise<StatusResponse> {
+  const [view, beats] = await Promise.all([desk.view(), seen.ask()])
+  const since = view.at - RECENT_MS
+  const [upsets, windows, { episodes }] = await Promise.all([
+    seen.upsets(view.state, view.at),
+    globalWindows(desk, view),
+    desk.store.readRefusals({ since }, { cursor: null, limit: MOST_RECENT }),
+  ])
+  return {
+    store: { answers: true },
+    storeOutage: Object.fromEntries(view.setup.storeOutage),
+    shadow: view.shadow,
+    controlVersion: view.state.version,
+    full: view.shadow ? [] : fullWindows(windows, episodes, view.setup),
+    ...whoIsRefused(episodes),
+    upstream: seen.lastMinute(beats, view.at),
+    ...(upsets.length > 0 && { upsets }),
+  }
+}
+
+function statusWithoutStore(desk: Desk): StatusResponse {
+  const { storeOutage, quota } = desk.setup()
+  const { version, settings } = desk.control.state()
+  return {
+    store: { answers: false },
+    storeOutage: Object.fromEntries(storeOutage),
+    shadow: settings.value.shadow ?? quota.shadow,
+    controlVersion: version,
+    ...{ full: [], users: 0, organisations: 0, upstream: null },
   }
 }
 

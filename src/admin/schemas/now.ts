@@ -29,6 +29,11 @@ const replica = z.strictObject({
   counts,
 })
 
+/** Changes of the last 24 hours that are not in force though somebody wanted them: a scheduled one that could not be made, or one that a guard has taken back. Missing if there are none, latest first. */
+const upsets = z
+  .array(z.strictObject({ version: count, at: time, outcome: z.enum(['not_made', 'taken_back']), why: z.string() }))
+  .optional()
+
 export const now = name(
   z.strictObject({
     at: time,
@@ -53,10 +58,7 @@ export const now = name(
     /** The global windows by category. */
     windows: windows.nullable(),
     shadow: z.boolean(),
-    /** Changes of the last 24 hours that are not in force though somebody wanted them: a scheduled one that could not be made, or one that a guard has taken back. Missing if there are none, latest first. */
-    upsets: z
-      .array(z.strictObject({ version: count, at: time, outcome: z.enum(['not_made', 'taken_back']), why: z.string() }))
-      .optional(),
+    upsets,
     /** The built-in limits that hold for charged categories whose limits nobody wrote, neither in the file nor at run time. Missing if there are none. */
     unwritten: scopedTable.optional(),
     /** Whether auth.shadow lets everybody in, and whom it has let in since the replicas started, by what was wrong. */
@@ -67,6 +69,35 @@ export const now = name(
   }),
   'Now',
   'The replicas, their sums, the store, the backend and the global windows. While the store is out (it does not answer, is full, or takes no writes), replicas and counts are the last that were seen; null is what is not known.',
+)
+
+export const status = name(
+  z.strictObject({
+    store: z.strictObject({ answers: z.boolean() }),
+    /** By category: the share of the limits that is admitted while the store is out; 0 refuses with 503. */
+    storeOutage: byName(share),
+    shadow: z.boolean(),
+    controlVersion: count,
+    /** By category the global window without room that ends last. Empty in shadow, and while the store is out. */
+    full: z.array(
+      z.strictObject({
+        category: z.string(),
+        window: z.string(),
+        until: time,
+        remaining: count,
+        /** A route whose requests cost more than is left; `null` if no request of the category has room. */
+        tooDear: z.strictObject({ match: z.string(), cost: count }).nullable(),
+      }),
+    ),
+    /** Who was refused in the last 5 minutes by a limit of his own, and which organisations' members by its limit: by the latest 100 refusals. */
+    users: count,
+    organisations: count,
+    /** Forwarded requests of the last minute and those that failed; `null` if nobody has asked for the status in it before. */
+    upstream: z.strictObject({ requests: count, failed: count }).nullable(),
+    upsets,
+  }),
+  'Status',
+  'Who is refused now and why, in a few hundred bytes: what the line at the top of each page of the dashboard says.',
 )
 
 export const refusal = z.strictObject({

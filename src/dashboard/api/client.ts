@@ -34,13 +34,17 @@ export function isOutcomeUnknown(error: unknown): boolean {
 
 export interface Answered<T> {
   readonly data: T
-  /** For If-Match. */
+  /** The version, for If-Match. */
   readonly etag: string | null
+  /** The field ETag as it came, for If-None-Match. */
+  readonly tag: string | null
 }
 
 export interface Options {
   readonly body?: unknown
   readonly ifMatch?: string | null
+  /** The last response of the same path: the API may say that it still is. */
+  readonly known?: Answered<unknown> | undefined
   readonly signal?: AbortSignal
   /** How long to wait for the whole answer. */
   readonly patienceMs?: number
@@ -70,10 +74,11 @@ const PATIENCE_MS = 15_000
 
 /** @throws ApiError, LostError, UnknownError; what the signal throws where the caller gave up */
 export async function call<T>(method: Method, path: string, options: Options = {}): Promise<Answered<T>> {
-  const { body, ifMatch, signal, patienceMs = PATIENCE_MS } = options
+  const { body, ifMatch, known, signal, patienceMs = PATIENCE_MS } = options
   const headers = new Headers({ accept: 'application/json' })
   if (body !== undefined) headers.set('content-type', 'application/json')
   if (ifMatch) headers.set('if-match', ifMatch)
+  if (known?.tag) headers.set('if-none-match', known.tag)
   const timeout = AbortSignal.timeout(patienceMs)
   let status: number | null = null
   try {
@@ -86,11 +91,13 @@ export async function call<T>(method: Method, path: string, options: Options = {
     })
     const text = await response.text()
     status = response.status
-    const said: unknown = text === '' ? null : JSON.parse(text)
-    if (!isOwn(path, response.status, said)) throw new Error('the answer of somebody in between')
+    const isSame = status === 304 && known !== undefined
+    const said: unknown = isSame ? known.data : text === '' ? null : JSON.parse(text)
+    if (!isSame && !isOwn(path, status, said)) throw new Error('the answer of somebody in between')
     hearClock(response)
     setLost(false)
-    if (response.ok) return { data: said as T, etag: versionOf(response) }
+    if (isSame) return known as Answered<T>
+    if (response.ok) return { data: said as T, etag: versionOf(response), tag: response.headers.get('etag') }
     if (response.status === 401 && path !== SESSION) ring('unauthorized')
     throw new ApiError(response.status, said as ErrorResponse)
   } catch (error) {
@@ -106,7 +113,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
  * it (Apache's mod_deflate: `"7-gzip"`).
  */
 function versionOf({ headers }: Response): string | null {
-  const [version] = /\d+/.exec(headers.get('etag') ?? '') ?? []
+  const [, version] = /^(?:W\/)?"(\d+)/.exec(headers.get('etag') ?? '') ?? []
   return version === undefined ? null : `"${version}"`
 }
 

@@ -24,6 +24,7 @@ const MEMBERS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^organisations\/[^/]+$/, members<api.OrganisationResponse>('organisation', 'windows', 'override')],
   [/^explain$/, members<api.ExplainResponse>('decision', 'limits', 'reasons')],
   [/^now$/, members<api.NowResponse>('at', 'store', 'backend', 'config')],
+  [/^status$/, members<api.StatusResponse>('store', 'full', 'users', 'upstream')],
   [/^failures$/, members<api.FailuresResponse>('since', 'until', 'buckets')],
   [/^refusals$/, members<api.RefusalsResponse>('refusals', 'next')],
   [/^refusals\/users$/, members<api.RefusedUsersResponse>('from', 'users')],

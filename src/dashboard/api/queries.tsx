@@ -2,6 +2,7 @@ import { notifyManager, type Query, QueryClient, QueryClientProvider } from '@ta
 import type { ReactNode } from 'react'
 import { backoffMs } from '../logic/backoff.ts'
 import { type Answered, ApiError, bell, call, SESSION } from './client.ts'
+import { isAtRest } from './rest.ts'
 
 /** What was read from the API, by path, and when it is read again. */
 
@@ -9,13 +10,14 @@ import { type Answered, ApiError, bell, call, SESSION } from './client.ts'
 export interface Seen<T> {
   readonly data: T | null
   readonly etag: string | null
+  readonly tag: string | null
   /** Why the last attempt failed; `null` if it did not. */
   readonly error: Error | null
   /** Attempts in a row that failed. */
   readonly failures: number
 }
 
-export const NOTHING: Seen<never> = { data: null, etag: null, error: null, failures: 0 }
+export const NOTHING: Seen<never> = { data: null, etag: null, tag: null, error: null, failures: 0 }
 
 /** For a page that one comes back to while there are no responses. */
 const KEPT_MS = 30 * 60_000
@@ -67,7 +69,10 @@ export async function look<T>(path: string, signal: AbortSignal): Promise<Seen<T
   try {
     if (path !== SESSION) await held?.promise
     signal.throwIfAborted()
-    return { ...(await call<T>('GET', path, { signal })), error: null, failures: 0 }
+    const before = queries.getQueryData<Seen<T>>([path])
+    const known = before === undefined || before.data === null ? undefined : before
+    const { data, etag, tag } = await call<T>('GET', path, { signal, known })
+    return { data, etag, tag, error: null, failures: 0 }
   } catch (error) {
     signal.throwIfAborted()
     const before = queries.getQueryData<Seen<T>>([path]) ?? NOTHING
@@ -75,9 +80,16 @@ export async function look<T>(path: string, signal: AbortSignal): Promise<Seen<T
   }
 }
 
+export interface Pace {
+  /** Milliseconds between two readings, while the tab is used. */
+  readonly everyMs: number
+  /** While nobody uses it, if that is longer. */
+  readonly restMs: number
+}
+
 /** Milliseconds until a path is read again by itself; `false` if only the bell makes that worth it: there is no session. */
-export function pauseAfter(seen: Seen<unknown> | undefined, everyMs: number): number | false {
-  if (seen === undefined || seen.error === null) return everyMs
+export function pauseAfter(seen: Seen<unknown> | undefined, { everyMs, restMs }: Pace): number | false {
+  if (seen === undefined || seen.error === null) return isAtRest() ? Math.max(everyMs, restMs) : everyMs
   if (seen.error instanceof ApiError && seen.error.status === 401) return false
   return backoffMs(seen.failures)
 }
@@ -90,9 +102,9 @@ export async function readAgain(path: string): Promise<void> {
 }
 
 /** Has the response of a change: newer than anything that is under way. */
-export function putSeen<T>(path: string, { data, etag }: Answered<T>): void {
+export function putSeen<T>(path: string, { data, etag, tag }: Answered<T>): void {
   void queries.cancelQueries({ queryKey: [path], exact: true })
-  queries.setQueryData<Seen<T>>([path], { data, etag, error: null, failures: 0 })
+  queries.setQueryData<Seen<T>>([path], { data, etag, tag, error: null, failures: 0 })
 }
 
 /** Of one who signs out nothing stays, nor comes later. */

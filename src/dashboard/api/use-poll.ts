@@ -17,16 +17,20 @@ export interface Polled<T> {
   readonly take: (response: Answered<T>) => void
 }
 
+/** So often a tab that nobody uses reads what is on it, in milliseconds. A change at run time is read at once all the same. */
+const REST_MS = 120_000
+
 /**
  * Asks again and again while the page is seen: after `everyMs`, later and later while there is no response, and at once when the bell
  * rings, the browser is online again or the page is looked at. All who read one path share its requests.
  * @param path `null` asks nothing
+ * @param restMs the least pause while nobody uses the tab
  */
-export function usePoll<T>(path: string | null, everyMs: number): Polled<T> {
+export function usePoll<T>(path: string | null, everyMs: number, restMs = REST_MS): Polled<T> {
   const { data: seen = NOTHING } = useQuery<Seen<T>>({
     queryKey: [path],
     queryFn: path === null ? skipToken : ({ signal }) => look<T>(path, signal),
-    refetchInterval: ({ state }) => pauseAfter(state.data, everyMs),
+    refetchInterval: ({ state }) => pauseAfter(state.data, { everyMs, restMs }),
   })
   const read = useCallback(async () => {
     if (path !== null) await readAgain(path)

@@ -1,22 +1,21 @@
 import { Button } from '@mantine/core'
-import { type ReactNode, useEffect, useState } from 'react'
-import type { NowResponse, RefusalsResponse, RoutesResponse } from '../../admin/api.ts'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { StatusResponse } from '../../admin/api.ts'
+import { ring } from '../api/client.ts'
+import { isAtRest } from '../api/rest.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
-import { costsOf } from '../logic/costs.ts'
 import { hashOf } from '../logic/location.ts'
-import { ALARMING, FAILING_MS, type FullWindow, isNobodyRefused, type Status, statusOf } from '../logic/status.ts'
+import { ALARMING, type FullWindow, failingShare, isNobodyRefused } from '../logic/status.ts'
 import { Until } from './moment.tsx'
 import type { Tone } from './note.tsx'
 import { Meanwhile } from './outage.tsx'
 
 const EVERY_MS = 5000
-/** As many as say how many users there are; more are "100 or more". */
-const LATEST = 100
+/** While nobody uses the tab. */
+const REST_MS = 10_000
 /** The audit has the others. */
 const MOST_UPSETS = 2
-/** The configuration changes seldom. */
-const ROUTES_EVERY_MS = 60_000
 
 /**
  * On every page: who is refused now, why and until when, and the way to the cure. Green only if nobody is. On a narrow window the first
@@ -24,10 +23,11 @@ const ROUTES_EVERY_MS = 60_000
  */
 export function StatusLine() {
   const { t } = useTexts()
-  const { data: now, error } = usePoll<NowResponse>('/api/now', EVERY_MS)
-  const status = useStatus(now)
+  const { data: status, error } = usePoll<StatusResponse>('/api/status', EVERY_MS, REST_MS)
+  const failing = useFailing(status)
   const [isOpen, setOpen] = useState(false)
-  if (now === null || status === null) return null
+  useReadingOfChanges(status?.controlVersion)
+  if (status === null) return null
   return (
     <section className={`status${isOpen ? ' open' : ''}`} aria-label={t('status.title')}>
       <Button
@@ -39,15 +39,15 @@ export function StatusLine() {
       >
         {t(isOpen ? 'status.less' : 'status.more')}
       </Button>
-      <Refused status={status} now={now} />
-      {status.failing !== null && <Failing share={status.failing} />}
-      {status.isShadow && (
+      <Refused status={status} />
+      {failing !== null && <Failing share={failing} />}
+      {status.shadow && (
         <Line tone="warn" href={hashOf('limits')} cure={t('status.change')}>
           {t('status.shadow')}
         </Line>
       )}
-      <Upsets of={now.upsets ?? []} />
-      {isNobodyRefused(status) && !status.isShadow && (
+      <Upsets of={status.upsets ?? []} />
+      {isNobodyRefused(status) && !status.shadow && (
         <Line tone={error === null ? 'good' : 'info'}>
           {t(error === null ? 'status.nobody' : 'status.nobodyBefore')}
         </Line>
@@ -56,42 +56,31 @@ export function StatusLine() {
   )
 }
 
-/** @returns `null` as long as too little is known */
-function useStatus(now: NowResponse | null): Status | null {
-  const refusals = usePoll<RefusalsResponse>(`/api/refusals?limit=${LATEST}`, EVERY_MS).data
-  const routes = usePoll<RoutesResponse>('/api/routes', ROUTES_EVERY_MS)
-  const before = useEarlier(now)
+function useFailing(status: StatusResponse | null): number | null {
   const [wasFailing, setFailing] = useState(false)
-  // Before the costs are known a window with tokens left would pass for a full one, or for none.
-  const areCostsKnown = routes.data !== null || routes.error !== null
-  const isKnown = now !== null && areCostsKnown && (refusals !== null || !now.store.answers)
-  const costs = costsOf(routes.data?.routes ?? [])
-  const status = isKnown ? statusOf(now, { refusals: refusals?.refusals ?? [], costs, before, wasFailing }) : null
-  const isFailing = status !== null && status.failing !== null
+  const failing = status === null ? null : failingShare(status, wasFailing)
+  const isFailing = failing !== null
   useEffect(() => setFailing(isFailing), [isFailing])
-  return status
+  return failing
 }
 
-/** The first look at the gateway in the latest minute. */
-function useEarlier(now: NowResponse | null): NowResponse | null {
-  const [looks, setLooks] = useState<readonly NowResponse[]>([])
+/** A tab that nobody uses reads seldom, but what somebody has changed at once. */
+function useReadingOfChanges(version: number | undefined): void {
+  const last = useRef(version)
   useEffect(() => {
-    if (!now?.store.answers) return
-    const since = Date.parse(now.at) - FAILING_MS
-    setLooks((before) => [...before, now].filter(({ at }) => Date.parse(at) >= since))
-  }, [now])
-  return looks[0] ?? null
+    if (last.current !== undefined && last.current !== version && isAtRest()) ring('again')
+    last.current = version
+  }, [version])
 }
 
-function Refused({ status, now }: { readonly status: Status; readonly now: NowResponse }) {
+function Refused({ status: { full, users, organisations, store, storeOutage } }: { readonly status: StatusResponse }) {
   const { t, number } = useTexts()
-  const { full, users, organisations, isStoreOut } = status
   const refusals = hashOf('refusals', null, { since: '1h' })
   return (
     <>
-      {isStoreOut && (
+      {!store.answers && (
         <Line tone="bad">
-          {t('status.storeOut')} <Meanwhile storeOutage={now.storeOutage} />
+          {t('status.storeOut')} <Meanwhile storeOutage={storeOutage} />
         </Line>
       )}
       {full.map((window) => (
@@ -123,7 +112,7 @@ function Full({ of: { category, window, until, remaining, tooDear } }: { readonl
 }
 
 /** What somebody wanted to be in force and is not. */
-function Upsets({ of }: { readonly of: NonNullable<NowResponse['upsets']> }) {
+function Upsets({ of }: { readonly of: NonNullable<StatusResponse['upsets']> }) {
   const { t, time } = useTexts()
   return of.slice(0, MOST_UPSETS).map(({ version, at, outcome }) => (
     <Line key={version} tone="warn" href={hashOf('audit')} cure={t('status.audit')}>

@@ -287,3 +287,28 @@ test('what was scheduled and could not be made, or was taken back by its guard, 
   expect((await now()).upsets).toBe(undefined)
   await store.close()
 })
+
+test('the status says in one summary who is refused, by which window, and what the upstream fails', async () => {
+  const { store, spend, call } = await start()
+  const status = async () => (await call('GET', '/api/status')).json
+  const idle = { store: { answers: true }, full: [], users: 0, organisations: 0, upstream: null, controlVersion: 0 }
+  expect(await status()).toEqual({ ...idle, shadow: false, storeOutage: { read: 0, write: 0 } })
+  await store.beat(replica())
+  await spend('bob', 'read', 1200)
+  clock += 10_000
+  await store.beat(replica({ counts: { ...replica().counts, forwarded: 108, failed: 51 } }))
+  expect(await status()).toMatchObject({
+    full: [{ category: 'read', window: '1h', remaining: 0, tooDear: null }],
+    upstream: { requests: 108, failed: 51 },
+  })
+  await call('PATCH', '/api/quota', { body: { shadow: true } })
+  expect(await status()).toMatchObject({ shadow: true, full: [], controlVersion: 1 })
+})
+
+test('the status stays known while the store is out', async () => {
+  const readTallies = async () => {
+    throw new StoreError('no', 'timeout', 'no')
+  }
+  const { call } = await start({ broken: { readTallies } })
+  expect((await call('GET', '/api/status')).json).toMatchObject({ store: { answers: false }, full: [], upstream: null })
+})

@@ -16,10 +16,12 @@ import { Top } from './top.tsx'
 import { Windows } from './windows.tsx'
 
 const EVERY_MS = 2000
+/** While nobody uses the tab; below the gap that the line of the rates bridges. */
+const REST_MS = 15_000
 
 export function OverviewPage() {
   const { t } = useTexts()
-  const poll = usePoll<NowResponse>('/api/now', EVERY_MS)
+  const poll = usePoll<NowResponse>('/api/now', EVERY_MS, REST_MS)
   const { looks, left } = useLooks(poll.data)
   const history = rateHistory(looks)
   return (

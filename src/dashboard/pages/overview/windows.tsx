@@ -7,7 +7,7 @@ import type {
 } from '../../../admin/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
-import { costsOf } from '../../logic/costs.ts'
+import { cheapestOf } from '../../logic/costs.ts'
 import { type Forecast, forecastOf, RECENT_PATH, rateOf, recentTokens } from '../../logic/forecast.ts'
 import { type RefusalPage, refusedSince } from '../../logic/full-since.ts'
 import type { Rule } from '../../logic/route-usage.ts'
@@ -18,8 +18,8 @@ import { Bar, Tag } from '../../ui/small.tsx'
 
 /** Half hours that are over stay as they are. */
 const EVERY_MS = 30_000
-/** As the line about refusals asks, so that both share one request. */
-const REFUSALS = { path: '/api/refusals?limit=100', everyMs: 5000 } as const
+/** Asked only while a window is full. */
+const REFUSALS = { path: '/api/refusals?scope=Global&limit=100', everyMs: 10_000 } as const
 const ROUTES = { path: '/api/routes', everyMs: 60_000 } as const
 
 /** A window of everybody. */
@@ -34,8 +34,9 @@ interface SharedWindow extends WindowResponse {
 export function Windows({ now }: { readonly now: NowResponse }) {
   const { t } = useTexts()
   const usage = usePoll<UsageResponse>(now.windows === null ? null : RECENT_PATH, EVERY_MS).data
-  const refusals = usePoll<RefusalsResponse>(REFUSALS.path, REFUSALS.everyMs).data
   const routes = usePoll<RoutesResponse>(ROUTES.path, ROUTES.everyMs).data?.routes ?? []
+  const isFull = windowsOf(now, { usage, refusals: null, routes }).some(({ forecast }) => forecast.kind === 'full')
+  const refusals = usePoll<RefusalsResponse>(isFull ? REFUSALS.path : null, REFUSALS.everyMs).data
   const windows = windowsOf(now, { usage, refusals, routes })
   return (
     <Panel title={t('now.windows')} text={t('now.windowsText')}>
@@ -59,10 +60,10 @@ function windowsOf(
   { usage, refusals, routes }: WindowSources,
 ): readonly SharedWindow[] {
   const at = Date.parse(iso)
-  const costs = costsOf(routes)
+  const cheapest = cheapestOf(routes)
   return Object.entries(windows ?? {}).flatMap(([category, list]) => {
     const rate = rateOf(list, usage && recentTokens(usage, category, at), at)
-    const least = costs.get(category)?.least ?? 1
+    const least = cheapest.get(category) ?? 1
     return list.map((window, i) => ({
       ...{ ...window, category },
       forecast: forecastOf(window, { rate, at, shorter: list.slice(0, i), least }),

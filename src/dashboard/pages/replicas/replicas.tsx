@@ -8,11 +8,13 @@ import { ReplicaNotes } from './notes.tsx'
 import { ReplicaTable } from './table.tsx'
 
 const EVERY_MS = 2000
+/** While nobody uses the tab. */
+const REST_MS = 15_000
 
 /** The processes that share the store: whether they decide alike, and what each of them does. */
 export function ReplicasPage() {
   const { t } = useTexts()
-  const poll = usePoll<NowResponse>('/api/now', EVERY_MS)
+  const poll = usePoll<NowResponse>('/api/now', EVERY_MS, REST_MS)
   const { looks, left } = useLooks(poll.data)
   const [before, after] = [looks.at(-1 - SPAN), looks.at(-1)]
   const rates = before === undefined || after === undefined ? null : replicaRates(before, after)

@@ -1,0 +1,95 @@
+import type { WindowStatus, WindowStatuses } from '../quota/status.ts'
+import type { Replica } from '../replicas/presence.ts'
+import type { Episode } from '../usage/episodes.ts'
+import type { StatusResponse } from './api.ts'
+import type { Setup } from './state.ts'
+
+/** Who is refused now, and why, from what the store says of this moment. Without the store. */
+
+/** How long ago a refusal may lie to be one of now, in milliseconds. */
+export const RECENT_MS = 5 * 60_000
+
+/** Refusals that are looked at: more users than these are "100 or more". */
+export const MOST_RECENT = 100
+
+type Full = StatusResponse['full'][number]
+type Costs = Pick<Setup, 'cheapest' | 'priced'>
+
+/**
+ * By category the global window without room that ends last.
+ * @param recent the refusals of the last minutes, latest first
+ */
+export function fullWindows(windows: WindowStatuses, recent: readonly Episode[], costs: Costs): Full[] {
+  return Object.entries(windows).flatMap(([category, list]) => {
+    const full = list.flatMap((window) => fullWindow(category, window, recent, costs))
+    const [last] = full.toSorted((a, b) => Date.parse(b.until) - Date.parse(a.until))
+    return last === undefined ? [] : [last]
+  })
+}
+
+/** One with tokens left is full for a route that costs more, if somebody was refused for it in this run. */
+function fullWindow(category: string, of: WindowStatus, recent: readonly Episode[], costs: Costs): Full[] {
+  const { window, remaining, startedAt, resetAt } = of
+  if (startedAt === null || resetAt === null) return []
+  const full = { category, window, until: resetAt, remaining }
+  if (remaining < (costs.cheapest.get(category) ?? 1)) return [{ ...full, tooDear: null }]
+  const dearest = dearestOf(category, costs)
+  if (dearest === null || dearest.cost <= remaining) return []
+  const hasRefused = recent.some(
+    (each) =>
+      each.scope === 'Global' &&
+      each.category === category &&
+      each.window === window &&
+      each.last >= Date.parse(startedAt),
+  )
+  return hasRefused ? [{ ...full, tooDear: dearest }] : []
+}
+
+/** Of the routes that the quota may refuse the one whose requests cost most; `null` if there is none. */
+function dearestOf(category: string, { priced }: Costs): Full['tooDear'] {
+  const all = priced.flatMap((each) =>
+    each.category === category ? [{ match: each.match, cost: Math.max(...each.costs) }] : [],
+  )
+  return all.reduce<Full['tooDear']>((most, each) => (most !== null && most.cost >= each.cost ? most : each), null)
+}
+
+/** How many users were refused by a limit of their own, and how many organisations by theirs. */
+export function whoIsRefused(recent: readonly Episode[]): Pick<StatusResponse, 'users' | 'organisations'> {
+  const of = (scope: Episode['scope'], who: 'user' | 'organisation'): number =>
+    new Set(recent.filter((each) => each.scope === scope).map((each) => each[who])).size
+  return { users: of('Personal', 'user'), organisations: of('Organisation', 'organisation') }
+}
+
+type Beat = Pick<Replica, 'instance' | 'startedAt' | 'counts'>
+
+interface Look {
+  readonly at: number
+  readonly beats: readonly Beat[]
+}
+
+/** What happens now is counted over so long, in milliseconds. */
+const MINUTE_MS = 60_000
+/** Looks are kept this far apart, in milliseconds: however many pages ask, there are at most 60. */
+const APART_MS = 1000
+
+/** Counts what the upstream did in the last minute, from the first look at the replicas in it: each call is a look. */
+export function lastMinute(): (beats: readonly Beat[], at: number) => StatusResponse['upstream'] {
+  let looks: readonly Look[] = []
+  return (beats, at) => {
+    const within = looks.filter((look) => look.at >= at - MINUTE_MS && look.at <= at)
+    const [first, last] = [within[0], within.at(-1)]
+    looks = last === undefined || last.at <= at - APART_MS ? [...within, { at, beats }] : within
+    return first === undefined ? null : between(first, beats)
+  }
+}
+
+/** A replica that is new counts from its start, one that is gone not at all. */
+function between(before: Look, beats: readonly Beat[]): NonNullable<StatusResponse['upstream']> {
+  const known = new Map(before.beats.map(({ instance, counts }) => [instance, counts]))
+  const since = (field: 'forwarded' | 'failed'): number =>
+    beats.reduce((sum, { instance, startedAt, counts }) => {
+      const old = known.get(instance)?.[field] ?? (startedAt >= before.at ? 0 : counts[field])
+      return sum + Math.max(0, counts[field] - old)
+    }, 0)
+  return { requests: since('forwarded'), failed: since('failed') }
+}

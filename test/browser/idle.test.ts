@@ -1,0 +1,111 @@
+import type { Page, Request } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask, SOON, type Stage, startStage } from './stage.ts'
+
+const ROUTES = Array.from({ length: 100 }, (_, i) => `  - { match: GET /v1/things/kind-${i}, category: read, cost: 1 }`)
+
+/** Of the page's clock, between two looks: half of the shortest pause of a tab at rest. */
+const STEP_SECONDS = 5
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await startStage({
+    rest: `quota: { baselines: { personal: { read: { 1h: 10, 1d: 50 } }, global: { read: { 1h: 100000, 1d: 1000000 } } } }
+routes:
+  - { match: GET /items/*, category: read, cost: 4 }
+${ROUTES.join('\n')}`,
+  })
+  // The third request of each is refused.
+  for (let i = 0; i < 120; i++) await ask(stage.app.url, `user-${i % 40}`)
+  for (let i = 0; i < 30; i++)
+    await stage.api('PUT', `/api/users/user-${i}/override`, { read: { '1h': 20 }, reason: 'a test' })
+})
+afterAll(() => stage.stop())
+
+interface Traffic {
+  bytes: number
+  requests: number
+  /** By path, for whoever reads a failure. */
+  readonly paths: string[]
+}
+
+/** What the page is sent from now on, heads included. */
+function watch(page: Page): { readonly traffic: Traffic; readonly settled: () => Promise<void> } {
+  const traffic: Traffic = { bytes: 0, requests: 0, paths: [] }
+  const under = new Set<Request>()
+  const finish = async (request: Request): Promise<void> => {
+    const [response, sizes] = await Promise.all([request.response(), request.sizes()])
+    const size = sizes.responseBodySize + sizes.responseHeadersSize
+    traffic.bytes += size
+    traffic.requests++
+    traffic.paths.push(`${response?.status()} ${new URL(request.url()).pathname} ${size}`)
+    under.delete(request)
+  }
+  page.on('request', (request) => void under.add(request))
+  page.on('requestfinished', (request) => under.has(request) && void finish(request))
+  page.on('requestfailed', (request) => void under.delete(request))
+  return { traffic, settled: () => expect.poll(() => under.size, SOON).toBe(0) }
+}
+
+type Watched = ReturnType<typeof watch>
+
+/** Lets the page's clock go on, while others use the gateway as they do. */
+async function pass(page: Page, { settled }: Watched, seconds: number): Promise<void> {
+  for (let i = 0; i < seconds; i += STEP_SECONDS) {
+    await ask(stage.app.url, `other-${i}`)
+    await page.clock.runFor(1000 * STEP_SECONDS)
+    await settled()
+  }
+}
+
+async function openAtRest(hash: string): Promise<{ page: Page; watched: Watched; close(): Promise<void> }> {
+  const { page, close } = await stage.open(hash, { own: true })
+  await page.clock.install()
+  await page.reload()
+  await page.locator('main h1').waitFor()
+  const watched = watch(page)
+  await pass(page, watched, 45)
+  return { page, watched: watch(page), close }
+}
+
+test.each(['#/overview', '#/users', '#/limits', '#/users/user-1'])(
+  'a tab at %s that nobody uses takes at most 60 KB and 20 requests a minute',
+  async (hash) => {
+    const { page, watched, close } = await openAtRest(hash)
+    await pass(page, watched, 120)
+    const { bytes, requests, paths } = watched.traffic
+    expect(requests / 2, paths.join('\n')).toBeLessThanOrEqual(20)
+    expect(bytes / 2, paths.join('\n')).toBeLessThanOrEqual(60_000)
+    // It is read all the same.
+    expect(requests).toBeGreaterThan(0)
+    await close()
+  },
+)
+
+test('a tab that nobody uses shows at once what another administrator changes, and all of it whoever comes back to it', async () => {
+  const { page, watched, close } = await openAtRest('#/limits')
+  await stage.api('PATCH', '/api/quota', { mode: 'conservative' })
+  await pass(page, watched, 15)
+  expect(watched.traffic.paths.filter((path) => path.includes('/api/quota'))).not.toEqual([])
+  await stage.api('PATCH', '/api/quota', { mode: null })
+  const back = watch(page)
+  await page.mouse.move(40, 40)
+  await expect.poll(() => back.traffic.paths.filter((path) => path.includes('/api/quota')), SOON).not.toEqual([])
+  await close()
+})
+
+test('a hidden tab asks nothing, and everything as soon as it is seen', async () => {
+  const { page, watched, close } = await openAtRest('#/overview')
+  const show = (state: string) =>
+    page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+      Object.defineProperty(document, 'hidden', { value: ${state === 'hidden'}, configurable: true })
+      window.dispatchEvent(new Event('visibilitychange'))`)
+  await show('hidden')
+  await watched.settled()
+  watched.traffic.requests = 0
+  await pass(page, watched, 180)
+  expect(watched.traffic.requests, watched.traffic.paths.join('\n')).toBe(0)
+  await show('visible')
+  await expect.poll(() => watched.traffic.requests, SOON).toBeGreaterThan(3)
+  await close()
+})
