@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Checkout, checkoutOf } from './checkout.ts'
 import { watchOthers } from './cpu.ts'
 import { against } from './groups/against.ts'
 import { attacks } from './groups/attacks.ts'
@@ -63,10 +64,15 @@ const PAGE = new URL('../docs/benchmarks-tables.md', import.meta.url)
 /** Share of all cores. Latency suffers first, because what waits for a core waits for milliseconds. */
 const TOO_BUSY = 0.1
 
-async function measureGroups(options: Options, within: Within, priority: string): Promise<Report> {
-  const { rounds, seconds, only, awake, against: checkout } = options
+async function measureGroups(
+  options: Options,
+  other: Checkout | null,
+  within: Within,
+  priority: string,
+): Promise<Report> {
+  const { rounds, seconds, only, awake } = options
   const chosen = only === null ? GROUPS : { ...GROUPS, ...ON_REQUEST }
-  const groups = checkout === null || only !== null ? chosen : { against: against(checkout) }
+  const groups = other === null || only !== null ? chosen : { against: against(other) }
   const sections: Section[] = []
   const machine = [...describeMachine(), priority, ...(awake ? ['Cores that idle are kept awake'] : [])]
   for (const [name, group] of Object.entries(groups)) {
@@ -115,17 +121,19 @@ function withinFolder(folder: string, options: Options): Within {
 
 async function main(): Promise<void> {
   const choices = { groups: Object.keys({ ...GROUPS, ...ON_REQUEST }), profiles: PROFILES }
-  const options = optionsOf(process.argv.slice(2), choices)
-  if (options === null) return console.log(helpOf(choices))
+  const given = optionsOf(process.argv.slice(2), choices)
+  if (given === null) return console.log(helpOf(choices))
   ensurePackages()
-  if (options.awake) keepAwake()
+  if (given.awake) keepAwake()
   const priority = raisePriority()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
+    const other = given.against === null ? null : checkoutOf(given.against, mkdtempSync(join(folder, 'other-')))
+    const options = { ...given, against: other?.folder ?? null }
     const within = withinFolder(folder, options)
     const { profile: row, only, write } = options
     if (row !== null) return console.log(await within((bench) => profile(row, bench)))
-    const report = await measureGroups(options, within, priority)
+    const report = await measureGroups(options, other, within, priority)
     console.log(reportText(report))
     if (write) (only === null ? writeReport : writeSections)(PAGE, report)
   } finally {

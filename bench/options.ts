@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { REFERENCE } from './checkout.ts'
 
 export interface Options {
   readonly rounds: number
@@ -9,7 +10,7 @@ export interface Options {
   readonly awake: boolean
   /** The only group to run; `null` for all. */
   readonly only: string | null
-  /** Folder of another checkout to compare with, and nothing else; `null` for none. */
+  /** A commit, or the folder of a checkout, to compare with, and nothing else; `null` for none. */
   readonly against: string | null
   /** The commit that the group of attacks is compared with. */
   readonly before: string
@@ -33,7 +34,8 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
   --write        puts the result into docs/benchmarks-tables.md too, with --only the section of that group
-  --against DIR  this checkout against another one, with its node_modules, in the same rounds
+  --against COMMIT  this checkout against a commit, or the folder of another checkout with its node_modules, in the same rounds.
+                 The reference of the project is ${REFERENCE}
   --before COMMIT  with --only attacks: what this checkout is compared with. Default ${BEFORE}
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { configurationFor } from './checkout.ts'
 import { type NginxLimits, quotaConfig, upstreamConfig } from './nginx/config.ts'
 import { freePort, LOADING_CORE, type Server, startServer, TESTED_CORE } from './processes.ts'
 import { AUDIENCE, ISSUER, SECRET } from './requests.ts'
@@ -137,8 +138,10 @@ export function createStage(parent: string): Stage {
     const own = folder('gateway')
     const [port, admin] = [await freePort(), await freePort()]
     const config = join(own, 'tollgate.yaml')
-    const reconfigure = (change?: object): void =>
-      writeFileSync(config, JSON.stringify(gatewayConfig(port, admin, { ...options, ...(change && { change }) })))
+    const reconfigure = (change?: object): void => {
+      const wanted = gatewayConfig(port, admin, { ...options, ...(change && { change }) })
+      writeFileSync(config, JSON.stringify(checkout === undefined ? wanted : knownTo(checkout, wanted)))
+    }
     reconfigure()
     const main = join(checkout ?? file('..'), built ? BUILT : 'src/main.ts')
     if (built) compiled ??= folder('compiled')
@@ -164,6 +167,13 @@ export function createStage(parent: string): Stage {
       await Promise.all(started.map((server) => server.stop()))
     },
   }
+}
+
+/** What is left out is said, since it may be why one is cheaper. */
+function knownTo(checkout: string, wanted: object): object {
+  const { fitting, left } = configurationFor(checkout, wanted)
+  if (left.length > 0) process.stderr.write(`bench: the other checkout does not know ${left.join(', ')}\n`)
+  return fitting
 }
 
 export async function offAndOn(start: (log: boolean) => Promise<Running>): Promise<Pair> {

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Plan, Sent } from '../attacks/attacker.ts'
-import { type Before, checkoutOf, commitOfNow } from '../attacks/before.ts'
 import { createOthers, OTHERS, type Served, SOON_MS } from '../attacks/others.ts'
 import {
   type AttackRow,
@@ -16,6 +15,7 @@ import {
   type Ports,
   ROUTES,
 } from '../attacks/rows.ts'
+import { type Checkout, checkoutOf, commitOfNow } from '../checkout.ts'
 import { freePort, LOADING_CORE, startProgram } from '../processes.ts'
 import { table } from '../report.ts'
 import type { Running } from '../servers.ts'
@@ -50,7 +50,7 @@ interface Backends {
 
 interface Field {
   readonly bench: Bench
-  readonly before: Before
+  readonly before: Checkout
   readonly issuer: DearIssuer
 }
 
@@ -77,7 +77,7 @@ export const attacks: Group = async (bench) => {
 }
 
 function linesOf(
-  before: Before,
+  before: Checkout,
   head: readonly string[],
   rows: readonly (readonly string[])[],
   remarks: readonly string[],
@@ -85,7 +85,7 @@ function linesOf(
 ): string[] {
   const day = new Date().toISOString().slice(0, 10)
   return [
-    `Measured on ${day}: before is ${before.commit}, now is ${commitOfNow()}, both with their defaults, and nginx has as many connections. Each row once, with servers of its own.`,
+    `Measured on ${day}: before is ${before.name}, now is ${commitOfNow()}, both with their defaults, and nginx has as many connections. Each row once, with servers of its own.`,
     `While the attack lasts ${OTHERS} users ask for ${quick ? QUICK_SECONDS : ASK_SECONDS} s, each twice a second from an address of its own. The first number of a column says how many of them had all their requests served within ${SOON_MS / 1000} s. p50 and max are milliseconds of all requests; "never" is a request that was refused, cut off, or not answered within 8 s. KB is what the attacker sent now:`,
     '',
     ...table(head, rows),
@@ -139,7 +139,7 @@ async function startSubject(subject: Subject, { redis, upstream }: Backends, { b
     store: redis,
     log: false,
     change: { routes: ROUTES, edge: {}, auth: authOf(issuer, upstream), admin: { listen: `127.0.0.1:${admin}` } },
-    ...(subject === 'before' && { checkout: before.checkout }),
+    ...(subject === 'before' && { checkout: before.folder }),
   })
   return { server, ports: { port: server.port, admin } }
 }
