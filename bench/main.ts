@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Checkout, checkoutOf } from './checkout.ts'
+import { type Checkout, checkoutOf, measuredOn } from './checkout.ts'
 import { watchOthers } from './cpu.ts'
 import { against } from './groups/against.ts'
 import { attacks } from './groups/attacks.ts'
@@ -85,7 +85,7 @@ async function measureGroups(
     const verdict = share > TOO_BUSY ? ': too busy to quote or to judge a bound by.' : '.'
     const busy = `Other work took ${(share * 100).toFixed(0)} % of the machine meanwhile${verdict}`
     const step = `A step through 4 MB of memory took ${before.toFixed(0)} ns before and ${memoryStep().toFixed(0)} after.`
-    sections.push({ ...section, lines: [...section.lines, '', `${busy} ${step}`] })
+    sections.push({ ...section, lines: [`${measuredOn()}.`, '', ...section.lines, '', `${busy} ${step}`] })
     process.stderr.write(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s\n`)
   }
   const how = `${rounds} rounds of ${seconds} s for each row where its table says nothing else, 1 s for bodies and connections; medians; smallest and largest value in brackets`

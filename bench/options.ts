@@ -34,8 +34,8 @@ export const helpOf = ({ groups, profiles }: Choices): string => `npm run bench 
   --quick        1 round of 1 second: to see that it works, not to quote
   --awake        keeps cores that idle awake, as root: what waking one costs is then left out. Not with --write
   --write        puts the result into docs/benchmarks-tables.md too, with --only the section of that group
-  --against COMMIT  this checkout against a commit, or the folder of another checkout with its node_modules, in the same rounds.
-                 The reference of the project is ${REFERENCE}
+  --against COMMIT  this checkout against a commit, such as the project's reference ${REFERENCE}, in the same rounds, or against the folder
+                 of another checkout with its node_modules
   --before COMMIT  with --only attacks: what this checkout is compared with. Default ${BEFORE}
   --profile ROW  no table, but where the gateway's CPU time goes in ${profiles.join(', ')}`
 

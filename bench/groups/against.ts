@@ -1,4 +1,4 @@
-import { type Checkout, measuredOn, REFERENCE } from '../checkout.ts'
+import { type Checkout, REFERENCE } from '../checkout.ts'
 import { sampleTable } from '../report.ts'
 import { measureRounds, type Row } from '../rows.ts'
 import { paired, ratios } from '../statistics.ts'
@@ -23,7 +23,7 @@ export function against(other: Checkout): Group {
     return {
       title: `Against ${other.name}`,
       lines: [
-        `${measuredOn()}, against ${other.name}. Access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
+        `There is ${other.name}. Access log off; CPU for one request, in microseconds, ${turns.rounds} rounds of ${turns.seconds} s:`,
         '',
         ...sampleTable(samples),
       ],

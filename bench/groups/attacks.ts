@@ -83,9 +83,8 @@ function linesOf(
   remarks: readonly string[],
   quick: boolean,
 ): string[] {
-  const day = new Date().toISOString().slice(0, 10)
   return [
-    `Measured on ${day}: before is ${before.name}, now is ${commitOfNow()}, both with their defaults, and nginx has as many connections. Each row once, with servers of its own.`,
+    `Before is ${before.name}, now is ${commitOfNow()}, both with their defaults, and nginx has as many connections. Each row once, with servers of its own.`,
     `While the attack lasts ${OTHERS} users ask for ${quick ? QUICK_SECONDS : ASK_SECONDS} s, each twice a second from an address of its own. The first number of a column says how many of them had all their requests served within ${SOON_MS / 1000} s. p50 and max are milliseconds of all requests; "never" is a request that was refused, cut off, or not answered within 8 s. KB is what the attacker sent now:`,
     '',
     ...table(head, rows),
