@@ -3,10 +3,12 @@ import { BUNDLED_CATALOGUE } from '../../services/music/catalogue.ts'
 import { createScoreService } from '../../services/score/service.ts'
 import { startApp, yaml } from './harness.ts'
 import { bearer } from './jwt.ts'
+import { rawExchange } from './raw.ts'
 
 /** The price by a body field in front of the service that reads the field: a request costs something only where it buys something. */
 
 const ends: (() => Promise<void>)[] = []
+let gateway: string
 let ask: (body: string, query?: string) => Promise<{ status: number; used: number; tickets: number }>
 
 beforeEach(async () => {
@@ -29,6 +31,7 @@ quota: { mode: loose }`,
     ),
   )
   ends.push(() => app.stop())
+  gateway = app.url
   ask = async (body, query = '') => {
     const headers = { ...bearer('alice'), 'content-type': 'application/json' }
     const post = (path: string, text: string) => fetch(app.url + path, { method: 'POST', headers, body: text })
@@ -85,6 +88,21 @@ test.each([
 ])('%s is 400, and neither charged nor forwarded', async (body) => {
   expect(await ask(body)).toEqual({ status: 400, used: 0, tickets: 0 })
 })
+
+test.each([
+  ['no length and no chunks', ''],
+  ['a length of 0', 'Content-Length: 0\r\n'],
+])(
+  'a request with %s has no body to read a price in: it is 400 at once, and the next one is served',
+  async (_what, fields) => {
+    const { authorization } = bearer('alice')
+    const head = (method: string, more: string): string =>
+      `${method} /v1/charge HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: ${authorization}\r\n${more}\r\n`
+    const text = await rawExchange(gateway, head('POST', fields) + head('GET', 'Connection: close\r\n'), 10_000)
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['400', '405'])
+    expect(await ask('{}')).toEqual({ status: 400, used: 0, tickets: 0 })
+  },
+)
 
 test.each(['?chargeId=5', '?charge_id=5', '?x=1&CHARGE=5'])(
   'a query %s beside it is refused, and costs nothing',

@@ -68,6 +68,8 @@ function read<T>(
 ): Promise<Buffer | Denial | T> {
   const refused = announcedTooLarge(req, max)
   if (refused !== null) return Promise.resolve(refused)
+  // One that can have none is destroyed from the beginning (`optimizeEmptyRequests`).
+  if (!hasBody(req)) return Promise.resolve(EMPTY)
   // The close event is past for a client that left while its credential was looked at, and what had come is gone.
   if (req.destroyed) return Promise.reject(new ClientLeft())
   const cut = cutOffBy(req)
@@ -107,6 +109,8 @@ function read<T>(
     req.on('data', onData).on('end', onEnd).on(CUT_OFF, onCutOff).on('close', onClose).on('error', onClose)
   })
 }
+
+const EMPTY = Buffer.alloc(0)
 
 /** Requests whose client was asked for the body that it holds back. */
 const asked = new WeakSet<IncomingMessage>()
