@@ -91,8 +91,10 @@ function undoIn(
     !wouldHide(before.get(key), there, set) &&
     !wouldBeHidden(before.get(key), there, set, entry.at) &&
     !isOfAnother(before.get(key), there, set) &&
+    !hasLostNeighbour(key, before, there, set) &&
     !back.some((other) => before.get(key)?.layer != null || touch(pathOf(key), pathOf(other)))
-  const changed = open.filter((key) => !isAsSet(key))
+  const moved = movedSince(partsOf(from), partsOf(after), there)
+  const changed = [...new Set([...open.filter((key) => !isAsSet(key)), ...moved])]
   if (changed.length > 0) return { kind: 'changed_since', values: changedValues(form, changed, set, before, now, at) }
   if (open.length === 0) {
     const isMade = after.layers.some((layer) => hasBecome(layer, now))
@@ -229,6 +231,28 @@ function wouldBeHidden(part: Part | undefined, now: Parts, set: Parts, changedAt
   )
 }
 
+/** Another layer that said something of the place is gone: it may have lain above, and nobody knows what it would hide. */
+function hasLostNeighbour(key: string, before: Parts, now: Parts, set: Parts): boolean {
+  const part = before.get(key)
+  if (part === undefined || part.layer === null) return false
+  return [...set].some(
+    ([other, { leaf, layer }]) => other !== key && layer !== null && !now.has(other) && touch(leaf[0], part.leaf[0]),
+  )
+}
+
+/** What the change has set for a while, and stands elsewhere: it stays for good, or is what is left of a value given back. */
+function movedSince(before: Parts, set: Parts, now: Parts): string[] {
+  const isMoved = ([key, { leaf, layer }]: [string, Part]): boolean => {
+    if (layer === null || now.has(key) || same(before, set, key)) return false
+    return [...now].some(([other, there]) => {
+      if (set.has(other)) return false
+      if (there.layer === null) return layer.until !== null && sameJson(there.leaf, leaf)
+      return there.layer.id === layer.id && covers(leaf[0], there.leaf[0])
+    })
+  }
+  return [...set].filter(isMoved).map(([key]) => key)
+}
+
 function changedValues(
   form: Form,
   keys: readonly string[],
@@ -239,7 +263,7 @@ function changedValues(
 ): readonly ChangedValue[] {
   const inForce = leavesInForce(form, now, at)
   const values = keys.map((key): ChangedValue => {
-    const [path, value] = (set.get(key) ?? (before.get(key) as Part)).leaf
+    const [path, value] = (set.get(key) ?? before.get(key))?.leaf ?? [pathOf(key), null]
     const there = inForce.find(([place]) => covers(place, path))
     return { path: path.join('.'), set: set.has(key) ? value : null, now: there?.[1] ?? null }
   })

@@ -504,6 +504,12 @@ const ONCE_WRONG: Readonly<Record<string, readonly (readonly Operation[])[]>> = 
       ...[change([2], 7), change([0], 0), change([0], 0), change([4, 0], 0), pick('undo', 3)],
       ...[{ kind: 'again', place: 2, lasts: 1 } as const, pick('undo', 3)],
     ],
+    // What had hidden a temporary value was gone when the value was put back.
+    [change([1], 4), change([4, 0], 3), pick('remove', 0), change([2, 0], 0), pick('undo', 2)],
+    // Of what was given back for a while a part was set for good, and the rest was left over.
+    [change([2], 0), change([4, 3], 2), change([1], 0), pick('undo', 1)],
+    // A temporary value that was put back stayed for good, and then what had hidden it was to come back.
+    [change([1], 3), change([4, 3, 0], 0), pick('undo', 1), pick('stay', 0), pick('undo', 2)],
   ],
 }
 
