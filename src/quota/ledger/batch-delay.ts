@@ -33,19 +33,44 @@ export function createBatchDelay({ waiting, now }: BatchDelayOptions): BatchDela
   /** Charges of callers in the last batch that had any. */
   let lastSize = 0
 
-  async function next(): Promise<number> {
-    const since = now()
+  // Of the batch that waits, one at a time. Its turns are counted here and not in a function that waits: a lone charge, whose two waits
+  // are all its own, then allocates a promise for each wait and not one for each turn.
+  let since = 0
+  let turns = 0
+  let quiet = 0
+  let before = 0
+  let over: (waitedMs: number) => void = () => {}
+
+  function next(): Promise<number> {
     underWay = true
-    for (let turns = 0, quiet = 0; goesOn(turns, quiet, since); turns++) {
-      const before = waiting()
-      await endOfTurn()
-      quiet = waiting() > before ? 0 : quiet + 1
-    }
-    underWay = false
-    return now() - since
+    since = now()
+    turns = 0
+    quiet = 0
+    return new Promise(begin)
   }
 
-  function goesOn(turns: number, quiet: number, since: number): boolean {
+  function begin(resolve: (waitedMs: number) => void): void {
+    over = resolve
+    goOn()
+  }
+
+  function goOn(): void {
+    if (goesOn()) {
+      before = waiting()
+      setImmediate(endTurn)
+      return
+    }
+    underWay = false
+    over(now() - since)
+  }
+
+  function endTurn(): void {
+    turns++
+    quiet = waiting() > before ? 0 : quiet + 1
+    goOn()
+  }
+
+  function goesOn(): boolean {
     const isSmall = lastSize > 1 && waiting() > 0 && waiting() < MANY
     const most = isSmall && now() - since < SMALL_MS ? SMALL : USUAL
     return turns < most.turns && quiet < most.quiet
@@ -58,8 +83,4 @@ export function createBatchDelay({ waiting, now }: BatchDelayOptions): BatchDela
       lastSize = charges
     },
   }
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
