@@ -68,7 +68,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'auth/': { files: [...DOMAIN, 'lib/http-client.ts'], libraries: ['jose'] },
   'store/': { files: DOMAIN },
   'store/redis/': { files: [...DOMAIN, 'store/', 'node/'], libraries: ['ioredis'] },
-  'webhook/': { files: DOMAIN, libraries: ['standardwebhooks'] },
+  'webhook/': { files: [...DOMAIN, 'lib/http-client.ts'], libraries: ['standardwebhooks'] },
   'respond/': { files: [...DOMAIN, 'node/'] },
   'forward/': { files: [...DOMAIN, ...CLIENT, 'respond/', 'node/'], libraries: ['http-proxy-3'] },
   // A product of its own, which knows neither charges nor users nor what is ours.

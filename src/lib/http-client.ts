@@ -53,6 +53,62 @@ async function textOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): P
   return Buffer.concat(chunks).toString('utf8')
 }
 
+export interface PostRequest extends Omit<HttpRequest, 'maxBytes'> {
+  readonly body: string
+  /** The beginning of the response's body that is kept, in bytes. */
+  readonly keepBytes: number
+}
+
+/** Responses that only announce one: a server can send them without end. */
+const MOST_INTERIM = 8
+/** Bytes of the response's head. */
+const MAX_HEAD = 16_384
+/** Bytes of its body that are received: whoever sends more is cut off. */
+const MAX_BODY = 65_536
+
+/**
+ * Posts to somebody else's server, which may do as it likes: it costs the deadline and a few hundred bytes at most. Each request has a
+ * connection of its own. No redirect is followed. The status counts, so what goes wrong behind the head is no error.
+ * @returns the status, and the beginning of the body in UTF-8
+ * @throws Error with its cause, also if the time is over
+ */
+export async function post({ url, headers, body, deadlineMs, keepBytes, signal }: PostRequest) {
+  const { Client } = await import('undici')
+  const client = new Client(url.origin, { maxHeaderSize: MAX_HEAD, connectTimeout: deadlineMs })
+  const end = new AbortController()
+  const deadline = setTimeout(() => end.abort(new Error(`no response in ${deadlineMs / 1000} s`)), deadlineMs)
+  let interim = 0
+  try {
+    const response = await client.request({
+      ...{ path: `${url.pathname}${url.search}`, method: 'POST', headers, body },
+      signal: AbortSignal.any([signal, end.signal]),
+      onInfo: () => {
+        if (++interim > MOST_INTERIM) end.abort(new Error('interim responses without end'))
+      },
+    })
+    return { status: response.statusCode, text: await beginningOf(response.body, keepBytes) }
+  } finally {
+    clearTimeout(deadline)
+    await client.destroy()
+  }
+}
+
+/** The beginning of what comes until it ends, is too much, or breaks off. */
+async function beginningOf(body: AsyncIterable<Buffer>, most: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of body) {
+      if (bytes < most) chunks.push(chunk.subarray(0, most - bytes))
+      bytes += chunk.length
+      if (bytes > MAX_BODY) break
+    }
+  } catch {
+    // It broke off, or the deadline is over.
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
 /** Posts to one address again and again, by connections that are kept. */
 export interface Poster {
   /** @throws Error with its cause, also if the time is over or the body too long */
