@@ -1,9 +1,9 @@
 import { inSteps, planIn } from '../control/in-steps.ts'
 import type { InTurn } from '../lib/serialize.ts'
 import { memberOf, type Payer } from '../quota/policy.ts'
+import type { Used } from '../quota/quota-store.ts'
 import { organisationBlocks } from '../quota/standing.ts'
 import type { Desk } from './desk.ts'
-import type { Used } from './near-limit.ts'
 import type { View } from './state.ts'
 
 /** How users are looked through for one response. */
@@ -61,10 +61,9 @@ export class MemberPlans {
     const { policy, state, setup } = this.#view
     const { inTurn, signal } = this.#turn
     const found = new Map<string, Map<string | null, Payer>>()
-    const steps = inSteps({ windows: setup.quota.windows, signal }, state.overrides.keys(), async (cursor) => {
-      const { at, users, next } = await inTurn(() => this.#desk.store.scanUsers(cursor))
-      return { at, next, owners: users.map(({ user, counters }) => ({ id: user, counters })) }
-    })
+    const steps = inSteps({ windows: setup.quota.windows, signal }, state.overrides.keys(), (cursor) =>
+      inTurn(() => this.#desk.store.scanUsers(cursor)),
+    )
     for await (const { owners } of steps) {
       for (const payer of await this.#desk.payersOf(owners.map(({ id }) => id))) {
         if (payer.organisation === null) continue

@@ -1,20 +1,6 @@
-import { type Counter, usageOf } from '../quota/counter.ts'
+import { usageOf } from '../quota/counter.ts'
+import type { Used, UsedStep } from '../quota/quota-store.ts'
 import type { Limit } from '../quota/window.ts'
-
-/** What a user or an organisation has used, with the counters as they are stored: windows that have ended may be among them. */
-export interface Used {
-  readonly id: string
-  readonly counters: ReadonlyMap<string, Counter>
-}
-
-/** A step of the store's scan. */
-export interface UsedStep {
-  /** The store's time, in milliseconds since the epoch. */
-  readonly at: number
-  readonly some: readonly Used[]
-  /** Where the following step begins; `null` at the end. */
-  readonly next: string | null
-}
 
 /** The limits of one of them in a category; `null` for none. */
 export type LimitsOf = (category: string) => readonly Limit[] | null
@@ -94,7 +80,7 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
   do {
     signal.throwIfAborted()
     const step = await scan(next)
-    const wanted = step.some.filter(({ id }) => matches(id))
+    const wanted = step.owners.filter(({ id }) => matches(id))
     const entitlements = await entitlementsOf(wanted.map(({ id }) => id))
     for (const [i, used] of wanted.entries()) {
       const entitlement = entitlements[i] ?? NO_ENTITLEMENT
@@ -103,7 +89,7 @@ export async function nearest(options: NearestOptions): Promise<Nearest> {
       if (score > 0) found.set(used.id, { used, score })
     }
     if (found.size > 2 * limit) found = first(found, limit)
-    lookedAt += step.some.length
+    lookedAt += step.owners.length
     steps++
     next = step.next
     at = step.at

@@ -1,6 +1,6 @@
 import type { Counter } from '../quota/counter.ts'
 import { type Payer, payerOf } from '../quota/policy.ts'
-import type { UsageSnapshot } from '../quota/quota-store.ts'
+import type { UsageSnapshot, Used } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import {
   type CountersOf,
@@ -12,7 +12,6 @@ import {
 } from '../quota/standing.ts'
 import type { StandingResponse } from './api.ts'
 import type { Desk } from './desk.ts'
-import type { Used } from './near-limit.ts'
 import type { View } from './state.ts'
 
 /** Any user will do for the counters of all. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import type { Used } from '../quota/quota-store.ts'
 import type { FieldProblem } from './http.ts'
-import type { Entitlement, Used } from './near-limit.ts'
+import type { Entitlement } from './near-limit.ts'
 
 /** Which users, or organisations, a list is to have. */
 

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { isUserId } from '../control/user-id.ts'
 import type { InTurn } from '../lib/serialize.ts'
 import { isInUse } from '../quota/counter.ts'
+import type { Used, UsedStep } from '../quota/quota-store.ts'
 import type { Window } from '../quota/window.ts'
 import { limit } from './fields.ts'
 import type { FieldProblem } from './http.ts'
-import { type Entitlement, NO_ENTITLEMENT, nearest, type Used, type UsedStep } from './near-limit.ts'
+import { type Entitlement, NO_ENTITLEMENT, nearest } from './near-limit.ts'
 import { recentField, tooLongFor } from './recent-use.ts'
 import { type Filtered, type FilterFields, filterFields, filterOf, type UsedFilter } from './used-filter.ts'
 
@@ -173,8 +174,8 @@ function overriddenSteps({ overrides, read }: Listed, { matches, step, at }: Sea
     sorted ??= [...overrides.keys()].filter(matches).sort()
     const left = cursor === null ? sorted : sorted.filter((id) => id > cursor)
     const ids = left.slice(0, READ_AT_ONCE)
-    const some = await step(() => Promise.all(ids.map(read)))
-    return { at: some[0]?.at ?? at, some, next: ids.length < left.length ? (ids.at(-1) ?? null) : null }
+    const owners = await step(() => Promise.all(ids.map(read)))
+    return { at: owners[0]?.at ?? at, owners, next: ids.length < left.length ? (ids.at(-1) ?? null) : null }
   }
 }
 
@@ -192,11 +193,11 @@ async function collect(listed: Listed, search: Search, overridden: Step): Promis
     const isScan = here.phase === 'scan'
     const seen = isScan ? await step(() => listed.scan(here.step)) : await overridden(here.step)
     at = seen.at
-    lookedAt += seen.some.length * (isScan ? 1 : SCANNED_FOR_ONE)
+    lookedAt += seen.owners.length * (isScan ? 1 : SCANNED_FOR_ONE)
     const isLeft = ({ id, counters }: Used) =>
       (here.after === null || id > here.after) &&
       (!isScan || (matches(id) && !overrides.has(id) && isInUse(counters, windows, at)))
-    const rest = (await fitting(listed, filter, seen.some.filter(isLeft), at)).toSorted(byId)
+    const rest = (await fitting(listed, filter, seen.owners.filter(isLeft), at)).toSorted(byId)
     // If some are left, the next page goes on behind the last.
     const shown = rest.slice(0, limit - found.length)
     found.push(...shown)

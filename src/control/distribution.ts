@@ -2,6 +2,7 @@ import { type Counter, usageOf } from '../quota/counter.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
 import type { UsageStore } from '../quota/quota-store.ts'
 import type { Window } from '../quota/window.ts'
+import { everyStep } from './in-steps.ts'
 
 /** How much of one window users or organisations have used, all together: for a limit that somebody is about to set. */
 export interface Distribution {
@@ -56,10 +57,8 @@ export async function distribution(options: DistributionOptions): Promise<Distri
   const counts = new Array<number>(PARTS + 1).fill(0)
   /** By id: a scan may come by one twice. */
   const used = new Map<string, number>()
-  let [at, cursor]: [number, string | null] = [0, null]
-  do {
-    signal?.throwIfAborted()
-    const step = await stepOf(options, cursor)
+  let at = 0
+  for await (const step of everyStep((cursor) => stepOf(options, cursor), signal)) {
     for (const { id, counter, payer } of step.some) {
       if (used.has(id) || (plan !== null && policy.planOf(payer)?.name !== plan)) continue
       const tokens = usageOf(counter, window, step.at).used
@@ -78,9 +77,7 @@ export async function distribution(options: DistributionOptions): Promise<Distri
       counts[part] = (counts[part] ?? 0) + 1
     }
     at = step.at
-    cursor = step.next
-    await new Promise((resolve) => setImmediate(resolve))
-  } while (cursor !== null)
+  }
   const shares = counts.map((count, i) => ({ from: (i * 100) / PARTS, count }))
   const counted = { counted: used.size, exempt: leftOut.exempt.size, others: leftOut.others.size }
   return { at, ...counted, shares, percentiles: percentilesOf([...used.values()]) }
@@ -94,24 +91,13 @@ interface Step {
 
 async function stepOf(options: DistributionOptions, cursor: string | null): Promise<Step> {
   const { store, scope, category } = options
-  const { at, owners, next } =
-    scope === 'personal' ? await usersOf(store, cursor) : await organisationsOf(store, cursor)
+  const { at, owners, next } = await store[scope === 'personal' ? 'scanUsers' : 'scanOrganisations'](cursor)
   const payers = await options[scope === 'personal' ? 'payersOf' : 'membersOf'](owners.map(({ id }) => id))
   const some = owners.flatMap(({ id, counters }, i) => {
     const [counter, payer] = [counters.get(category), payers[i]]
     return counter === undefined || payer === undefined ? [] : [{ id, counter, payer }]
   })
   return { at, some, next }
-}
-
-async function usersOf(store: UsageStore, cursor: string | null) {
-  const { at, users, next } = await store.scanUsers(cursor)
-  return { at, owners: users.map(({ user, counters }) => ({ id: user, counters })), next }
-}
-
-async function organisationsOf(store: UsageStore, cursor: string | null) {
-  const { at, organisations, next } = await store.scanOrganisations(cursor)
-  return { at, owners: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })), next }
 }
 
 function partOf(tokens: number, limit: number): number {

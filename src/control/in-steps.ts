@@ -1,5 +1,6 @@
 import { type Counter, isInUse } from '../quota/counter.ts'
 import type { Payer, Policy } from '../quota/policy.ts'
+import type { UsedStep } from '../quota/quota-store.ts'
 import type { Window } from '../quota/window.ts'
 
 /** All users, or all organisations, who may be limited, with what they have used. */
@@ -17,32 +18,37 @@ export interface InStepsOptions {
 /** Whose override is looked at in one step. */
 const AT_ONCE = 200
 
-/** Some of them, with what they have used. */
-export interface Some {
-  readonly at: number
-  readonly owners: readonly { readonly id: string; readonly counters: Counters }[]
+/** All steps of a scan, with the event loop and the store free between them. @throws as the scan, or the reason of the signal */
+export async function* everyStep<S extends { readonly next: string | null }>(
+  scan: (cursor: string | null) => Promise<S>,
+  signal?: AbortSignal,
+): AsyncGenerator<S, void> {
+  for (let cursor: string | null = null; ; ) {
+    signal?.throwIfAborted()
+    const step: S = await scan(cursor)
+    yield step
+    cursor = step.next
+    await breath()
+    if (cursor === null) return
+  }
 }
 
 /** Whoever has used something or has an override, in steps. A scan may come by one without an override twice. */
 export async function* inSteps(
   { windows, signal }: InStepsOptions,
   overridden: Iterable<string>,
-  scan: (cursor: string | null) => Promise<Some & { readonly next: string | null }>,
-): AsyncGenerator<Some> {
+  scan: (cursor: string | null) => Promise<UsedStep>,
+): AsyncGenerator<Omit<UsedStep, 'next'>> {
   const all = new Set(overridden)
   const unseen = new Set(all)
-  let [at, cursor]: [number, string | null] = [0, null]
-  do {
-    signal?.throwIfAborted()
-    const step = await scan(cursor)
+  let at = 0
+  for await (const step of everyStep(scan, signal)) {
     const owners = step.owners.filter(({ id, counters }) =>
       all.has(id) ? unseen.delete(id) : isInUse(counters, windows, step.at),
     )
     yield { at: step.at, owners }
     at = step.at
-    cursor = step.next
-    await breath()
-  } while (cursor !== null)
+  }
   const left = [...unseen]
   for (let i = 0; i < left.length; i += AT_ONCE) {
     signal?.throwIfAborted()

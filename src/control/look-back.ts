@@ -2,6 +2,7 @@ import { inSlices } from '../lib/slices.ts'
 import type { HistoryStore, OwnerHistory } from '../quota/history-store.ts'
 import { type Payer, type Policy, payerOf } from '../quota/policy.ts'
 import { endOf, type Limit } from '../quota/window.ts'
+import { everyStep } from './in-steps.ts'
 
 /** Whose runs of the last day had more tokens than limits that somebody is about to set. */
 export interface LookBack {
@@ -54,12 +55,9 @@ export async function lookBack(options: LookBackOptions): Promise<LookBack> {
   /** A scan may come by one twice. */
   const seen = new Set<string>()
   const slices = inSlices()
-  let range: Range | null = null
-  let cursor: string | null = null
-  do {
-    signal?.throwIfAborted()
-    const step = await store.scanHistory('personal', cursor)
-    range ??= { from: step.at - spanMs, to: step.at }
+  let range: Range = { from: 0, to: 0 }
+  for await (const step of everyStep((cursor) => store.scanHistory('personal', cursor), signal)) {
+    if (range.to === 0) range = { from: step.at - spanMs, to: step.at }
     const policy = next()
     const owners = step.owners.filter(({ id }) => !seen.has(id) && !exempt.has(id) && !policy.isShadowed(id))
     const payers = await payersOf(owners.map(({ id }) => id))
@@ -69,9 +67,7 @@ export async function lookBack(options: LookBackOptions): Promise<LookBack> {
       }
       if (slices.isOver()) await slices.next()
     }
-    cursor = step.next
-    await slices.next()
-  } while (cursor !== null)
+  }
   return { ...range, scanned: seen.size, rows: tally.rows() }
 }
 

@@ -167,10 +167,7 @@ async function tightOrganisations(options: PreviewOptions): Promise<Organisation
   const { store, membersOf = withoutPlans, overridden = NONE } = options
   const tight = new Map<string, TightOrganisation>()
   let scanned = 0
-  const steps = inSteps(options, overridden.organisations, async (cursor) => {
-    const { at, organisations, next } = await store.scanOrganisations(cursor)
-    return { at, next, owners: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })) }
-  })
+  const steps = inSteps(options, overridden.organisations, (cursor) => store.scanOrganisations(cursor))
   for await (const { at, owners: each } of steps) {
     const owners = each.filter(({ id }) => !tight.has(id))
     scanned += owners.length
@@ -224,10 +221,7 @@ async function countUsers(
   )
   const count = createCount<BlockedUser>()
   let [scanned, movedCount] = [0, 0]
-  const steps = inSteps(options, overridden.users, async (cursor) => {
-    const { at, users, next } = await store.scanUsers(cursor)
-    return { at, next, owners: users.map(({ user, counters }) => ({ id: user, counters })) }
-  })
+  const steps = inSteps(options, overridden.users, (cursor) => store.scanUsers(cursor))
   for await (const { at, owners: each } of steps) {
     const owners = each.filter(({ id }) => !count.has(id))
     scanned += owners.length

@@ -29,16 +29,19 @@ export interface QuotaStore {
   readUsage(user: string, categories: readonly string[], organisation?: string | null): Promise<UsageSnapshot>
 }
 
-/** A user who has used something, with the counters as they are stored: windows that have ended may be among them. */
-export interface UserUsage {
-  readonly user: string
+/** A user or an organisation with something used, with the counters as they are stored: windows that have ended may be among them. */
+export interface Used {
+  readonly id: string
   readonly counters: ReadonlyMap<string, Counter>
 }
 
-/** The same of an organisation. */
-export interface OrganisationUsage {
-  readonly organisation: string
-  readonly counters: ReadonlyMap<string, Counter>
+/** Some of them. */
+export interface UsedStep {
+  /** The store's time, in milliseconds since the epoch. */
+  readonly at: number
+  readonly owners: readonly Used[]
+  /** Where the following step begins; `null` at the end. */
+  readonly next: string | null
 }
 
 /** Looks through the users and the organisations that have counters. Every implementation passes test/quota/usage.suite.ts. */
@@ -47,21 +50,11 @@ export interface UsageStore {
    * One step through all users: some of them, in no order, each once. A user may come twice while others come and go. A
    * step holds the store for a moment only, however many users there are.
    * @param cursor where the last step ended; `null` begins
-   * @returns `next`: where the following step begins; `null` at the end
    * @throws StoreError
    */
-  scanUsers(cursor: string | null): Promise<{
-    /** The store's time, in milliseconds since the epoch. */
-    readonly at: number
-    readonly users: readonly UserUsage[]
-    readonly next: string | null
-  }>
+  scanUsers(cursor: string | null): Promise<UsedStep>
   /** The same through all organisations. @throws StoreError */
-  scanOrganisations(cursor: string | null): Promise<{
-    readonly at: number
-    readonly organisations: readonly OrganisationUsage[]
-    readonly next: string | null
-  }>
+  scanOrganisations(cursor: string | null): Promise<UsedStep>
 }
 
 export type StoreFailure =

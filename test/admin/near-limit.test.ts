@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { nearest, type Used } from '../../src/admin/near-limit.ts'
+import { nearest } from '../../src/admin/near-limit.ts'
 import { createPolicy, payerOf } from '../../src/quota/policy.ts'
+import type { Used } from '../../src/quota/quota-store.ts'
 import { configOf, NOW, YAML } from './running.ts'
 
 const { config } = configOf(YAML)
@@ -15,7 +16,7 @@ function usage(id: string, used: number): Used {
 function scanOf(steps: readonly (readonly Used[])[]) {
   return async (from: string | null) => {
     const i = Number(from ?? 0)
-    return { at: NOW, some: steps[i] ?? [], next: i + 1 < steps.length ? String(i + 1) : null }
+    return { at: NOW, owners: steps[i] ?? [], next: i + 1 < steps.length ? String(i + 1) : null }
   }
 }
 

@@ -74,7 +74,7 @@ async function users(store: Store): Promise<Set<string>> {
   let cursor: string | null = null
   do {
     const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
-    for (const { user } of step.users) found.add(user)
+    for (const { id } of step.owners) found.add(id)
     cursor = step.next
   } while (cursor !== null)
   return found

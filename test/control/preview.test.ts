@@ -3,7 +3,7 @@ import { preview } from '../../src/control/preview.ts'
 import { applyPatch, type QuotaPatchLike, resolve } from '../../src/control/settings.ts'
 import type { Counter } from '../../src/quota/counter.ts'
 import { createPolicy, type Override, type Overrides } from '../../src/quota/policy.ts'
-import type { QuotaStore, UsageStore, UserUsage } from '../../src/quota/quota-store.ts'
+import type { QuotaStore, UsageStore, Used } from '../../src/quota/quota-store.ts'
 import { FILE, table } from './settings-of-a-file.ts'
 
 const AT = Date.UTC(2026, 7, 6, 15)
@@ -26,7 +26,7 @@ type PreviewStore = Pick<QuotaStore, 'readUsage'> & UsageStore
 
 /** Users in steps of two, and the global counters. */
 function storeOf(usages: Usages, global: Usages[string] = {}, step = 2): PreviewStore {
-  const users: UserUsage[] = Object.entries(usages).map(([user, used]) => ({ user, counters: counters(used) }))
+  const users: Used[] = Object.entries(usages).map(([id, used]) => ({ id, counters: counters(used) }))
   return {
     readUsage: async (_, categories) => ({
       at: AT,
@@ -34,11 +34,11 @@ function storeOf(usages: Usages, global: Usages[string] = {}, step = 2): Preview
       organisation: null,
       global: categories.map((category) => counters(global).get(category) ?? []),
     }),
-    scanOrganisations: async () => ({ at: AT, organisations: [], next: null }),
+    scanOrganisations: async () => ({ at: AT, owners: [], next: null }),
     async scanUsers(cursor) {
       const from = Number(cursor ?? 0)
       const next = from + step < users.length ? String(from + step) : null
-      return { at: AT, users: users.slice(from, from + step), next }
+      return { at: AT, owners: users.slice(from, from + step), next }
     },
   }
 }
@@ -74,16 +74,17 @@ const conservative: QuotaPatchLike = { mode: 'conservative' }
 describe('a preview of organisations and of everybody', () => {
   const plans = new Map([['team', { personal: table({}), organisation: table({ read: { '1h': 100 } }) }]])
   const FILE_WITH_PLANS = { ...FILE, plans }
-  const organisations = Object.entries({ idle: 5, 'at 75': 75, 'at 100': 100, other: 100 }).map(
-    ([organisation, hour]) => ({ organisation, counters: counters({ read: { hour } }) }),
-  )
+  const organisations = Object.entries({ idle: 5, 'at 75': 75, 'at 100': 100, other: 100 }).map(([id, hour]) => ({
+    id,
+    counters: counters({ read: { hour } }),
+  }))
   const store = (global: Usages[string] = {}): PreviewStore => ({
     ...storeOf({}, global),
     // A scan may come by one twice.
     scanOrganisations: async (cursor) =>
       cursor === null
-        ? { at: AT, organisations, next: 'more' }
-        : { at: AT, organisations: organisations.slice(2, 3), next: null },
+        ? { at: AT, owners: organisations, next: 'more' }
+        : { at: AT, owners: organisations.slice(2, 3), next: null },
   })
   const membersOf = async (ids: readonly string[]) =>
     ids.map((organisation) => ({ user: '', organisation, plan: organisation === 'other' ? null : 'team' }))

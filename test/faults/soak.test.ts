@@ -324,9 +324,9 @@ async function usedByEach(): Promise<{ all: number; each: Map<string, number> }>
       .toBe(true)
     const each = new Map<string, number>()
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const { at, users, next } = await store.scanUsers(cursor ?? null)
-      for (const { user, counters } of users) {
-        each.set(user, usageOf(counters.get(LENIENT) ?? [], { seconds: DAY }, at).used)
+      const { at, owners, next } = await store.scanUsers(cursor ?? null)
+      for (const { id, counters } of owners) {
+        each.set(id, usageOf(counters.get(LENIENT) ?? [], { seconds: DAY }, at).used)
       }
       cursor = next
     }

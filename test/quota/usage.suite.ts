@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Charge } from '../../src/quota/charge.ts'
-import type { OrganisationUsage, QuotaStore, UsageStore, UserUsage } from '../../src/quota/quota-store.ts'
+import type { QuotaStore, UsageStore, Used } from '../../src/quota/quota-store.ts'
 import { limits } from './quota-store.suite.ts'
 
 export interface UsageStoreUnderTest {
@@ -54,18 +54,18 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       expect((await under.store.settle(batch)).every((decision) => decision.accepted)).toBe(true)
     }
   }
-  async function scan(between: (step: number) => Promise<void> = async () => {}): Promise<UserUsage[][]> {
-    const steps: UserUsage[][] = []
+  async function scan(between: (step: number) => Promise<void> = async () => {}): Promise<Used[][]> {
+    const steps: Used[][] = []
     for (let cursor: string | null = null; cursor !== null || steps.length === 0; ) {
       const step: Awaited<ReturnType<UsageStore['scanUsers']>> = await under.store.scanUsers(cursor)
-      steps.push([...step.users])
+      steps.push([...step.owners])
       cursor = step.next
       if (cursor !== null) await between(steps.length)
       else break
     }
     return steps
   }
-  const names = (steps: readonly UserUsage[][]): string[] => steps.flat().map(({ user }) => user)
+  const names = (steps: readonly Used[][]): string[] => steps.flat().map(({ id }) => id)
 
   describe('looking through the users', () => {
     it('of a fresh store finds nobody', async () => {
@@ -76,8 +76,8 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       await charge(STRANGE_IDS, 2)
       await charge(STRANGE_IDS.slice(0, 9), 3, 'write')
       const found = (await scan()).flat()
-      expect(found.map(({ user }) => user).sort()).toEqual([...STRANGE_IDS].sort())
-      for (const { user, counters } of found) {
+      expect(found.map(({ id }) => id).sort()).toEqual([...STRANGE_IDS].sort())
+      for (const { id: user, counters } of found) {
         const { personal } = await under.store.readUsage(user, ['read', 'write'])
         expect(counters.get('read'), user).toEqual(personal[0])
         expect(counters.get('read')?.map(({ used }) => used)).toEqual([2, 2])
@@ -100,11 +100,11 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       })
       await under.store.settle({ instance: 'usage', sequence: ++sequence, refunds: [], charges })
       await charge(['alice', 'bob'])
-      const found = new Map<string, OrganisationUsage['counters']>()
+      const found = new Map<string, Used['counters']>()
       let cursor: string | null = null
       do {
         const step: Awaited<ReturnType<UsageStore['scanOrganisations']>> = await under.store.scanOrganisations(cursor)
-        for (const { organisation, counters } of step.organisations) found.set(organisation, counters)
+        for (const { id, counters } of step.owners) found.set(id, counters)
         cursor = step.next
       } while (cursor !== null)
       expect([...found.keys()].sort()).toEqual([...STRANGE_IDS].sort())
@@ -116,9 +116,9 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       await charge(['alice'])
       let step = await under.store.scanUsers(null)
       // A step of a cluster may find nobody.
-      while (step.users.length === 0 && step.next !== null) step = await under.store.scanUsers(step.next)
-      const { at, users } = step
-      const started = users[0]?.counters.get('read')?.[0]?.startedAt ?? 0
+      while (step.owners.length === 0 && step.next !== null) step = await under.store.scanUsers(step.next)
+      const { at, owners } = step
+      const started = owners[0]?.counters.get('read')?.[0]?.startedAt ?? 0
       expect(started).toBeGreaterThan(0)
       expect(at - started).toBeGreaterThanOrEqual(0)
       expect(at - started).toBeLessThan(600_000)

@@ -233,9 +233,9 @@ async function scan(store: Store): Promise<unknown> {
   const found = new Map<string, unknown>()
   let cursor: string | null = null
   do {
-    const { users, next } = await store.scanUsers(cursor)
-    for (const { user, counters } of users) {
-      found.set(user, sorted([...counters].map(([category, counter]) => [category, used(counter)] as const)))
+    const { owners, next } = await store.scanUsers(cursor)
+    for (const { id, counters } of owners) {
+      found.set(id, sorted([...counters].map(([category, counter]) => [category, used(counter)] as const)))
     }
     cursor = next
   } while (cursor !== null)

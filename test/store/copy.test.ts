@@ -119,19 +119,16 @@ async function readings(place: Place) {
   let cursor: string | null = null
   do {
     const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
-    for (const { user, counters } of step.users) {
-      users.set(user, Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])))
+    for (const { id, counters } of step.owners) {
+      users.set(id, Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])))
     }
     cursor = step.next
   } while (cursor !== null)
   const organisations = new Map<string, Record<string, Counter>>()
   do {
     const step: Awaited<ReturnType<Store['scanOrganisations']>> = await store.scanOrganisations(cursor)
-    for (const { organisation, counters } of step.organisations) {
-      organisations.set(
-        organisation,
-        Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])),
-      )
+    for (const { id, counters } of step.owners) {
+      organisations.set(id, Object.fromEntries([...counters].map(([name, counter]) => [name, sorted(counter)])))
     }
     cursor = step.next
   } while (cursor !== null)

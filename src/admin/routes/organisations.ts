@@ -1,6 +1,7 @@
 import { type InTurn, oneAtATime } from '../../lib/serialize.ts'
 import type { Counter } from '../../quota/counter.ts'
 import { type LimitTrace, memberOf, type Payer, type Policy } from '../../quota/policy.ts'
+import type { Used } from '../../quota/quota-store.ts'
 import { organisationBlocks } from '../../quota/standing.ts'
 import { windowStatus } from '../../quota/status.ts'
 import type { Limit, Window } from '../../quota/window.ts'
@@ -9,7 +10,6 @@ import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, NO_CONTENT, ok, type Route } from '../http.ts'
 import { MemberPlans, type Turn } from '../member-plans.ts'
-import type { Used } from '../near-limit.ts'
 import { organisationOverrideOf } from '../override.ts'
 import { planShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
@@ -101,10 +101,7 @@ function withoutLayers(
 function listedOrganisations(desk: Desk, view: View, plans: MemberPlans | null): Listed {
   const { policy, state, setup } = view
   return {
-    async scan(cursor) {
-      const { at, organisations, next } = await desk.store.scanOrganisations(cursor)
-      return { at, some: organisations.map(({ organisation, counters }) => ({ id: organisation, counters })), next }
-    },
+    scan: (cursor) => desk.store.scanOrganisations(cursor),
     read: (id) => read(desk, policy, id),
     async entitlementsOf(organisations) {
       const members = await desk.membersOf(organisations)

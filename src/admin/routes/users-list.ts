@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { InTurn } from '../../lib/serialize.ts'
+import type { Used } from '../../quota/quota-store.ts'
 import { type WindowStatuses, windowStatus } from '../../quota/status.ts'
 import type { UsersResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok } from '../http.ts'
-import type { Used } from '../near-limit.ts'
 import { overrideOf } from '../override.ts'
 import { membershipShown } from '../plan.ts'
 import { readRecent } from '../recent-use.ts'
@@ -50,10 +50,7 @@ export async function listUsers(desk: Desk, { query, signal }: Call, inTurn: InT
 
 function listedUsers(desk: Desk, { policy, state, setup }: View, judge: Judge): Listed {
   return {
-    async scan(cursor) {
-      const { at, users, next } = await desk.store.scanUsers(cursor)
-      return { at, some: users.map(({ user, counters }) => ({ id: user, counters })), next }
-    },
+    scan: (cursor) => desk.store.scanUsers(cursor),
     async read(user) {
       const { at, personal } = await desk.store.readUsage(user, policy.categories)
       return { id: user, at, counters: new Map(policy.categories.map((name, i) => [name, personal[i] ?? []])) }

@@ -1,5 +1,4 @@
-import type { Counter } from '../../quota/counter.ts'
-import type { UsageStore } from '../../quota/quota-store.ts'
+import type { UsageStore, UsedStep } from '../../quota/quota-store.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { readCounters } from './form/section.ts'
@@ -10,33 +9,24 @@ const STEP = 250
 
 export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
   return {
-    async scanUsers(cursor) {
-      const { at, found, next } = await scan(redis, keys, keys.user(''), cursor)
-      return { at, users: found.map(([user, counters]) => ({ user, counters })), next }
-    },
-    async scanOrganisations(cursor) {
-      const { at, found, next } = await scan(redis, keys, keys.organisation(''), cursor)
-      return { at, organisations: found.map(([organisation, counters]) => ({ organisation, counters })), next }
-    },
+    scanUsers: (cursor) => scan(redis, keys, keys.user(''), cursor),
+    scanOrganisations: (cursor) => scan(redis, keys, keys.organisation(''), cursor),
   }
 }
 
-/** The counters of each that has any, by its id. */
-type Found = readonly (readonly [id: string, counters: ReadonlyMap<string, Counter>])[]
-
-async function scan(redis: RedisClient, keys: Keys, prefix: string, cursor: string | null) {
+async function scan(redis: RedisClient, keys: Keys, prefix: string, cursor: string | null): Promise<UsedStep> {
   const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
 
-  async function read(names: readonly string[]): Promise<{ at: number; found: Found }> {
+  async function read(names: readonly string[]): Promise<Omit<UsedStep, 'next'>> {
     const [time, values = []] = await reading<[[string, string], (Buffer | null)[]?]>(redis, (commands) => {
       commands.time()
       if (names.length > 0) commands.mgetBuffer([...names])
     })
-    const found = names.flatMap((name, i) => {
+    const owners = names.flatMap((name, i) => {
       const counters = readCounters(values[i])
-      return counters.size === 0 ? [] : [[name.slice(prefix.length), counters] as const]
+      return counters.size === 0 ? [] : [{ id: name.slice(prefix.length), counters }]
     })
-    return { at: milliseconds(time), found }
+    return { at: milliseconds(time), owners }
   }
 
   const [next, names] = await call(() => redis.scanKeys(keys.version, isCursor(cursor) ? cursor : '0', pattern, STEP))

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Counter } from '../../quota/counter.ts'
-import type { UsageStore } from '../../quota/quota-store.ts'
+import type { UsageStore, UsedStep } from '../../quota/quota-store.ts'
 import { unpack } from '../packed-value.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt } from './database.ts'
@@ -12,26 +12,20 @@ export function sqliteUsage(database: DatabaseSync, clock: () => number): UsageS
   const users = stepOf(database, SCOPE_NUMBERS.personal)
   const organisations = stepOf(database, SCOPE_NUMBERS.organisation)
 
-  function scanNow(step: StatementSync, cursor: string | null) {
+  function scanNow(step: StatementSync, cursor: string | null): UsedStep {
     const rows = step.all(cursor ?? '') as unknown as Row[]
     const owners = new Map<string, Map<string, Counter>>()
     for (const row of rows) addCounter(owners, row)
     return {
       at: clock(),
-      found: [...owners].filter(([, counters]) => counters.size > 0),
+      owners: [...owners].flatMap(([id, counters]) => (counters.size > 0 ? [{ id, counters }] : [])),
       next: owners.size < STEP ? null : (rows.at(-1)?.user ?? null),
     }
   }
 
   return {
-    async scanUsers(cursor) {
-      const { at, found, next } = await attempt(() => scanNow(users, cursor))
-      return { at, users: found.map(([user, counters]) => ({ user, counters })), next }
-    },
-    async scanOrganisations(cursor) {
-      const { at, found, next } = await attempt(() => scanNow(organisations, cursor))
-      return { at, organisations: found.map(([organisation, counters]) => ({ organisation, counters })), next }
-    },
+    scanUsers: (cursor) => attempt(() => scanNow(users, cursor)),
+    scanOrganisations: (cursor) => attempt(() => scanNow(organisations, cursor)),
   }
 }
 

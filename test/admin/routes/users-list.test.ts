@@ -334,7 +334,7 @@ test('searches take the steps of the store in turn, however many look at once', 
         const { at } = await store.scanUsers(null)
         underWay--
         steps++
-        return { at, users: [], next: Number(cursor) < 4 ? String(Number(cursor) + 1) : null }
+        return { at, owners: [], next: Number(cursor) < 4 ? String(Number(cursor) + 1) : null }
       },
     },
   })
@@ -355,13 +355,13 @@ test.each([
 ])('a search looks at so many users and no more, and the next page goes on: %j', async (order, size) => {
   const { store } = running
   const from: (string | null)[] = []
-  const crowd = Array(size).fill({ user: 'somebody', counters: new Map() })
+  const crowd = Array(size).fill({ id: 'somebody', counters: new Map() })
   const large = await startAdmin({
     store,
     broken: {
       async scanUsers(step) {
         from.push(step)
-        return { at: clock, users: crowd, next: String(from.length) }
+        return { at: clock, owners: crowd, next: String(from.length) }
       },
     },
   })
@@ -382,7 +382,7 @@ test('a search leaves the process to others between two steps, also of a store t
       async scanUsers() {
         seen.push(turns)
         setImmediate(() => turns++)
-        return { at: clock, users: [], next: seen.length < 3 ? String(seen.length) : null }
+        return { at: clock, owners: [], next: seen.length < 3 ? String(seen.length) : null }
       },
     },
   })
@@ -397,7 +397,7 @@ test('a list has whoever has something running at the time of the reading, not a
   const later = await startAdmin({
     store,
     now: () => clock,
-    broken: { scanUsers: async () => ({ at: clock + HOUR, users: [{ user: 'alice', counters }], next: null }) },
+    broken: { scanUsers: async () => ({ at: clock + HOUR, owners: [{ id: 'alice', counters }], next: null }) },
   })
   expect((await later.call('GET', '/api/users')).json.users).toEqual([])
   await later.stop()
@@ -412,7 +412,7 @@ test.each(['', '&order=use'])('a search ends when its client leaves: %j', async 
       async scanUsers() {
         const { at } = await store.scanUsers(null)
         await new Promise((resolve) => setTimeout(resolve, 5))
-        return { at, users: [], next: String(++steps) }
+        return { at, owners: [], next: String(++steps) }
       },
     },
   })

@@ -296,7 +296,7 @@ describe('a batch that Redis will not write', () => {
     expect(await store.readControl()).toMatchObject({ settings: { version: 1, value: { mode: 'loose' } } })
     expect(await store.readTallies()).toMatchObject({ buckets: [{ total: 3, status5xx: 1 }] })
     expect(await store.listReplicas()).toMatchObject([{ instance: 'i' }])
-    expect((await store.scanUsers(null)).users.map(({ user }) => user).sort()).toEqual(['alice', 'bob'])
+    expect((await store.scanUsers(null)).owners.map(({ id }) => id).sort()).toEqual(['alice', 'bob'])
     await admin.config('SET', 'maxmemory', '0')
   })
 

@@ -42,7 +42,7 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     expect(decision?.accepted).toBe(true)
     await store.settle({ instance: 'i', sequence: 2, refunds: [], charges })
     await store.readUsage('alice', ['read'])
-    expect((await store.scanUsers(null)).users).toHaveLength(1)
+    expect((await store.scanUsers(null)).owners).toHaveLength(1)
     expect(await store.noteUsers(['alice'], 60_000)).toEqual([0])
     const facts = { plan: 'pro', organisation: null }
     await store.noteMemberships(
@@ -110,7 +110,7 @@ it('the rights that docs/stores.md names suffice for everything, and another use
     await store.removeTokens(Date.now() + 1)
     expect(await store.listTokens()).toEqual([])
     expect((await store.change(forgettingOf('alice'), { who: 'ann', why: null }, null)).done).toBe(true)
-    expect((await store.scanUsers(null)).users).toEqual([])
+    expect((await store.scanUsers(null)).owners).toEqual([])
     expect(await admin.acl('LOG')).toEqual([])
     // Redis refuses a command that its version does not know before it looks at rights: one for a newer version shows here.
     expect(await admin.info('errorstats')).not.toMatch(/errorstat_(?!NOSCRIPT)/)

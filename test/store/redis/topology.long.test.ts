@@ -162,7 +162,7 @@ it('the Redis store on a cluster of two primaries finds its users on the one tha
       const users: string[] = []
       for (let cursor: string | null = null; ; ) {
         const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
-        users.push(...step.users.map(({ user }) => user))
+        users.push(...step.owners.map(({ id }) => id))
         cursor = step.next
         if (cursor === null) break
       }

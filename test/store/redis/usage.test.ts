@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { UserUsage } from '../../../src/quota/quota-store.ts'
+import type { Used } from '../../../src/quota/quota-store.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
@@ -35,12 +35,12 @@ async function charge(store: Store, user: string): Promise<void> {
   const charges = [{ user, organisation: null, category: 'read', cost: 1, limits: limits([10, 10], [100, 100]) }]
   await store.settle({ instance: `usage-${user}`, sequence: 1, refunds: [], charges })
 }
-async function scan(store: Store): Promise<{ steps: number; users: UserUsage[] }> {
-  const users: UserUsage[] = []
+async function scan(store: Store): Promise<{ steps: number; users: Used[] }> {
+  const users: Used[] = []
   let cursor: string | null = null
   for (let steps = 1; ; steps++) {
     const step: Awaited<ReturnType<Store['scanUsers']>> = await store.scanUsers(cursor)
-    users.push(...step.users)
+    users.push(...step.owners)
     cursor = step.next
     if (cursor === null) return { steps, users }
   }
@@ -62,7 +62,7 @@ it('a hundred thousand users are looked through without holding Redis for long',
   micros.sort((a, b) => a - b)
   console.info(`steps: ${steps}, microseconds of a command: ${micros[micros.length >> 1]}, longest ${micros.at(-1)}`)
   expect(micros[Math.floor(micros.length * 0.9)]).toBeLessThan(20_000)
-  expect(new Set(users.map(({ user }) => user)).size).toBe(100_001)
+  expect(new Set(users.map(({ id }) => id)).size).toBe(100_001)
   expect(steps).toBeGreaterThanOrEqual(50)
 })
 
@@ -76,7 +76,7 @@ it('what lies under our keys and is no counter is nobody, and what lies beside t
   await admin.set('{tollgate}:c:', (await admin.getBuffer('{tollgate}:c:alice')) ?? '')
   await admin.copy('{tollgate}:c:alice', 'x{tollgate}:c:carol')
   await admin.copy('{tollgate}:c:alice', '{tollgate}:C:dave')
-  expect((await scan(store)).users.map(({ user }) => user).sort()).toEqual(['alice', 'bob'])
+  expect((await scan(store)).users.map(({ id }) => id).sort()).toEqual(['alice', 'bob'])
 })
 
 it('a prefix that reads like a pattern finds its own users only', async () => {
@@ -85,7 +85,7 @@ it('a prefix that reads like a pattern finds its own users only', async () => {
     await charge(own, 'mine')
     await charge(likeIt, 'theirs')
     expect(
-      (await scan(own)).users.map(({ user }) => user),
+      (await scan(own)).users.map(({ id }) => id),
       prefix,
     ).toEqual(['mine'])
   }
@@ -94,5 +94,5 @@ it('a prefix that reads like a pattern finds its own users only', async () => {
 it.each(['abc', '-1', ''])('a scan begins anew for a cursor that is none of its own: %j', async (cursor) => {
   const store = await open()
   await charge(store, 'alice')
-  expect((await store.scanUsers(cursor)).users.map(({ user }) => user)).toEqual(['alice'])
+  expect((await store.scanUsers(cursor)).owners.map(({ id }) => id)).toEqual(['alice'])
 })
