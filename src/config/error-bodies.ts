@@ -1,13 +1,11 @@
-import { stat } from 'node:fs/promises'
-import { type ErrorCode, unreadable } from '../errors.ts'
-import { readRegular } from '../lib/regular-file.ts'
+import type { ErrorCode } from '../errors.ts'
 import { type Names, parseTemplate } from '../lib/template.ts'
 import { type Finding, quote } from './problems.ts'
 import type { ErrorBodyConfig } from './schema/errors.ts'
-import type { Reading } from './units.ts'
+import { readText } from './text-file.ts'
 
 /** Bytes. */
-const MAX_BODY = 64 * 1024
+const BODY = { what: 'the file with the body', most: 64 * 1024, tooLarge: 'is larger than 64 KiB: shorten it' }
 
 /** What is known of each refusal. */
 const COMMON: readonly (readonly [string, 'text' | 'number'])[] = [
@@ -44,7 +42,7 @@ export async function readErrorBodies(errors: ErrorBodies): Promise<{ bodies: Er
   const findings: Finding[] = []
   const bodies = new Map<ErrorCode, ErrorBodyConfig>()
   for (const [code, body] of errors) {
-    const reading = await readText(body.file)
+    const reading = await readText(body.file, BODY)
     const names = code === 'quota_exceeded' ? NAMES_OF_QUOTA : NAMES
     const parsed = 'problem' in reading ? reading : parseTemplate(reading.value, body.contentType.kind, names)
     if ('problem' in parsed) {
@@ -52,17 +50,4 @@ export async function readErrorBodies(errors: ErrorBodies): Promise<{ bodies: Er
     } else bodies.set(code, { ...body, template: parsed.value })
   }
   return { bodies, findings }
-}
-
-async function readText(file: string): Promise<Reading<string>> {
-  try {
-    const found = await stat(file)
-    if (!found.isFile()) return { problem: 'is not a regular file: name the file with the body' }
-    if (found.size > MAX_BODY) return { problem: 'is larger than 64 KiB: shorten it' }
-    return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readRegular(file)) }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
-    return { problem: unreadable(code) }
-  }
 }

@@ -1,6 +1,4 @@
-import { stat } from 'node:fs/promises'
 import type { z } from 'zod'
-import { unreadable } from '../errors.ts'
 import { readRegular } from '../lib/regular-file.ts'
 import { withBuiltInLimits } from './built-in-limits.ts'
 import { checkAll } from './checks.ts'
@@ -17,6 +15,7 @@ import { maskVariables } from './redact.ts'
 import { resolve } from './resolve.ts'
 import { type Parsed, schema } from './schema.ts'
 import type { Environment } from './substitute.ts'
+import { readText } from './text-file.ts'
 import { parseTree, type Tree } from './tree.ts'
 import type { Reading } from './units.ts'
 import { type PlainData, toData } from './yaml-data.ts'
@@ -48,12 +47,14 @@ export interface Rejected {
 
 /** Bytes. A file of ours has a few thousand. */
 const MAX_FILE = 1 << 20
+const TOO_LARGE = 'is larger than 1 MiB: name the configuration file, or shorten it'
+const FILE = { what: 'the configuration file', most: MAX_FILE, tooLarge: TOO_LARGE, ignoreBOM: true }
 
 /** Reads a configuration file, and checks that the files it names can be read. Never rejects: all that is wrong is a problem. */
 export async function loadConfig(file: string, env: Environment): Promise<LoadResult> {
-  const reading = await readText(file)
+  const reading = await readText(file, FILE)
   if ('problem' in reading) return reject([{ path: [], message: reading.problem }], null, file)
-  const result = parseConfig(reading.text, file, env)
+  const result = parseConfig(reading.value, file, env)
   if (!result.ok) return result
   const problems = (await unusableFiles(result.config)).map(({ path, message }) => problemAt(result, path, message))
   return problems.length === 0
@@ -139,21 +140,6 @@ export function problemAt({ config, outline }: Loaded, path: Path, message: stri
   return problemOf({ path, message }, outline, config.file)
 }
 
-async function readText(file: string): Promise<{ readonly text: string } | { readonly problem: string }> {
-  try {
-    const found = await stat(file)
-    // A pipe or a device could go on for ever.
-    if (!found.isFile()) return { problem: 'is not a regular file: name the configuration file' }
-    if (found.size > MAX_FILE) return { problem: TOO_LARGE }
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readRegular(file)) }
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
-    return { problem: unreadable(code) }
-  }
-}
-
-const TOO_LARGE = 'is larger than 1 MiB: name the configuration file, or shorten it'
 const EMPTY: Finding = { path: [], message: 'is empty: write at least upstream: { url: http://127.0.0.1:9000 }' }
 
 function findUnfit(text: string): Finding | null {

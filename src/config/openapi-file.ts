@@ -1,9 +1,7 @@
-import { stat } from 'node:fs/promises'
-import { unreadable } from '../errors.ts'
 import { isObject } from '../lib/json.ts'
 import { jsonFault } from '../lib/json-fault.ts'
-import { readRegular } from '../lib/regular-file.ts'
 import { formatPath, quote } from './problems.ts'
+import { readText } from './text-file.ts'
 import { parseTree, type Tree } from './tree.ts'
 import type { Reading } from './units.ts'
 
@@ -11,28 +9,15 @@ import type { Reading } from './units.ts'
 export type OpenapiDocument = { readonly openapi: string } & { readonly [key: string]: unknown }
 
 /** Bytes. Reading YAML takes a hundred times as long as JSON, and holds everything else up. */
-const MAX_JSON = 8 << 20
+const DOCUMENT = { what: 'an OpenAPI document', most: 8 << 20, tooLarge: 'is larger than 8 MiB: shorten it' }
 const MAX_YAML = 1 << 20
 
 /** Reads an OpenAPI 3 document, JSON or YAML 1.2. Never rejects: what is wrong is a problem, with its place in that file. */
 export async function readOpenapi(file: string): Promise<Reading<OpenapiDocument>> {
-  const reading = await readText(file)
+  const reading = await readText(file, DOCUMENT)
   const parsed = 'problem' in reading ? reading : parseText(reading.value)
   const checked = 'problem' in parsed ? parsed : checkDocument(parsed.value)
   return 'problem' in checked ? { problem: `${quote(file)} ${checked.problem}` } : checked
-}
-
-async function readText(file: string): Promise<Reading<string>> {
-  try {
-    const found = await stat(file)
-    if (!found.isFile()) return { problem: 'is not a regular file: name an OpenAPI document' }
-    if (found.size > MAX_JSON) return { problem: 'is larger than 8 MiB: shorten it' }
-    return { value: new TextDecoder('utf-8', { fatal: true }).decode(await readRegular(file)) }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
-    return { problem: unreadable(code) }
-  }
 }
 
 function parseText(text: string): Reading<unknown> {

@@ -16,26 +16,7 @@ import { users } from './en/users.ts'
 
 export { reasons as enReasons } from './en/reasons.ts'
 
-/** Texts by area of the page. A key stands in one of them. */
-export const areas = [
-  common,
-  overview,
-  limits,
-  errors,
-  status,
-  tables,
-  series,
-  users,
-  organisations,
-  refusals,
-  jump,
-  keys,
-  replicas,
-  routes,
-  audit,
-]
-
-/** All words of the page, by area. The other languages have the same keys. */
+/** All words of the page, by area. A key stands in one of them. The other languages have the same keys. */
 export const en = {
   ...common,
   ...overview,

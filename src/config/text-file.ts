@@ -1,0 +1,33 @@
+import { stat } from 'node:fs/promises'
+import { unreadable } from '../errors.ts'
+import { readRegular } from '../lib/regular-file.ts'
+import type { Reading } from './units.ts'
+
+export interface TextFile {
+  /** What it holds, for whoever names another file instead. */
+  readonly what: string
+  /** Bytes, at most. */
+  readonly most: number
+  /** What is said of a larger one. */
+  readonly tooLarge: string
+  /** Whether a byte order mark stays in the text. Default no. */
+  readonly ignoreBOM?: boolean
+}
+
+/** Reads a text in UTF-8, which may be replaced meanwhile. Never rejects. */
+export async function readText(
+  file: string,
+  { what, most, tooLarge, ignoreBOM = false }: TextFile,
+): Promise<Reading<string>> {
+  try {
+    const found = await stat(file)
+    // A pipe or a device could go on for ever.
+    if (!found.isFile()) return { problem: `is not a regular file: name ${what}` }
+    if (found.size > most) return { problem: tooLarge }
+    return { value: new TextDecoder('utf-8', { fatal: true, ignoreBOM }).decode(await readRegular(file)) }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return { problem: 'is not UTF-8: save it in that encoding' }
+    return { problem: unreadable(code) }
+  }
+}
