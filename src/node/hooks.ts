@@ -67,6 +67,7 @@ const HOOKS: readonly Hook<Parts>[] = [
     ({ server }) => server.listenerCount('connection') === 1,
   ],
   ['HTTPParser[kOnBody]', FLOODS, ({ socket }) => isFunction(socket.parser[3])],
+  ['HTTPParser[kOnMessageComplete]', FLOODS, ({ socket }) => isFunction(socket.parser[4])],
   [
     'HTTPParser[kOnExecute]',
     'requests behind an upgrade that is ignored',
