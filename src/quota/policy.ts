@@ -316,7 +316,9 @@ function createTiers(settings: QuotaSettings, layers: ReadonlyMap<string | null,
     const personal = ofPlan.limits('personal', category)
     const organisation = ofPlan.limits('organisation', category)
     const alone = standing({ personal, organisation: null, global, ...books })
-    return { alone, member: organisation.length === 0 ? alone : standing({ personal, organisation, global, ...books }) }
+    // The days of an organisation are kept whether anything limits it or not.
+    const isCounted = organisation.length > 0 || kept !== undefined
+    return { alone, member: isCounted ? standing({ personal, organisation, global, ...books }) : alone }
   }
   const all = new Map([...layers].map(([plan, ofPlan]) => [plan, tier(ofPlan)]))
   const byDefault = all.get(defaultPlan) ?? (all.get(null) as Tier)

@@ -108,7 +108,10 @@ export function createHalfHours(storeTime: () => number): HalfHours {
     const isOfWindow = typeof refusedBy === 'object' && refusedBy !== null
     // Nothing of it is a figure of the series: a repetition, and what was let through although no window refused it.
     if (decision === null || (tokens === 0 && kind !== 'charged' && !isOfWindow)) return
-    const sums = sumsOf(at(decision.at), route, charge.category, planLabel(plan))
+    const { once } = decision
+    // What a repetition costs beyond is that of the charge that it repeats, whose windows hold it.
+    const chargedAt = once?.kind === 'replayed' && kind !== 'repeated' ? once.since : decision.at
+    const sums = sumsOf(at(chargedAt), route, charge.category, planLabel(plan))
     sums.tokens += tokens
     if (isFurther === true) return
     if (kind === 'charged') sums.accepted++

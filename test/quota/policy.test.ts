@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { bookWindow } from '../../src/quota/books.ts'
 import {
   createPolicy,
   type LimitTable,
@@ -448,4 +449,18 @@ describe('the way of a limit', () => {
 it('the adaptive share counts in mode adaptive only', () => {
   const modes: Mode[] = ['conservative', 'normal', 'loose', 'custom', 'adaptive']
   expect(modes.map((mode) => modeFactor(mode, 1.25))).toEqual([0.75, 1, 1.5, 1, 1.25])
+})
+
+describe('an organisation that no plan limits', () => {
+  const acme = { ...payerOf('alice'), organisation: 'acme' }
+  const books: QuotaSettings['books'] = { window: bookWindow('UTC'), isKept: () => true }
+
+  it('has its days counted, as those whom a plan limits have', () => {
+    const { organisation, books: days } = createPolicy(settings({ books }), 1, new Map()).limitsFor('read', acme)
+    expect([organisation, days]).toEqual([[], bookWindow('UTC')])
+  })
+
+  it('costs nothing where no days are kept', () => {
+    expect(createPolicy(settings(), 1, new Map()).limitsFor('read', acme).organisation).toBe(null)
+  })
 })

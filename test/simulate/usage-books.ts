@@ -141,7 +141,8 @@ export class UsageBooks {
       this.#add(counted, seen, 'requests', null, 1)
     } else if (seen.type === 'settled' && seen.decision !== null) {
       const { kind, tokens, isFurther, refusedBy, route } = seen
-      const { at } = seen.decision
+      const { once } = seen.decision
+      const at = kind !== 'repeated' && once?.kind === 'replayed' ? once.since : seen.decision.at
       const names = { category: seen.charge.category, plan: planLabel(seen.plan), route }
       if (tokens !== 0) this.#add(counted, names, 'tokens', at, tokens)
       // A request of several meters is one.

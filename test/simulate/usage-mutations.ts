@@ -335,8 +335,8 @@ export const USAGE_MUTATIONS: readonly Mutation[] = [
     'sums.tokens += Math.max(0, tokens)',
   ]),
   recorder(HALF_HOURS, 'what is given back counts in the half hour of now', [
-    'sumsOf(at(decision.at), route',
-    'sumsOf(at(tokens < 0 ? storeTime() : decision.at), route',
+    'sumsOf(at(chargedAt), route',
+    'sumsOf(at(tokens < 0 ? storeTime() : chargedAt), route',
   ]),
   recorder(HALF_HOURS, 'what is charged in addition is another charge', [
     "if (kind === 'charged') sums.accepted++",

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { BUCKET_MS, bucketStart } from '../../src/failures/histogram.ts'
-import type { Observation } from '../../src/observe/observation.ts'
+import type { Observation, Settled } from '../../src/observe/observation.ts'
+import type { Decision } from '../../src/quota/charge.ts'
 import { NO_RETENTION } from '../../src/quota/history.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -144,6 +145,17 @@ describe('the series', () => {
       [START, 15, 0],
       [START + BUCKET_MS, 7, 1],
     ])
+  })
+
+  it('count what a repetition costs beyond in the half hour of the charge that it repeats', async () => {
+    start()
+    see(charged(15))
+    time += BUCKET_MS
+    const repeated = added(6) as Settled
+    const receipt = { category: 'write', organisation: null, runs: { personal: [], organisation: [], global: [] } }
+    const once = { kind: 'replayed', since: START, receipt } as const
+    see({ ...repeated, decision: { ...(repeated.decision as Decision), once } })
+    await expect.poll(() => rows('category'), SOON).toMatchObject([{ start: START, counts: { tokens: 21 } }])
   })
 
   it('add up by the days of a zone too, also of one whose midnight lies within a half hour', async () => {
