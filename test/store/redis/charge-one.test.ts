@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Batch, Charge } from '../../../src/quota/charge.ts'
 import type { Retention } from '../../../src/quota/history.ts'
 import type { Window } from '../../../src/quota/window.ts'
 import { encodeBatch } from '../../../src/store/redis/charge-batch.ts'
 import { createKeys, type Keys } from '../../../src/store/redis/keys.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { runs } from '../../setup/runs.ts'
 import { CHARGE_CLOCKED } from './clocked.ts'
+import { OwnRedis } from './own-redis.ts'
 
 /** Two texts settle a batch: charge-one.lua one charge whose windows all run, and charge.lua any other. Here each runs without the other. */
 
@@ -20,16 +19,7 @@ if (BEHIND === undefined) throw new Error('charge-one.lua settles a charge in ot
 const ONE = `${BEFORE}return settle_one(ARGV[4])`
 const ANY = `${BEFORE}${BEHIND}`
 
-let server: RedisServer
-let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = new Redis(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
+const own = new OwnRedis()
 
 const HOUR = 3_600_000
 // Far ahead, so that Redis keeps every key while the test moves the script's clock.
@@ -52,7 +42,7 @@ const MONTH: Window = { name: 'month', seconds: 2_707_201, calendar: { unit: 'mo
 async function send(lua: string, keys: Keys, batch: Batch, now: number): Promise<Buffer | null> {
   const sent = encodeBatch(batch, keys, now, RETENTION)
   const args = [batch.sequence, HOUR, sent.json, sent.charges, 0, Math.floor(now / 1000), (now % 1000) * 1000]
-  return redis.callBuffer('EVAL', lua, sent.keys.length, ...sent.keys, ...args) as Promise<Buffer | null>
+  return own.redis.callBuffer('EVAL', lua, sent.keys.length, ...sent.keys, ...args) as Promise<Buffer | null>
 }
 
 const batchOf = (sequence: number, ...charges: readonly Charge[]): Batch => ({
@@ -64,9 +54,9 @@ const batchOf = (sequence: number, ...charges: readonly Charge[]): Batch => ({
 
 /** Every key with its bytes and the moment at which it ends; the reply ends by the clock of Redis. */
 async function stored({ all }: Keys): Promise<Record<string, [string, unknown]>> {
-  const names = (await redis.keys(`${all}*`)).toSorted()
+  const names = (await own.redis.keys(`${all}*`)).toSorted()
   const entries = names.map(async (name): Promise<[string, [string, unknown]]> => {
-    const [bytes, ends] = await Promise.all([redis.getBuffer(name), redis.call('PEXPIRETIME', name)])
+    const [bytes, ends] = await Promise.all([own.redis.getBuffer(name), own.redis.call('PEXPIRETIME', name)])
     return [name.slice(all.length), [bytes?.toString('hex') ?? '', name.includes(':last:') || ends]]
   })
   return Object.fromEntries(await Promise.all(entries))

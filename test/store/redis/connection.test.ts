@@ -2,47 +2,30 @@ import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { bucketStart, NOTHING } from '../../../src/failures/histogram.ts'
 import type { Observation } from '../../../src/observe/observation.ts'
 import type { Batch } from '../../../src/quota/charge.ts'
 import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
-import { FORGETFUL, freePort, PERSISTENT, type RedisServer, startRedis } from '../../setup/redis.ts'
+import { FORGETFUL, freePort, PERSISTENT, startRedis } from '../../setup/redis.ts'
+import { OwnRedis } from './own-redis.ts'
 import { whenReady } from './ready.ts'
 
-let server: RedisServer
-let admin: Redis
-const stores: Store[] = []
-beforeAll(async () => {
-  server = await startRedis()
-  admin = new Redis(server.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await server.stop()
-})
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close()
-})
+const own = new OwnRedis()
 
-/** @param deadlineMs longer than a busy machine holds Redis up, if no deadline is to pass */
-function open(url: string, seen: Observation[] = [], deadlineMs = 5000): Store {
-  const store = openRedisStore({ url, deadlineMs, observe: (o) => seen.push(o) })
-  stores.push(store)
-  return store
-}
+const open = (url: string, seen: Observation[] = [], deadlineMs = 5000): Store => own.open({ url, seen, deadlineMs })
 /** Connection ids of the server's clients, without the test's own. */
 async function connections(): Promise<string[]> {
-  const own = String(await admin.client('ID'))
-  const list = String(await admin.client('LIST', 'TYPE', 'NORMAL'))
-  return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? '').filter((id) => id !== own)
+  const mine = String(await own.redis.client('ID'))
+  const list = String(await own.redis.client('LIST', 'TYPE', 'NORMAL'))
+  return [...list.matchAll(/^id=(\d+)/gm)].map(([, id]) => id ?? '').filter((id) => id !== mine)
 }
 /** The server, which calls itself another version. @param version of three characters */
 async function relay(version: string): Promise<{ readonly url: string; close(): void }> {
   const listener = net.createServer((client) => {
-    const upstream = net.connect(server.port, '127.0.0.1')
+    const upstream = net.connect(own.server.port, '127.0.0.1')
     client.pipe(upstream)
     // As many bytes as before: the length of the reply stands in front of it.
     const renamed = (piece: Buffer): string =>
@@ -65,7 +48,7 @@ function told(seen: readonly Observation[]): string[] {
 describe('the connection to Redis', () => {
   it('outlives an idle time longer than any deadline', async () => {
     const seen: Observation[] = []
-    const store = open(server.url, seen, 1000)
+    const store = open(own.server.url, seen, 1000)
     await whenReady(store)
     const before = await connections()
     await sleep(2500)
@@ -76,7 +59,7 @@ describe('the connection to Redis', () => {
   })
 
   it('gives the reply that came while this process was held up for longer than a deadline', async () => {
-    const store = open(server.url, [], 100)
+    const store = open(own.server.url, [], 100)
     await whenReady(store)
     // Redis has the script: one that it lacks is sent behind a first reply, and has a deadline of its own.
     const settled = (): Promise<boolean> =>
@@ -93,12 +76,12 @@ describe('the connection to Redis', () => {
   })
 
   it('is made anew at most once a second while Redis takes no writes, however often it is asked', async () => {
-    const store = open(server.url)
+    const store = open(own.server.url)
     await whenReady(store)
     const received = async (): Promise<number> =>
-      Number(/total_connections_received:(\d+)/.exec(String(await admin.info('stats')))?.[1])
+      Number(/total_connections_received:(\d+)/.exec(String(await own.redis.info('stats')))?.[1])
     const before = await received()
-    await admin.call('REPLICAOF', '127.0.0.1', '1')
+    await own.redis.call('REPLICAOF', '127.0.0.1', '1')
     const since = performance.now()
     try {
       let made = 0
@@ -109,22 +92,22 @@ describe('the connection to Redis', () => {
       }
       expect(made - 1).toBeLessThanOrEqual((performance.now() - since) / 1000)
     } finally {
-      await admin.call('REPLICAOF', 'NO', 'ONE')
+      await own.redis.call('REPLICAOF', 'NO', 'ONE')
     }
   })
 
   it('is given up when Redis swallows what is sent, so that a new one can be tried', async () => {
-    const store = open(server.url, [], 250)
+    const store = open(own.server.url, [], 250)
     await whenReady(store)
     const [before] = await connections()
-    process.kill(server.pid, 'SIGSTOP')
+    process.kill(own.server.pid, 'SIGSTOP')
     try {
       const asked = [store.ping(), store.settle(nothing(3))]
       const silent = { status: 'rejected', reason: { reason: 'timeout', applied: 'unknown' } }
       expect(await Promise.allSettled(asked)).toMatchObject([silent, silent])
       await sleep(1200)
     } finally {
-      process.kill(server.pid, 'SIGCONT')
+      process.kill(own.server.pid, 'SIGCONT')
     }
     await whenReady(store)
     expect(await connections()).not.toContain(before)
@@ -182,9 +165,9 @@ describe('the connection to Redis', () => {
     ['there is no such database', '', '999', 'DB index is out of range'],
     ['its user may not select', 'narrow:pw@', '1', 'NOPERM'],
   ])('to a database of its URL never serves another one: %s', async (_, login, database, told) => {
-    await admin.acl('SETUSER', 'narrow', 'on', '>pw', '~*', '+@all', '-select')
+    await own.redis.acl('SETUSER', 'narrow', 'on', '>pw', '~*', '+@all', '-select')
     const seen: Observation[] = []
-    const store = open(`redis://${login}127.0.0.1:${server.port}/${database}`, seen)
+    const store = open(`redis://${login}127.0.0.1:${own.server.port}/${database}`, seen)
     const until = performance.now() + 1500
     while (performance.now() < until || seen.length === 0) {
       await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
@@ -197,7 +180,7 @@ describe('the connection to Redis', () => {
   })
 
   it('fails every call after it was closed', async () => {
-    const store = open(server.url)
+    const store = open(own.server.url)
     await whenReady(store)
     await store.close()
     await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError' })
@@ -206,13 +189,13 @@ describe('the connection to Redis', () => {
 
 describe('the operator', () => {
   it('is warned of a server that may evict counters', async () => {
-    await admin.config('SET', 'maxmemory', '100mb')
-    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await own.redis.config('SET', 'maxmemory', '100mb')
+    await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const seen: Observation[] = []
-    await whenReady(open(server.url, seen))
+    await whenReady(open(own.server.url, seen))
     await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy is allkeys-lru')])
-    await admin.config('SET', 'maxmemory', '0')
-    await admin.config('SET', 'maxmemory-policy', 'noeviction')
+    await own.redis.config('SET', 'maxmemory', '0')
+    await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
   })
 
   describe('with a password that Redis does not ask for', () => {
@@ -220,7 +203,7 @@ describe('the operator', () => {
 
     it.each(['redis://:pw@', 'redis://default:pw@'])('is warned that it protects nobody: %s', async (begin) => {
       const seen: Observation[] = []
-      await whenReady(open(`${begin}127.0.0.1:${server.port}`, seen))
+      await whenReady(open(`${begin}127.0.0.1:${own.server.port}`, seen))
       await expect.poll(() => told(seen)).toEqual([warning])
     })
 
@@ -239,18 +222,18 @@ describe('the operator', () => {
     })
 
     it('is not warned once Redis asks for it', async () => {
-      await admin.acl('SETUSER', 'default', 'resetpass', '>pw')
-      await admin.config('SET', 'maxmemory', '100mb')
-      await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      await own.redis.acl('SETUSER', 'default', 'resetpass', '>pw')
+      await own.redis.config('SET', 'maxmemory', '100mb')
+      await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
       try {
         const seen: Observation[] = []
-        await whenReady(open(`redis://:pw@127.0.0.1:${server.port}`, seen))
+        await whenReady(open(`redis://:pw@127.0.0.1:${own.server.port}`, seen))
         // Told after it would have been.
         await expect.poll(() => told(seen)).toEqual([expect.stringContaining('maxmemory-policy')])
       } finally {
-        await admin.config('SET', 'maxmemory', '0')
-        await admin.config('SET', 'maxmemory-policy', 'noeviction')
-        await admin.acl('SETUSER', 'default', 'nopass')
+        await own.redis.config('SET', 'maxmemory', '0')
+        await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
+        await own.redis.acl('SETUSER', 'default', 'nopass')
       }
     })
   })
@@ -263,8 +246,8 @@ describe('the operator', () => {
   ])('is warned of a server that is too old, and not of the first that is not: %s', async (version, warnings) => {
     const { url, close } = await relay(version)
     // Told after the version, so that a version which is not told of has been looked at.
-    await admin.config('SET', 'maxmemory', '100mb')
-    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await own.redis.config('SET', 'maxmemory', '100mb')
+    await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     try {
       const seen: Observation[] = []
       await whenReady(open(url, seen))
@@ -276,8 +259,8 @@ describe('the operator', () => {
       ])
     } finally {
       close()
-      await admin.config('SET', 'maxmemory', '0')
-      await admin.config('SET', 'maxmemory-policy', 'noeviction')
+      await own.redis.config('SET', 'maxmemory', '0')
+      await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
     }
   })
 
@@ -318,17 +301,17 @@ describe('the operator', () => {
   })
 
   it('is warned of nothing if nothing is ever evicted', async () => {
-    await admin.config('SET', 'maxmemory', '100mb')
+    await own.redis.config('SET', 'maxmemory', '100mb')
     const seen: Observation[] = []
-    await whenReady(open(server.url, seen))
+    await whenReady(open(own.server.url, seen))
     await sleep(100) // the check follows the connection
     expect(told(seen)).toEqual([])
-    await admin.config('SET', 'maxmemory', '0')
-    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    await whenReady(open(server.url, seen))
+    await own.redis.config('SET', 'maxmemory', '0')
+    await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await whenReady(open(own.server.url, seen))
     await sleep(100)
     expect(told(seen)).toEqual([])
-    await admin.config('SET', 'maxmemory-policy', 'noeviction')
+    await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
   })
 })
 
@@ -336,25 +319,25 @@ it('what is wrong with a server that runs is noticed, and that it is mended', as
   const seen: string[] = []
   const begun = (o: Observation) => void (o.type === 'store_warning' && seen.push(o.warning))
   const onChecked = (all: ReadonlySet<string>) => void (all.size === 0 && seen.push('none'))
-  const store = openRedisStore({ url: server.url, deadlineMs: 5000, observe: begun, onChecked, checkMs: 20 })
-  stores.push(store)
+  const store = openRedisStore({ url: own.server.url, deadlineMs: 5000, observe: begun, onChecked, checkMs: 20 })
+  own.endsWithTheTest(store)
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
-  await admin.config('SET', 'maxmemory', '100mb')
-  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await own.redis.config('SET', 'maxmemory', '100mb')
+  await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('eviction')
-  await admin.config('SET', 'maxmemory', '0')
-  await admin.config('SET', 'maxmemory-policy', 'noeviction')
+  await own.redis.config('SET', 'maxmemory', '0')
+  await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
   await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe('none')
 })
 
 it('a server that takes more than half of the deadline to respond is far away, until it is near again', async () => {
-  const proxy = await startFaultProxy(server.port)
+  const proxy = await startFaultProxy(own.server.port)
   const seen: Observation[] = []
   const over: string[] = []
   const onChecked = (all: ReadonlySet<string>) => void over.push([...all].join())
   const url = `redis://127.0.0.1:${proxy.port}`
   proxy.delay(150)
-  stores.push(openRedisStore({ url, deadlineMs: 500, observe: (o) => seen.push(o), onChecked, checkMs: 20 }))
+  own.endsWithTheTest(openRedisStore({ url, deadlineMs: 500, observe: (o) => seen.push(o), onChecked, checkMs: 20 }))
   await expect.poll(() => over.at(-1)).toBe('far')
   expect(seen).toContainEqual({
     type: 'store_warning',
@@ -369,14 +352,14 @@ it('a server that takes more than half of the deadline to respond is far away, u
 })
 
 it('keys that a server evicts are told, each once, also where its policy is another one again', async () => {
-  const own = await startRedis()
-  const client = new Redis(own.url)
+  const small = await startRedis()
+  const client = new Redis(small.url)
   const seen: Observation[] = []
   const checked = { looks: 0 }
   const onChecked = (): void => void checked.looks++
   const observe = (o: Observation) => void seen.push(o)
-  const store = openRedisStore({ url: own.url, deadlineMs: 5000, observe, onChecked, checkMs: 20 })
-  stores.push(store)
+  const store = openRedisStore({ url: small.url, deadlineMs: 5000, observe, onChecked, checkMs: 20 })
+  own.endsWithTheTest(store)
   const keys = (): number => seen.reduce((sum, one) => sum + (one.type === 'keys_evicted' ? one.keys : 0), 0)
   const evicted = async (): Promise<number> => Number(/evicted_keys:(\d+)/.exec(await client.info('stats'))?.[1])
   await expect.poll(() => checked.looks, { timeout: 20_000 }).toBeGreaterThan(1)
@@ -392,11 +375,11 @@ it('keys that a server evicts are told, each once, also where its policy is anot
     await expect.poll(keys, { timeout: 20_000 }).toBe(all)
   }
   client.disconnect()
-  await own.stop()
+  await small.stop()
 })
 
 it('the clock is that of Redis, whatever this process takes for the time', async () => {
-  const store = open(server.url)
+  const store = open(own.server.url)
   await whenReady(store)
   const limits = {
     personal: [{ window: { name: '1d', seconds: 86_400 }, limit: 10 }],
@@ -404,14 +387,14 @@ it('the clock is that of Redis, whatever this process takes for the time', async
     global: null,
   }
   const charges = [{ user: 'clock', organisation: null, category: 'read', cost: 1, limits }]
-  const before = Number((await admin.time())[0]) * 1000
+  const before = Number((await own.redis.time())[0]) * 1000
   vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2099, 0, 1) })
   try {
     const [decision] = await store.settle({ instance: 'clock', sequence: 1, refunds: [], charges })
     await store.addTally({ ...NOTHING, total: 1 })
     const { buckets, at } = await store.readTallies()
     const snapshot = await store.readUsage('clock', ['read'])
-    const after = Number((await admin.time())[0]) * 1000 + 1000
+    const after = Number((await own.redis.time())[0]) * 1000 + 1000
     for (const moment of [decision?.at ?? 0, decision?.personal[0]?.startedAt ?? 0, at, snapshot.at]) {
       expect(moment).toBeGreaterThanOrEqual(before)
       expect(moment).toBeLessThanOrEqual(after)

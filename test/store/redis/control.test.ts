@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createChangeFollower } from '../../../src/control/change-follower.ts'
 import type { Author, Change } from '../../../src/control/control-store.ts'
 import { UNCHANGED } from '../../../src/control/state.ts'
 import { KEEP_SILENCES_MS } from '../../../src/replicas/presence.ts'
 import { milliseconds } from '../../../src/store/redis/calls.ts'
-import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { replica } from '../../replicas/replica.suite.ts'
 import { startFaultProxy } from '../../setup/fault-proxy.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { OwnRedis } from './own-redis.ts'
 import { whenReady } from './ready.ts'
 
 const ANN: Author = { who: 'ann', why: null }
@@ -31,33 +29,18 @@ const replaceAll = (staged: string, count: number, base: number): Change => ({
 })
 const RESET: Change = { kind: 'reset', user: 'alice' }
 
-let server: RedisServer
-let admin: Redis
-const stores: Store[] = []
-beforeAll(async () => {
-  server = await startRedis()
-  admin = new Redis(server.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await server.stop()
-})
+const own = new OwnRedis()
 beforeEach(async () => {
-  await admin.flushall()
-})
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close()
+  await own.redis.flushall()
 })
 
-/** @param deadlineMs longer than a busy machine holds Redis up, if no deadline is to pass */
-async function open(url = server.url, deadlineMs = 2000): Promise<Store> {
-  const store = openRedisStore({ url, deadlineMs, observe: () => {} })
-  stores.push(store)
+async function open(url = own.server.url, deadlineMs = 2000): Promise<Store> {
+  const store = own.open({ url, deadlineMs })
   await whenReady(store)
   return store
 }
 const subscribers = async (): Promise<number> =>
-  (String(await admin.client('LIST', 'TYPE', 'PUBSUB')).match(/^id=/gm) ?? []).length
+  (String(await own.redis.client('LIST', 'TYPE', 'PUBSUB')).match(/^id=/gm) ?? []).length
 
 describe('a change by one process', () => {
   const SOON = { timeout: 30_000, interval: 10 }
@@ -78,7 +61,7 @@ describe('a change by one process', () => {
   })
 
   it('is reported again after connections were cut, and a change made meanwhile is reported by the new connection', async () => {
-    const proxy = await startFaultProxy(server.port)
+    const proxy = await startFaultProxy(own.server.port)
     try {
       const [near, far] = [await open(), await open(`redis://127.0.0.1:${proxy.port}`)]
       let heard = 0
@@ -101,7 +84,7 @@ describe('a change by one process', () => {
   })
 
   it('is reported again after Redis was started anew, and after a server that resets connections as they come', async () => {
-    const proxy = await startFaultProxy(server.port)
+    const proxy = await startFaultProxy(own.server.port)
     try {
       const far = await open(`redis://127.0.0.1:${proxy.port}`)
       let heard = 0
@@ -113,8 +96,8 @@ describe('a change by one process', () => {
       await proxy.heal()
       await expect.poll(() => heard, SOON).toBeGreaterThan(1)
       const before = heard
-      await server.kill()
-      await server.restart()
+      await own.server.kill()
+      await own.server.restart()
       await expect.poll(() => heard, SOON).toBeGreaterThan(before)
     } finally {
       await proxy.close()
@@ -122,7 +105,7 @@ describe('a change by one process', () => {
   })
 
   it('is reported again if a connection was lost just when it began to listen', async () => {
-    const proxy = await startFaultProxy(server.port)
+    const proxy = await startFaultProxy(own.server.port)
     try {
       const far = await open(`redis://127.0.0.1:${proxy.port}`)
       let heard = 0
@@ -147,8 +130,8 @@ describe('a change by one process', () => {
   })
 
   it('is made also by a user of Redis who may not publish, and then not reported', async () => {
-    await admin.acl('SETUSER', 'quiet', 'on', '>secret', '~*', 'resetchannels', '+@all')
-    const quiet = await open(`redis://quiet:secret@127.0.0.1:${server.port}`)
+    await own.redis.acl('SETUSER', 'quiet', 'on', '>secret', '~*', 'resetchannels', '+@all')
+    const quiet = await open(`redis://quiet:secret@127.0.0.1:${own.server.port}`)
     quiet.onChange(() => {})
     expect(await quiet.change(LOOSE, ANN, null)).toMatchObject({ done: true, entry: { version: 1 } })
     await sleep(1500) // the subscription is refused, and tried again
@@ -156,14 +139,14 @@ describe('a change by one process', () => {
   })
 
   it('is reported to a user of Redis who may listen only later, without a new connection', async () => {
-    await admin.acl('SETUSER', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all')
-    await admin.acl('LOG', 'RESET')
-    const [near, deaf] = [await open(), await open(`redis://deaf:secret@127.0.0.1:${server.port}`)]
+    await own.redis.acl('SETUSER', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all')
+    await own.redis.acl('LOG', 'RESET')
+    const [near, deaf] = [await open(), await open(`redis://deaf:secret@127.0.0.1:${own.server.port}`)]
     let heard = 0
     deaf.onChange(() => heard++)
-    const refused = async (): Promise<number> => ((await admin.acl('LOG')) as unknown[]).length
+    const refused = async (): Promise<number> => ((await own.redis.acl('LOG')) as unknown[]).length
     await expect.poll(refused, SOON).toBeGreaterThan(0)
-    await admin.acl('SETUSER', 'deaf', '&*')
+    await own.redis.acl('SETUSER', 'deaf', '&*')
     await expect.poll(() => heard, SOON).toBe(1)
     await near.change(LOOSE, ANN, null)
     await expect.poll(() => heard, SOON).toBe(2)
@@ -173,26 +156,26 @@ describe('a change by one process', () => {
 it('staged overrides end by themselves, and do not once they are in force', async () => {
   const store = await open()
   await store.stageOverrides('s', [['alice', { version: 1, value: ALICE.to }]])
-  expect(await admin.pttl('{tollgate}:overrides:staged:s')).toBeGreaterThan(0)
-  expect(await admin.pttl('{tollgate}:overrides:staged:s')).toBeLessThanOrEqual(60_000)
+  expect(await own.redis.pttl('{tollgate}:overrides:staged:s')).toBeGreaterThan(0)
+  expect(await own.redis.pttl('{tollgate}:overrides:staged:s')).toBeLessThanOrEqual(60_000)
   await store.change(replaceAll('s', 1, 0), ANN, null)
-  expect(await admin.pttl('{tollgate}:overrides')).toBe(-1)
-  expect(await admin.keys('*staged*')).toEqual([])
+  expect(await own.redis.pttl('{tollgate}:overrides')).toBe(-1)
+  expect(await own.redis.keys('*staged*')).toEqual([])
 })
 
 it('a user of Redis who may not put staged overrides in force changes nothing', async () => {
   const store = await open()
   await store.change(ALICE, ANN, null)
   for (const right of ['rename', 'persist', 'unlink']) {
-    await admin.acl('SETUSER', 'other', 'on', '>secret', '~*', '&*', '+@all', `-${right}`)
-    const other = await open(`redis://other:secret@127.0.0.1:${server.port}`)
+    await own.redis.acl('SETUSER', 'other', 'on', '>secret', '~*', '&*', '+@all', `-${right}`)
+    const other = await open(`redis://other:secret@127.0.0.1:${own.server.port}`)
     await other.stageOverrides(right, [['bob', { version: 2, value: ALICE.to }]])
     const change = other.change(replaceAll(right, 1, 1), ANN, null)
     await expect(change).rejects.toMatchObject({ name: 'StoreError', reason: 'auth', applied: 'no' })
     expect([...(await store.readControl()).overrides.keys()]).toEqual(['alice'])
     expect((await store.controlVersion()).version).toBe(1)
-    expect(await admin.pttl(`{tollgate}:overrides:staged:${right}`)).toBeGreaterThan(0)
-    await admin.acl('DELUSER', 'other')
+    expect(await own.redis.pttl(`{tollgate}:overrides:staged:${right}`)).toBeGreaterThan(0)
+    await own.redis.acl('DELUSER', 'other')
   }
 })
 
@@ -202,7 +185,7 @@ it('a Redis that was emptied and changed as often again is read anew', async () 
   await store.change(LOOSE, ANN, null)
   await store.change(ALICE, ANN, null)
   expect((await keeper.fresh()).overrides.size).toBe(1)
-  await admin.flushall()
+  await own.redis.flushall()
   await store.change(LOOSE, ANN, null)
   await store.change(LOOSE, ANN, null)
   expect(await keeper.fresh()).toMatchObject({ version: 2, settings: { version: 2 }, overrides: new Map() })
@@ -213,15 +196,15 @@ it.each(['not ours', '', '-1', '9'.repeat(400)])(
   async (number) => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
-    await admin.set('{tollgate}:version', number)
+    await own.redis.set('{tollgate}:version', number)
     expect(await store.change(ALICE, ANN, null)).toMatchObject({ done: true, entry: { version: 2 } })
   },
 )
 
 describe('a change that fails leaves everything as it was', () => {
   async function snapshot(): Promise<unknown> {
-    const keys = (await admin.keys('*')).sort()
-    return Promise.all(keys.map(async (key) => [key, await admin.dumpBuffer(key)]))
+    const keys = (await own.redis.keys('*')).sort()
+    return Promise.all(keys.map(async (key) => [key, await own.redis.dumpBuffer(key)]))
   }
 
   it.each(['version', 'settings', 'overrides', 'audit'])('if the key of the %s holds another thing', async (name) => {
@@ -229,8 +212,8 @@ describe('a change that fails leaves everything as it was', () => {
     await store.change(LOOSE, ANN, null)
     await store.change(ALICE, ANN, null)
     const key = `{tollgate}:${name}`
-    await admin.del(key)
-    await admin.rpush(key, 'not ours')
+    await own.redis.del(key)
+    await own.redis.rpush(key, 'not ours')
     const before = await snapshot()
     const change = name === 'settings' ? LOOSE : ALICE
     await expect(store.change(change, ANN, null)).rejects.toMatchObject({ name: 'StoreError', applied: 'no' })
@@ -243,13 +226,13 @@ describe('a change that fails leaves everything as it was', () => {
     await store.change(ALICE, ANN, null)
     await store.stageOverrides('s', [['bob', { version: 3, value: ALICE.to }]])
     const before = await snapshot()
-    await admin.config('SET', 'maxmemory', '1')
+    await own.redis.config('SET', 'maxmemory', '1')
     try {
       for (const change of [LOOSE, ALICE, { ...ALICE, to: null } as Change, RESET, replaceAll('s', 1, 2)]) {
         await expect(store.change(change, ANN, null)).rejects.toMatchObject({ reason: 'out_of_memory', applied: 'no' })
       }
     } finally {
-      await admin.config('SET', 'maxmemory', '0')
+      await own.redis.config('SET', 'maxmemory', '0')
     }
     expect(await snapshot()).toEqual(before)
   })
@@ -257,11 +240,11 @@ describe('a change that fails leaves everything as it was', () => {
   it('if Redis is a replica', async () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
-    await admin.call('REPLICAOF', '127.0.0.1', '1')
+    await own.redis.call('REPLICAOF', '127.0.0.1', '1')
     try {
       await expect(store.change(ALICE, ANN, null)).rejects.toMatchObject({ reason: 'readonly', applied: 'no' })
     } finally {
-      await admin.call('REPLICAOF', 'NO', 'ONE')
+      await own.redis.call('REPLICAOF', 'NO', 'ONE')
     }
     await whenReady(store)
     expect((await store.controlVersion()).version).toBe(1)
@@ -270,7 +253,7 @@ describe('a change that fails leaves everything as it was', () => {
 })
 
 it('every call fails with a StoreError in bounded time when Redis does not respond', async () => {
-  const proxy = await startFaultProxy(server.port)
+  const proxy = await startFaultProxy(own.server.port)
   const store = await open(`redis://127.0.0.1:${proxy.port}`, 500)
   try {
     proxy.blackhole()
@@ -292,30 +275,30 @@ it('every call fails with a StoreError in bounded time when Redis does not respo
 
 it('what processes reported is forgotten when they are silent, and ends by itself when none reports', async () => {
   const store = await open()
-  await admin.hset('{tollgate}:beats', { long: Date.now() - 16_000, short: Date.now() - 5000, odd: 'x' })
-  await admin.hset('{tollgate}:replicas', { long: '{}', short: '{}', odd: '{}' })
+  await own.redis.hset('{tollgate}:beats', { long: Date.now() - 16_000, short: Date.now() - 5000, odd: 'x' })
+  await own.redis.hset('{tollgate}:replicas', { long: '{}', short: '{}', odd: '{}' })
   await store.beat(replica('i'))
   expect((await store.listReplicas()).map(({ instance }) => instance)).toEqual(['i'])
   for (const key of ['{tollgate}:beats', '{tollgate}:replicas']) {
-    expect((await admin.hkeys(key)).sort()).toEqual(['i', 'short'])
-    expect(await admin.pttl(key)).toBeGreaterThan(0)
-    expect(await admin.pttl(key)).toBeLessThanOrEqual(KEEP_SILENCES_MS)
+    expect((await own.redis.hkeys(key)).sort()).toEqual(['i', 'short'])
+    expect(await own.redis.pttl(key)).toBeGreaterThan(0)
+    expect(await own.redis.pttl(key)).toBeLessThanOrEqual(KEEP_SILENCES_MS)
   }
 })
 
 it('a process has spoken at the moment of the clock of Redis, to the millisecond', async () => {
   const store = await open()
-  const now = async () => milliseconds((await admin.time()) as [number, number])
+  const now = async () => milliseconds((await own.redis.time()) as [number, number])
   const before = await now()
   await store.beat(replica('a'))
-  const at = Number(await admin.hget('{tollgate}:beats', 'a'))
+  const at = Number(await own.redis.hget('{tollgate}:beats', 'a'))
   expect(at).toBeGreaterThanOrEqual(before)
   expect(at).toBeLessThanOrEqual(await now())
 })
 
 it('a process leaves nothing behind if what it reports cannot be kept', async () => {
   const store = await open()
-  await admin.rpush('{tollgate}:replicas', 'x')
+  await own.redis.rpush('{tollgate}:replicas', 'x')
   await expect(store.beat(replica('a'))).rejects.toThrow('WRONGTYPE')
-  expect(await admin.exists('{tollgate}:beats')).toBe(0)
+  expect(await own.redis.exists('{tollgate}:beats')).toBe(0)
 })

@@ -1,38 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import { calendarSuite } from '../../quota/calendar.suite.ts'
 import { agreesWithTheModel, type ClockedStore } from '../../quota/model.suite.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
 import { clockedScripts } from './clocked.ts'
+import { OwnRedis } from './own-redis.ts'
 
-let server: RedisServer
-let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = new Redis(server.url)
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
+const own = new OwnRedis()
 
 const HOUR = 3600
 
 /** A store of its own, whose clock the test holds. */
 async function open(): Promise<ClockedStore> {
-  const { settle, change } = clockedScripts(redis, createKeys(`model-${randomUUID()}`))
+  const { settle, change } = clockedScripts(own.redis, createKeys(`model-${randomUUID()}`))
   return {
     settle,
     reset: async (wanted, now) => (await change(wanted, now)).from,
     upsets: [
       async () => {
-        await redis.script('FLUSH')
+        await own.redis.script('FLUSH')
       },
       async () => {
         // While it connects, ioredis 6 would give the connection up for good.
-        if (redis.status === 'ready') redis.disconnect(true)
+        if (own.redis.status === 'ready') own.redis.disconnect(true)
       },
     ],
     close: async () => {},
@@ -52,8 +42,8 @@ calendarSuite(open)
 
 it('every key it leaves behind ends by itself', async () => {
   const isOfAudit = (name: string): boolean => /:(version|audit|audit:.*)$/.test(name)
-  const names = (await redis.keys('*')).filter((name) => !isOfAudit(name))
+  const names = (await own.redis.keys('*')).filter((name) => !isOfAudit(name))
   expect(names.length).toBeGreaterThan(100)
   // -1: never. One that has ended since is -2.
-  for (const name of names) expect(await redis.pttl(name)).not.toBe(-1)
+  for (const name of names) expect(await own.redis.pttl(name)).not.toBe(-1)
 })

@@ -1,33 +1,17 @@
-import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { Used } from '../../../src/quota/quota-store.ts'
-import { openRedisStore } from '../../../src/store/redis/redis-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { limits } from '../../quota/quota-store.suite.ts'
-import { type RedisServer, startRedis } from '../../setup/redis.ts'
+import { OwnRedis } from './own-redis.ts'
 import { whenReady } from './ready.ts'
 
-let server: RedisServer
-let admin: Redis
-const stores: Store[] = []
-beforeAll(async () => {
-  server = await startRedis()
-  admin = new Redis(server.url)
-})
-afterAll(async () => {
-  admin.disconnect()
-  await server.stop()
-})
+const own = new OwnRedis()
 beforeEach(async () => {
-  await admin.flushall()
-})
-afterEach(async () => {
-  for (const store of stores.splice(0)) await store.close()
+  await own.redis.flushall()
 })
 
 async function open(prefix = 'tollgate'): Promise<Store> {
-  const store = openRedisStore({ url: server.url, prefix, deadlineMs: 2000, observe: () => {} })
-  stores.push(store)
+  const store = own.open({ prefix })
   await whenReady(store)
   return store
 }
@@ -49,15 +33,17 @@ async function scan(store: Store): Promise<{ steps: number; users: Used[] }> {
 it('a hundred thousand users are looked through without holding Redis for long', async () => {
   const store = await open()
   await charge(store, 'first')
-  const value = await admin.getBuffer('{tollgate}:c:first')
-  const multi = admin.pipeline()
+  const value = await own.redis.getBuffer('{tollgate}:c:first')
+  const multi = own.redis.pipeline()
   for (let i = 0; i < 100_000; i++) multi.set(`{tollgate}:c:user-${i}`, value ?? '')
   await multi.exec()
-  await admin.config('SET', 'slowlog-max-len', '10000')
-  await admin.config('SET', 'slowlog-log-slower-than', '0')
+  await own.redis.config('SET', 'slowlog-max-len', '10000')
+  await own.redis.config('SET', 'slowlog-log-slower-than', '0')
   const { steps, users } = await scan(store)
-  await admin.config('SET', 'slowlog-log-slower-than', '-1')
-  const micros = ((await admin.call('SLOWLOG', 'GET', '-1')) as [number, number, number][]).map(([, , taken]) => taken)
+  await own.redis.config('SET', 'slowlog-log-slower-than', '-1')
+  const micros = ((await own.redis.call('SLOWLOG', 'GET', '-1')) as [number, number, number][]).map(
+    ([, , taken]) => taken,
+  )
   // By the clock on the wall, so that a machine which is busy with other things may stretch a few of them.
   micros.sort((a, b) => a - b)
   console.info(`steps: ${steps}, microseconds of a command: ${micros[micros.length >> 1]}, longest ${micros.at(-1)}`)
@@ -69,13 +55,13 @@ it('a hundred thousand users are looked through without holding Redis for long',
 it('what lies under our keys and is no counter is nobody, and what lies beside them is not looked at', async () => {
   const store = await open()
   for (const user of ['alice', 'bob']) await charge(store, user)
-  await admin.rpush('{tollgate}:c:list', 'x')
-  await admin.set('{tollgate}:c:text', 'what somebody else keeps here')
-  await admin.set('{tollgate}:c:empty', '')
-  await admin.set('{tollgate}:c:zeros', Buffer.alloc(48))
-  await admin.set('{tollgate}:c:', (await admin.getBuffer('{tollgate}:c:alice')) ?? '')
-  await admin.copy('{tollgate}:c:alice', 'x{tollgate}:c:carol')
-  await admin.copy('{tollgate}:c:alice', '{tollgate}:C:dave')
+  await own.redis.rpush('{tollgate}:c:list', 'x')
+  await own.redis.set('{tollgate}:c:text', 'what somebody else keeps here')
+  await own.redis.set('{tollgate}:c:empty', '')
+  await own.redis.set('{tollgate}:c:zeros', Buffer.alloc(48))
+  await own.redis.set('{tollgate}:c:', (await own.redis.getBuffer('{tollgate}:c:alice')) ?? '')
+  await own.redis.copy('{tollgate}:c:alice', 'x{tollgate}:c:carol')
+  await own.redis.copy('{tollgate}:c:alice', '{tollgate}:C:dave')
   expect((await scan(store)).users.map(({ id }) => id).sort()).toEqual(['alice', 'bob'])
 })
 
