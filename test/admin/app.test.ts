@@ -46,7 +46,7 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
 }
 
 describe('a change at run time', () => {
-  test('of the mode puts the new limit into the next 429', async () => {
+  test('a change at run time of the mode puts the new limit into the next 429', async () => {
     for (let i = 0; i < 8; i++) expect((await send('GET', '/v1/items/1')).status).toBe(200)
     await admin('PATCH', '/api/quota', { mode: 'conservative' })
     await eventually(async () => (await send('GET', '/me/quota')).json.windows.read[0].limit === 15)
@@ -55,7 +55,7 @@ describe('a change at run time', () => {
     await eventually(async () => (await send('GET', '/v1/items/1')).status === 200)
   })
 
-  test('that empties the global windows lets those through whom they refused', async () => {
+  test('a change at run time that empties the global windows lets those through whom they refused', async () => {
     await admin('PATCH', '/api/quota', { baselines: { global: { read: { '1h': 4 } } } })
     await eventually(async () => (await send('GET', '/v1/items/1')).json?.quota?.scope === 'Global')
     const { json } = await admin('POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' })
@@ -63,7 +63,7 @@ describe('a change at run time', () => {
     await eventually(async () => (await send('GET', '/v1/items/1')).status === 200)
   })
 
-  test('blocks whom its preview names: whoever has no room for any request of a category, though some of the window is left', async () => {
+  test('a change at run time blocks whom its preview names: whoever has no room for any request of a category, though some of the window is left', async () => {
     for (let i = 0; i < 8; i++) expect((await send('GET', '/v1/items/1')).status).toBe(200)
     for (const [limit, blocked, status] of [
       [17, 1, 429],
@@ -79,7 +79,7 @@ describe('a change at run time', () => {
     expect((await admin('GET', '/api/quota')).json.cheapest).toEqual({ read: 2, write: 7 })
   })
 
-  test('by an override replaces the limit of one user, until the override ends', async () => {
+  test('a change at run time by an override replaces the limit of one user, until the override ends', async () => {
     // A change may take 2 seconds to be in force, and must be seen before it ends.
     const expiresAt = new Date(Date.now() + 8000).toISOString()
     expect(

@@ -46,7 +46,7 @@ describe('the page', () => {
   beforeEach(build)
 
   test.each(['/', '/?x=1', '/users', '/users/a%2Fb', '/quota', '/users/alice.smith'])(
-    'is at %s, without a credential',
+    'the page is at %s, without a credential',
     async (path) => {
       const { status, text, headers } = await get(path)
       expect([status, text]).toEqual([200, INDEX])
@@ -55,7 +55,7 @@ describe('the page', () => {
     },
   )
 
-  test('runs no script but its own files, may not be framed, and sends nothing elsewhere', async () => {
+  test('the page runs no script but its own files, may not be framed, and sends nothing elsewhere', async () => {
     const policy = String((await get('/')).headers['content-security-policy'])
     expect(policy.split('; ').sort()).toEqual([
       "base-uri 'none'",
@@ -70,7 +70,7 @@ describe('the page', () => {
     ])
   })
 
-  test('is not sent again to a browser that has it, until it is built anew', async () => {
+  test('the page is not sent again to a browser that has it, until it is built anew', async () => {
     const { etag = '' } = (await get('/')).headers
     const again = await get('/', { ...browser, 'if-none-match': etag })
     expect([again.status, again.text, again.headers['cache-control']]).toEqual([304, '', 'no-cache'])
@@ -78,24 +78,24 @@ describe('the page', () => {
   })
 
   test.each(['/api/nothing', '/assets/index-old.js', '/metrics/x'])(
-    'is not what a browser gets at %s',
+    'the page is not what a browser gets at %s',
     async (path) => {
       expect(await get(path)).toMatchObject({ status: 404, json: { error: 'not_found' } })
     },
   )
 
-  test('is not what a script gets at a path that is not there', async () => {
+  test('the page is not what a script gets at a path that is not there', async () => {
     expect(await get('/users', { authorization: '' })).toMatchObject({ status: 404, json: { error: 'not_found' } })
   })
 
-  test('is not served to a host name that is not ours', async () => {
+  test('the page is not served to a host name that is not ours', async () => {
     expect(await get('/', { ...browser, host: 'rebound.example' })).toMatchObject({
       status: 403,
       json: { error: 'host_not_allowed' },
     })
   })
 
-  test('is not there for other methods', async () => {
+  test('the page is not there for other methods', async () => {
     for (const method of ['POST', 'PUT', 'DELETE'])
       expect(await call(running.url, method, '/', { headers: browser })).toMatchObject({ status: 404 })
     expect(await call(running.url, 'HEAD', '/', { headers: browser })).toMatchObject({ status: 200, text: '' })
@@ -105,7 +105,7 @@ describe('the page', () => {
 describe('a file', () => {
   beforeEach(build)
 
-  test('of a name that changes with its content is kept by browsers for good', async () => {
+  test('a file of a name that changes with its content is kept by browsers for good', async () => {
     const { text, headers } = await get('/assets/index-4f2a.js')
     expect(text).toBe(SCRIPT)
     expect(headers).toMatchObject({
@@ -119,13 +119,13 @@ describe('a file', () => {
     })
   })
 
-  test('is sent as it is if that is smaller, also to whoever takes it compressed', async () => {
+  test('a file is sent as it is if that is smaller, also to whoever takes it compressed', async () => {
     const response = await fetch(`${running.url}/favicon.svg`, { headers: { 'accept-encoding': 'gzip' } })
     expect(response.headers.get('content-encoding')).toBeNull()
     expect(await response.text()).toBe('<svg/>')
   })
 
-  test('is sent compressed to whoever takes it so', async () => {
+  test('a file is sent compressed to whoever takes it so', async () => {
     const response = await fetch(`${running.url}/assets/index-4f2a.js`, { headers: { 'accept-encoding': 'gzip' } })
     expect(response.headers.get('content-encoding')).toBe('gzip')
     expect(response.headers.get('vary')).toBe('accept-encoding')
@@ -140,7 +140,7 @@ describe('a file', () => {
     ).toBeUndefined()
   })
 
-  test('is there as it was first read, also while the folder is built anew', async () => {
+  test('a file is there as it was first read, also while the folder is built anew', async () => {
     const assets = folderAssets(join(folder, 'dashboard'))
     const before = await assets.read('index.html')
     rmSync(join(folder, 'dashboard'), { recursive: true })
@@ -155,7 +155,7 @@ describe('a file', () => {
     '/assets/..%2f..%2fsecret.txt',
     '//secret.txt',
     '/link.txt',
-  ])('outside of the folder is not served: %s', async (path) => {
+  ])('a file outside of the folder is not served: %s', async (path) => {
     symlinkSync(join(folder, 'secret.txt'), join(folder, 'dashboard/link.txt'))
     const { status, text } = await get(path, { authorization: '' })
     expect([400, 404]).toContain(status)

@@ -183,18 +183,18 @@ describe('a path', () => {
     ['v1/user/music', 'bad_request', undefined],
     [`/${'x'.repeat(8190)}`, 'no_route', undefined],
     ['/nothing', 'no_route', undefined],
-  ])('is read as the gateway reads it: %s', async (path, decision, match) => {
+  ])('a path is read as the gateway reads it: %s', async (path, decision, match) => {
     const response = await explain('POST', path)
     expect([response.decision, response.route?.match]).toEqual([decision, match])
   })
 
-  test('is read also in a spelling that the file allows', async () => {
+  test('a path is read also in a spelling that the file allows', async () => {
     await other((yaml) => `${yaml}edge: { allow_in_path: [encoded_slash] }\n`)
     expect(await explain('POST', '/v1/user/a%2Fb')).toMatchObject({ decision: 'accept' })
     expect(await explain('POST', '/v1//user/music')).toMatchObject({ decision: 'bad_request' })
   })
 
-  test('is a bad request if it is too long for the gateway', async () => {
+  test('a path is a bad request if it is too long for the gateway', async () => {
     await other((yaml) => `${yaml}edge: { max_url: 256B }\n`)
     expect(await explain('GET', `/${'x'.repeat(256)}`)).toMatchObject({
       decision: 'bad_request',
@@ -263,11 +263,11 @@ describe('a request that charges nothing', () => {
 describe('a cost by the body', () => {
   const costs = { 2: 10, 3: 15, 5: 25 }
 
-  test('is open without the body, and every value is listed', async () => {
+  test('a cost by the body is open without the body, and every value is listed', async () => {
     expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body', cost: null, costs })
   })
 
-  test('is known by the value of the field, or given as tokens', async () => {
+  test('a cost by the body is known by the value of the field, or given as tokens', async () => {
     await running.spend('alice', 'write', 50)
     expect(await explain('POST', '/v1/charge', { value: '2' })).toMatchObject({ decision: 'accept', cost: 10 })
     expect(await explain('POST', '/v1/charge', { value: '3' })).toMatchObject({ decision: 'refuse', cost: 15 })
@@ -285,12 +285,15 @@ describe('a cost by the body', () => {
     ['/v1/charge', { cost: '10', value: '3' }, 'cost', 'must be what this request can cost: 15'],
     ['/v1/user/x', { cost: '1' }, 'cost', 'is for a cost that depends on the body: this request costs 2'],
     ['/v1/user/x', { value: '3' }, 'value', 'is for a cost that depends on the body: this request costs 2'],
-  ])('of %s cannot be asked about as %j, which no such request has', async (path, asked, field, msg) => {
-    expect(await ask('POST', path, asked)).toMatchObject({ status: 400, json: { problems: [{ path: field, msg }] } })
-  })
+  ])(
+    'a cost by the body of %s cannot be asked about as %j, which no such request has',
+    async (path, asked, field, msg) => {
+      expect(await ask('POST', path, asked)).toMatchObject({ status: 400, json: { problems: [{ path: field, msg }] } })
+    },
+  )
 
   test.each(['', ' ', '0x10', '1e1', '1.5', '-1', '1000000001'])(
-    'cannot be asked about as %j, which is no number of tokens',
+    'a cost by the body cannot be asked about as %j, which is no number of tokens',
     async (cost) => {
       expect(await ask('POST', '/v1/charge', { cost })).toMatchObject({
         status: 400,
@@ -299,7 +302,7 @@ describe('a cost by the body', () => {
     },
   )
 
-  test('is refused without the body if even the cheapest does not fit', async () => {
+  test('a cost by the body is refused without the body if even the cheapest does not fit', async () => {
     await running.spend('alice', 'write', 55)
     expect(await explain('POST', '/v1/charge')).toMatchObject({
       decision: 'refuse',
@@ -308,7 +311,7 @@ describe('a cost by the body', () => {
     })
   })
 
-  test('is not refused beyond the limit if a body may cost nothing', async () => {
+  test('a cost by the body is not refused beyond the limit if a body may cost nothing', async () => {
     await other((yaml) => yaml.replace('values: { 2: 10,', 'values: { 2: 0,'))
     await running.spend('alice', 'write', 61)
     expect(await explain('POST', '/v1/charge')).toMatchObject({ decision: 'depends_on_body' })
@@ -320,7 +323,7 @@ describe('shadow mode', () => {
   const shadow = { decision: 'shadow', why: expect.stringMatching(/Shadow mode is on for the (gateway|route|user)/) }
   const put = (body: object) => running.call('PUT', '/api/users/alice/override', { body: { reason: 'r', ...body } })
 
-  test('of the gateway, a route or a user lets through what would be refused', async () => {
+  test('shadow mode of the gateway, a route or a user lets through what would be refused', async () => {
     await running.spend('alice', 'read', 120)
     expect(await explain('GET', '/v1/trial')).toMatchObject(shadow)
     expect(await explain('POST', '/v1/user/x')).toMatchObject({ decision: 'refuse' })
@@ -332,7 +335,7 @@ describe('shadow mode', () => {
     expect(await explain('POST', '/v1/user/x')).toMatchObject(shadow)
   })
 
-  test('changes nothing for what fits', async () => {
+  test('shadow mode changes nothing for what fits', async () => {
     expect(await explain('GET', '/v1/trial')).toMatchObject({ decision: 'accept' })
   })
 })
@@ -428,13 +431,13 @@ describe('the sentence of an explanation', () => {
       'depends_on_body',
     ],
   ])(
-    'about %s %s has a code, its values, and words in the dashboard: %s',
+    'the sentence of an explanation about %s %s has a code, its values, and words in the dashboard: %s',
     async (method, path, why, code, values = {}) => {
       expect(await reasons(method, path)).toEqual([why, [code, values]])
     },
   )
 
-  test('about the configuration has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about the configuration has a code, its values, and words in the dashboard', async () => {
     const more = 'unmatched: forward\nreference: { path: /reference }\npublic: { prices: true }\n'
     await other((yaml) => `${yaml}edge: { max_url: 256B }\n${more}`)
     expect(await reasons('GET', `/${'x'.repeat(256)}`)).toEqual([
@@ -468,7 +471,7 @@ describe('the sentence of an explanation', () => {
       expect(await explain(method, path)).toMatchObject({ reasons: [{ code: 'unmatched_forwarded' }] })
   })
 
-  test('about a body has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about a body has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => yaml.replace('body: chargeId', 'body: [chargeId, charge]'))
     expect(await reasons('POST', '/v1/charge', { value: '2', bytes: '65537' })).toEqual([
       '413: The body of this request may have at most 65536 bytes.',
@@ -484,7 +487,7 @@ describe('the sentence of an explanation', () => {
     ])
   })
 
-  test('about a refusal or shadow mode has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about a refusal or shadow mode has a code, its values, and words in the dashboard', async () => {
     await running.spend('alice', 'read', 120)
     await running.spend('alice', 'write', 55)
     expect(await reasons('POST', '/v1/user/x')).toEqual([
@@ -520,7 +523,7 @@ describe('the sentence of an explanation', () => {
     expect(await reasons('POST', '/v1/user/x')).toEqual(shadow('gateway', 2))
   })
 
-  test('about a cost that a limit never allows has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about a cost that a limit never allows has a code, its values, and words in the dashboard', async () => {
     await put({ read: { '1h': 1 }, write: { '5h': 0 } })
     const never = { scope: 'Personal', category: 'read', window: '1h', limit: 1, cost: 2 }
     expect(await reasons('POST', '/v1/user/x')).toEqual([
@@ -534,7 +537,7 @@ describe('the sentence of an explanation', () => {
     ])
   })
 
-  test('about a part that is kept for known users has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about a part that is kept for known users has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => yaml.replace('quota:\n', 'quota:\n  reserve: { share: 20%, known_after: 36h }\n'))
     await running.spend('everybody', 'read', 960)
     const window = { scope: 'Global', category: 'read', window: '1h' }
@@ -561,7 +564,7 @@ describe('the sentence of an explanation', () => {
     expect(await reasons('POST', '/v1/user/x')).toEqual(['All windows have room for 2.', ['room', { cost: 2 }]])
   })
 
-  test('about a path that is folded has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about a path that is folded has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => `${yaml}edge: { match: { case: fold, trailing_dots: ignore } }\n`)
     expect(await explain('POST', '/V1/user./x')).toMatchObject({ decision: 'accept', cost: 2 })
     expect(await reasons('POST', '/v1/u%C5%BFer/x')).toEqual([
@@ -574,7 +577,7 @@ describe('the sentence of an explanation', () => {
     ])
   })
 
-  test('about a user who is exempt has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about a user who is exempt has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => yaml.replace('quota:', 'quota:\n  exempt: { users: [monitoring] }'))
     await running.spend('monitoring', 'read', 120)
     const { json } = await ask('POST', '/v1/user/x', {}, 'monitoring')
@@ -584,7 +587,7 @@ describe('the sentence of an explanation', () => {
     expect((await ask('POST', '/v1/user/x')).json.decision).toBe('accept')
   })
 
-  test('about global limits that do not apply has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about global limits that do not apply has a code, its values, and words in the dashboard', async () => {
     const text = 'All windows have room for 2; the global limits do not apply'
     await put({ bypassGlobal: true, reason: 'on trial' })
     expect(await reasons('POST', '/v1/user/x')).toEqual([
@@ -595,7 +598,7 @@ describe('the sentence of an explanation', () => {
     expect(await reasons('POST', '/v1/user/x')).toEqual([`${text}: switched off.`, ['room_global_off', { cost: 2 }]])
   })
 
-  test('about users who have no limit together has a code, its values, and words in the dashboard', async () => {
+  test('the sentence of an explanation about users who have no limit together has a code, its values, and words in the dashboard', async () => {
     await other((yaml) => yaml.replace(/ {4}global:\n( {6}.*\n)+/, ''))
     expect(await reasons('POST', '/v1/user/x')).toEqual([
       'All windows have room for 2; all users together have no limit.',
@@ -603,7 +606,7 @@ describe('the sentence of an explanation', () => {
     ])
   })
 
-  test('has no code that none of these tests has seen', () => {
+  test('the sentence of an explanation has no code that none of these tests has seen', () => {
     expect([...seen].sort()).toEqual(Object.keys(zhReasons).sort())
   })
 })

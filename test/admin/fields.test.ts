@@ -12,7 +12,7 @@ test('twenty problems are described, each with its cure', () => {
   expect(readFields(Schema, { token: 7, ...unknown(19) })).toEqual({ problems })
 })
 
-test('of more than twenty problems the others are counted, and cost no description', () => {
+test('problems beyond twenty are counted, and cost no description', () => {
   const quote = vi.spyOn(JSON, 'stringify')
   onTestFinished(() => quote.mockRestore())
   const fields = readFields(Schema, { token: 't', ...unknown(6000) })

@@ -35,7 +35,7 @@ describe('the admin token', () => {
     expect(reply.json).toEqual({ error: 'unauthorized', msg: expect.stringContaining('Authorization: Bearer') })
   })
 
-  test('is demanded by every route of the API but that of signing in', async () => {
+  test('the admin token is demanded by every route of the API but that of signing in', async () => {
     const { call } = await start()
     const { paths } = (await call('GET', '/openapi.json')).json
     const routes = Object.entries<object>(paths).flatMap(([path, methods]) =>
@@ -54,13 +54,13 @@ describe('the admin token', () => {
     ])
   })
 
-  test('opens the API, whatever the case of its scheme', async () => {
+  test('the admin token opens the API, whatever the case of its scheme', async () => {
     const { call } = await start()
     expect((await call('GET', '/api/tokens')).status).toBe(200)
     expect((await call('GET', '/api/tokens', { headers: { authorization: `bearer ${TOKEN}` } })).status).toBe(200)
   })
 
-  test('that is not configured closes the API with the cure, and leaves the probes open', async () => {
+  test('the admin token that is not configured closes the API with the cure, and leaves the probes open', async () => {
     const { call } = await start({ credentials: () => [] })
     const reply = await call('GET', '/api/tokens')
     expect(reply.status).toBe(403)
@@ -68,7 +68,7 @@ describe('the admin token', () => {
     expect((await call('GET', '/livez')).status).toBe(200)
   })
 
-  test('is demanded before a body is read', async () => {
+  test('the admin token is demanded before a body is read', async () => {
     const { raw } = await start()
     const reply = await raw(
       'POST /api/tokens HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n',
@@ -76,7 +76,7 @@ describe('the admin token', () => {
     expect(reply).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('may be guessed ten times a minute, and is then told to wait, which is not called a quota', async () => {
+  test('the admin token may be guessed ten times a minute, and is then told to wait, which is not called a quota', async () => {
     let now = NOW
     const { call } = await start({ now: () => now })
     for (let i = 0; i < 10; i++) expect((await call('GET', '/api/tokens', { headers: wrong })).status).toBe(401)
@@ -89,7 +89,7 @@ describe('the admin token', () => {
     expect((await call('GET', '/api/tokens', { headers: wrong })).status).toBe(401)
   })
 
-  test('that is right is let in whatever others of its address have sent', async () => {
+  test('the admin token that is right is let in whatever others of its address have sent', async () => {
     const { call } = await start({ drain: drain() })
     for (let i = 0; i < 20; i++) await call('GET', '/api/tokens', { headers: wrong })
     expect((await call('GET', '/api/tokens')).status).toBe(200)
@@ -98,7 +98,7 @@ describe('the admin token', () => {
     expect((await call('GET', '/api/session', { headers: none })).status).toBe(200)
   })
 
-  test('forgotten in a request is no guess', async () => {
+  test('the admin token forgotten in a request is no guess', async () => {
     const { call } = await start()
     for (let i = 0; i < 20; i++) await call('GET', '/api/tokens', { headers: none })
     expect((await call('GET', '/api/tokens')).status).toBe(200)
@@ -106,7 +106,7 @@ describe('the admin token', () => {
 })
 
 describe('probes', () => {
-  test('tell whether the process lives', async () => {
+  test('probes tell whether the process lives', async () => {
     let alive = true
     const { call } = await start({ live: () => alive })
     expect(await call('GET', '/livez', { headers: none })).toMatchObject({ status: 200, json: { live: true } })
@@ -114,7 +114,7 @@ describe('probes', () => {
     expect(await call('GET', '/livez')).toMatchObject({ status: 503, json: { live: false } })
   })
 
-  test('tell whether traffic should come, and why not', async () => {
+  test('probes tell whether traffic should come, and why not', async () => {
     const { call } = await start({
       ready: (startup) =>
         startup ? { ready: true, reasons: [] } : { ready: false, reasons: ['the store does not answer'] },
@@ -125,19 +125,19 @@ describe('probes', () => {
     expect([startup.status, startup.json]).toEqual([200, { ready: true }])
   })
 
-  test('report what a process that is ready must do without', async () => {
+  test('probes report what a process that is ready must do without', async () => {
     const { call } = await start({ ready: () => ({ ready: true, reasons: ['the store does not answer'] }) })
     const json = { ready: true, degraded: ['the store does not answer'] }
     expect(await call('GET', '/readyz')).toMatchObject({ status: 200, json })
   })
 
-  test('are answered whatever the host name, as the kubelet and Prometheus use it', async () => {
+  test('probes are answered whatever the host name, as the kubelet and Prometheus use it', async () => {
     const { call } = await start()
     for (const path of ['/livez', '/readyz', '/metrics'])
       expect((await call('GET', path, { headers: { host: 'tollgate-admin.ns.svc:9090' } })).status).toBe(200)
   })
 
-  test('may be asked by HEAD', async () => {
+  test('probes may be asked by HEAD', async () => {
     const { call } = await start()
     expect(await call('HEAD', '/readyz')).toMatchObject({ status: 200, text: '' })
   })
@@ -157,7 +157,7 @@ function drain() {
 }
 
 describe('drain', () => {
-  test('begins with one call and ends with the next, and each says so', async () => {
+  test('drain begins with one call and ends with the next, and each says so', async () => {
     const { call } = await start({ drain: drain() })
     for (const draining of [true, false, true]) {
       const { status, json } = await call('POST', '/drain', { headers: said })
@@ -166,7 +166,7 @@ describe('drain', () => {
     }
   })
 
-  test('comes to the state that is asked for, however often it is', async () => {
+  test('drain comes to the state that is asked for, however often it is', async () => {
     const { call } = await start({ drain: drain() })
     for (const [state, draining] of [
       ['on', true],
@@ -179,13 +179,13 @@ describe('drain', () => {
     expect((await call('POST', '/drain?stat=on', { headers: said })).status).toBe(400)
   })
 
-  test('does not end while the gateway is being stopped, which the response says', async () => {
+  test('drain does not end while the gateway is being stopped, which the response says', async () => {
     const { call } = await start({ drain: { isOn: () => true, turn: () => {} } })
     const { json } = await call('POST', '/drain', { headers: said })
     expect(json).toEqual({ draining: true, msg: expect.stringContaining('being stopped') })
   })
 
-  test.each(['GET', 'HEAD', 'PUT', 'DELETE'])('is not begun by %s, and everybody is told so', async (method) => {
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE'])('drain is not begun by %s, and everybody is told so', async (method) => {
     const { turns, ...rest } = drain()
     const { call } = await start({ drain: rest })
     for (const headers of [said, { ...said, via: '1.1 proxy' }]) {
@@ -199,7 +199,7 @@ describe('drain', () => {
     ['says nothing of it', {}],
     ['says something else', { 'x-tollgate-drain': 'on' }],
   ])(
-    'is not begun by a request from this machine that %s: somebody may make a server send it',
+    'drain is not begun by a request from this machine that %s: somebody may make a server send it',
     async (_what, field) => {
       const gateway = drain()
       const { call } = await start({ drain: gateway })
@@ -214,7 +214,7 @@ describe('drain', () => {
     },
   )
 
-  test('may be begun by a script in Node', async () => {
+  test('drain may be begun by a script in Node', async () => {
     const { url } = await start({ drain: drain() })
     expect((await fetch(`${url}/drain`, { method: 'POST', headers: { 'x-tollgate-drain': 'yes' } })).status).toBe(200)
   })
@@ -224,7 +224,7 @@ describe('drain', () => {
     ['with a wrong one', wrong, 401],
     ['of a viewer', { authorization: `Bearer ${VIEWER}` }, 403],
     ['of an admin', { authorization: `Bearer ${TOKEN}` }, 200],
-  ])('needs the admin token from behind a proxy on this machine: %s', async (_, headers, status) => {
+  ])('drain needs the admin token from behind a proxy on this machine: %s', async (_, headers, status) => {
     const gateway = drain()
     const { call } = await start({ drain: gateway })
     const fields = ['X-Forwarded-For', 'X-Forwarded-Client-Cert', 'Forwarded', 'Via', 'X-Real-IP']
@@ -234,7 +234,7 @@ describe('drain', () => {
     expect(gateway.turns.length).toBe(status === 200 ? fields.length : 0)
   })
 
-  test('needs the admin token from another loopback address, from which a service mesh hands on what others send', async () => {
+  test('drain needs the admin token from another loopback address, from which a service mesh hands on what others send', async () => {
     const gateway = drain()
     const { url } = await start({ drain: gateway })
     const statusFrom = async (localAddress: string) => {
@@ -250,7 +250,7 @@ describe('drain', () => {
     expect(await statusFrom('127.0.0.1')).toBe(200)
   })
 
-  test('judges a token that is sent, also from this machine', async () => {
+  test('drain judges a token that is sent, also from this machine', async () => {
     const { call } = await start({ drain: drain() })
     expect((await call('POST', '/drain', { headers: wrong })).status).toBe(401)
     expect((await call('POST', '/drain', { headers: { authorization: `Bearer ${VIEWER}` } })).status).toBe(403)
@@ -264,7 +264,7 @@ describe('drain', () => {
     ['a form that tells nothing of its page', { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)', accept: 'text/html' }],
     ['the same of a browser with another name', { 'accept-language': 'en' }],
     ['a page behind a rebound name', { host: 'evil.example' }],
-  ])('is not begun by %s', async (_what, headers) => {
+  ])('drain is not begun by %s', async (_what, headers) => {
     const gateway = drain()
     const { call } = await start({ drain: gateway })
     for (const more of [said, {}])
@@ -274,7 +274,7 @@ describe('drain', () => {
     expect(gateway.turns).toEqual([])
   })
 
-  test('is not there when nothing can be drained', async () => {
+  test('drain is not there when nothing can be drained', async () => {
     const { call } = await start()
     expect((await call('POST', '/drain')).status).toBe(404)
   })
@@ -286,13 +286,13 @@ describe('the host name', () => {
     expect((await call('GET', '/api/tokens', { headers: { host } })).status).toBe(200)
   })
 
-  test('of another is refused even with the right token', async () => {
+  test('the host name of another is refused even with the right token', async () => {
     const { call } = await start()
     const reply = await call('GET', '/api/tokens', { headers: { host: 'rebound.example:9090' } })
     expect(reply).toMatchObject({ status: 403, json: { error: 'host_not_allowed' } })
   })
 
-  test('that is configured is ours too', async () => {
+  test('the host name that is configured is ours too', async () => {
     const { call } = await start({ hosts: ['ops.example'] })
     expect((await call('GET', '/api/tokens', { headers: { host: 'ops.example:9090' } })).status).toBe(200)
   })
@@ -535,7 +535,7 @@ test.each([
   })
 })
 
-test('an address that is taken is an error', async () => {
+test('an address of the admin listener that is taken is an error', async () => {
   const { url } = await start()
   await expect(startAdmin({ listen: { host: '127.0.0.1', port: Number(new URL(url).port) } })).rejects.toThrow(
     'EADDRINUSE',

@@ -137,14 +137,14 @@ const OPENAPI_31 = {
 }
 
 describe('the OpenAPI document', () => {
-  test('is one of version 3.1', () => {
+  test('the OpenAPI document is one of version 3.1', () => {
     const ajv = new Ajv2020({ allErrors: true, strict: false })
     const valid = ajv.validate(OPENAPI_31, document)
     expect(ajv.errors ?? []).toEqual([])
     expect(valid).toBe(true)
   })
 
-  test('has schemas that are JSON Schema of 2020-12, and all that they refer to', () => {
+  test('the OpenAPI document has schemas that are JSON Schema of 2020-12, and all that they refer to', () => {
     const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true })
     ajv.addFormat('date-time', /./)
     ajv.addVocabulary(['openapi', 'info', 'servers', 'paths', 'components'])
@@ -155,7 +155,7 @@ describe('the OpenAPI document', () => {
       expect(document.components.schemas).toHaveProperty(ref ?? '')
   })
 
-  test('names each operation once, and each parameter of its path', () => {
+  test('the OpenAPI document names each operation once, and each parameter of its path', () => {
     const ids = operations().map(([, { operationId }]) => operationId)
     expect(new Set(ids).size).toBe(ids.length)
     for (const [name, { parameters = [] }] of operations()) {
@@ -166,7 +166,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('says what a parameter of a query is if it is left out', () => {
+  test('the OpenAPI document says what a parameter of a query is if it is left out', () => {
     const of = (name: string) => operations().find(([each]) => each === name)?.[1].parameters ?? []
     for (const name of ['GET /api/users', 'GET /api/audit'])
       expect(of(name), name).toContainEqual({
@@ -181,7 +181,7 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  test('says what must be sent, what may be left out, and where a version can be named', () => {
+  test('the OpenAPI document says what must be sent, what may be left out, and where a version can be named', () => {
     const of = (name: string) => operations().find(([each]) => each === name)?.[1]
     const needed = of('GET /api/explain').parameters.filter(({ required }: { required: boolean }) => required)
     expect(needed.map(({ name }: { name: string }) => name)).toEqual(['user', 'method', 'path'])
@@ -201,7 +201,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  test('has every route of the listener and no other', () => {
+  test('the OpenAPI document has every route of the listener and no other', () => {
     const options = { ...fakeOptions(), drain: DRAIN }
     const routes = routesOf(
       options,
@@ -216,7 +216,7 @@ describe('the OpenAPI document', () => {
     ).toEqual(listed.sort())
   })
 
-  test('has the table of the contract', () => {
+  test('the OpenAPI document has the table of the contract', () => {
     expect(operations().map(([name]) => name)).toEqual(
       expect.arrayContaining([
         'GET /api/quota',
@@ -239,7 +239,7 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  test('asks for a credential wherever the listener does', async () => {
+  test('the OpenAPI document asks for a credential wherever the listener does', async () => {
     for (const [name, { security }] of operations()) {
       const [method = '', path = ''] = name.split(' ')
       const { status } = await running.call(method, path.replace('{id}', 'x'), { headers: { authorization: '' } })
@@ -248,7 +248,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('describes a body that is too large or no JSON, wherever one is read, and what any request may be refused for', async () => {
+  test('the OpenAPI document describes a body that is too large or no JSON, wherever one is read, and what any request may be refused for', async () => {
     const send = async (name: string, headers: Record<string, string>) => {
       const [method = '', path = ''] = name.split(' ')
       const reply = await running.call(method, path.replace('{id}', 'x'), { body: 'x'.repeat(70_000), headers })
@@ -263,7 +263,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('would report a response that is not what it promises', () => {
+  test('the OpenAPI document would report a response that is not what it promises', () => {
     const validate = responseValidator(document)
     const reply = (json: unknown, status = 200) => ({
       status,

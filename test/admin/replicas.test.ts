@@ -31,7 +31,7 @@ afterEach(async () => {
 })
 
 describe('two replicas', () => {
-  test('respond alike as soon as a change is made at one of them', async () => {
+  test('two replicas respond alike as soon as a change is made at one of them', async () => {
     const { json } = await one.call('PATCH', '/api/quota', { body: { mode: 'conservative' } })
     expect((await other.call('GET', '/api/quota')).json).toMatchObject({ mode: 'conservative', version: json.version })
     await other.call('PUT', '/api/users/alice/override', { body: { read: { '1h': 7 }, reason: 'r' } })
@@ -41,7 +41,7 @@ describe('two replicas', () => {
     })
   })
 
-  test('let one of two changes through that were made of the same version', async () => {
+  test('two replicas let one of two changes through that were made of the same version', async () => {
     const { headers } = await one.call('GET', '/api/quota')
     const tag = { 'if-match': headers.etag ?? '' }
     for (let i = 0; i < 10; i++) {
@@ -59,7 +59,7 @@ describe('two replicas', () => {
     }
   })
 
-  test('lose no change that was made without a version', async () => {
+  test('two replicas lose no change that was made without a version', async () => {
     const cells = ['personal', 'global'].flatMap((scope) =>
       ['read', 'write'].flatMap((category) => ['1h', '5h'].map((window) => [scope, category, window] as const)),
     )
@@ -76,7 +76,7 @@ describe('two replicas', () => {
     expect((await one.call('GET', '/api/audit')).json.entries).toHaveLength(cells.length)
   })
 
-  test('know the session of each other', async () => {
+  test('two replicas know the session of each other', async () => {
     const { headers } = await one.call('POST', '/api/session', {
       headers: { authorization: '' },
       body: { token: TOKEN },
@@ -86,7 +86,7 @@ describe('two replicas', () => {
     expect(reply.json).toMatchObject({ name: 'admin' })
   })
 
-  test('list the same users and reset them for each other', async () => {
+  test('two replicas list the same users and reset them for each other', async () => {
     for (let i = 0; i < 30; i++) await one.spend(`user-${i}`, 'read', 5)
     const seen: string[] = []
     let next = ''

@@ -26,7 +26,7 @@ const change = (cookie: string, headers: Record<string, string> = ourPage, body:
   running.call('PATCH', '/api/quota', { headers: { ...headers, cookie }, body })
 
 describe('signing in', () => {
-  test('sets a cookie that no script can read and no other site can send', async () => {
+  test('signing in sets a cookie that no script can read and no other site can send', async () => {
     await start()
     const { reply, line } = await signIn()
     expect(reply).toMatchObject({
@@ -40,14 +40,14 @@ describe('signing in', () => {
   test.each([
     ['a page that came by TLS', { origin: 'https://ops.test', host: 'ops.test', 'sec-fetch-site': 'same-origin' }],
     ['a proxy that ended TLS', { 'x-forwarded-proto': 'https' }],
-  ])('sends the cookie by TLS only for %s', async (_who, headers) => {
+  ])('signing in sends the cookie by TLS only for %s', async (_who, headers) => {
     running = await startAdmin({ hosts: ['ops.test'] })
     expect((await signIn(TOKEN, headers)).line).toMatch(
       /^__Host-tollgate_session=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200; Secure$/,
     )
   })
 
-  test('opens the API, also to another replica and after a restart', async () => {
+  test('signing in opens the API, also to another replica and after a restart', async () => {
     await start()
     const { cookie } = await signIn()
     await running.stop()
@@ -57,7 +57,7 @@ describe('signing in', () => {
     expect((await change(cookie)).status).toBe(200)
   })
 
-  test('with a wrong token is a guess like any other, and with the right one succeeds after any number of them', async () => {
+  test('signing in with a wrong token is a guess like any other, and with the right one succeeds after any number of them', async () => {
     await start()
     for (let i = 0; i < 10; i++) expect((await signIn('wrong')).reply.status).toBe(401)
     expect((await signIn('wrong')).reply).toMatchObject({ status: 429, json: { error: 'too_many_attempts' } })
@@ -66,7 +66,7 @@ describe('signing in', () => {
     expect((await signIn('wrong')).reply.status).toBe(401)
   })
 
-  test('with wrong tokens is refused to the address that has guessed, and to no other', async () => {
+  test('signing in with wrong tokens is refused to the address that has guessed, and to no other', async () => {
     await start()
     const guess = { headers: noToken, body: { token: 'wrong' }, from: '127.0.0.2' }
     for (let i = 0; i < 10; i++) await running.call('POST', '/api/session', guess)
@@ -74,7 +74,7 @@ describe('signing in', () => {
     expect((await signIn('wrong')).reply.status).toBe(401)
   })
 
-  test('works with the longest name that a token may have', async () => {
+  test('signing in works with the longest name that a token may have', async () => {
     await start(YAML.replace('name: desk', `name: "${'😀'.repeat(64)}"`))
     const { cookie } = await signIn(VIEWER)
     const reply = await running.call('GET', '/api/session', { headers: { ...noToken, cookie } })
@@ -86,13 +86,13 @@ describe('signing in', () => {
     ['a number', { token: 7 }, 'token'],
     ['another field', { token: TOKEN, tokn: 1 }, 'tokn'],
     ['no object', 'null', ''],
-  ])('with %s is refused with the field', async (_what, body, path) => {
+  ])('signing in with %s is refused with the field', async (_what, body, path) => {
     await start()
     const reply = await running.call('POST', '/api/session', { headers: noToken, body })
     expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', problems: [{ path }] } })
   })
 
-  test('with a body of more than 4 KiB is refused unread', async () => {
+  test('signing in with a body of more than 4 KiB is refused unread', async () => {
     await start()
     const post = (size: number) => {
       const body = `{"tokn":"${'x'.repeat(size - 11)}"}`
@@ -103,7 +103,7 @@ describe('signing in', () => {
     expect(await post(4097)).toMatchObject({ status: 413, json: { error: 'payload_too_large', msg } })
   })
 
-  test('is not done by a page of another site', async () => {
+  test('signing in is not done by a page of another site', async () => {
     await start()
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
@@ -116,7 +116,7 @@ describe('signing in', () => {
       })
   })
 
-  test('is refused if no token is configured', async () => {
+  test('signing in is refused if no token is configured', async () => {
     await start(YAML.replace(/^admin:.*\n/m, ''))
     expect((await signIn()).reply).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
   })
@@ -125,7 +125,7 @@ describe('signing in', () => {
 describe('GET /api/session', () => {
   const whoami = (headers: Record<string, string>) => running.call('GET', '/api/session', { headers })
 
-  test('names nobody, without an error, before anybody has signed in and after the session is over', async () => {
+  test('GET /api/session names nobody, without an error, before anybody has signed in and after the session is over', async () => {
     await start()
     expect(await whoami(noToken)).toMatchObject({ status: 200, json: NOBODY })
     const { cookie } = await signIn()
@@ -134,7 +134,7 @@ describe('GET /api/session', () => {
     expect(await whoami({ ...noToken, cookie })).toMatchObject({ status: 200, json: NOBODY })
   })
 
-  test('names the owner of the token that was sent, and a wrong one is refused and counts as a guess', async () => {
+  test('GET /api/session names the owner of the token that was sent, and a wrong one is refused and counts as a guess', async () => {
     await start()
     expect((await whoami({ authorization: `Bearer ${VIEWER}` })).json).toEqual({
       name: 'desk',
@@ -147,14 +147,14 @@ describe('GET /api/session', () => {
     expect(await whoami({ authorization: 'Bearer wrong', cookie })).toMatchObject({ status: 429 })
   })
 
-  test('is refused if no token is configured', async () => {
+  test('GET /api/session is refused if no token is configured', async () => {
     await start(YAML.replace(/^admin:.*\n/m, ''))
     expect(await whoami(noToken)).toMatchObject({ status: 403, json: { error: 'no_admin_token' } })
   })
 })
 
 describe('a session', () => {
-  test('takes no gateway out of service, from wherever it comes', async () => {
+  test('a session takes no gateway out of service, from wherever it comes', async () => {
     const turned: boolean[] = []
     running = await startAdmin({ drain: { isOn: () => false, turn: (on) => turned.push(on) } })
     const { cookie } = await signIn()
@@ -178,7 +178,7 @@ describe('a session', () => {
     expect((await change(cookie)).status).toBe(200)
   })
 
-  test('ends after 12 hours', async () => {
+  test('a session ends after 12 hours', async () => {
     await start()
     const { cookie } = await signIn()
     clock += 12 * HOURS - 1
@@ -187,7 +187,7 @@ describe('a session', () => {
     expect((await running.call('GET', '/api/quota', { headers: { ...noToken, cookie } })).status).toBe(401)
   })
 
-  test('is looked for among five cookies of its name, not among any number', async () => {
+  test('a session is looked for among five cookies of its name, not among any number', async () => {
     await start()
     const { cookie } = await signIn()
     const behind = async (others: number) => {
@@ -201,7 +201,7 @@ describe('a session', () => {
   test.each([
     ['replaced', (yaml: string) => yaml.replace(TOKEN, `${TOKEN}-2`)],
     ['taken away', (yaml: string) => yaml.replace(`token: ${TOKEN}, `, '')],
-  ])('ends when its token is %s', async (_how, edit) => {
+  ])('a session ends when its token is %s', async (_how, edit) => {
     await start()
     const { cookie } = await signIn()
     await running.stop()
@@ -210,7 +210,7 @@ describe('a session', () => {
     expect(reply).toMatchObject({ status: 200, json: NOBODY })
   })
 
-  test('goes on under the new name of its token, which the audit has from then on', async () => {
+  test('a session goes on under the new name of its token, which the audit has from then on', async () => {
     await start()
     const { cookie } = await signIn(VIEWER)
     await running.stop()
@@ -221,7 +221,7 @@ describe('a session', () => {
     expect((await running.call('GET', '/api/audit')).json.entries).toMatchObject([{ who: 'Zoë at the desk' }])
   })
 
-  test('has the role that its token has now', async () => {
+  test('a session has the role that its token has now', async () => {
     await start(YAML.replace('role: viewer', 'role: admin'))
     const { cookie } = await signIn(VIEWER)
     expect((await change(cookie)).status).toBe(200)
@@ -230,7 +230,7 @@ describe('a session', () => {
     expect(await change(cookie)).toMatchObject({ status: 403, json: { error: 'forbidden' } })
   })
 
-  test('cannot be made or changed by whoever does not have the token', async () => {
+  test('a session cannot be made or changed by whoever does not have the token', async () => {
     await start()
     const { cookie } = await signIn(VIEWER)
     const [, expiry = '', mac = ''] = /=(.+)\.(.+)$/.exec(cookie) ?? []
@@ -252,14 +252,14 @@ describe('a session', () => {
     expect(reply.json).toMatchObject({ name: 'desk', role: 'viewer' })
   })
 
-  test('that is good is found beside one that is not, and beside other cookies', async () => {
+  test('a session that is good is found beside one that is not, and beside other cookies', async () => {
     await start()
     const { cookie } = await signIn()
     const headers = { ...noToken, cookie: `a=b; tollgate_session=old.1.x; __Host-${cookie}; tollgate_session_x=1` }
     expect((await running.call('GET', '/api/session', { headers })).json).toMatchObject({ name: 'admin' })
   })
 
-  test('that is over is no guess: a page left open does not lock its owner out', async () => {
+  test('a session that is over is no guess: a page left open does not lock its owner out', async () => {
     await start()
     const { cookie } = await signIn()
     clock += 13 * HOURS
@@ -268,7 +268,7 @@ describe('a session', () => {
     expect((await signIn()).reply.status).toBe(200)
   })
 
-  test('does not help whoever sends a wrong token with it', async () => {
+  test('a session does not help whoever sends a wrong token with it', async () => {
     await start()
     const { cookie } = await signIn()
     expect(
@@ -276,7 +276,7 @@ describe('a session', () => {
     ).toBe(401)
   })
 
-  test('is taken from the browser when one signs out', async () => {
+  test('a session is taken from the browser when one signs out', async () => {
     await start()
     const { cookie } = await signIn()
     const reply = await running.call('DELETE', '/api/session', { headers: { ...ourPage, cookie } })
@@ -284,7 +284,7 @@ describe('a session', () => {
     expect(reply.headers['set-cookie']).toEqual(['tollgate_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0'])
   })
 
-  test('that is signed out is good at no gateway any more, whoever has a copy of its cookie', async () => {
+  test('a session that is signed out is good at no gateway any more, whoever has a copy of its cookie', async () => {
     await start()
     const other = await startAdmin({ now: () => clock, store: running.store })
     try {
@@ -306,7 +306,7 @@ describe('a session', () => {
     }
   })
 
-  test('is over at this gateway also if the store is out, which the response tells', async () => {
+  test('a session is over at this gateway also if the store is out, which the response tells', async () => {
     const out = () => Promise.reject(new StoreError('down', 'connection', 'no'))
     running = await startAdmin({ broken: { endSession: out, isSessionEnded: out } })
     const { cookie } = await signIn()
@@ -318,7 +318,7 @@ describe('a session', () => {
     expect((await running.call('GET', '/api/quota', { headers })).status).toBe(401)
   })
 
-  test('is not ended by a page of another site', async () => {
+  test('a session is not ended by a page of another site', async () => {
     await start()
     const headers = { ...noToken, origin: 'http://evil.test' }
     const reply = await running.call('DELETE', '/api/session', { headers })
@@ -331,7 +331,7 @@ describe('a change by a session', () => {
   test.each([
     ['our page', { 'sec-fetch-site': 'same-origin' }],
     ['our page over plain HTTP, where browsers say less', { origin: 'http://10.1.2.3:9090', host: '10.1.2.3:9090' }],
-  ])('is made from %s', async (_where, headers) => {
+  ])('a change by a session is made from %s', async (_where, headers) => {
     await start()
     const { cookie } = await signIn()
     expect((await change(cookie, { ...noToken, ...headers })).status).toBe(200)
@@ -345,7 +345,7 @@ describe('a change by a session', () => {
     ['a sandboxed frame', { origin: 'null' }],
     ['nowhere that it names', {}],
     ['a page that names itself only as the referrer', { referer: 'http://localhost/' }],
-  ])('is not made from %s', async (_where, headers) => {
+  ])('a change by a session is not made from %s', async (_where, headers) => {
     await start()
     const { cookie } = await signIn()
     expect(await change(cookie, { ...noToken, ...headers })).toMatchObject({
@@ -356,7 +356,7 @@ describe('a change by a session', () => {
   })
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
-    'is not made by a form, which sends %j',
+    'a change by a session is not made by a form, which sends %j',
     async (type) => {
       await start()
       const { cookie } = await signIn()
@@ -365,7 +365,7 @@ describe('a change by a session', () => {
     },
   )
 
-  test('may be a DELETE without a body', async () => {
+  test('a change by a session may be a DELETE without a body', async () => {
     await start()
     const { cookie } = await signIn()
     const headers = { ...ourPage, cookie }
@@ -379,7 +379,7 @@ describe('a change by a session', () => {
     ).toBe(404)
   })
 
-  test('needs no page when it comes with the token itself', async () => {
+  test('a change by a session needs no page when it comes with the token itself', async () => {
     await start()
     expect(
       (
@@ -406,12 +406,12 @@ describe('a viewer', () => {
     '/api/failures',
     '/api/tokens',
     '/api/audit',
-  ])('looks at %s', async (path) => {
+  ])('a viewer looks at %s', async (path) => {
     await start()
     expect((await running.call('GET', path, { headers: viewer })).status).toBe(200)
   })
 
-  test('previews a change', async () => {
+  test('a viewer previews a change', async () => {
     await start()
     expect(
       (await running.call('POST', '/api/quota/preview', { headers: viewer, body: { mode: 'loose' } })).status,
@@ -426,7 +426,7 @@ describe('a viewer', () => {
     ['POST', '/api/quota/reset', { scope: 'global', category: 'read', reason: 'r' }],
     ['POST', '/api/tokens', { user: 'alice', name: 'n' }],
     ['DELETE', '/api/tokens/x', undefined],
-  ])('does not change: %s %s', async (method, path, body) => {
+  ])('a viewer does not change: %s %s', async (method, path, body) => {
     await start()
     const reply = await running.call(method, path, { headers: viewer, body })
     expect(reply).toMatchObject({ status: 403, json: { error: 'forbidden' } })

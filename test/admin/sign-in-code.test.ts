@@ -38,7 +38,7 @@ test('the code of a sign-in link gives a session of the admin token once, and th
   expect(reply.headers['set-cookie']).toBeUndefined()
 })
 
-test('of two requests with one code at the same time one signs in', async () => {
+test('one of two requests with one code at the same time signs in', async () => {
   await start()
   const code = running.login.issueCode(OWN)
   const replies = await Promise.all([post({ code }), post({ code })])

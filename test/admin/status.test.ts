@@ -22,7 +22,7 @@ function refusalOf(part: Partial<Episode> = {}): Episode {
   }
 }
 
-test('of the full global windows of a category the one that ends last is named', () => {
+test('the full global window of a category that ends last is named', () => {
   const later = windowOf({ window: '24h', resetAt: '2026-11-28T08:30:00.000Z' })
   const full = fullWindows(
     { read: [windowOf(), later], write: [windowOf()], idle: [windowOf({ remaining: 9 })] },

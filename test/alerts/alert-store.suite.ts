@@ -33,7 +33,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
   const idsOf = (events: readonly { readonly id: string }[]) => events.map(({ id }) => id)
 
   describe('claims', () => {
-    it('keep a threshold of a run from being raised twice, by whichever process, at once or later', async () => {
+    it('claims keep a threshold of a run from being raised twice, by whichever process, at once or later', async () => {
       const twenty = Array.from({ length: 20 }, () => of('alice'))
       const raised = await Promise.all(
         twenty.map((event, i) => (i % 2 === 0 ? under.store : under.other).raiseAlerts([event])),
@@ -44,7 +44,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
       expect(events).toMatchObject({ alert: 'near', pending: 1 })
     })
 
-    it('let a higher threshold of the run through, and no lower one', async () => {
+    it('claims let a higher threshold of the run through, and no lower one', async () => {
       expect(await raise(of('alice', 0.8), of('alice', 1), of('alice', 0.9), of('alice', 1))).toEqual([
         'stored',
         'stored',
@@ -53,7 +53,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
       ])
     })
 
-    it('begin anew with a later run, and know nothing of an earlier one', async () => {
+    it('claims begin anew with a later run, and know nothing of an earlier one', async () => {
       expect(await raise(of('alice', 1, start), of('alice', 0.8, start + 1000), of('alice', 1, start))).toEqual([
         'stored',
         'stored',
@@ -61,14 +61,14 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
       ])
     })
 
-    it('of a run that began while the clock was ahead end with the first one after it', async () => {
+    it('claims of a run that began while the clock was ahead end with the first one after it', async () => {
       expect(await raise(of('alice', 1, under.now() + 86_400_000), of('alice', 0.8, start))).toEqual([
         'stored',
         'stored',
       ])
     })
 
-    it('keep subjects apart, whatever characters they hold', async () => {
+    it('claims keep subjects apart, whatever characters they hold', async () => {
       expect(new Set(await raise(...STRANGE_IDS.slice(0, MOST_RAISED).map((user) => of(user))))).toEqual(
         new Set(['stored']),
       )
@@ -79,7 +79,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
   })
 
   describe('pending events', () => {
-    it('are taken by one process at a time, and by another at the end of the lease', async () => {
+    it('pending events are taken by one process at a time, and by another at the end of the lease', async () => {
       const event = of('alice')
       await raise(event)
       const [first, second] = await Promise.all([
@@ -93,7 +93,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
       expect(await under.other.takeAlerts(NEAR, LEASE)).toMatchObject([{ id: event.id, attempt: 2 }])
     })
 
-    it('are those of the wanted alerts, no more of each than wanted, the longest due first', async () => {
+    it('pending events are those of the wanted alerts, no more of each than wanted, the longest due first', async () => {
       const mine = [of('a'), of('b'), of('c')]
       for (const event of mine) {
         await raise(event)
@@ -113,7 +113,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
       expect(await under.store.takeAlerts([], LEASE)).toEqual([])
     })
 
-    it('are due again after a pause, and not once they are delivered or given up', async () => {
+    it('pending events are due again after a pause, and not once they are delivered or given up', async () => {
       await raise(of('a'), of('b'), of('c'))
       const taken = await under.store.takeAlerts(NEAR, LEASE)
       const [a, b, c] = taken
@@ -137,7 +137,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
       expect(after?.events.find(({ id }) => id === c.id)).toMatchObject({ state: 'delivered', lastError: 'status 500' })
     })
 
-    it('take no word of an attempt after which another was begun', async () => {
+    it('pending events take no word of an attempt after which another was begun', async () => {
       await raise(of('alice'))
       const [first] = await under.store.takeAlerts(NEAR, LEASE)
       await under.pass(LEASE)
@@ -152,7 +152,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
   })
 
   describe('alerts', () => {
-    it('are listed with where their events go and how many are pending, whoever has them configured', async () => {
+    it('alerts are listed with where their events go and how many are pending, whoever has them configured', async () => {
       expect(await under.store.listAlerts()).toEqual([])
       await raise(of('alice'), of('bob'), { ...of('alice', 0.8, start, 'far'), target: 'old' })
       await under.other.raiseAlerts([{ ...of('bob', 0.8, start, 'far'), target: 'new' }])
@@ -164,7 +164,7 @@ export function alertStoreSuite(open: () => Promise<AlertStoreUnderTest>): void 
       ])
     })
 
-    it('of which old events are given up keep the younger ones, and are forgotten with the last one', async () => {
+    it('alerts of which old events are given up keep the younger ones, and are forgotten with the last one', async () => {
       const [old, young] = [of('alice'), of('bob')]
       await raise(old)
       await under.pass(LEASE)

@@ -53,7 +53,7 @@ async function recordsOf(alert = 'near') {
 }
 
 describe('an event', () => {
-  it('is delivered once by one of two couriers', async () => {
+  it('an event is delivered once by one of two couriers', async () => {
     const delivered: string[] = []
     const deliver = async (event: TakenEvent): Promise<Delivery> => {
       delivered.push(userOf(event))
@@ -68,7 +68,7 @@ describe('an event', () => {
     expect(observed.filter(({ type }) => type === 'alert_event')).toHaveLength(30)
   })
 
-  it('that fails is tried again after growing pauses, and given up after a day', async () => {
+  it('an event that fails is tried again after growing pauses, and given up after a day', async () => {
     await raise('alice')
     const pauses: number[] = []
     deliverBy(async () => ({ kind: 'failed', error: 'status 500' }))
@@ -98,7 +98,7 @@ describe('an event', () => {
     expect(observed.at(-1)).toMatchObject({ type: 'alert_failed', alert: 'near', isLast: true })
   })
 
-  it('that the receiver refuses is given up at once', async () => {
+  it('an event that the receiver refuses is given up at once', async () => {
     await raise('alice')
     deliverBy(async () => ({ kind: 'refused', error: 'gone' }))
     await expect.poll(async () => (await recordsOf())[0]?.state).toBe('given_up')
@@ -117,7 +117,7 @@ describe('an event', () => {
     expect(attempts).toBe(0)
   })
 
-  it('of an alert that is not configured waits for whoever has it', async () => {
+  it('an event of an alert that is not configured waits for whoever has it', async () => {
     await raise('alice')
     await raise('bob', 'far')
     deliverBy(async () => ({ kind: 'delivered' }), ['far'])
@@ -125,7 +125,7 @@ describe('an event', () => {
     expect((await recordsOf())[0]).toMatchObject({ state: 'pending', attempts: 0 })
   })
 
-  it('whose delivery is under way when the process stops is due at once, for another one', async () => {
+  it('an event whose delivery is under way when the process stops is due at once, for another one', async () => {
     await raise('alice')
     const courier = deliverBy(
       (_event, signal) =>
@@ -161,7 +161,7 @@ it('a pause is shorter or longer by a quarter at most, and never longer than tha
 describe('what was noticed', () => {
   const noticed = (user: string, alert = 'near') => eventOf(reachedBy(user, { alert, startedAt: now }))
 
-  it('waits for a store that is out, and is raised once when it is back', async () => {
+  it('what was noticed waits for a store that is out, and is raised once when it is back', async () => {
     let isOut = true
     const raiser = createRaiser({
       store: {
@@ -187,7 +187,7 @@ describe('what was noticed', () => {
     expect((await recordsOf()).filter(({ state }) => state === 'pending')).toHaveLength(2)
   })
 
-  it('beyond the room of its alert is reported and turned away, and that of another alert is not', async () => {
+  it('what was noticed beyond the room of its alert is reported and turned away, and that of another alert is not', async () => {
     let turnedAway = 0
     const raiser = createRaiser({
       store: { raiseAlerts: () => Promise.reject(new StoreError('down', 'connection', 'no')) },

@@ -54,7 +54,7 @@ function watching(alerts: readonly WindowAlert[], isFull = () => false) {
 }
 
 describe('a window', () => {
-  it('is noticed at each threshold once, with whose it is, what is used, and its run', () => {
+  it('a window is noticed at each threshold once, with whose it is, what is used, and its run', () => {
     const { note, noticed } = watching([alert('personal')])
     expect(note(95)).toEqual([])
     expect(note(96)).toEqual(['personal-1h 0.8'])
@@ -79,23 +79,23 @@ describe('a window', () => {
     })
   })
 
-  it('that reaches two thresholds at once is noticed at the higher one', () => {
+  it('a window that reaches two thresholds at once is noticed at the higher one', () => {
     expect(watching([alert('personal')]).note(120)).toEqual(['personal-1h 1'])
   })
 
-  it('is noticed anew in its next run', () => {
+  it('a window is noticed anew in its next run', () => {
     const { note } = watching([alert('personal')])
     note(96)
     expect(note(96, {}, true, START + 3_700_000, START + 3_660_000)).toHaveLength(2)
   })
 
-  it('that refuses a request is used up, also if some tokens are left; one that does not refuse it is not', () => {
+  it('a window that refuses a request is used up, also if some tokens are left; one that does not refuse it is not', () => {
     const { note, noticed } = watching([alert('personal', '1h', [1]), alert('global', '1h', [0.9, 1])])
     expect(note(118, {}, false)).toEqual(['personal-1h 1'])
     expect(noticed[0]?.happening).toMatchObject({ used: 118, limit: 120 })
   })
 
-  it('is of its category, of each user, of each organisation, or of all together', () => {
+  it('a window is of its category, of each user, of each organisation, or of all together', () => {
     const { note, noticed } = watching([alert('personal'), alert('organisation'), alert('global')])
     note(900, { category: 'write' })
     note(900, { user: 'bob' })
@@ -105,12 +105,12 @@ describe('a window', () => {
     expect(subjects).toEqual(['bob', 'acme', null, 'carol', 'dave', 'umbrella'])
   })
 
-  it('of a caller who is only told apart from others is nobody’s business; the windows it shares are', () => {
+  it('a window of a caller who is only told apart from others is nobody’s business; the windows it shares are', () => {
     const { note } = watching([alert('personal'), alert('global')])
     expect(note(1000, { user: 'address:192.0.2.1' })).toEqual(['global-1h 1'])
   })
 
-  it('by the calendar is shown from the beginning of its period to its end', () => {
+  it('a window by the calendar is shown from the beginning of its period to its end', () => {
     const { note, noticed } = watching([alert('personal', 'day', [0.5])])
     note(500)
     expect(noticed[0]?.happening).toMatchObject({
@@ -120,7 +120,7 @@ describe('a window', () => {
     expect(noticed[0]?.claim).toMatchObject({ run: START, endsAt: Date.UTC(2026, 7, 6, 16) })
   })
 
-  it('of which a part is kept for known users has its whole limit', () => {
+  it('a window of which a part is kept for known users has its whole limit', () => {
     const limits = { ...LIMITS, global: windows(800, 9000, 200) }
     const { note, noticed } = watching([alert('global')])
     expect(note(799, { limits }, false)).toEqual([])
@@ -128,13 +128,13 @@ describe('a window', () => {
     expect(noticed[0]?.happening).toMatchObject({ threshold: 0.8, limit: 1000 })
   })
 
-  it('that somebody does not have is not noticed, nor one whose limit is 0 and that never ran', () => {
+  it('a window that somebody does not have is not noticed, nor one whose limit is 0 and that never ran', () => {
     const { note } = watching([alert('organisation'), alert('personal')])
     const limits = { personal: windows(0, 10), organisation: null, global: null }
     expect(note(0, { limits }, false, START, 0)).toEqual([])
   })
 
-  it('that was decided on local counters is not noticed', () => {
+  it('a window that was decided on local counters is not noticed', () => {
     const { watch, noticed } = watching([alert('personal')])
     const usages = LIMITS.personal.map(() => ({ startedAt: START, used: 120 }))
     const charge = { user: 'alice', organisation: null, category: 'read', cost: 1, limits: LIMITS }
@@ -180,7 +180,7 @@ describe('the failures of a half hour', () => {
     return { noticed, watch }
   }
 
-  it('are noticed by the share of status 0 and 5xx, each threshold once, from so many requests on', () => {
+  it('the failures of a half hour are noticed by the share of status 0 and 5xx, each threshold once, from so many requests on', () => {
     const { noticed, watch } = noticing()
     watch.note([half(0, 99, 50, 49)], AT)
     watch.note([half(0, 100, 5, 4)], AT)
@@ -196,7 +196,7 @@ describe('the failures of a half hour', () => {
     })
   })
 
-  it('are those of the running half hour, and for a minute after its end of the one before', () => {
+  it('the failures of a half hour are those of the running half hour, and for a minute after its end of the one before', () => {
     const { noticed, watch } = noticing()
     watch.note([half(1, 100, 50, 0)], AT)
     expect(noticed).toEqual([])

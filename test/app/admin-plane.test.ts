@@ -17,12 +17,12 @@ routes:
 `
 
 describe('what administrators see of a configuration', () => {
-  it('has the least that a request of a category costs which the quota may refuse, wherever its route stands', () => {
+  it('what administrators see of a configuration has the least that a request of a category costs which the quota may refuse, wherever its route stands', () => {
     const { cheapest } = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES)).config)
     expect(Object.fromEntries(cheapest)).toEqual({ read: 4, write: 3 })
   })
 
-  it('has its store by kind, what becomes of requests without a route, and which routes count for health', () => {
+  it('what administrators see of a configuration has its store by kind, what becomes of requests without a route, and which routes count for health', () => {
     const setup = setupOf(understood(yaml('http://127.0.0.1:1', ROUTES, 'redis://127.0.0.1:1')).config)
     expect(setup).toMatchObject({ store: 'redis', unmatched: 'charge', upstream: 'http://127.0.0.1:1' })
     expect(setup.routes.map(({ health, shadow }) => [health, shadow])).toEqual([

@@ -45,7 +45,7 @@ it('a pair that is replaced as soon as the one before was read comes into force'
   certificate.close()
 })
 
-it('is refused until its files can be used again, also if they are those of before', async () => {
+it('a certificate is refused until its files can be used again, also if they are those of before', async () => {
   const pair = makeCa(folder, 'one')
   const seen: Observation['type'][] = []
   const certificate = openCertificate([pair], 'gateway', ({ type }) => seen.push(type))
@@ -74,7 +74,7 @@ describe('the check of several certificates', () => {
   const checked = (...tls: readonly Certificate[]) =>
     checkPairs({ tls, admin: { tls: null }, auth: { clientCertificate: null } } as never)
 
-  it('names one that has ended, names that two have, and one that nobody gets, each at its place', () => {
+  it('the check of several certificates names one that has ended, names that two have, and one that nobody gets, each at its place', () => {
     const ca = makeCa(folder, 'ca')
     const first = makeCertificate(folder, 'first', ca, 'DNS:a.test,DNS:*.b.test')
     const second = makeCertificate(folder, 'second', ca, 'DNS:A.test,DNS:c.b.test')
@@ -90,7 +90,7 @@ describe('the check of several certificates', () => {
     ])
   })
 
-  it('names one whose key is that of another', () => {
+  it('the check of several certificates names one whose key is that of another', () => {
     const [first, second] = [makeCa(folder, 'first'), makeCa(folder, 'second')]
     const problem = { path: ['tls', 1], message: expect.stringContaining(`the key in ${first.keyFile} is not that`) }
     expect(() => checked(first, { ...second, keyFile: first.keyFile })).toThrow(expect.objectContaining(problem))
@@ -105,7 +105,7 @@ describe('the TLS of an upstream', () => {
     return path
   }
 
-  it('is taken as the files hold it, several authorities in one file too', () => {
+  it('the TLS of an upstream is taken as the files hold it, several authorities in one file too', () => {
     const [one, other] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
     const caFile = file(`of one\n${one.cert}of the other\n${other.cert}`)
     const read = readClientTls({ caFile, certFile: one.certFile, keyFile: one.keyFile, serverName: 'backend.test' }, [
@@ -124,22 +124,25 @@ describe('the TLS of an upstream', () => {
     ['nothing', ''],
     ['no certificate', 'garbage'],
     ['one that is broken', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
-  ])('has no authorities in a file with %s: OpenSSL would pass over it and trust nobody', (_what, text) => {
-    const caFile = file(text)
-    const problem = {
-      path: ['upstream', 'tls', 'ca'],
-      message: expect.stringContaining(`${caFile} is not one or more`),
-    }
-    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(expect.objectContaining(problem))
-    expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(SetupError)
-  })
+  ])(
+    'the TLS of an upstream has no authorities in a file with %s: OpenSSL would pass over it and trust nobody',
+    (_what, text) => {
+      const caFile = file(text)
+      const problem = {
+        path: ['upstream', 'tls', 'ca'],
+        message: expect.stringContaining(`${caFile} is not one or more`),
+      }
+      expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(expect.objectContaining(problem))
+      expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(SetupError)
+    },
+  )
 
-  it('has no authorities in a file in which a broken one follows a good one', () => {
+  it('the TLS of an upstream has no authorities in a file in which a broken one follows a good one', () => {
     const caFile = file(`${makeCa(folder, 'one').cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
     expect(() => readClientTls({ ...files, caFile }, ['upstream', 'tls'])).toThrow(`${caFile} is not one or more`)
   })
 
-  it('is refused if certificate and key are no pair', () => {
+  it('the TLS of an upstream is refused if certificate and key are no pair', () => {
     const [{ certFile }, { keyFile }] = [makeCa(folder, 'one'), makeCa(folder, 'other')]
     const problem = { path: ['upstream', 'tls'], message: expect.stringContaining(`the key in ${keyFile} is not that`) }
     expect(() => readClientTls({ ...files, certFile, keyFile }, ['upstream', 'tls'])).toThrow(

@@ -39,7 +39,7 @@ describe('the name of a certificate', () => {
     ['dns', 'DNS:billing.example.org,URI:x:y', 'billing.example.org'],
     ['email', 'email:billing@example.org', 'billing@example.org'],
     ['common_name', 'DNS:other', 'client'],
-  ] as const)('by %s is the user', async (user, altName, name) => {
+  ] as const)('the name of a certificate by %s is the user', async (user, altName, name) => {
     const { ask } = await start({ user })
     expect(await ask(client(altName))).toEqual(named(name))
   })
@@ -48,12 +48,12 @@ describe('the name of a certificate', () => {
     ['none of the type', 'uri', 'DNS:a', 'it has no uri'],
     ['two of the type', 'dns', 'DNS:a,DNS:b', 'it has several dns'],
     ['one that can be no user', 'uri', `URI:${'a'.repeat(300)}`, 'its uri is no user id'],
-  ] as const)('is refused where there is %s', async (_, user, altName, reason) => {
+  ] as const)('the name of a certificate is refused where there is %s', async (_, user, altName, reason) => {
     const { ask } = await start({ user })
     expect(await ask(client(altName))).toMatchObject(refusal(reason))
   })
 
-  it('is not taken from a text within another name', async () => {
+  it('the name of a certificate is not taken from a text within another name', async () => {
     const { ask } = await start({ user: 'dns' })
     const uri = Buffer.from('x:a, DNS:admin')
     const der = Buffer.concat([Buffer.from([0x30, uri.length + 2, 0x86, uri.length]), uri])
@@ -62,12 +62,12 @@ describe('the name of a certificate', () => {
 })
 
 describe('a client', () => {
-  it('without a certificate is nobody, and is let connect', async () => {
+  it('a client without a certificate is nobody, and is let connect', async () => {
     const { ask } = await start()
     expect(await ask(null)).toBe(null)
   })
 
-  it('with one of another authority of the same name is refused', async () => {
+  it('a client with one of another authority of the same name is refused', async () => {
     const other = mkdtempSync(join(folder, 'other-'))
     const { ask } = await start()
     const forged = makeCertificate(other, 'client', makeCa(other, 'ca'), 'DNS:alice')
@@ -75,12 +75,12 @@ describe('a client', () => {
     expect(await ask(client('DNS:alice'))).toEqual(named('alice'))
   })
 
-  it('with one that it signed itself is refused', async () => {
+  it('a client with one that it signed itself is refused', async () => {
     const { ask } = await start()
     expect(await ask(makeCa(folder, 'self'))).toMatchObject({ code: 'unauthorized' })
   })
 
-  it('with one that is older than max_age is refused, also on a connection that is open', async () => {
+  it('a client with one that is older than max_age is refused, also on a connection that is open', async () => {
     const self = await start({ maxAgeMs: 60 * 60_000 })
     const open = self.connect(client('DNS:alice'))
     expect(await open.ask()).toEqual(named('alice'))
@@ -88,7 +88,7 @@ describe('a client', () => {
     expect(await open.ask()).toMatchObject({ reason: expect.stringContaining('has ended') })
   })
 
-  it('is refused when its certificate ends, also on a connection that is open', async () => {
+  it('a client is refused when its certificate ends, also on a connection that is open', async () => {
     const self = await start()
     const open = self.connect(client('DNS:alice'))
     expect(await open.ask()).toEqual(named('alice'))
@@ -96,7 +96,7 @@ describe('a client', () => {
     expect(await open.ask()).toMatchObject({ reason: expect.stringContaining('has ended') })
   })
 
-  it('resumes no session, with which an old certificate would come back', async () => {
+  it('a client resumes no session, with which an old certificate would come back', async () => {
     const self = await start()
     const alice = client('DNS:alice')
     const first = self.connect(alice)
@@ -108,7 +108,7 @@ describe('a client', () => {
 })
 
 describe('new files', () => {
-  it('of a revocation list are for open connections and new ones, and drop none', async () => {
+  it('new files of a revocation list are for open connections and new ones, and drop none', async () => {
     const crl = join(folder, 'list.pem')
     writeFileSync(crl, makeCrl(folder, ca, []))
     const self = await start({ crl })
@@ -126,7 +126,7 @@ describe('new files', () => {
     expect(self.seen).toContainEqual(expect.objectContaining({ type: 'client_authorities_loaded', revoked: 1 }))
   })
 
-  it('of authorities end the users of those that are gone, on open connections too', async () => {
+  it('new files of authorities end the users of those that are gone, on open connections too', async () => {
     const next = makeCa(folder, 'next')
     const authorities = join(folder, 'clients.pem')
     writeFileSync(authorities, ca.cert + next.cert)
@@ -143,7 +143,7 @@ describe('new files', () => {
     expect(await self.ask(old)).toMatchObject({ code: 'unauthorized' })
   })
 
-  it('that are none are reported, and the old ones stay', async () => {
+  it('new files that are none are reported, and the old ones stay', async () => {
     const authorities = join(folder, 'clients.pem')
     writeFileSync(authorities, ca.cert)
     const self = await start({ ca: authorities })
@@ -164,7 +164,7 @@ describe('new files', () => {
       '-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----',
       'is not one or more revocation lists in PEM: replace it',
     ],
-  ] as const)('cannot be begun with where %s is %j', async (key, text, message) => {
+  ] as const)('new files cannot be begun with where %s is %j', async (key, text, message) => {
     const file = join(folder, 'some.pem')
     writeFileSync(file, text)
     await expect(start({ [key]: file })).rejects.toMatchObject({

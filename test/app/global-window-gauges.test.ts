@@ -11,7 +11,7 @@ const status = (window: string, limit: number, used: number): WindowStatus => {
 }
 
 describe('the gauges of the global windows', () => {
-  it('ask the store once for a scrape, and again for the next one', async () => {
+  it('the gauges of the global windows ask the store once for a scrape, and again for the next one', async () => {
     let asked = 0
     const read = async () => ({ read: [status('1h', 100, ++asked)] })
     const metrics = createMetrics({ version: '1', gauges: globalWindowGauges(read) })
@@ -21,7 +21,7 @@ describe('the gauges of the global windows', () => {
     expect([asked, next.value('tollgate_global_used_tokens{category="read",window="1h"}')]).toEqual([2, 2])
   })
 
-  it('are left out while the store is out, and come back with it', async () => {
+  it('the gauges of the global windows are left out while the store is out, and come back with it', async () => {
     let out = true
     const read = async () => {
       if (out) throw new Error('out')
@@ -58,7 +58,7 @@ routes: [{ match: GET /items/*, category: read }]`,
   const get = async (user: string) => (await fetch(`${app.url}/items/1`, { headers: bearer(user) })).status
   const scrape = async () => parseMetrics(await (await fetch(`${app.admin}/metrics`)).text())
 
-  it('shows the global limit in force and what is used of it', async () => {
+  it('a gateway shows the global limit in force and what is used of it', async () => {
     await start('multiplier: 2')
     expect([await get('alice'), await get('bob')]).toEqual([200, 200])
     const { value } = await scrape()
@@ -66,13 +66,13 @@ routes: [{ match: GET /items/*, category: read }]`,
     expect(value('tollgate_global_used_tokens{category="read",window="1h"}')).toBe(2)
   })
 
-  it('shows none if the global scope is switched off', async () => {
+  it('a gateway shows none if the global scope is switched off', async () => {
     await start('enabled: false')
     expect(await get('alice')).toBe(200)
     expect([...(await scrape()).samples.keys()].filter((key) => key.includes('_global_'))).toEqual([])
   })
 
-  it('counts refusals by the scope that the response names', async () => {
+  it('a gateway counts refusals by the scope that the response names', async () => {
     await start()
     for (let i = 0; i < 3; i++) expect(await get('alice')).toBe(200)
     expect(await get('alice')).toBe(429)

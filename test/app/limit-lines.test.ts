@@ -17,7 +17,7 @@ const fileOf = (quota: string, routes = ROUTES): string => yaml('http://127.0.0.
 const linesOf = (...args: Parameters<typeof fileOf>) => limitLines(understood(fileOf(...args)).config)
 
 describe('the limits in force', () => {
-  it('are those of what is charged, with the line of each', () => {
+  it('the limits in force are those of what is charged, with the line of each', () => {
     expect(linesOf(BASELINES)).toEqual([
       'read, each user: 120 in 1h, 1200 in 1d (test.yaml:12)',
       'read, all users together: 12000 in 1h, 120000 in 1d (test.yaml:14)',
@@ -28,21 +28,21 @@ describe('the limits in force', () => {
     )
   })
 
-  it('say what nobody wrote', () => {
+  it('the limits in force say what nobody wrote', () => {
     expect(linesOf('  shadow: true\n')[0]).toBe('read, each user: 120 in 1h, 400 in 5h, 1200 in 1d (built in)')
     expect(linesOf('  baselines: { personal: { read: { 1h: 5 }, write: { 1h: 5 } } }\n')).toContain(
       'read, all users together: no limit',
     )
   })
 
-  it('say what a mode and a multiplier made of them, and that all users together are switched off', () => {
+  it('the limits in force say what a mode and a multiplier made of them, and that all users together are switched off', () => {
     expect(linesOf(`  mode: conservative\n  global: { enabled: false, multiplier: 2 }\n${BASELINES}`)).toEqual([
       'read, each user: 90 in 1h, 900 in 1d (test.yaml:14, mode conservative x 0.75)',
       'read, all users together, switched off: 18000 in 1h, 180000 in 1d (test.yaml:16, mode conservative x 0.75, multiplier x 2)',
     ])
   })
 
-  it('name those of each plan, and of whoever has none if there is no default plan', () => {
+  it('the limits in force name those of each plan, and of whoever has none if there is no default plan', () => {
     const plans = '  plans: { pro: { personal: { read: { 1h: 600 } }, organisation: { read: { 1d: 9000 } } } }\n'
     expect(linesOf(plans + BASELINES)).toEqual([
       'read, each user without a plan: 120 in 1h, 1200 in 1d (test.yaml:13)',
@@ -53,7 +53,7 @@ describe('the limits in force', () => {
     expect(linesOf(`  default_plan: pro\n${plans}${BASELINES}`).join()).not.toContain('without a plan')
   })
 
-  it('are no more than fifty lines, and the rest is counted', () => {
+  it('the limits in force are no more than fifty lines, and the rest is counted', () => {
     const plans = Array.from({ length: 60 }, (_, i) => `p${i}: { personal: { read: { 1h: ${i} } } }`)
     const lines = linesOf(`  plans: { ${plans.join(', ')} }\n${BASELINES}`)
     expect([lines.length, lines.at(-1)]).toEqual([51, 'and 12 more'])

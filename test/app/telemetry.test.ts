@@ -35,7 +35,7 @@ describe('metrics of each rule', () => {
     return shown.includes('tollgate_route_requests_total')
   }
 
-  test('are there with up to 100 rules, and with more only if the configuration says so', async () => {
+  test('metrics of each rule are there with up to 100 rules, and with more only if the configuration says so', async () => {
     expect(await isShown('auto', 100)).toBe(true)
     expect(await isShown('auto', 101)).toBe(false)
     expect(await isShown('always', 101)).toBe(true)

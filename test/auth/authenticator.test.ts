@@ -16,7 +16,7 @@ type Raw = Caller | Denial | Promise<Caller | Denial>
 const isNow = (response: Raw): response is Caller | Denial => !(response instanceof Promise)
 
 describe('a credential', () => {
-  it('is remembered, and answered at once from then on', async () => {
+  it('a credential is remembered, and answered at once from then on', async () => {
     const { auth, seen } = await bench([hmac])
     const header = `Bearer ${token()}`
     const first = auth.authenticate(header)
@@ -29,14 +29,14 @@ describe('a credential', () => {
     ])
   })
 
-  it('is the same one however the scheme is spelled', async () => {
+  it('a credential is the same one however the scheme is spelled', async () => {
     const { auth } = await bench([hmac])
     await auth.authenticate(`bearer   ${token()}`)
     expect(isNow(auth.authenticate(`Bearer ${token()}`))).toBe(true)
     expect(isNow(auth.authenticate(`BEARER  ${token()}`))).toBe(true)
   })
 
-  it('is forgotten after the time that is configured', async () => {
+  it('a credential is forgotten after the time that is configured', async () => {
     const gateway = await bench([hmac], { cache: { max: 10, ttlMs: 5000 } })
     await gateway.ask(token())
     gateway.time += 4999
@@ -45,7 +45,7 @@ describe('a credential', () => {
     expect(isNow(gateway.auth.authenticate(`Bearer ${token()}`))).toBe(false)
   })
 
-  it('is forgotten at another moment than others that came with it, up to a quarter of that time earlier', async () => {
+  it('a credential is forgotten at another moment than others that came with it, up to a quarter of that time earlier', async () => {
     let share = 0
     const random = (): number => share++ / 4
     const gateway = await bench([hmac], { cache: { max: 10, ttlMs: 4000 }, random })
@@ -58,7 +58,7 @@ describe('a credential', () => {
     expect(known()).toEqual([true, true, false, false, false])
   })
 
-  it('is never remembered past its exp, not even within the tolerance for clocks', async () => {
+  it('a credential is never remembered past its exp, not even within the tolerance for clocks', async () => {
     const gateway = await bench([{ ...hmac, clockToleranceSeconds: 60 }], { cache: { max: 10, ttlMs: 3_600_000 } })
     const short = token({ exp: NOW / 1000 + 2 })
     await gateway.ask(short)
@@ -73,7 +73,7 @@ describe('a credential', () => {
     expect(await gateway.outcome(short)).toBe('unauthorized')
   })
 
-  it('is not remembered as another that differs in one character', async () => {
+  it('a credential is not remembered as another that differs in one character', async () => {
     const gateway = await bench([hmac])
     const good = token()
     await gateway.ask(good)
@@ -81,14 +81,14 @@ describe('a credential', () => {
     expect(await gateway.outcome(`${good.slice(0, -2)}${last}${good.at(-1)}`)).toBe('unauthorized')
   })
 
-  it('is forgotten when the authenticator closes', async () => {
+  it('a credential is forgotten when the authenticator closes', async () => {
     const { auth, ask } = await bench([hmac])
     await ask(token())
     auth.close()
     expect(isNow(auth.authenticate(`Bearer ${token()}`))).toBe(false)
   })
 
-  it('that is bad is judged again each time where that costs no one but us', async () => {
+  it('a credential that is bad is judged again each time where that costs no one but us', async () => {
     const { ask, seen } = await bench([hmac])
     for (let i = 0; i < 3; i++) expect(word(await ask(token({ exp: 1 })))).toBe('unauthorized')
     expect(seen).toEqual(Array(3).fill({ type: 'credential_checked', cached: false }))
@@ -96,7 +96,7 @@ describe('a credential', () => {
 })
 
 describe('a missing credential', () => {
-  it('is refused at once with the plain challenge', async () => {
+  it('a missing credential is refused at once with the plain challenge', async () => {
     const { auth } = await bench([hmac])
     expect(auth.authenticate(undefined)).toEqual({
       isMissing: true,
@@ -129,7 +129,7 @@ describe('a credential of another kind', () => {
     expect(tokens.asked).toBe(0)
   })
 
-  it('is a gateway token with a letter mistyped', async () => {
+  it('a credential of another kind is a gateway token with a letter mistyped', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const { outcome } = await bench([], { tokens })
@@ -138,7 +138,7 @@ describe('a credential of another kind', () => {
     expect(tokens.asked).toBe(0)
   })
 
-  it('is a gateway token where those are switched off', async () => {
+  it('a credential of another kind is a gateway token where those are switched off', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const { outcome } = await bench([hmac], { tokens, gatewayTokens: false })
@@ -146,14 +146,14 @@ describe('a credential of another kind', () => {
     expect(tokens.asked).toBe(0)
   })
 
-  it('is a JWT where no issuer is configured', async () => {
+  it('a credential of another kind is a JWT where no issuer is configured', async () => {
     const { outcome } = await bench([])
     expect(await outcome(token())).toBe('unauthorized')
   })
 })
 
 describe('a gateway token', () => {
-  it('is remembered for a quarter of a second at most, whatever is configured', async () => {
+  it('a gateway token is remembered for a quarter of a second at most, whatever is configured', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 3_600_000 } })
@@ -166,7 +166,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
-  it('is forgotten at another moment than others that came with it', async () => {
+  it('a gateway token is forgotten at another moment than others that came with it', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, random: () => 1 })
@@ -179,7 +179,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
-  it('is remembered no longer than is configured', async () => {
+  it('a gateway token is remembered no longer than is configured', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 10, ttlMs: 100 } })
@@ -192,7 +192,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(2)
   })
 
-  it('is remembered from the moment on in which it was asked for, however long that took', async () => {
+  it('a gateway token is remembered from the moment on in which it was asked for, however long that took', async () => {
     const { token: good, record } = mint()
     const gateway = await bench([], {
       tokens: {
@@ -209,7 +209,7 @@ describe('a gateway token', () => {
     expect(isNow(gateway.auth.authenticate(`Bearer ${good}`))).toBe(false)
   })
 
-  it('is not remembered past its own end', async () => {
+  it('a gateway token is not remembered past its own end', async () => {
     const { token: good, record } = mint('alice', NOW + 500)
     const gateway = await bench([], { tokens: accessKeyStore(record) })
     expect(await gateway.outcome(good)).toBe('alice')
@@ -217,7 +217,7 @@ describe('a gateway token', () => {
     expect(await gateway.outcome(good)).toBe('unauthorized')
   })
 
-  it('that many requests bring at once is looked up once', async () => {
+  it('a gateway token that many requests bring at once is looked up once', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const { outcome } = await bench([], { tokens })
@@ -225,7 +225,7 @@ describe('a gateway token', () => {
     expect(tokens.asked).toBe(1)
   })
 
-  it('that is good stays remembered in a flood of bad ones', async () => {
+  it('a gateway token that is good stays remembered in a flood of bad ones', async () => {
     const { token: good, record } = mint()
     const tokens = accessKeyStore(record)
     const gateway = await bench([], { tokens, cache: { max: 1, ttlMs: 10_000 } })
@@ -234,7 +234,7 @@ describe('a gateway token', () => {
     expect(gateway.auth.authenticate(`Bearer ${good}`)).toMatchObject({ user: 'alice' })
   })
 
-  it('is not remembered as bad because the store failed', async () => {
+  it('a gateway token is not remembered as bad because the store failed', async () => {
     const { token: good, record } = mint()
     let up = false
     const gateway = await bench([], {
@@ -250,7 +250,7 @@ describe('a gateway token', () => {
     expect(await gateway.outcome(good)).toBe('alice')
   })
 
-  it('can be checked again after a check that broke', async () => {
+  it('a gateway token can be checked again after a check that broke', async () => {
     const { token: good, record } = mint()
     let broken = true
     const find = async () => {
@@ -263,7 +263,7 @@ describe('a gateway token', () => {
     expect(await gateway.outcome(good)).toBe('alice')
   })
 
-  it('and a JWT of one user name one user', async () => {
+  it('a gateway token and a JWT of one user name one user', async () => {
     const { token: good, record } = mint()
     const { outcome } = await bench([hmac], { tokens: accessKeyStore(record) })
     expect(await outcome(good)).toBe(await outcome(token()))

@@ -12,17 +12,17 @@ function challenge(authorization: string | undefined): string {
 
 describe('the Authorization header', () => {
   it.each(['Bearer abc', 'bearer abc', 'BEARER abc', 'bEaReR abc', 'Bearer   abc'])(
-    'yields the credential of %j',
+    'the Authorization header yields the credential of %j',
     (header) => {
       expect(readBearer(header)).toBe('abc')
     },
   )
 
-  it.each([undefined, ''])('is missing where it is %j', (header) => {
+  it.each([undefined, ''])('the Authorization header is missing where it is %j', (header) => {
     expect(readBearer(header)).toMatchObject({ code: 'unauthorized', reason: 'no Authorization header' })
   })
 
-  it('takes every character of a b64token, and equals signs at its end only', () => {
+  it('the Authorization header takes every character of a b64token, and equals signs at its end only', () => {
     expect(readBearer('Bearer aZ09-._~+/==')).toBe('aZ09-._~+/==')
     expect(readBearer('Bearer a=b')).toMatchObject({ code: 'unauthorized' })
     expect(readBearer('Bearer =')).toMatchObject({ code: 'unauthorized' })
@@ -47,13 +47,13 @@ describe('the Authorization header', () => {
     'Bearer äöü',
     'Bearer: abc',
     'Bearer,abc',
-  ])('refuses %j as malformed', (header) => {
+  ])('the Authorization header refuses %j as malformed', (header) => {
     expect(readBearer(header)).toMatchObject({ code: 'unauthorized' })
     expect(challenge(header)).toMatch(/^Bearer realm="tollgate", error="invalid_token", error_description="[^"\\]+"$/)
   })
 
   it.each([undefined, '', 'Basic eHg6eHg=', 'Bot-Token abc', 'Bearerabc', 'Bearer-x abc', ' Bearer abc', 'abc'])(
-    'answers %j with the plain challenge, which has no error code',
+    'the Authorization header answers %j with the plain challenge, which has no error code',
     (header) => {
       expect(readBearer(header)).toMatchObject({ code: 'unauthorized' })
       expect(challenge(header)).toBe('Bearer realm="tollgate"')
@@ -61,7 +61,7 @@ describe('the Authorization header', () => {
   )
 
   it.each([`Bearer ${'a'.repeat(MAX + 1)}`, `Bearer ${'a'.repeat(1_000_000)}`, `Bearer${' '.repeat(9000)}abc`])(
-    'refuses a header that is longer than any credential with 431, which has no client get another one',
+    'the Authorization header refuses a header that is longer than any credential with 431, which has no client get another one',
     (header) => {
       expect(readBearer(header)).toEqual({
         code: 'headers_too_large',
@@ -72,7 +72,7 @@ describe('the Authorization header', () => {
     },
   )
 
-  it('never throws, and gives nothing away of what it refuses', () => {
+  it('the Authorization header never throws, and gives nothing away of what it refuses', () => {
     const header = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc
@@ -92,7 +92,7 @@ describe('the Authorization header', () => {
     )
   }, 60_000)
 
-  it('accepts whatever the grammar of RFC 6750 makes', () => {
+  it('the Authorization header accepts whatever the grammar of RFC 6750 makes', () => {
     const characters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/']
     const token = fc.string({ unit: fc.constantFrom(...characters), minLength: 1 })
     fc.assert(

@@ -6,7 +6,7 @@ import { AUDIENCE, bench, claims, jwt } from './support.ts'
 const SECRET = 'x'.repeat(64)
 
 describe('a claim by path', () => {
-  it('may hold the user, the audience, the plan and the organisation', async () => {
+  it('a claim by path may hold the user, the audience, the plan and the organisation', async () => {
     const paths = { userClaim: 'app.uid', audienceClaim: 'app.for', planClaim: 'app.plan', organisationClaim: 'org' }
     const app = { uid: 42, for: ['others', AUDIENCE], plan: 'pro' }
     expect(await judge({ app, org: 7, aud: undefined }, paths)).toEqual({
@@ -15,7 +15,7 @@ describe('a claim by path', () => {
   })
 
   it.each([{ for: 'others' }, { for: { 0: AUDIENCE } }, { for: [AUDIENCE, 1] }, {}, 'text'])(
-    'that holds the audience and is %j lets nobody in, whatever aud says',
+    'a claim by path that holds the audience and is %j lets nobody in, whatever aud says',
     async (app) => {
       expect(await judge({ app }, { audienceClaim: 'app.for' })).toMatchObject({
         reason: expect.stringContaining('claim app.for'),
@@ -23,7 +23,7 @@ describe('a claim by path', () => {
     },
   )
 
-  it.each([null, undefined])('that is %j names no plan and no organisation', async (nothing) => {
+  it.each([null, undefined])('a claim by path that is %j names no plan and no organisation', async (nothing) => {
     const paths = { planClaim: 'plan', organisationClaim: 'app.org' }
     expect(await judge({ plan: nothing, app: { org: nothing } }, paths)).toMatchObject({
       plan: null,
@@ -31,7 +31,7 @@ describe('a claim by path', () => {
     })
   })
 
-  it.each(['', false, []])('that is %j names no plan', async (nothing) => {
+  it.each(['', false, []])('a claim by path that is %j names no plan', async (nothing) => {
     expect(await judge({ plan: nothing }, { planClaim: 'plan' })).toMatchObject({ user: 'alice', plan: null })
   })
 
@@ -42,21 +42,24 @@ describe('a claim by path', () => {
     [[null, { name: 'pro' }, '', 7, 'pro'], 'pro'],
     [[null, 7, 'others'], '7'],
     [[null, '..'], null],
-  ])('that is the list %j names the plan %j: the first that is configured, else the first name', async (list, plan) => {
-    const plans = ['pro', 'free']
-    expect(
-      await judge({ app: { 'cognito:groups': list } }, { planClaim: 'app.cognito:groups' }, [], plans),
-    ).toMatchObject({ plan })
-  })
+  ])(
+    'a claim by path that is the list %j names the plan %j: the first that is configured, else the first name',
+    async (list, plan) => {
+      const plans = ['pro', 'free']
+      expect(
+        await judge({ app: { 'cognito:groups': list } }, { planClaim: 'app.cognito:groups' }, [], plans),
+      ).toMatchObject({ plan })
+    },
+  )
 
-  it.each(['', false, ['acme']])('that is %j can be no organisation, and is refused', async (value) => {
+  it.each(['', false, ['acme']])('a claim by path that is %j can be no organisation, and is refused', async (value) => {
     expect(await judge({ org: value }, { organisationClaim: 'org' })).toMatchObject({
       reason: 'org is no name of an organisation',
     })
   })
 
   it.each([true, 1.5, { name: 'pro' }, 'a\nb', '..'])(
-    'that is %j can be no plan and no organisation, and is refused',
+    'a claim by path that is %j can be no plan and no organisation, and is refused',
     async (value) => {
       expect(await judge({ plan: value }, { planClaim: 'plan' })).toMatchObject({ reason: 'plan is no name of a plan' })
       expect(await judge({ app: { org: value } }, { organisationClaim: 'app.org' })).toMatchObject({
@@ -65,7 +68,7 @@ describe('a claim by path', () => {
     },
   )
 
-  it('is read of a large payload too, once its signature holds', async () => {
+  it('a claim by path is read of a large payload too, once its signature holds', async () => {
     const many = Array.from({ length: 100 }, (_, i) => i)
     const paths = { userClaim: 'app.uid', planClaim: 'app.plan' }
     expect(await judge({ many, app: { uid: 'alice', plan: 'pro' } }, paths)).toMatchObject({
@@ -76,7 +79,7 @@ describe('a claim by path', () => {
 })
 
 describe('a claim that is forwarded', () => {
-  it('is there under its path, as text, where the token has it', async () => {
+  it('a claim that is forwarded is there under its path, as text, where the token has it', async () => {
     const wanted = ['email', 'app.admin', 'app.level', 'groups', 'nothing', 'app']
     const result = await judge(
       { email: 'a@example.org', app: { admin: true, level: 2.5 }, groups: ['a', 'b'] },

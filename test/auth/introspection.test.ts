@@ -59,7 +59,7 @@ describe('with a real OpenID provider', () => {
 })
 
 describe('a question', () => {
-  it('is a form by HTTP Basic, whose parts are form-encoded', async () => {
+  it('a question is a form by HTTP Basic, whose parts are form-encoded', async () => {
     const seen: { authorization: string | undefined; type: string | undefined; body: string }[] = []
     const server = await listen(async (request, response) => {
       const { authorization, 'content-type': type } = request.headers
@@ -77,7 +77,7 @@ describe('a question', () => {
     ])
   })
 
-  it('is asked once for all who bring the credential, and not again while it is remembered', async () => {
+  it('a question is asked once for all who bring the credential, and not again while it is remembered', async () => {
     const server = await listen((_, response) => void setImmediate(() => answer(response, ACTIVE)))
     const self = await openBench([{ url: server.url }])
     expect(new Set(await Promise.all(Array.from({ length: 50 }, () => self.outcome('tok'))))).toEqual(
@@ -90,14 +90,14 @@ describe('a question', () => {
     expect(server.hits).toBe(2)
   })
 
-  it('is never asked about a gateway token', async () => {
+  it('a question is never asked about a gateway token', async () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
     expect(await self.outcome(`gw_${'a'.repeat(43)}`)).toBe('unauthorized')
     expect(server.hits).toBe(0)
   })
 
-  it('is asked about a JWT only where no issuer of JWTs is configured', async () => {
+  it('a question is asked about a JWT only where no issuer of JWTs is configured', async () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const token = jwt({ key: ecKey('k') })
     const alone = await openBench([{ url: server.url }])
@@ -109,7 +109,7 @@ describe('a question', () => {
     expect(server.hits).toBe(2)
   })
 
-  it('goes to the next provider if one does not know the credential, or cannot be asked', async () => {
+  it('a question goes to the next provider if one does not know the credential, or cannot be asked', async () => {
     const no = await listen((_, response) => answer(response, { active: false }))
     const broken = await listen((_, response) => response.writeHead(500).end())
     const yes = await listen((_, response) => answer(response, ACTIVE))
@@ -119,7 +119,7 @@ describe('a question', () => {
     expect(await unknown.outcome('tok')).toBe('overloaded')
   })
 
-  it('has a bounded number of others beside it, by few connections', async () => {
+  it('a question has a bounded number of others beside it, by few connections', async () => {
     const held: ServerResponse[] = []
     const server = await listen((_, response) => void held.push(response))
     const self = await openBench([{ url: server.url }])
@@ -139,7 +139,7 @@ describe('a question', () => {
     expect(busy()).toBe(400 - 32 - 256 + late)
   })
 
-  it('about a credential that was good lately waits for none of the others, and costs nobody anything', async () => {
+  it('a question about a credential that was good lately waits for none of the others, and costs nobody anything', async () => {
     const held: ServerResponse[] = []
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
@@ -159,7 +159,7 @@ describe('a question', () => {
   it.each([
     ['an hour after it was remembered', 10_000 + 3_600_000, ACTIVE],
     ['after the provider has said no', 10_000 + 10_000, { active: false }],
-  ])('about a credential that was good costs as that about any other %s', async (_, ms, between) => {
+  ])('a question about a credential that was good costs as that about any other %s', async (_, ms, between) => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
     await self.outcome('tok')
@@ -174,7 +174,7 @@ describe('a question', () => {
     expect(reserved).toEqual([50])
   })
 
-  it('about a new credential of one address comes before most of those of an address that brings hundreds', async () => {
+  it('a question about a new credential of one address comes before most of those of an address that brings hundreds', async () => {
     const held: ServerResponse[] = []
     const server = await listen((_, response) => void held.push(response))
     const self = await openBench([{ url: server.url }])
@@ -190,7 +190,7 @@ describe('a question', () => {
     await Promise.all(flood)
   })
 
-  it('takes none of the places for slow checks of signatures', async () => {
+  it('a question takes none of the places for slow checks of signatures', async () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
     const { places, long } = counting()
@@ -198,7 +198,7 @@ describe('a question', () => {
     expect(long).toEqual([false])
   })
 
-  it('that waits is answered although the authenticator closes', async () => {
+  it('a question that waits is answered although the authenticator closes', async () => {
     const held: ServerResponse[] = []
     const server = await listen((_, response) => void held.push(response))
     const self = await openBench([{ url: server.url }])
@@ -210,7 +210,7 @@ describe('a question', () => {
     expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['alice']))
   })
 
-  it('that is under way is answered although the authenticator closes', async () => {
+  it('a question that is under way is answered although the authenticator closes', async () => {
     let held: ServerResponse | undefined
     const server = await listen((_, response) => {
       held = response
@@ -223,7 +223,7 @@ describe('a question', () => {
     expect(await outcome).toBe('alice')
   })
 
-  it('is asked again where a connection was closed while it was free', async () => {
+  it('a question is asked again where a connection was closed while it was free', async () => {
     const server = await listen((request, response) => {
       answer(response, ACTIVE)
       response.once('finish', () => request.socket.resetAndDestroy())
@@ -248,13 +248,13 @@ describe('what a provider says', () => {
     ['another type', { ...ACTIVE, token_type: 'DPoP' }, 'the credential is no Bearer token'],
     ['a bound key', { ...ACTIVE, cnf: { jkt: 'x' } }, 'the credential is bound to a key of its client'],
     ['a plan that is none', { ...ACTIVE, plan: { name: 'pro' } }, 'plan is no name of a plan'],
-  ])('may be %s: the credential is refused', async (_, claims, reason) => {
+  ])('what a provider says may be %s: the credential is refused', async (_, claims, reason) => {
     const server = await listen((_, response) => answer(response, claims))
     const { ask } = await openBench([{ url: server.url, planClaim: 'plan' }])
     expect(await ask('tok')).toMatchObject({ code: 'unauthorized', reason: expect.stringContaining(reason) })
   })
 
-  it('names the user, the plan, the organisation and the claims that are forwarded, by path', async () => {
+  it('what a provider says names the user, the plan, the organisation and the claims that are forwarded, by path', async () => {
     const app = { uid: 42, plan: 'pro', org: 'acme', admin: true }
     const server = await listen((_, response) => answer(response, { ...ACTIVE, app, token_type: 'bearer' }))
     const claims = { userClaim: 'app.uid', planClaim: 'app.plan', organisationClaim: 'app.org' }
@@ -264,7 +264,7 @@ describe('what a provider says', () => {
     })
   })
 
-  it('holds no longer than the end that it names', async () => {
+  it('what a provider says holds no longer than the end that it names', async () => {
     const server = await listen((_, response) => answer(response, { ...ACTIVE, exp: NOW / 1000 + 3 }))
     const self = await openBench([{ url: server.url }])
     expect(await self.outcome('tok')).toBe('alice')
@@ -275,7 +275,7 @@ describe('what a provider says', () => {
     expect(await self.outcome('tok')).toBe('unauthorized')
   })
 
-  it('is remembered for ten seconds where it is a no', async () => {
+  it('what a provider says is remembered for ten seconds where it is a no', async () => {
     const server = await listen((_, response) => answer(response, { active: false }))
     const self = await openBench([{ url: server.url }])
     for (let i = 0; i < 5; i++) await self.outcome('tok')
@@ -285,7 +285,7 @@ describe('what a provider says', () => {
     expect(await self.outcome('tok')).toBe('alice')
   })
 
-  it('costs the address that asked unless it is a yes, also where it is an error, and not where nobody was asked', async () => {
+  it('what a provider says costs the address that asked unless it is a yes, also where it is an error, and not where nobody was asked', async () => {
     const server = await listen((_, response) => answer(response, { active: false }))
     const self = await openBench([{ url: server.url }])
     const { places, reserved, left } = counting()
@@ -311,7 +311,7 @@ describe('what a provider says', () => {
     expect(left.at(-1)).toBe(0)
   })
 
-  it('is not asked for an address that may ask no more', async () => {
+  it('what a provider says is not asked for an address that may ask no more', async () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
     const refusal: Denial = { code: 'too_many_in_flight', msg: 'no' }
@@ -358,7 +358,7 @@ describe('a provider that fails', () => {
     expect(told).toEqual(['introspection_out', 'introspection_recovered'])
   })
 
-  it('is not asked any more about those that wait, once it is out', async () => {
+  it('a provider that fails is not asked any more about those that wait, once it is out', async () => {
     const held: ServerResponse[] = []
     const server = await listen((_, response) => void held.push(response))
     const self = await openBench([{ url: server.url }])
@@ -398,7 +398,7 @@ describe('a provider that fails', () => {
     expect(await self.outcome('another')).toBe('alice')
   })
 
-  it('is no reason to forget what is known', async () => {
+  it('a provider that fails is no reason to forget what is known', async () => {
     const server = await listen((_, response) => answer(response, ACTIVE))
     const self = await openBench([{ url: server.url }])
     expect(await self.outcome('tok')).toBe('alice')
@@ -408,7 +408,7 @@ describe('a provider that fails', () => {
     expect(await self.outcome('tok')).toBe('overloaded')
   })
 
-  it('gives nothing away: neither credential nor secret are in what is observed', async () => {
+  it('a provider that fails gives nothing away: neither credential nor secret are in what is observed', async () => {
     const server = await listen(async (request, response) => void response.end(await textOf(request)))
     const self = await openBench([{ url: `${server.url}?key=CANARY`, clientSecret: 'CANARY' }])
     const results = await Promise.all([1, 2, 3, 4].map((i) => self.ask(`CANARY-${i}`)))

@@ -22,7 +22,7 @@ describe('the issuers of a configuration', () => {
     'http://127.1.2.3:1/',
     'http://[::1]:1/',
     'http://localhost:1/',
-  ])('may have their keys at %s', async (url) => {
+  ])('the issuers of a configuration may have their keys at %s', async (url) => {
     expect(await byUrl(url)).toEqual([])
   })
 
@@ -35,11 +35,11 @@ describe('the issuers of a configuration', () => {
     'ftp://127.0.0.1/',
     'file:///etc/passwd',
     'data:application/json,{}',
-  ])('may not have them at %s, which is not https', async (url) => {
+  ])('the issuers of a configuration may not have them at %s, which is not https', async (url) => {
     expect(await byUrl(url)).toEqual([expect.stringMatching(/^auth\.jwt\[0\]\.jwks: not https/)])
   })
 
-  it('may not have them at what is no URL, or has a password in it', async () => {
+  it('the issuers of a configuration may not have them at what is no URL, or has a password in it', async () => {
     expect(await byUrl('jwks.json')).toEqual(['auth.jwt[0].jwks: not a URL'])
     for (const login of ['a:b', 'a', ':b'])
       expect(await byUrl(`https://${login}@id.example.org/`)).toEqual([
@@ -48,7 +48,7 @@ describe('the issuers of a configuration', () => {
   })
 
   it.each(['none', 'NONE', 'HS256', 'RS1', 'es256', '', '__proto__', 'dir'])(
-    'may not allow %j with public keys',
+    'the issuers of a configuration may not allow %j with public keys',
     async (alg) => {
       const keys = { kind: 'url', url: 'https://id.example.org/jwks' } as const
       expect(await problems({ keys, algorithms: ['ES256', alg] })).toEqual([
@@ -57,13 +57,16 @@ describe('the issuers of a configuration', () => {
     },
   )
 
-  it.each(['none', 'RS256', 'ES256', 'HS1', 'PBES2-HS256+A128KW'])('may not allow %j with a secret', async (alg) => {
-    expect(await problems({ algorithms: ['HS256', alg] })).toEqual([
-      `auth.jwt[0].algorithms: ${alg} cannot be used with a secret`,
-    ])
-  })
+  it.each(['none', 'RS256', 'ES256', 'HS1', 'PBES2-HS256+A128KW'])(
+    'the issuers of a configuration may not allow %j with a secret',
+    async (alg) => {
+      expect(await problems({ algorithms: ['HS256', alg] })).toEqual([
+        `auth.jwt[0].algorithms: ${alg} cannot be used with a secret`,
+      ])
+    },
+  )
 
-  it('must be complete', async () => {
+  it('the issuers of a configuration must be complete', async () => {
     const good = { algorithms: ['HS256'] }
     expect(await problems({ ...good, issuer: '' })).toEqual(['auth.jwt[0].issuer: is empty'])
     expect(await problems({ ...good, audiences: [] })).toEqual(['auth.jwt[0].audience: is missing or empty'])
@@ -75,7 +78,7 @@ describe('the issuers of a configuration', () => {
     ])
   })
 
-  it('are told all their problems at once, each with its place', async () => {
+  it('the issuers of a configuration are told all their problems at once, each with its place', async () => {
     const found = await problems(
       { algorithms: ['HS256'] },
       { algorithms: ['HS256'], keys: { kind: 'secret', secret: 'short' } },

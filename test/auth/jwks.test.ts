@@ -44,7 +44,7 @@ const token = (key = one, more = {}) => jwt({ key, payload: claims({ exp: NOW / 
 const down = () => (server.answer = (_, response) => response.writeHead(500).end())
 
 describe('keys by URL', () => {
-  it('are fetched once and used for ten minutes', async () => {
+  it('keys by URL are fetched once and used for ten minutes', async () => {
     const gateway = await start()
     for (let i = 0; i < 3; i++) expect(await gateway.outcome(token())).toBe('alice')
     gateway.time += 10 * MINUTE - 1
@@ -56,7 +56,7 @@ describe('keys by URL', () => {
     expect(gateway.seen).toContainEqual({ type: 'jwks_fetched', issuer: 'https://id.example.org', keys: 1 })
   }, 60_000)
 
-  it('are fetched by a connection of its own each time, so that a change of the name is followed', async () => {
+  it('keys by URL are fetched by a connection of its own each time, so that a change of the name is followed', async () => {
     const sockets = new Set<unknown>()
     server.answer = (request, response) => {
       sockets.add(request.socket)
@@ -80,19 +80,22 @@ describe('keys by URL', () => {
     ['max-age=99999999999999999999', 24 * HOUR],
     ['s-maxage=5', 10 * MINUTE],
     ['no-store', 10 * MINUTE],
-  ])('are used for as long as Cache-Control: %s says, between a minute and a day', async (cacheControl, fresh) => {
-    server.answer = serveJson(keySet(one), { 'cache-control': cacheControl })
-    const gateway = await start()
-    await gateway.outcome(token())
-    gateway.time += fresh - 1
-    await gateway.outcome(token())
-    expect(server.hits).toBe(1)
-    gateway.time += 1
-    await gateway.outcome(token())
-    expect(server.hits).toBe(2)
-  })
+  ])(
+    'keys by URL are used for as long as Cache-Control: %s says, between a minute and a day',
+    async (cacheControl, fresh) => {
+      server.answer = serveJson(keySet(one), { 'cache-control': cacheControl })
+      const gateway = await start()
+      await gateway.outcome(token())
+      gateway.time += fresh - 1
+      await gateway.outcome(token())
+      expect(server.hits).toBe(1)
+      gateway.time += 1
+      await gateway.outcome(token())
+      expect(server.hits).toBe(2)
+    },
+  )
 
-  it('are shared by the audiences of one issuer', async () => {
+  it('keys by URL are shared by the audiences of one issuer', async () => {
     const keys = { kind: 'url', url: server.url } as const
     const gateway = await bench([{ keys, audiences: ['a'] }, { keys }])
     open.push(gateway)
@@ -100,7 +103,7 @@ describe('keys by URL', () => {
     expect(server.hits).toBe(1)
   })
 
-  it('need not be there at the start: the gateway says 503 and asks again two seconds later', async () => {
+  it('keys by URL need not be there at the start: the gateway says 503 and asks again two seconds later', async () => {
     down()
     const gateway = await start()
     expect(await gateway.ask(token())).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '2' } })
@@ -111,7 +114,7 @@ describe('keys by URL', () => {
     expect(await gateway.outcome(token())).toBe('alice')
   })
 
-  it('are asked for once by many who wait together', async () => {
+  it('keys by URL are asked for once by many who wait together', async () => {
     server.answer = (request, response) => setTimeout(() => serveJson(keySet(one))(request, response), 50)
     const gateway = await start()
     const users = await Promise.all(
@@ -123,7 +126,7 @@ describe('keys by URL', () => {
 })
 
 describe('rotation', () => {
-  it('is seen by the first token with a new kid', async () => {
+  it('rotation is seen by the first token with a new kid', async () => {
     const gateway = await start()
     expect(await gateway.outcome(token(one))).toBe('alice')
     server.answer = serveJson(keySet(two))
@@ -132,7 +135,7 @@ describe('rotation', () => {
     expect(await gateway.outcome(token(one))).toBe('unauthorized')
   })
 
-  it('takes a removed key out of use when the set is fetched again', async () => {
+  it('rotation takes a removed key out of use when the set is fetched again', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))
     server.answer = serveJson(keySet(two))
@@ -140,7 +143,7 @@ describe('rotation', () => {
     expect(await gateway.outcome(token(one))).toBe('unauthorized')
   })
 
-  it('that comes just after a fetch is seen at once too, and then by no token later than ten seconds', async () => {
+  it('rotation that comes just after a fetch is seen at once too, and then by no token later than ten seconds', async () => {
     const gateway = await start()
     const keys = Array.from({ length: 5 }, (_, i) => ecKey(`key-${i}`))
     for (const key of keys.slice(0, 2)) {
@@ -158,7 +161,7 @@ describe('rotation', () => {
     expect(server.hits).toBe(4)
   })
 
-  it('is looked for three times at once and each ten seconds, whatever flood of unknown kids comes, and no good token is refused', async () => {
+  it('rotation is looked for three times at once and each ten seconds, whatever flood of unknown kids comes, and no good token is refused', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))
     gateway.time += 30_000
@@ -189,7 +192,7 @@ describe('rotation', () => {
     expect(await gateway.outcome(token(two))).toBe('alice')
   })
 
-  it('lets those with a key that was taken out of use know that at once, also where the set may not be asked for now', async () => {
+  it('rotation lets those with a key that was taken out of use know that at once, also where the set may not be asked for now', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))
     server.answer = serveJson(keySet(two))
@@ -200,7 +203,7 @@ describe('rotation', () => {
   })
 
   it.each(['one', undefined])(
-    'under the same kid, %s, is seen by the first token that is signed with the new key',
+    'rotation under the same kid, %s, is seen by the first token that is signed with the new key',
     async (kid) => {
       const [before, after] = [ecKey(kid), ecKey(kid)]
       server.answer = serveJson(keySet(before))
@@ -213,7 +216,7 @@ describe('rotation', () => {
     },
   )
 
-  it('without a kid is no "no" either while the set may not be asked for', async () => {
+  it('rotation without a kid is no "no" either while the set may not be asked for', async () => {
     const [before, after] = [ecKey(), ecKey()]
     server.answer = serveJson(keySet(before))
     const gateway = await start()
@@ -224,7 +227,7 @@ describe('rotation', () => {
     expect(await gateway.outcome(token(after))).toBe('alice')
   })
 
-  it('is looked for as seldom whatever flood of bad signatures comes, and these are refused', async () => {
+  it('rotation is looked for as seldom whatever flood of bad signatures comes, and these are refused', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))
     const forger = ecKey('one')
@@ -244,7 +247,7 @@ describe('rotation', () => {
     expect(await gateway.outcome(token(one))).toBe('alice')
   })
 
-  it('that cannot be looked for is no reason to doubt a bad signature', async () => {
+  it('rotation that cannot be looked for is no reason to doubt a bad signature', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))
     down()
@@ -253,7 +256,7 @@ describe('rotation', () => {
     expect(await gateway.outcome(token(one))).toBe('alice')
   })
 
-  it('is not looked for on behalf of a token that is refused anyway', async () => {
+  it('rotation is not looked for on behalf of a token that is refused anyway', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))
     gateway.time += 30_000
@@ -263,7 +266,7 @@ describe('rotation', () => {
     expect(server.hits).toBe(1)
   })
 
-  it('is still looked for after the clock was set back', async () => {
+  it('rotation is still looked for after the clock was set back', async () => {
     const gateway = await start()
     await gateway.outcome(token(one))
     server.answer = serveJson(keySet(one, two))
@@ -283,7 +286,7 @@ describe('keys that came while the clock was ahead', () => {
     return gateway
   }
 
-  it('are due when it is right again, so that a key which was taken out of use is no good', async () => {
+  it('keys that came while the clock was ahead are due when it is right again, so that a key which was taken out of use is no good', async () => {
     const gateway = await startAhead()
     server.answer = serveJson(keySet(two))
     gateway.time = NOW + HOUR
@@ -291,7 +294,7 @@ describe('keys that came while the clock was ahead', () => {
     expect(server.hits).toBe(3)
   })
 
-  it('are used for 24 hours from then on where the provider fails', async () => {
+  it('keys that came while the clock was ahead are used for 24 hours from then on where the provider fails', async () => {
     const gateway = await startAhead()
     down()
     gateway.time = NOW + HOUR
@@ -362,7 +365,7 @@ describe('when the provider fails', () => {
     ['no JSON', '<html>\n', /: answered what is no JSON \(.*\): name the address of the key set itself under jwks$/],
     ['JSON without keys', '{"error":"x"}', /not a JSON Web Key Set/],
     ['nothing', '', /: answered what is no JSON/],
-  ])('by answering %s, the keys held stay in use', async (_, body, message) => {
+  ])('when the provider fails by answering %s, the keys held stay in use', async (_, body, message) => {
     const gateway = await start()
     await gateway.outcome(token())
     server.answer = (_, response) => response.end(body)
@@ -371,7 +374,7 @@ describe('when the provider fails', () => {
     expect(gateway.failures()).toEqual([expect.stringMatching(message)])
   })
 
-  it('by refusing connections, the address is told without its query, and the cause', async () => {
+  it('when the provider fails by refusing connections, the address is told without its query, and the cause', async () => {
     const other = await serve(serveJson(keySet(one)))
     await other.close()
     const gateway = await start(`${other.url}?key=CANARY`)
@@ -380,7 +383,7 @@ describe('when the provider fails', () => {
     expect(gateway.failures()[0]).toContain(`${other.url}: `)
   })
 
-  it('by redirecting, nobody follows', async () => {
+  it('when the provider fails by redirecting, nobody follows', async () => {
     const target = await serve(serveJson(keySet(one)))
     server.answer = (_, response) => response.writeHead(302, { location: target.url }).end()
     const gateway = await start()
@@ -390,7 +393,7 @@ describe('when the provider fails', () => {
     await target.close()
   })
 
-  it('by sending 100 MB, it is cut off after 256 KiB', async () => {
+  it('when the provider fails by sending 100 MB, it is cut off after 256 KiB', async () => {
     let sent = 0
     async function* body() {
       for (; sent < 100 * 1024 * 1024; sent += 64 * 1024) yield Buffer.alloc(64 * 1024, ' ')
@@ -402,7 +405,7 @@ describe('when the provider fails', () => {
     expect(sent).toBeLessThan(50 * 1024 * 1024)
   })
 
-  it('by sending its answer without end, it is given five seconds', async () => {
+  it('when the provider fails by sending its answer without end, it is given five seconds', async () => {
     server.answer = (_, response) => {
       const drip = setInterval(() => response.write(' '), 100)
       response.on('close', () => clearInterval(drip))
@@ -415,27 +418,30 @@ describe('when the provider fails', () => {
   it.each([
     ['there are no keys yet', 500, false],
     ['the kid is unknown', 100, true],
-  ])('by answering nothing where %s, %i requests wait for it and the others are told so', async (_, most, known) => {
-    const before = known ? await start() : null
-    await before?.outcome(token())
-    const waiting: (() => void)[] = []
-    server.answer = (request, response) => waiting.push(() => serveJson(keySet(two))(request, response))
-    const asking = before ?? (await start())
-    if (known) asking.time += MINUTE
-    const fresh = (i: number) => jwt({ key: two, payload: claims({ jti: String(i) }) })
-    const responses: string[] = []
-    const all = Array.from({ length: 700 }, (_, i) =>
-      asking.outcome(fresh(i)).then((outcome) => responses.push(outcome)),
-    )
-    await expect.poll(() => [responses.length, waiting.length]).toEqual([700 - most, 1])
-    expect(new Set(responses)).toEqual(new Set(['overloaded']))
-    waiting[0]?.()
-    await Promise.all(all)
-    expect(responses.filter((answer) => answer === 'alice').length).toBe(most)
-    expect(await asking.outcome(fresh(700))).toBe('alice')
-  })
+  ])(
+    'when the provider fails by answering nothing where %s, %i requests wait for it and the others are told so',
+    async (_, most, known) => {
+      const before = known ? await start() : null
+      await before?.outcome(token())
+      const waiting: (() => void)[] = []
+      server.answer = (request, response) => waiting.push(() => serveJson(keySet(two))(request, response))
+      const asking = before ?? (await start())
+      if (known) asking.time += MINUTE
+      const fresh = (i: number) => jwt({ key: two, payload: claims({ jti: String(i) }) })
+      const responses: string[] = []
+      const all = Array.from({ length: 700 }, (_, i) =>
+        asking.outcome(fresh(i)).then((outcome) => responses.push(outcome)),
+      )
+      await expect.poll(() => [responses.length, waiting.length]).toEqual([700 - most, 1])
+      expect(new Set(responses)).toEqual(new Set(['overloaded']))
+      waiting[0]?.()
+      await Promise.all(all)
+      expect(responses.filter((answer) => answer === 'alice').length).toBe(most)
+      expect(await asking.outcome(fresh(700))).toBe('alice')
+    },
+  )
 
-  it('by answering nothing when its keys are due, 100 requests wait for it and the others go on with the keys held', async () => {
+  it('when the provider fails by answering nothing when its keys are due, 100 requests wait for it and the others go on with the keys held', async () => {
     const gateway = await start()
     await gateway.outcome(token())
     const waiting: (() => void)[] = []
@@ -451,7 +457,7 @@ describe('when the provider fails', () => {
     expect(new Set(await Promise.all(forgeries))).toEqual(new Set(['unauthorized']))
   }, 60_000)
 
-  it('by answering nothing, the keys held are used without waiting for it each time', async () => {
+  it('when the provider fails by answering nothing, the keys held are used without waiting for it each time', async () => {
     const gateway = await start()
     await gateway.outcome(token())
     down()
@@ -470,7 +476,7 @@ describe('when the provider fails', () => {
     expect(server.hits).toBe(4)
   })
 
-  it('by serving weak keys among good ones, those are left out and told', async () => {
+  it('when the provider fails by serving weak keys among good ones, those are left out and told', async () => {
     const weak = rsaKey('weak', 1024)
     server.answer = serveJson(keySet(one, weak))
     const gateway = await start()
@@ -478,14 +484,14 @@ describe('when the provider fails', () => {
     expect(gateway.refusedKeys()).toEqual([expect.stringMatching(/^key 2: RSA key of 1024 bits/)])
   })
 
-  it('by serving no key at all, its tokens are refused and that is told', async () => {
+  it('when the provider fails by serving no key at all, its tokens are refused and that is told', async () => {
     server.answer = serveJson(keySet())
     const gateway = await start()
     expect(await gateway.outcome(token())).toBe('unauthorized')
     expect(gateway.refusedKeys()).toEqual([expect.stringMatching(/^the set has no key that can be used.*401: publish/)])
   })
 
-  it('by serving the secret of an HMAC, it is no key', async () => {
+  it('when the provider fails by serving the secret of an HMAC, it is no key', async () => {
     const k = Buffer.alloc(32, 7)
     server.answer = serveJson({ keys: [one.jwk, { kty: 'oct', kid: 'mac', alg: 'HS256', k: k.toString('base64url') }] })
     const gateway = await start()
@@ -497,7 +503,7 @@ describe('when the provider fails', () => {
 })
 
 describe('closing', () => {
-  it('gives up a fetch under way, silently, and starts no other', async () => {
+  it('closing gives up a fetch under way, silently, and starts no other', async () => {
     const waiting: (() => void)[] = []
     server.answer = (request, response) => waiting.push(() => serveJson(keySet(one))(request, response))
     const gateway = await start()
@@ -543,7 +549,7 @@ describe('key sets that are kept for other gateways', () => {
   }
   const keptKeys = () => [...stored.values()].map(({ text }) => JSON.parse(text) as unknown)
 
-  it('are what a gateway begins with while the provider is away, and it says so', async () => {
+  it('key sets that are kept for other gateways are what a gateway begins with while the provider is away, and it says so', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toEqual([keySet(one)])
     down()
@@ -558,7 +564,7 @@ describe('key sets that are kept for other gateways', () => {
     expect([later.auth.isIncomplete(), later.auth.withoutKeys()]).toEqual([false, []])
   })
 
-  it('are none where the provider sends more than is kept: nobody begins with the keys of before', async () => {
+  it('key sets that are kept for other gateways are none where the provider sends more than is kept: nobody begins with the keys of before', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toEqual([keySet(one)])
     // 240 KB as they are sent, and a megabyte as they are written anew.
@@ -569,7 +575,7 @@ describe('key sets that are kept for other gateways', () => {
     await expect.poll(keptKeys).toEqual([keySet()])
   })
 
-  it('are used by a gateway at once while the provider is silent, without a wait for its fetch', async () => {
+  it('key sets that are kept for other gateways are used by a gateway at once while the provider is silent, without a wait for its fetch', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toHaveLength(1)
     server.answer = () => {}
@@ -579,7 +585,7 @@ describe('key sets that are kept for other gateways', () => {
     expect(later.failures()).toEqual([])
   })
 
-  it('give way to what the gateway fetches itself, and do not say that a key is unknown', async () => {
+  it('key sets that are kept for other gateways give way to what the gateway fetches itself, and do not say that a key is unknown', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toHaveLength(1)
     down()
@@ -593,7 +599,7 @@ describe('key sets that are kept for other gateways', () => {
     await expect.poll(keptKeys).toEqual([keySet(two)])
   })
 
-  it('stay those that the provider sent last when a gateway brings older ones whose store was away', async () => {
+  it('key sets that are kept for other gateways stay those that the provider sent last when a gateway brings older ones whose store was away', async () => {
     isAway = true
     const first = await startLater(0)
     await expect.poll(() => first.auth.withoutKeys()).toEqual([])
@@ -605,7 +611,7 @@ describe('key sets that are kept for other gateways', () => {
     expect(keptKeys()).toEqual([keySet(two)])
   })
 
-  it('are as old as a cache on the way says', async () => {
+  it('key sets that are kept for other gateways are as old as a cache on the way says', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toEqual([keySet(one)])
     server.answer = (_, response) => response.setHeader('Age', '600').end(JSON.stringify(keySet(two)))
@@ -614,7 +620,7 @@ describe('key sets that are kept for other gateways', () => {
     expect(keptKeys()).toEqual([keySet(one)])
   })
 
-  it('are no good a day after they were fetched', async () => {
+  it('key sets that are kept for other gateways are no good a day after they were fetched', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toHaveLength(1)
     down()
@@ -627,7 +633,7 @@ describe('key sets that are kept for other gateways', () => {
     expect(late.auth.isIncomplete()).toBe(true)
   })
 
-  it('have no keys either once the provider has none', async () => {
+  it('key sets that are kept for other gateways have no keys either once the provider has none', async () => {
     await startLater(0)
     server.answer = serveJson(keySet())
     await startLater(HOUR)
@@ -638,7 +644,7 @@ describe('key sets that are kept for other gateways', () => {
     expect(later.auth.withoutKeys()).toEqual(['https://id.example.org'])
   })
 
-  it('are those of the same issuer at the same address only, and what is no key set counts as none', async () => {
+  it('key sets that are kept for other gateways are those of the same issuer at the same address only, and what is no key set counts as none', async () => {
     await startLater(0)
     await expect.poll(keptKeys).toHaveLength(1)
     down()
@@ -659,7 +665,7 @@ describe('a next configuration', () => {
   const ours = () => ({ keys: { kind: 'url', url: server.url } }) as const
   const uncached = { cache: { max: 0, ttlMs: 0 } }
 
-  it('goes on with the keys that were fetched, while the identity provider is out', async () => {
+  it('a next configuration goes on with the keys that were fetched, while the identity provider is out', async () => {
     const before = await start()
     expect(await before.outcome(token())).toBe('alice')
     down()
@@ -670,7 +676,7 @@ describe('a next configuration', () => {
     expect(server.hits).toBe(1)
   })
 
-  it('is told of keys that change from then on', async () => {
+  it('a next configuration is told of keys that change from then on', async () => {
     const before = await start()
     await before.outcome(token())
     const after = await bench([ours(), OTHERS], uncached, before)
@@ -681,7 +687,7 @@ describe('a next configuration', () => {
     expect(await after.outcome(token(two))).toBe('alice')
   })
 
-  it('that is refused leaves the keys to the one in force', async () => {
+  it('a next configuration that is refused leaves the keys to the one in force', async () => {
     const before = await start()
     await before.outcome(token())
     await expect(bench([ours(), { algorithms: [] }], uncached, before)).rejects.toThrow('algorithms: is empty')

@@ -12,7 +12,7 @@ function isCanonical(text: string): boolean {
 }
 
 describe('base64url', () => {
-  it('gives back the bytes of what was encoded', () => {
+  it('base64url gives back the bytes of what was encoded', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(decodeBase64url(Buffer.from(bytes).toString('base64url'))).toEqual(Buffer.from(bytes))
@@ -20,7 +20,7 @@ describe('base64url', () => {
     )
   }, 60_000)
 
-  it('accepts exactly the canonical spellings', () => {
+  it('base64url accepts exactly the canonical spellings', () => {
     const text = fc.string({
       unit: fc.constantFrom(...ALPHABET, 'A', 'Q', '=', '+', '/', ' ', '\n', '\u0000', 'é'),
       maxLength: 12,
@@ -33,7 +33,7 @@ describe('base64url', () => {
     )
   }, 60_000)
 
-  it.each(['QQ==', 'QR', 'Q Q', 'Q', 'QUJ', 'Q+', 'Q/', ' QQ', 'QQ\n'])('refuses %j', (text) => {
+  it.each(['QQ==', 'QR', 'Q Q', 'Q', 'QUJ', 'Q+', 'Q/', ' QQ', 'QQ\n'])('base64url refuses %j', (text) => {
     expect(decodeBase64url(text)).toBeNull()
   })
 })
@@ -41,11 +41,14 @@ describe('base64url', () => {
 describe('a JSON object', () => {
   const parse = (text: string) => parseObject(Buffer.from(text))
 
-  it.each(['[]', '1', 'null', '"a"', '', '{', '{"a":1}x', "{'a':1}", '{"a":NaN}', '\ufeff{}'])('is not %j', (text) => {
-    expect(parse(text)).toBeNull()
-  })
+  it.each(['[]', '1', 'null', '"a"', '', '{', '{"a":1}x', "{'a':1}", '{"a":NaN}', '\ufeff{}'])(
+    'a JSON object is not %j',
+    (text) => {
+      expect(parse(text)).toBeNull()
+    },
+  )
 
-  it('has no key twice, however it is spelled', () => {
+  it('a JSON object has no key twice, however it is spelled', () => {
     expect(parse('{"sub":"alice","sub":"bob"}')).toBeNull()
     expect(parse('{"sub":"alice","s\\u0075b":"bob"}')).toBeNull()
     expect(parse('{"__proto__":1,"__proto__":2}')).toBeNull()
@@ -56,7 +59,7 @@ describe('a JSON object', () => {
     })
   })
 
-  it('is read as JSON.parse reads it when its keys differ', () => {
+  it('a JSON object is read as JSON.parse reads it when its keys differ', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
         const text = JSON.stringify(object)
@@ -65,7 +68,7 @@ describe('a JSON object', () => {
     )
   }, 60_000)
 
-  it('is refused whenever one of its keys is put in again', () => {
+  it('a JSON object is refused whenever one of its keys is put in again', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), fc.nat(), (object, n) => {
         const keys = Object.keys(object)
@@ -78,14 +81,14 @@ describe('a JSON object', () => {
   it.each([
     ['objects', '{"a":', '1', '}'],
     ['arrays', '[', '1', ']'],
-  ])('may hold %s 32 deep and no deeper', (_, open, inner, close) => {
+  ])('a JSON object may hold %s 32 deep and no deeper', (_, open, inner, close) => {
     const nested = (depth: number) => `{"x":${open.repeat(depth - 1)}${inner}${close.repeat(depth - 1)}}`
     expect(parse(nested(32))).not.toBeNull()
     expect(parse(nested(33))).toBeNull()
     expect(parse(JSON.stringify({ x: '['.repeat(100) }))).not.toBeNull()
   })
 
-  it('is taken and refused as by a reader that parses first and then counts, whatever the text', () => {
+  it('a JSON object is taken and refused as by a reader that parses first and then counts, whatever the text', () => {
     fc.assert(
       fc.property(jsonText(), fc.array(edit(), { maxLength: 3 }), (text, edits) => {
         const changed = edits.reduce((before, change) => change(before), text)
@@ -95,7 +98,7 @@ describe('a JSON object', () => {
     )
   }, 60_000)
 
-  it('has the names of its text, whatever objects were read before', () => {
+  it('a JSON object has the names of its text, whatever objects were read before', () => {
     for (let i = 0; i < 3; i++) {
       parse('{"a":1,"\\\\":1}')
       JSON.parse('{"a":1,"\\\\":1}')
@@ -104,11 +107,11 @@ describe('a JSON object', () => {
     }
   })
 
-  it('is in strict UTF-8', () => {
+  it('a JSON object is in strict UTF-8', () => {
     expect(parseObject(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toBeNull()
   })
 
-  it('has no members that the text does not have', () => {
+  it('a JSON object has no members that the text does not have', () => {
     const object = parse('{}') ?? {}
     for (const name of ['constructor', '__proto__', 'toString']) expect(member(object, name)).toBeUndefined()
   })
@@ -117,7 +120,7 @@ describe('a JSON object', () => {
 describe('the outline of a JSON text', () => {
   const outline = (text: string, name?: string) => outlineOf(Buffer.from(text), name)
 
-  it('has the string that a member of the outermost object holds', () => {
+  it('the outline of a JSON text has the string that a member of the outermost object holds', () => {
     expect(outline('{"a":{"iss":"x"},"iss" : "y","b":"iss","c":["iss"]}', 'iss')).toEqual({
       keys: 4,
       commas: 3,
@@ -133,11 +136,11 @@ describe('the outline of a JSON text', () => {
     '{"iss":{"iss":"y"}}',
     '{"\\u0069ss":"y"}',
     '{"x":"iss","y":"z"}',
-  ])('has none of %s', (text) => {
+  ])('the outline of a JSON text has none of %s', (text) => {
     expect(outline(text, 'iss')?.text).toBeNull()
   })
 
-  it('has the string that JSON.parse reads under that name', () => {
+  it('the outline of a JSON text has the string that JSON.parse reads under that name', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('iss', 'is', 'isss', 'i"ss', 'sub'), fc.jsonValue()), (object) => {
         const { iss } = object
@@ -146,7 +149,7 @@ describe('the outline of a JSON text', () => {
     )
   }, 60_000)
 
-  it('is none of what ends within a string', () => {
+  it('the outline of a JSON text is none of what ends within a string', () => {
     for (const text of ['', '"', '{"a', '{"a\\', '{"a\\"', '{"a":"b\\"}']) expect(outline(text)).toBeNull()
   })
 })

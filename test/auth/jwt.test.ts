@@ -81,7 +81,7 @@ describe('a good JWT', () => {
     expect(await judge(jwt({ alg, key }), { algorithms: [alg] })).toEqual(callerOf('alice', 'jwt'))
   })
 
-  it('may be signed with Ed25519, under its old and its new name', async () => {
+  it('a good JWT may be signed with Ed25519, under its old and its new name', async () => {
     const ed = edKey()
     const answer = serveJson(keySet(ed))
     const server = await serve(answer)
@@ -91,14 +91,14 @@ describe('a good JWT', () => {
     await server.close()
   })
 
-  it.each(['HS256', 'HS384', 'HS512'])('may be signed with a shared secret by %s', async (alg) => {
+  it.each(['HS256', 'HS384', 'HS512'])('a good JWT may be signed with a shared secret by %s', async (alg) => {
     const secret = 'ä'.repeat(32)
     expect(
       await judge(jwt({ alg, key: secret }), { keys: { kind: 'secret', secret }, algorithms: [alg] }),
     ).toMatchObject({ user: 'alice' })
   })
 
-  it('may carry other claims, nested ones and fractions of a second', async () => {
+  it('a good JWT may carry other claims, nested ones and fractions of a second', async () => {
     expect(await judge(withClaims({ exp: NOW / 1000 + 0.5, roles: [{ a: 1 }, { a: 2 }] }))).toMatchObject({
       user: 'alice',
     })
@@ -123,7 +123,7 @@ describe('the algorithm', () => {
     }
   })
 
-  it('that is sound but not in the list of the issuer is refused', async () => {
+  it('the algorithm that is sound but not in the list of the issuer is refused', async () => {
     expect(await reason(jwt({ alg: 'RS256', key: rsa }), { algorithms: ['ES256'] })).toBe(
       'alg is not allowed for the issuer',
     )
@@ -141,17 +141,17 @@ describe('the algorithm', () => {
     ['a list', ['ES256']],
     ['null', null],
     ['missing', undefined],
-  ])('that is %s is refused', async (_, alg) => {
+  ])('the algorithm that is %s is refused', async (_, alg) => {
     expect(await reason(withHeader({ alg }))).toBe('malformed JWT')
   })
 })
 
 describe('the key', () => {
-  it('of another with the same kid does not verify', async () => {
+  it('the key of another with the same kid does not verify', async () => {
     expect(await reason(jwt({ key: stranger }))).toBe('bad signature')
   })
 
-  it('is never taken from the token, and nothing is fetched for it', async () => {
+  it('the key is never taken from the token, and nothing is fetched for it', async () => {
     let fetched = 0
     const trap = createServer((_, response) => {
       fetched++
@@ -172,17 +172,17 @@ describe('the key', () => {
   })
 
   it.each(['../../../../dev/null', "' OR 1=1 --", '__proto__', 'constructor', 'EC-1', 'ec-1 ', '', 'k'.repeat(900)])(
-    'is not found by the kid %j',
+    'the key is not found by the kid %j',
     async (kid) => {
       expect(await reason(withHeader({ kid }))).toBe('no key of the issuer fits')
     },
   )
 
-  it.each([[['ec-1']], [{ 0: 'ec-1' }], [1], [null]])('is not named by the kid %j', async (kid) => {
+  it.each([[['ec-1']], [{ 0: 'ec-1' }], [1], [null]])('the key is not named by the kid %j', async (kid) => {
     expect(await reason(withHeader({ kid }))).toBe('malformed JWT')
   })
 
-  it('needs no name where only one fits', async () => {
+  it('the key needs no name where only one fits', async () => {
     expect(await judge(withHeader({ kid: undefined }))).toMatchObject({ user: 'alice' })
   })
 
@@ -192,7 +192,7 @@ describe('the key', () => {
     return { keys: file, algorithms: ['ES256'] }
   }
 
-  it('needs no name where up to five fit, and is the one that verifies', async () => {
+  it('the key needs no name where up to five fit, and is the one that verifies', async () => {
     const others = ['a', 'b', 'c', 'd'].map((kid) => ecKey(kid))
     for (const rules of [await inFile(...others, ec), await inFile(ec, ecKey())]) {
       expect(await judge(withHeader({ kid: undefined }), rules)).toMatchObject({ user: 'alice' })
@@ -200,17 +200,17 @@ describe('the key', () => {
     }
   })
 
-  it('must be named where six fit', async () => {
+  it('the key must be named where six fit', async () => {
     const rules = await inFile(ec, ...['a', 'b', 'c', 'd', 'e'].map((kid) => ecKey(kid)))
     expect(await reason(withHeader({ kid: undefined }), rules)).toMatch(/too many keys/)
     expect(await judge(withHeader({}), rules)).toMatchObject({ user: 'alice' })
   })
 
-  it('of another name is not tried for a token that names one', async () => {
+  it('the key of another name is not tried for a token that names one', async () => {
     expect(await reason(withHeader({ kid: 'b' }), await inFile(ec, ecKey('b')))).toBe('bad signature')
   })
 
-  it('is a shared secret or the one before it, while both are named', async () => {
+  it('the key is a shared secret or the one before it, while both are named', async () => {
     const [secret, previous] = ['new', 'old'].map((name) => name.padEnd(32, '-secret')) as [string, string]
     const both = { keys: { kind: 'secret', secret, previous } as const, algorithms: ['HS256'] }
     for (const key of [secret, previous]) {
@@ -220,7 +220,7 @@ describe('the key', () => {
     expect(await reason(jwt({ alg: 'HS256', key: previous }), alone)).toBe('bad signature')
   })
 
-  it('is one of ten that are tried for one token, whatever rules its issuer has', async () => {
+  it('the key is one of ten that are tried for one token, whatever rules its issuer has', async () => {
     const rules = (secret: string) => ({ keys: { kind: 'secret', secret } as const, algorithms: ['HS256'] })
     const secrets = Array.from({ length: 11 }, (_, i) => `${i}`.padStart(32, 'secret'))
     const { ask } = await bench(secrets.map(rules))
@@ -235,11 +235,11 @@ describe('the form of the token', () => {
     ['an unencoded payload', { b64: false, crit: ['b64'] }],
     ['b64 set to its default', { b64: true }],
     ['compression', { zip: 'DEF' }],
-  ])('with %s is refused, though well signed', async (_, header) => {
+  ])('the form of the token with %s is refused, though well signed', async (_, header) => {
     expect(await reason(withHeader(header))).toBe('malformed JWT')
   })
 
-  it('of an encrypted token, or of one in JSON, is refused', async () => {
+  it('the form of the token of an encrypted token, or of one in JSON, is refused', async () => {
     const jwe = [
       b64({ alg: 'PBES2-HS256+A128KW', enc: 'A128GCM', p2c: 1e9, p2s: 'AAAA' }),
       'AAAA',
@@ -267,11 +267,11 @@ describe('the form of the token', () => {
     'e30.e30.e30.',
     'W10.W10.AAAA',
     'bnVsbA.bnVsbA.AAAA',
-  ])('%j is refused', async (token) => {
+  ])('the token %j is refused', async (token) => {
     expect(await reason(token)).toBe('malformed JWT')
   })
 
-  it('has one spelling: another text of the same bytes is refused', async () => {
+  it('the form of the token has one spelling: another text of the same bytes is refused', async () => {
     const token = jwt({ alg: 'RS256', key: rsa })
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     // 256 bytes leave 4 unused bits in the last character.
@@ -285,20 +285,20 @@ describe('the form of the token', () => {
     expect(await judge(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('has no key twice in header or payload', async () => {
+  it('the form of the token has no key twice in header or payload', async () => {
     const payload = JSON.stringify(claims())
     expect(await reason(jwt({ key: ec, payload: `${payload.slice(0, -1)},"sub":"bob"}` }))).toBe('malformed JWT')
     expect(await reason(jwt({ key: ec, header: '{"alg":"none","alg":"ES256","kid":"ec-1"}' }))).toBe('malformed JWT')
   })
 
-  it('has a header of 1 KiB at most', async () => {
+  it('the form of the token has a header of 1 KiB at most', async () => {
     const base = JSON.stringify({ alg: 'ES256', kid: 'ec-1', x: '' })
     const header = (bytes: number) => base.replace('"x":""', `"x":"${'x'.repeat(bytes - base.length)}"`)
     expect(await judge(jwt({ key: ec, header: header(1024) }))).toMatchObject({ user: 'alice' })
     expect(await reason(jwt({ key: ec, header: header(1025) }))).toBe('the header of the JWT has more than 1 KiB')
   })
 
-  it.each(['header', 'payload'])('is not nested deeper than 32 in its %s', async (part) => {
+  it.each(['header', 'payload'])('the form of the token is not nested deeper than 32 in its %s', async (part) => {
     const nested = (object: object, depth: number) =>
       `${JSON.stringify(object).slice(0, -1)},"x":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
     const of = (depth: number) =>
@@ -309,12 +309,12 @@ describe('the form of the token', () => {
     expect(await reason(of(33))).toBe('malformed JWT')
   })
 
-  it('is judged by its header first, whatever is in its payload', async () => {
+  it('the form of the token is judged by its header first, whatever is in its payload', async () => {
     expect(await reason(`${b64({ alg: 'x' })}.${b64('no JSON')}.AAAA`)).toBe('alg is not allowed for the issuer')
     expect(await reason(`${b64({ alg: 'ES256' })}.${b64('{"iss":"other",')}.AAAA`)).toBe('unknown issuer')
   })
 
-  it('may escape the name of its issuer, and not the name of that claim', async () => {
+  it('the form of the token may escape the name of its issuer, and not the name of that claim', async () => {
     const payload = JSON.stringify(claims())
     const escaped = payload.replace('https://', 'https:\\/\\/')
     expect(escaped).not.toBe(payload)
@@ -325,12 +325,12 @@ describe('the form of the token', () => {
     )
   })
 
-  it.each([8, 64, 1024])('of %i KiB is refused unread', async (kib) => {
+  it.each([8, 64, 1024])('the form of the token of %i KiB is refused unread', async (kib) => {
     const token = withClaims({ filler: 'x'.repeat(kib * 1024) })
     expect(await judge(token)).toMatchObject({ code: 'headers_too_large' })
   })
 
-  it('has three parts, none of them empty', async () => {
+  it('the form of the token has three parts, none of them empty', async () => {
     const token = jwt({ key: ec })
     expect(await reason(`${token}.AAAA`)).toBe('malformed JWT')
     expect(await reason(token.slice(0, token.lastIndexOf('.') + 1))).toBe('malformed JWT')
@@ -363,12 +363,12 @@ describe('a payload of many values', () => {
   const many = (changes: Record<string, unknown> = {}) =>
     withClaims({ groups: Array.from({ length: 200 }, (_, i) => i), ...changes })
 
-  it('is good where its signature is', async () => {
+  it('a payload of many values is good where its signature is', async () => {
     expect(await judge(many())).toMatchObject({ user: 'alice' })
     expect(await judge(many({ sub: 42 }))).toMatchObject({ user: '42' })
   })
 
-  it('is held against all rules that others are', async () => {
+  it('a payload of many values is held against all rules that others are', async () => {
     expect(await reason(many({ aud: 'other' }))).toContain('meant for another audience')
     expect(await reason(many({ exp: 1 }))).toBe('expired')
     expect(await reason(many({ sub: '' }))).toBe('sub is no user id')
@@ -378,13 +378,13 @@ describe('a payload of many values', () => {
     expect(await reason(jwt({ key: ec, payload: `${twice.slice(0, -1)},}` }))).toBe('malformed JWT')
   })
 
-  it('is not looked into before its signature holds', async () => {
+  it('a payload of many values is not looked into before its signature holds', async () => {
     const forged = (payload: unknown) => reason(jwt({ key: stranger, payload }))
     expect(await forged(claims({ groups: Array(200).fill(0), exp: 1 }))).toBe('bad signature')
     expect(await forged(claims({ exp: 1 }))).toBe('expired')
   })
 
-  it('finds the rules of its audience among several of its issuer', async () => {
+  it('a payload of many values finds the rules of its audience among several of its issuer', async () => {
     const { outcome } = await bench([
       { keys: keysFile, audiences: ['web'], userClaim: 'email' },
       { keys: keysFile, audiences: ['app'] },
@@ -433,7 +433,7 @@ describe('a check of a signature', () => {
   }
   const all = { algorithms: ['ES256', 'ES384', 'ES512', 'RS256', 'EdDSA'] }
 
-  it('is made for everybody with an RSA key of the usual length', async () => {
+  it('a check of a signature is made for everybody with an RSA key of the usual length', async () => {
     const { auth } = await open(all)
     const { counted, take } = places()
     expect(await auth.authenticate(`Bearer ${forged('RS256', 'rsa-1')}`, take)).toMatchObject({
@@ -447,21 +447,24 @@ describe('a check of a signature', () => {
     ['EdDSA', ed, 1, false],
     ['ES384', ec384, 5, true],
     ['ES512', ec512, 10, true],
-  ])('is asked for with %s, and says what it cost where it was for nothing', async (alg, key, cost, isLong) => {
-    const { auth } = await open(all)
-    const { counted, take } = places()
-    const answer = await auth.authenticate(`Bearer ${forged(alg, key.jwk.kid)}`, take)
-    expect(answer).toMatchObject({ reason: 'bad signature' })
-    expect(await auth.authenticate(`Bearer ${jwt({ alg, key })}`, take)).toMatchObject({ user: 'alice' })
-    expect(counted).toMatchObject({ asked: [isLong, isLong], reserved: [cost, cost], left: [cost, 0] })
-  })
+  ])(
+    'a check of a signature is asked for with %s, and says what it cost where it was for nothing',
+    async (alg, key, cost, isLong) => {
+      const { auth } = await open(all)
+      const { counted, take } = places()
+      const answer = await auth.authenticate(`Bearer ${forged(alg, key.jwk.kid)}`, take)
+      expect(answer).toMatchObject({ reason: 'bad signature' })
+      expect(await auth.authenticate(`Bearer ${jwt({ alg, key })}`, take)).toMatchObject({ user: 'alice' })
+      expect(counted).toMatchObject({ asked: [isLong, isLong], reserved: [cost, cost], left: [cost, 0] })
+    },
+  )
 
   it.each([
     [2048, []],
     [4096, [false]],
     [4104, [true]],
   ])(
-    'with an RSA key of %i bits is asked for as %j',
+    'a check of a signature with an RSA key of %i bits is asked for as %j',
     async (bits, asked) => {
       const key = rsaKey('of its length', bits)
       const path = join(folder, `${bits}.json`)
@@ -474,7 +477,7 @@ describe('a check of a signature', () => {
     60_000,
   )
 
-  it('counts for a large token with any key', async () => {
+  it('a check of a signature counts for a large token with any key', async () => {
     const { auth } = await open(all)
     const { counted, take } = places()
     const of = (bytes: number) => {
@@ -491,7 +494,7 @@ describe('a check of a signature', () => {
     expect(counted).toMatchObject({ asked: [false], left: [1] })
   })
 
-  it('counts for a large token that its claims refuse, since those are read behind it', async () => {
+  it('a check of a signature counts for a large token that its claims refuse, since those are read behind it', async () => {
     const { auth } = await open(all)
     const { counted, take } = places()
     const expired = (filler: string) => jwt({ alg: 'RS256', key: rsa, payload: claims({ exp: 1, filler }) })
@@ -501,7 +504,7 @@ describe('a check of a signature', () => {
     expect(counted).toMatchObject({ asked: [false], left: [1] })
   })
 
-  it('counts from the second key on, where the token names none', async () => {
+  it('a check of a signature counts from the second key on, where the token names none', async () => {
     const path = join(folder, 'several.json')
     await writeFile(path, JSON.stringify(keySet(rsaKey('a'), rsaKey('b'), rsaKey('c'))))
     const { auth } = await bench([{ keys: { kind: 'file', path }, algorithms: ['RS256'] }])
@@ -510,7 +513,7 @@ describe('a check of a signature', () => {
     expect(counted).toMatchObject({ reserved: [1, 1], left: [2] })
   }, 60_000)
 
-  it('that finds no place is not made, and the credential is not called bad', async () => {
+  it('a check of a signature that finds no place is not made, and the credential is not called bad', async () => {
     const { auth } = await open(all)
     const { counted, take } = places(0)
     expect(await auth.authenticate(`Bearer ${jwt({ alg: 'ES512', key: ec512 })}`, take)).toMatchObject({
@@ -520,14 +523,14 @@ describe('a check of a signature', () => {
     expect(await auth.authenticate(`Bearer ${jwt({ alg: 'RS256', key: rsa })}`, take)).toMatchObject({ user: 'alice' })
   })
 
-  it('of a credential that is remembered needs none', async () => {
+  it('a check of a signature of a credential that is remembered needs none', async () => {
     const { auth } = await open(all)
     const token = jwt({ alg: 'ES512', key: ec512 })
     await auth.authenticate(`Bearer ${token}`)
     expect(auth.authenticate(`Bearer ${token}`, places(0).take)).toMatchObject({ user: 'alice' })
   })
 
-  it('gives all places back, whatever is sent at once', async () => {
+  it('a check of a signature gives all places back, whatever is sent at once', async () => {
     const { auth } = await open(all)
     const { counted, take } = places(8)
     const tokens = Array.from({ length: 40 }, (_, i) => forged('ES384', 'ec-384', `user ${i}`))
@@ -552,7 +555,7 @@ describe('a signature', () => {
   }
 
   it.each(algorithms)(
-    'of any bytes is refused with %s, and is no fault of ours',
+    'a signature of any bytes is refused with %s, and is no fault of ours',
     async (alg) => {
       const key = keys[alg] as TestKey | string
       const rules = typeof key === 'string' ? { keys: { kind: 'secret', secret: key } as const } : {}
@@ -667,7 +670,7 @@ describe('issuer and audience', () => {
     expect(await reason(withClaims({ iss }))).toBe('unknown issuer')
   })
 
-  it('keeps tenants apart: the key of one does not sign for another, though their kids are the same', async () => {
+  it('issuer and audience keeps tenants apart: the key of one does not sign for another, though their kids are the same', async () => {
     const a = { kind: 'file', path: join(folder, 'a.json') } as const
     const b = { kind: 'file', path: join(folder, 'b.json') } as const
     await writeFile(a.path, JSON.stringify(keySet(ec)))
@@ -681,7 +684,7 @@ describe('issuer and audience', () => {
     expect(await outcome(jwt({ key: stranger, payload: claims({ iss: 'https://id.example.org/b' }) }))).toBe('alice')
   })
 
-  it('lets one issuer have several audiences with rules of their own', async () => {
+  it('issuer and audience lets one issuer have several audiences with rules of their own', async () => {
     const { outcome } = await bench([
       { keys: keysFile, audiences: ['web'], userClaim: 'email' },
       { keys: keysFile, audiences: ['app', 'tool'] },
@@ -692,7 +695,7 @@ describe('issuer and audience', () => {
     expect(await outcome(token('other'))).toBe('unauthorized')
   })
 
-  it('tries the next rules of an issuer where the first ones refuse', async () => {
+  it('issuer and audience tries the next rules of an issuer where the first ones refuse', async () => {
     const { outcome } = await bench([
       { keys: { kind: 'secret', secret: SECRET }, algorithms: ['HS256'] },
       { keys: { kind: 'secret', secret: `another ${SECRET}` }, algorithms: ['HS256'] },
@@ -701,7 +704,7 @@ describe('issuer and audience', () => {
     expect(await outcome(jwt({ alg: 'HS256', key: 'unknown' }))).toBe('unauthorized')
   })
 
-  it('says that it cannot know where the keys of some rules cannot be had, whatever the other rules say', async () => {
+  it('issuer and audience says that it cannot know where the keys of some rules cannot be had, whatever the other rules say', async () => {
     const server = await serve((_, response) => response.writeHead(503).end())
     const missing = { keys: { kind: 'url', url: server.url } } as const
     const other = { keys: keysFile }
@@ -717,7 +720,7 @@ describe('issuer and audience', () => {
     await server.close()
   })
 
-  it('asks for the type of token that is configured', async () => {
+  it('issuer and audience asks for the type of token that is configured', async () => {
     const typ = ['at+jwt']
     for (const good of ['at+jwt', 'AT+JWT', 'application/at+jwt'])
       expect(await judge(withHeader({ typ: good }), { typ })).toMatchObject({ user: 'alice' })
@@ -749,7 +752,7 @@ describe('the user', () => {
     'a\nb',
     '\u007f',
     '\u0085',
-  ])('cannot be %j', async (sub) => {
+  ])('the user cannot be %j', async (sub) => {
     expect(await reason(withClaims({ sub }))).toBe('sub is no user id')
   })
 
@@ -757,20 +760,20 @@ describe('the user', () => {
     jwt({ key: ec, payload: JSON.stringify(claims({ sub: '#' })).replace('"#"', `${number}${more}`) })
 
   it.each(['0', '42', '-7', '9007199254740991', '-9007199254740991'])(
-    'can be the integer %s, and is its digits',
+    'the user can be the integer %s, and is its digits',
     async (number) => {
       expect(await judge(spelt(number))).toEqual(callerOf(number, 'jwt'))
     },
   )
 
   it.each(['42.0', '4.2e1', '42e0', '-0', '0.0', '1e3', '9007199254740992', '9007199254740993', '1e400', '-1.5'])(
-    'cannot be the number %s, which has another spelling or is rounded',
+    'the user cannot be the number %s, which has another spelling or is rounded',
     async (number) => {
       expect(await reason(spelt(number))).toBe('sub is no user id')
     },
   )
 
-  it('is that of the token itself, whatever objects in it have a member of the name', async () => {
+  it('the user is that of the token itself, whatever objects in it have a member of the name', async () => {
     const more = ',"a":{"sub":42.0,"b":[{"sub":1e1}]},"":{"sub":7}'
     expect(await judge(spelt('42', more))).toMatchObject({ user: '42' })
     const before = JSON.stringify(claims({ sub: '#' }))
@@ -780,19 +783,19 @@ describe('the user', () => {
     expect(await reason(spelt('42.0', more.replaceAll('42.0', '42')))).toBe('sub is no user id')
   })
 
-  it('cannot be a text that is no Unicode', async () => {
+  it('the user cannot be a text that is no Unicode', async () => {
     const payload = JSON.stringify(claims({ sub: '#' })).replace('"#"', '"a\\ud800"')
     expect(await reason(jwt({ key: ec, payload }))).toBe('sub is no user id')
   })
 
   it.each(['a', '__proto__', 'constructor', 'a:b', '{x}', ' alice', 'Ａlice', '🎵', 'a'.repeat(256), 'ü'.repeat(128)])(
-    'can be %j, and is left as it is',
+    'the user can be %j, and is left as it is',
     async (sub) => {
       expect(await judge(withClaims({ sub }))).toEqual(callerOf(sub, 'jwt'))
     },
   )
 
-  it('keeps composed and decomposed spellings, and cases, apart', async () => {
+  it('the user keeps composed and decomposed spellings, and cases, apart', async () => {
     const { ask } = await open()
     const users = ['\u00e9', 'e\u0301', 'Alice', 'alice']
     const responses = await Promise.all(users.map((sub) => ask(withClaims({ sub }))))
@@ -800,7 +803,7 @@ describe('the user', () => {
   })
 
   it.each(['__proto__', 'constructor', 'toString', 'email'])(
-    'is not found in a claim %s that the token does not have',
+    'the user is not found in a claim %s that the token does not have',
     async (userClaim) => {
       expect(await judge(withClaims({}), { userClaim })).toMatchObject({ code: 'unauthorized' })
     },
@@ -808,7 +811,7 @@ describe('the user', () => {
 })
 
 describe('a denial', () => {
-  it('tells the client little and repeats nothing of the token', async () => {
+  it('a denial tells the client little and repeats nothing of the token', async () => {
     const canary = 'canary'
     const tokens = [
       withClaims({ iss: canary }),

@@ -48,7 +48,7 @@ it('a place that is free goes to a credential that was good lately, and else to 
   expect(given.slice(64)).toEqual(['user', 'a', 'b', 'c', 'a'])
 })
 
-it('of 256 that wait the last of the address that has most goes for one of another', async () => {
+it('the last of the address that has most of 256 that wait goes for one of another', async () => {
   const places = createProviderPlaces()
   const { ask, given, refused } = asking(places)
   ask('a', false, 32 + 256)

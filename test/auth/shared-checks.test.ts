@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { SharedChecks } from '../../src/auth/shared-checks.ts'
 import { callerOf } from '../../src/auth/verdict.ts'
 
-it('of those who join the check of one credential the last of the party that has most leaves for one of a party that has fewer', async () => {
+it('the last of the party that has most of those who join the check of one credential leaves for one of a party that has fewer', async () => {
   const checks = new SharedChecks()
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof callerOf>>()
   const alice = callerOf('alice', 'introspected')

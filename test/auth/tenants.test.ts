@@ -10,7 +10,7 @@ const issOf = (tenant: string): string => TEMPLATE.replace('{tenantid}', tenant)
 const SECRET = 'x'.repeat(64)
 
 describe('an issuer of many tenants', () => {
-  it('takes a token whose issuer is the template with the token’s own tenant', async () => {
+  it('an issuer of many tenants takes a token whose issuer is the template with the token’s own tenant', async () => {
     expect(await reasonFor({ iss: issOf(ACME), tid: ACME })).toBe('alice')
     expect(await reasonFor({ iss: issOf('acme.example.org'), tid: 'acme.example.org' })).toBe('alice')
   })
@@ -26,11 +26,11 @@ describe('an issuer of many tenants', () => {
     ['ends otherwise', { iss: `https://login.microsoftonline.com/${ACME}/v1.0`, tid: ACME }],
     ['is missing', { iss: undefined, tid: ACME }],
     ['is a list', { iss: [issOf(ACME)], tid: ACME }],
-  ])('refuses a token whose issuer %s', async (_, changes) => {
+  ])('an issuer of many tenants refuses a token whose issuer %s', async (_, changes) => {
     expect(await reasonFor(changes)).toMatch(/^unknown issuer/)
   })
 
-  it('takes the tokens of listed tenants only, where they are listed', async () => {
+  it('an issuer of many tenants takes the tokens of listed tenants only, where they are listed', async () => {
     const issuer = { tenants: [ACME] }
     expect(await reasonFor({ iss: issOf(ACME), tid: ACME }, issuer)).toBe('alice')
     expect(await reasonFor({ iss: issOf(BETA), tid: BETA }, issuer)).toBe('unknown issuer')
@@ -38,13 +38,13 @@ describe('an issuer of many tenants', () => {
     expect(await reasonFor({ iss: issOf(ACME), tid: BETA }, issuer)).toMatch(/^unknown issuer/)
   })
 
-  it('stands beside issuers of one name, whose tokens need no tenant', async () => {
+  it('an issuer of many tenants stands beside issuers of one name, whose tokens need no tenant', async () => {
     const { ask, auth } = await bench([OF_TENANTS, { keys: OF_TENANTS.keys, algorithms: ['HS256'] }])
     expect(await ask(jwt({ key: SECRET, alg: 'HS256' }))).toMatchObject({ user: 'alice' })
     auth.close()
   })
 
-  it('has keys that are for one tenant only: they sign for no other', async () => {
+  it('an issuer of many tenants has keys that are for one tenant only: they sign for no other', async () => {
     const [forAll, forBeta, plain] = [ecKey('all'), ecKey('beta'), ecKey('plain')]
     const keys = [{ ...forAll.jwk, issuer: TEMPLATE }, { ...forBeta.jwk, issuer: issOf(BETA) }, plain.jwk]
     const server = await serve(serveJson({ keys }))

@@ -11,7 +11,7 @@ const judge = (changes: Partial<AccessKeyRecord>) =>
   verifyAccessKey(accessKeyStore({ ...record, ...changes }), token, NOW)
 
 describe('a gateway token', () => {
-  it('is good for its owner, without end where it has none', async () => {
+  it('a gateway token is good for its owner, without end where it has none', async () => {
     expect(await judge({})).toEqual({
       caller: callerOf('alice', 'gateway_token'),
       until: Number.POSITIVE_INFINITY,
@@ -19,14 +19,14 @@ describe('a gateway token', () => {
     expect(await judge({ expiresAt: NOW + 1 })).toMatchObject({ until: NOW + 1 })
   })
 
-  it('that the store does not know is refused', async () => {
+  it('a gateway token that the store does not know is refused', async () => {
     expect(await verifyAccessKey(accessKeyStore(), token, NOW)).toMatchObject({
       code: 'unauthorized',
       reason: 'unknown gateway token',
     })
   })
 
-  it('that is revoked or over is refused', async () => {
+  it('a gateway token that is revoked or over is refused', async () => {
     expect(await judge({ revokedAt: NOW - 1 })).toMatchObject({ code: 'unauthorized', reason: 'revoked gateway token' })
     expect(await judge({ revokedAt: NOW + 1000 })).toMatchObject({
       code: 'unauthorized',
@@ -35,11 +35,11 @@ describe('a gateway token', () => {
     expect(await judge({ expiresAt: NOW })).toMatchObject({ code: 'unauthorized', reason: 'expired gateway token' })
   })
 
-  it('of an owner that could not be a user is refused', async () => {
+  it('a gateway token of an owner that could not be a user is refused', async () => {
     expect(await judge({ user: 'a'.repeat(257) })).toMatchObject({ code: 'unauthorized' })
   })
 
-  it('is not called bad when the store fails', async () => {
+  it('a gateway token is not called bad when the store fails', async () => {
     const find = async () => {
       throw new StoreError('Redis said canary', 'timeout', 'no')
     }
@@ -52,7 +52,7 @@ describe('a gateway token', () => {
     expect(JSON.stringify(response)).not.toContain('canary')
   })
 
-  it('does not hide a fault that is not the store’s', async () => {
+  it('a gateway token does not hide a fault that is not the store’s', async () => {
     const find = async () => {
       throw new TypeError('a bug')
     }

@@ -48,19 +48,19 @@ describe.skipIf(!twoCores)('the generator of a full load', () => {
   const one = { text: 'GET /one 0', headers: ['Host', 'bench.local', 'Authorization', 'Bearer alice'] }
   const two = { text: 'GET /two 0', headers: ['Host', 'bench.local', 'Authorization', 'Bearer bob'] }
 
-  test('sends the requests of its file in turn, the credential as the last header', async () => {
+  test('the generator of a full load sends the requests of its file in turn, the credential as the last header', async () => {
     const [first, ...others] = await send(fileOf(['GET /one alice', 'GET /two bob']))
     expect([first, ...others.slice(0, 2)]).toEqual(first?.text === one.text ? [one, two, one] : [two, one, two])
   })
 
-  test('gives each of them a body of the same size', async () => {
+  test('the generator of a full load gives each of them a body of the same size', async () => {
     expect((await send(fileOf(['POST /upload alice']), 1000))[0]).toEqual({
       text: 'POST /upload 1000',
       headers: ['Host', 'bench.local', 'Content-Length', '1000', 'Authorization', 'Bearer alice'],
     })
   })
 
-  test('goes on in the file where the load before it ended', async () => {
+  test('the generator of a full load goes on in the file where the load before it ended', async () => {
     const texts = Array.from({ length: 1000 }, (_, i) => `GET /${i} 0`)
     const file = fileOf(texts.map((_, i) => `GET /${i} user-${i}`))
     const at = async (which: number): Promise<number> => texts.indexOf((await send(file)).at(which)?.text ?? '')
@@ -77,7 +77,7 @@ describe.skipIf(!twoCores)('a generator that fails', () => {
     )
   })
 
-  test('by itself: the error has its exit code, or the signal that ended it', async () => {
+  test('a generator that fails by itself: the error has its exit code, or the signal that ended it', async () => {
     await expect(run(['sh', '-c', 'exit 3'], LOADING_CORE, 60_000)).rejects.toThrow('sh ended with 3')
     await expect(run(['sh', '-c', 'kill -SEGV $$'], LOADING_CORE, 60_000)).rejects.toThrow('sh ended with SIGSEGV')
   })

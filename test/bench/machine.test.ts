@@ -17,14 +17,14 @@ const raise = `"${process.execPath}" -e "import('${MACHINE}').then(({ raisePrior
 const nice = (line: string | undefined): string | undefined => / nice (.*)$/.exec(line ?? '')?.[1]
 
 describe.runIf(process.platform === 'linux')('the priority of the benchmark', () => {
-  it('is raised until it ends, or said to be what it was', async () => {
+  it('the priority of the benchmark is raised until it ends, or said to be what it was', async () => {
     const [said, during, behind] = await printed(`${raise}; cat /proc/self/autogroup`)
     const raised = said === 'Its session has nice -20 (autogroup)'
     if (!raised) expect(said).toMatch(/could not be raised \(E[A-Z]+\)$|^Sessions are not weighed here/)
     expect([nice(during), nice(behind)]).toEqual([raised ? '-20' : '0', '0'])
   })
 
-  it('that a run left which was killed is the usual one behind the next', async () => {
+  it('the priority of the benchmark that a run left which was killed is the usual one behind the next', async () => {
     const lines = await printed(`(echo -20 > /proc/self/autogroup) 2>/dev/null; ${raise}; cat /proc/self/autogroup`)
     expect(nice(lines.at(-1))).toBe('0')
   })

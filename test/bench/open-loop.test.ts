@@ -33,7 +33,7 @@ function stall(milliseconds: number): void {
 }
 
 describe.skipIf(!twoCores)('the generator of a fixed rate', () => {
-  test('sends the requests of its file in turn', async () => {
+  test('the generator of a fixed rate sends the requests of its file in turn', async () => {
     const seen: string[] = []
     const result = await latencyOf((request, response) => {
       seen.push(`${request.method} ${request.url} ${request.headers.authorization}`)
@@ -55,7 +55,7 @@ describe.skipIf(!twoCores)('the generator of a fixed rate', () => {
     expect(result.failed).toBe(0)
   })
 
-  test('answers other than 2xx are counted, and those of 429 apart', async () => {
+  test('the generator of a fixed rate answers other than 2xx are counted, and those of 429 apart', async () => {
     let count = 0
     const result = await latencyOf((_, response) => response.writeHead(STATUSES[++count] ?? 200).end(), 4)
     expect(result).toMatchObject({ failed: 10, refused: 7 })

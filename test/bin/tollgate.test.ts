@@ -25,7 +25,7 @@ async function tollgate(needed: string, ...args: string[]) {
 }
 
 describe('the installed command', () => {
-  test('runs the program with its arguments on a Node that is new enough', async () => {
+  test('the installed command runs the program with its arguments on a Node that is new enough', async () => {
     const [major = 0] = node.split('.').map(Number)
     for (const enough of [node, `${major}.0.0`, `${major - 1}.99.99`, '4.99.99']) {
       expect(await tollgate(enough, 'serve', '-c', 'x.yaml')).toMatchObject({
@@ -35,7 +35,7 @@ describe('the installed command', () => {
     }
   })
 
-  test('says on one that is too old which is needed, loads nothing of it, and ends with 1', async () => {
+  test('the installed command says on one that is too old which is needed, loads nothing of it, and ends with 1', async () => {
     const [major = 0, minor = 0, patch = 0] = node.split('.').map(Number)
     for (const needed of [`${major + 1}.0.0`, `${major}.${minor + 1}.0`, `${major}.${minor}.${patch + 1}`]) {
       expect(await tollgate(needed, 'serve')).toMatchObject({
@@ -46,7 +46,7 @@ describe('the installed command', () => {
     }
   })
 
-  test('has no word that Node 4 cannot read', () => {
+  test('the installed command has no word that Node 4 cannot read', () => {
     const text = readFileSync(join(bin, 'tollgate.cjs'), 'utf8')
     const code = text.replace(/^(?:#!|\/\/).*$/gm, '')
     expect(text).toMatch(/^#!\/usr\/bin\/env node\n/)

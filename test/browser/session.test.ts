@@ -119,7 +119,7 @@ test('one who could not sign out reads on', async () => {
   await page.waitForResponse((response) => response.url().endsWith('/api/now') && response.ok())
 })
 
-test('of one who signs out nothing is shown to whoever signs in next', async () => {
+test('nothing of one who signs out is shown to whoever signs in next', async () => {
   await visit('#/tokens')
   await signIn(open, ADMIN)
   await page.getByRole('row', { name: 'alice' }).waitFor()

@@ -89,13 +89,13 @@ function told(): string {
 const SECRET_PART = JWT.split('.')[2] ?? 'none'
 
 describe('a page opens a WebSocket with a credential', () => {
-  test('behind a subprotocol, which is the one that is chosen', async () => {
+  test('a page opens a WebSocket with a credential behind a subprotocol, which is the one that is chosen', async () => {
     expect(await talk('/live', ['bearer', JWT])).toEqual({ protocol: 'bearer', message: 'echo hello' })
     expect(told()).not.toMatch(/sec-websocket-protocol/i)
     expect(told()).toContain('wanda')
   })
 
-  test('behind a subprotocol beside another one, of which the upstream chooses', async () => {
+  test('a page opens a WebSocket with a credential behind a subprotocol beside another one, of which the upstream chooses', async () => {
     expect(await talk('/live', ['chat', 'bearer', JWT])).toEqual({ protocol: 'chat', message: 'echo hello' })
     expect(told()).toMatch(/^chat$/m)
     expect(told()).not.toContain(SECRET_PART)
@@ -114,7 +114,7 @@ describe('a page opens a WebSocket with a credential', () => {
     expect(told()).not.toContain(SECRET_PART)
   })
 
-  test('that is good, and with no other', async () => {
+  test('a page opens a WebSocket with a credential that is good, and with no other', async () => {
     expect(await talk('/live', ['bearer', `${JWT}x`])).toBeNull()
     expect(await talk('/live?access_token=gw_none')).toBeNull()
     expect(await talk('/live', ['bearer'])).toBeNull()

@@ -34,7 +34,7 @@ describe('a program in a folder without libraries', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-api-types-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('compiles with the published types, and not if it asks for what no response has', async () => {
+  test('a program in a folder without libraries compiles with the published types, and not if it asks for what no response has', async () => {
     writeFileSync(join(folder, 'api.d.ts'), types)
     const program = `
       import type { AuditResponse, ErrorResponse, OverrideBody, QuotaPatch, UsersResponse } from './api.d.ts'

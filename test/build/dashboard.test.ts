@@ -24,7 +24,7 @@ test('all but the page itself is named by its content', () => {
   expect(others.filter((name) => !/-[\w-]{8}\.\w+$/.test(name))).toEqual([])
 })
 
-test('it is built again only after a change', async () => {
+test('the dashboard is built again only after a change', async () => {
   const before = statSync(`${OUTPUT}/index.html`).mtimeMs
   await build()
   expect(statSync(`${OUTPUT}/index.html`).mtimeMs).toBe(before)

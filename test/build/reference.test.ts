@@ -30,7 +30,7 @@ test('its files are named by their content, and the licence of the renderer goes
   expect(readFileSync(`${OUTPUT}/licenses/swagger-ui/NOTICE`, 'utf8')).toContain('SmartBear')
 })
 
-test('it is built again only after a change', async () => {
+test('the reference page is built again only after a change', async () => {
   const before = statSync(`${OUTPUT}/index.html`).mtimeMs
   await build()
   expect(statSync(`${OUTPUT}/index.html`).mtimeMs).toBe(before)

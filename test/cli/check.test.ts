@@ -43,7 +43,7 @@ describe('tollgate check', () => {
   test.each([
     [1, '1 route'],
     [2, '2 routes'],
-  ])('says how many rules a good file has: %i', async (count, said) => {
+  ])('tollgate check says how many rules a good file has: %i', async (count, said) => {
     const rules = Array.from({ length: count }, (_, i) => `{ match: GET /${i}, category: read }`)
     const file = join(folder, 'tollgate.yaml')
     const routes = `routes: [${rules.join(', ')}]`
@@ -55,7 +55,7 @@ describe('tollgate check', () => {
   test.each([
     ['{ api: { 1d: 5 } }', 'category api'],
     ['{ api: { 1d: 5 }, export: { 1d: 5 } }', 'categories api and export'],
-  ])('names the categories of a good file, one as one: %s', async (personal, said) => {
+  ])('tollgate check names the categories of a good file, one as one: %s', async (personal, said) => {
     const file = join(folder, 'tollgate.yaml')
     const quota = `quota: { baselines: { personal: ${personal} } }`
     writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${quota}\n`)
@@ -63,7 +63,7 @@ describe('tollgate check', () => {
     expect(stdout).toContain(`: ok (0 routes, ${said}, store`)
   })
 
-  test('goes nowhere by itself, and with --connect ends with 1 and the cure for what cannot be reached', async () => {
+  test('tollgate check goes nowhere by itself, and with --connect ends with 1 and the cure for what cannot be reached', async () => {
     const file = join(folder, 'tollgate.yaml')
     const text =
       'listen: 127.0.0.1:0\nadmin: { listen: 127.0.0.1:0 }\nupstream: { url: "http://127.0.0.1:1" }\nstore: sqlite:./t.db\n'
@@ -89,7 +89,7 @@ describe('tollgate check', () => {
     expect(existsSync(join(folder, 't.db'))).toBe(false)
   })
 
-  test('says of each rule which of its responses cost nothing', async () => {
+  test('tollgate check says of each rule which of its responses cost nothing', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(
       file,
@@ -111,7 +111,7 @@ quota: { baselines: { personal: { read: { 1h: 100 }, write: { 1h: 100 } } } }
     expect(stderr).toBe('')
   })
 
-  test('prints the limits in force with the place of each, and the zone of times in messages', async () => {
+  test('tollgate check prints the limits in force with the place of each, and the zone of times in messages', async () => {
     const file = join(folder, 'tollgate.yaml')
     const head = 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n'
     const said = async (more: string): Promise<string> => {
@@ -152,14 +152,17 @@ unmatched: forward`,
       'an access key of this gateway, or anybody, by address',
       'charged as read (unmatched)',
     ],
-  ])('says who may call, and what becomes of paths without a rule: %#', async (more, callers, others) => {
-    const file = join(folder, 'tollgate.yaml')
-    writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${more}\n`)
-    const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
-    expect(stdout.split('\n').slice(1, 3)).toEqual([`callers: ${callers}`, `paths without a rule: ${others}`])
-  })
+  ])(
+    'tollgate check says who may call, and what becomes of paths without a rule: %#',
+    async (more, callers, others) => {
+      const file = join(folder, 'tollgate.yaml')
+      writeFileSync(file, `upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n${more}\n`)
+      const { stdout } = await run(process.execPath, ['src/main.ts', 'check', '-c', file])
+      expect(stdout.split('\n').slice(1, 3)).toEqual([`callers: ${callers}`, `paths without a rule: ${others}`])
+    },
+  )
 
-  test('reads the file of -c, or else that of TOLLGATE_CONFIG, or else tollgate.yaml where it is run', async () => {
+  test('tollgate check reads the file of -c, or else that of TOLLGATE_CONFIG, or else tollgate.yaml where it is run', async () => {
     for (const name of ['option.yaml', 'variable.yaml', 'tollgate.yaml']) {
       writeFileSync(join(folder, name), 'upstream: { url: "http://127.0.0.1:9000" }\nstore: "sqlite::memory:"\n')
     }
@@ -174,7 +177,7 @@ unmatched: forward`,
     expect(await checked([])).toBe('tollgate.yaml')
   })
 
-  test('takes a store that is there, and one that is still to be made, and makes none', async () => {
+  test('tollgate check takes a store that is there, and one that is still to be made, and makes none', async () => {
     const path = join(folder, 'tollgate.db')
     expect(await check(`sqlite:${path}`)).toEqual([0, ''])
     expect(existsSync(path)).toBe(false)
@@ -184,14 +187,14 @@ unmatched: forward`,
   })
 
   // Not exit code 1: a pipeline may check a file for another machine.
-  test('warns of a store whose folder does not exist', async () => {
+  test('tollgate check warns of a store whose folder does not exist', async () => {
     expect(await check(`sqlite:${folder}/none/tollgate.db`)).toEqual([
       0,
       'FOLDER/tollgate.yaml:2:8 store: warning: "FOLDER/none" cannot be written (ENOENT): name a file in a folder that exists and that the user of the gateway may write',
     ])
   })
 
-  test('warns of a store that is no file', async () => {
+  test('tollgate check warns of a store that is no file', async () => {
     mkdirSync(join(folder, 'a'))
     expect(await check(`sqlite:${folder}/a`)).toEqual([
       0,
@@ -203,7 +206,7 @@ unmatched: forward`,
     ])
   })
 
-  test('warns of a store that is no database, and leaves it as it is', async () => {
+  test('tollgate check warns of a store that is no database, and leaves it as it is', async () => {
     const path = join(folder, 'tollgate.db')
     writeFileSync(path, 'a file of somebody else')
     expect(await check(`sqlite:${path}`)).toEqual([
@@ -219,7 +222,7 @@ unmatched: forward`,
       'PRAGMA application_id = 1416588396; PRAGMA user_version = 99',
       'another version of Tollgate made it: its tables are of version 99, and not N): run the Tollgate that made it',
     ],
-  ])('warns of a database made by %j, and leaves it and its folder as they are', async (sql, told) => {
+  ])('tollgate check warns of a database made by %j, and leaves it and its folder as they are', async (sql, told) => {
     const path = join(folder, 'tollgate.db')
     const database = new DatabaseSync(path)
     database.exec(`PRAGMA journal_mode = WAL; ${sql}`)
@@ -235,14 +238,14 @@ unmatched: forward`,
     expect(readdirSync(folder).sort()).toEqual(['tollgate.db', 'tollgate.yaml'])
   })
 
-  test('takes the store of a gateway that runs', async () => {
+  test('tollgate check takes the store of a gateway that runs', async () => {
     const path = join(folder, 'tollgate.db')
     const store = openSqliteStore({ file: path })
     expect(await check(`sqlite:${path}`)).toEqual([0, ''])
     await store.close()
   })
 
-  test('warns of a folder, and a file, that cannot be written', async () => {
+  test('tollgate check warns of a folder, and a file, that cannot be written', async () => {
     const path = join(folder, 'b', 'tollgate.db')
     mkdirSync(join(folder, 'b'))
     writeFileSync(path, '')
@@ -258,7 +261,7 @@ unmatched: forward`,
     ])
   })
 
-  test('reports it beside what else is wrong with files', async () => {
+  test('tollgate check reports it beside what else is wrong with files', async () => {
     writeFileSync(join(folder, 'keys.json'), '{}')
     const issuer = `{ issuer: "https://id.example.org", audience: a, jwks: "file:keys.json", algorithms: [ES256] }`
     const [code, said] = await check(`sqlite:${folder}/none/tollgate.db`, `auth: { jwt: [${issuer}] }\n`)

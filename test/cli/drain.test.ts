@@ -37,7 +37,7 @@ async function drain(admin: string, ...options: string[]): Promise<[number, stri
 const readiness = async (): Promise<number> => (await fetch(`${app.admin}/readyz`)).status
 
 describe('tollgate drain', () => {
-  test('takes the gateway out of service, however often it is called, and back', async () => {
+  test('tollgate drain takes the gateway out of service, however often it is called, and back', async () => {
     const admin = `{ listen: "0.0.0.0:${new URL(app.admin).port}", token: another-token-than-the-running-one }`
     expect(await readiness()).toBe(200)
     for (let i = 0; i < 2; i++) {
@@ -50,13 +50,13 @@ describe('tollgate drain', () => {
     }
   })
 
-  test('says why it is not done', async () => {
+  test('tollgate drain says why it is not done', async () => {
     const port = await freePort()
     const [code, said] = await drain(`{ listen: "127.0.0.1:${port}" }`)
     expect([code, said]).toEqual([1, expect.stringMatching(/^not done: http:\/\/127.0.0.1:\d+: connect ECONNREFUSED/)])
   })
 
-  test('sends the admin token of the file if the gateway listens on no loopback address, and only then', async () => {
+  test('tollgate drain sends the admin token of the file if the gateway listens on no loopback address, and only then', async () => {
     const own = Object.values(networkInterfaces()).flatMap((all = []) => all.filter(({ internal }) => !internal))
     const address = own.find(({ address }) => isIPv4(address))?.address
     const seen: [string, IncomingHttpHeaders['authorization']][] = []

@@ -37,7 +37,7 @@ async function explain(...args: string[]): Promise<{ code: number; stdout: strin
 }
 
 describe('tollgate explain', () => {
-  test('says the verdict first, then why, then every number with its origin', async () => {
+  test('tollgate explain says the verdict first, then why, then every number with its origin', async () => {
     const { code, stdout } = await explain('--user', 'alice', '--method', 'post', '--path', '/v1/user/music')
     expect(code).toBe(0)
     const [verdict, why, , route, category, cost, , first, second, third] = stdout.split('\n')
@@ -55,7 +55,7 @@ describe('tollgate explain', () => {
     expect(third).toMatch(/^ {3}Global {4}1h {2}119 of 2400 used .* baseline 1200 \(.*\), multiplier x 2$/)
   })
 
-  test('prints the response of the API with --json', async () => {
+  test('tollgate explain prints the response of the API with --json', async () => {
     const { stdout } = await explain(
       '--user',
       'bob',
@@ -78,7 +78,7 @@ describe('tollgate explain', () => {
   test.each([
     ['--cost', '5'],
     ['--value', '3'],
-  ])('does not take %s %s if the cost is fixed', async (option, value) => {
+  ])('tollgate explain does not take %s %s if the cost is fixed', async (option, value) => {
     const music = ['--user', 'bob', '--method', 'POST', '--path', '/v1/user/music']
     expect(await explain(...music, option, value)).toMatchObject({
       code: 2,
@@ -87,7 +87,7 @@ describe('tollgate explain', () => {
     })
   })
 
-  test('takes a cost that a body may have, and no other', async () => {
+  test('tollgate explain takes a cost that a body may have, and no other', async () => {
     const charge = ['--user', 'bob', '--method', 'POST', '--path', '/v1/charge', '--cost']
     expect(await explain(...charge, '25')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ACCEPT /) })
     expect(await explain(...charge, '1000000000')).toMatchObject({
@@ -106,20 +106,20 @@ describe('tollgate explain', () => {
     [['--user', 'a', '--path', '/x', '--cost', '1.5'], /--cost takes/],
     [['--user', 'a', '--path', '/x', '--bytes', '1k'], /--bytes takes/],
     [['--user', 'a', '--path', '/x', '--cost', '1000000001'], /--cost takes .*1000000000$/m],
-  ])('says how it was called wrongly: %j', async (args, message) => {
+  ])('tollgate explain says how it was called wrongly: %j', async (args, message) => {
     expect(await wrongCall(explainRequest(['-c', file, ...args]))).toMatch(message)
   })
 
-  test('ends with 2 if it is called wrongly, and leads to its help', async () => {
+  test('tollgate explain ends with 2 if it is called wrongly, and leads to its help', async () => {
     const stderr = 'tollgate: explain needs --user and --path\nSee: tollgate explain --help\n'
     expect(await explain('--path', '/x')).toMatchObject({ code: 2, stdout: '', stderr })
   })
 
-  test('has a help of its own', async () => {
+  test('tollgate explain has a help of its own', async () => {
     expect((await explain('--help')).stdout).toMatch(/^Usage: tollgate explain --user USER/)
   })
 
-  test('prints the version too, an option of every command', async () => {
+  test('tollgate explain prints the version too, an option of every command', async () => {
     expect(await explain('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+/) })
   })
 })

@@ -38,7 +38,7 @@ function logOf(name: string, content: string | Buffer): string {
 }
 
 describe('tollgate replay', () => {
-  test('says who would have been refused, how often and when first', async () => {
+  test('tollgate replay says who would have been refused, how often and when first', async () => {
     const text = await replayed('--log', logOf('a.log', lines.join('\n')))
     expect(text).toContain('8 lines, 7 requests from 2026-11-26T10:00:00.000Z to 2026-11-26T10:00:07.000Z.')
     expect(text).toContain('a.log:8: expected ADDRESS - USER [TIME] "REQUEST" STATUS')
@@ -46,7 +46,7 @@ describe('tollgate replay', () => {
     expect(text).toContain('alice  2 of 6  2 new  first 2026-11-26T10:00:04.000Z by personal write 1h (60)')
   })
 
-  test('reads several files in any order, packed ones too', async () => {
+  test('tollgate replay reads several files in any order, packed ones too', async () => {
     const late = logOf('late.log.gz', gzipSync(lines.slice(3).join('\n')))
     const early = logOf('early.log', lines.slice(0, 3).join('\n'))
     const { requests, total } = JSON.parse(await replayed('--log', late, early, '--json'))
@@ -57,7 +57,7 @@ describe('tollgate replay', () => {
     })
   })
 
-  test('looks at the part of the log between two moments', async () => {
+  test('tollgate replay looks at the part of the log between two moments', async () => {
     const path = logOf('part.log', lines.join('\n'))
     const { total } = JSON.parse(
       await replayed('--log', path, '--from', '2026-11-26T10:00:02Z', '--to', '2026-11-26T10:00:06Z', '--json'),
@@ -65,13 +65,13 @@ describe('tollgate replay', () => {
     expect(total).toMatchObject({ requests: 4, refused: 0 })
   })
 
-  test('writes a CSV in which no user is a formula', async () => {
+  test('tollgate replay writes a CSV in which no user is a formula', async () => {
     const refused = Array.from({ length: 5 }, (_, i) => lineOf(i, '=cmd|x'))
     const csv = await replayed('--log', logOf('csv.log', refused.join('\n')), '--csv')
     expect(csv.split('\n')[1]).toBe("'=cmd|x,5,1,1,0,0,60,2026-11-26T10:00:04.000Z,personal,write,1h,60")
   })
 
-  test('shows what a client or a log wrote for a terminal by its number', async () => {
+  test('tollgate replay shows what a client or a log wrote for a terminal by its number', async () => {
     const bad = Array.from({ length: 5 }, (_, i) => lineOf(i, '\\x1b[2Jx\\x0a=cmd\u202e'))
     const path = logOf('terminal.log', [...bad, 'x - u [\u001b[2J] "x" 200'].join('\n'))
     const json = JSON.parse(await replayed('--log', path, '--json'))
@@ -85,7 +85,7 @@ describe('tollgate replay', () => {
     expect(csv.split('\n')).toHaveLength(2)
   })
 
-  test('counts who would be let through that was refused', async () => {
+  test('tollgate replay counts who would be let through that was refused', async () => {
     const path = logOf('spared.log', [lineOf(0, 'alice', 429), lineOf(1, 'alice')].join('\n'))
     expect(JSON.parse(await replayed('--log', path, '--json')).total).toMatchObject({ refused: 0, spared: 1 })
   })
@@ -96,7 +96,7 @@ describe('tollgate replay', () => {
     [['--log', 'x', '--json', '--csv'], '--json and --csv exclude each other'],
     [['--log', 'x', '--from', 'yesterday'], '--from takes a time such as 2026-10-10T12:00:00Z'],
     [['--log', 'x', '--top', '-1'], '--top takes a number up to 1000000'],
-  ])('called wrongly says how: %s', async (args, problem) => {
+  ])('tollgate replay called wrongly says how: %s', async (args, problem) => {
     expect(await wrongCall(replayLogs(args.includes('-1') ? ['--log', 'x', '--top=-1'] : args))).toBe(problem)
   })
 

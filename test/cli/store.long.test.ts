@@ -81,7 +81,7 @@ async function users(store: Store): Promise<Set<string>> {
 }
 
 describe('tollgate store copy', () => {
-  it('says what it has copied, and ends with 0', async () => {
+  it('tollgate store copy says what it has copied, and ends with 0', async () => {
     const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')]
     await filled(one, 1234)
     expect(await copy(`sqlite:${one}`, `sqlite:${other}`)).toEqual({
@@ -94,7 +94,7 @@ describe('tollgate store copy', () => {
     await store.close()
   })
 
-  it('reads the URLs from the environment if they name it, and prints no password', async () => {
+  it('tollgate store copy reads the URLs from the environment if they name it, and prints no password', async () => {
     const one = join(folder, 'one.db')
     await filled(one, 3)
     const locked = await startRedis({ args: ['--requirepass', 'not-to-be-told'] })
@@ -116,7 +116,7 @@ describe('tollgate store copy', () => {
     }
   })
 
-  it('that is called wrongly says how', async () => {
+  it('tollgate store copy that is called wrongly says how', async () => {
     const one = join(folder, 'one.db')
     await filled(one, 1)
     const link = join(folder, 'link.db')
@@ -137,7 +137,7 @@ describe('tollgate store copy', () => {
     for (const [args, message] of cases) expect(await wrongCall(storeCommand(args))).toContain(message)
   })
 
-  it('that is called wrongly ends with 2, and one that cannot be made with 1 and the reason', async () => {
+  it('tollgate store copy that is called wrongly ends with 2, and one that cannot be made with 1 and the reason', async () => {
     const one = join(folder, 'one.db')
     await filled(one, 1)
     const cases: [args: string[], code: number, message: string][] = [
@@ -155,7 +155,7 @@ describe('tollgate store copy', () => {
     expect(existsSync(`${one}.new`)).toBe(false)
   }, 180_000)
 
-  it('leaves out what cannot be read, and names it', async () => {
+  it('tollgate store copy leaves out what cannot be read, and names it', async () => {
     const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')]
     await filled(one, 1)
     const database = new DatabaseSync(one)
@@ -167,7 +167,7 @@ describe('tollgate store copy', () => {
     })
   }, 180_000)
 
-  it('into a new file that was not filled leaves none behind, and nothing beside it', async () => {
+  it('tollgate store copy into a new file that was not filled leaves none behind, and nothing beside it', async () => {
     const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')]
     await filled(one, 1)
     const database = new DatabaseSync(one)
@@ -192,7 +192,7 @@ describe('tollgate store copy', () => {
     expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('/one.db/new.db (unable to open') })
   }, 60_000)
 
-  it('killed while it fills a Redis leaves a mark, of which gateways warn; the next one begins anew', async () => {
+  it('tollgate store copy killed while it fills a Redis leaves a mark, of which gateways warn; the next one begins anew', async () => {
     const one = join(folder, 'one.db')
     await filled(one, 20_000)
     const keys = createKeys(prefix)
@@ -225,7 +225,7 @@ describe('tollgate store copy', () => {
     client.disconnect()
   }, 180_000)
 
-  it('killed while it fills a file leaves it as it was', async () => {
+  it('tollgate store copy killed while it fills a file leaves it as it was', async () => {
     const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')]
     await filled(one, 60_000)
     await filled(other, 5)
@@ -270,7 +270,7 @@ describe('docs/upkeep.md', () => {
     return size
   }
 
-  it('says how to move to Redis', async () => {
+  it('docs/upkeep.md says how to move to Redis', async () => {
     await filled(join(folder, 'tollgate.db'), 7)
     const own = await startRedis()
     try {
@@ -281,7 +281,7 @@ describe('docs/upkeep.md', () => {
     }
   })
 
-  it('says how to back up and restore Redis', async () => {
+  it('docs/upkeep.md says how to back up and restore Redis', async () => {
     await filled(join(folder, 'tollgate.db'), 7)
     const [own, lost] = [await startRedis(), await startRedis()]
     try {
@@ -295,7 +295,7 @@ describe('docs/upkeep.md', () => {
     }
   }, 180_000)
 
-  it('says how to back up and restore', async () => {
+  it('docs/upkeep.md says how to back up and restore', async () => {
     const file = join(folder, 'tollgate.db')
     await filled(file, 7)
     await follow('Back up and restore the embedded store', 0)

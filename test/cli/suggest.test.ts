@@ -20,7 +20,7 @@ function logOf(name: string, ...requests: string[]): string {
 }
 
 describe('tollgate suggest', () => {
-  test('writes a new file, and leaves one alone that is there', async () => {
+  test('tollgate suggest writes a new file, and leaves one alone that is there', async () => {
     const out = join(folder, 'new.yaml')
     const said = vi.spyOn(console, 'log').mockImplementation(() => {})
     const log = logOf('a.log', 'GET /items/1', 'POST /items')
@@ -33,12 +33,12 @@ describe('tollgate suggest', () => {
     expect(readFileSync(out, 'utf8')).toBe(text)
   })
 
-  test('says so if there is nothing to suggest from', async () => {
+  test('tollgate suggest says so if there is nothing to suggest from', async () => {
     const log = logOf('refused.log', 'GET /a/../b')
     await expect(suggest(['--log', log])).rejects.toThrow('the logs have no request for a route map')
   })
 
-  test('puts nothing of a log into the file that could be more than the name of a route', async () => {
+  test('tollgate suggest puts nothing of a log into the file that could be more than the name of a route', async () => {
     const out = join(folder, 'odd.yaml')
     vi.spyOn(console, 'log').mockImplementation(() => {})
     const odd = ['GET /a,b', 'GET /x:%20y', "GET /'q'", 'GET /%0Aadmin:', 'GET /{a}', 'GET /&a', 'GET /a#b']
@@ -62,5 +62,7 @@ describe('tollgate suggest', () => {
       '--upstream is not an http or https URL: write one like http://127.0.0.1:9000',
     ],
     [['--log', 'x', '--from', 'yesterday'], '--from takes a time such as 2026-10-10T12:00:00Z'],
-  ])('called wrongly says how: %s', async (args, problem) => expect(await wrongCall(suggest(args))).toBe(problem))
+  ])('tollgate suggest called wrongly says how: %s', async (args, problem) =>
+    expect(await wrongCall(suggest(args))).toBe(problem),
+  )
 })

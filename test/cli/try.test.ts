@@ -100,7 +100,7 @@ const signIn = ({ origin, hash }: URL): Promise<Response> =>
   })
 
 describe('tollgate try', () => {
-  test('refuses nothing, shows who asked, and prints the command for a configuration when it ends', async () => {
+  test('tollgate try refuses nothing, shows who asked, and prints the command for a configuration when it ends', async () => {
     const trial = await startTrial()
     expect(await get(`${trial.gateway}//a%2Fb;c?x=1`)).toBe('200 GET //a%2Fb;c?x=1 nobody')
     // The default limit is 60 in an hour.
@@ -140,7 +140,7 @@ describe('tollgate try', () => {
     ])
   })
 
-  test('writes the configuration if somebody at the terminal wants it, and leaves nothing else behind', async () => {
+  test('tollgate try writes the configuration if somebody at the terminal wants it, and leaves nothing else behind', async () => {
     for (const name of ['tollgate.yaml', 'tollgate.suggested.yaml']) writeFileSync(join(folder, name), '')
     const trial = await startTrial({ terminal: true })
     await get(`${trial.gateway}/items/1`)
@@ -161,7 +161,7 @@ describe('tollgate try', () => {
     ])
   })
 
-  test('leaves nothing behind where no request came', async () => {
+  test('tollgate try leaves nothing behind where no request came', async () => {
     const trial = await startTrial()
     trial.child.kill('SIGTERM')
     expect(await trial.ended).toBe(0)
@@ -169,7 +169,7 @@ describe('tollgate try', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('says what came if the service responded to nothing', async () => {
+  test('tollgate try says what came if the service responded to nothing', async () => {
     const trial = await startTrial({ service: 'http://127.0.0.1:1' })
     for (let n = 0; n < 2; n++) expect(await get(`${trial.gateway}/items/${n}`)).toMatch(/^502 /)
     expect(await get(`${trial.gateway}/me/quota`)).toMatch(/^200 /)
@@ -184,7 +184,7 @@ describe('tollgate try', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('counts a WebSocket that is open when it ends', async () => {
+  test('tollgate try counts a WebSocket that is open when it ends', async () => {
     const trial = await startTrial()
     const { hostname, port } = new URL(trial.gateway)
     const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {})
@@ -197,7 +197,7 @@ describe('tollgate try', () => {
     expect(trial.output()).toMatch(/\nThe requests \(1\) are in /)
   })
 
-  test('says what is wrong with a call', async () => {
+  test('tollgate try says what is wrong with a call', async () => {
     expect(await wrongCall(tryOut([]))).toBe('try needs the URL of one service: tollgate try http://localhost:3000')
     expect(await wrongCall(tryOut(['localhost']))).toMatch(/^localhost /)
     expect(await wrongCall(tryOut([upstream, '--listen', 'nowhere']))).toMatch(/^--listen /)

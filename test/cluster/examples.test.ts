@@ -25,20 +25,24 @@ beforeAll(async () => {
 })
 
 describe('what lies around the examples', () => {
-  test('refuses pods that are not "restricted", and Helm prints the warning of the API server', LONG, async () => {
-    const { commands } = await enter('refused')
-    const [, minimal = ''] = INSTALLED.find(([name]) => name === 'minimal') ?? []
-    const loose = ['--set', 'securityContext.allowPrivilegeEscalation=true']
-    const output = await commands.hurriedHelm('install', RELEASE, CHART, '-f', minimal, ...loose)
-    expect(warningsIn(output).join('\n')).toContain('would violate PodSecurity')
-    const told = 'violates PodSecurity "restricted:latest"'
-    await vi.waitFor(async () => expect(await reasonOfNoPods('refused')).toContain(told), SOON)
-  })
+  test(
+    'what lies around the examples refuses pods that are not "restricted", and Helm prints the warning of the API server',
+    LONG,
+    async () => {
+      const { commands } = await enter('refused')
+      const [, minimal = ''] = INSTALLED.find(([name]) => name === 'minimal') ?? []
+      const loose = ['--set', 'securityContext.allowPrivilegeEscalation=true']
+      const output = await commands.hurriedHelm('install', RELEASE, CHART, '-f', minimal, ...loose)
+      expect(warningsIn(output).join('\n')).toContain('would violate PodSecurity')
+      const told = 'violates PodSecurity "restricted:latest"'
+      await vi.waitFor(async () => expect(await reasonOfNoPods('refused')).toContain(told), SOON)
+    },
+  )
 })
 
 describe('an example of helm/ci', () => {
   test.concurrent.for(INSTALLED)(
-    'is installed, upgraded, rolled back and uninstalled with no warning, and leaves what it says: %s',
+    'an example of helm/ci is installed, upgraded, rolled back and uninstalled with no warning, and leaves what it says: %s',
     LONG,
     async ([name, values]) => {
       const { commands, namespaces, namespace } = await enter(`example-${name}`, await othersOf(values))
@@ -72,20 +76,24 @@ describe('an example of helm/ci', () => {
 })
 
 describe('the claim of the embedded store', () => {
-  test('outlives helm uninstall with its volume, and is taken by the next release of the name', LONG, async () => {
-    const { commands, namespace } = await enter('claim')
-    const install = ['install', RELEASE, CHART, '-f', EXAMPLES.get('embedded') ?? ''] as const
-    const claim = async () => await api.get(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${RELEASE}`)
-    await commands.helm(...install)
-    const first = await claim()
-    await commands.helm('uninstall', RELEASE)
-    expect(await claim()).toMatchObject({ metadata: { uid: first.metadata.uid }, status: { phase: 'Bound' } })
-    await commands.helm(...install)
-    expect(await claim()).toMatchObject({
-      metadata: { uid: first.metadata.uid },
-      spec: { volumeName: first.spec.volumeName },
-    })
-  })
+  test(
+    'the claim of the embedded store outlives helm uninstall with its volume, and is taken by the next release of the name',
+    LONG,
+    async () => {
+      const { commands, namespace } = await enter('claim')
+      const install = ['install', RELEASE, CHART, '-f', EXAMPLES.get('embedded') ?? ''] as const
+      const claim = async () => await api.get(`/api/v1/namespaces/${namespace}/persistentvolumeclaims/${RELEASE}`)
+      await commands.helm(...install)
+      const first = await claim()
+      await commands.helm('uninstall', RELEASE)
+      expect(await claim()).toMatchObject({ metadata: { uid: first.metadata.uid }, status: { phase: 'Bound' } })
+      await commands.helm(...install)
+      expect(await claim()).toMatchObject({
+        metadata: { uid: first.metadata.uid },
+        spec: { volumeName: first.spec.volumeName },
+      })
+    },
+  )
 })
 
 /** A namespace for one test, with others that its objects go to. */

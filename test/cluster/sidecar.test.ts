@@ -26,7 +26,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the sidecar of an application', () => {
-  test('is put in, changed and taken out by one command each', LONG, async () => {
+  test('the sidecar of an application is put in, changed and taken out by one command each', LONG, async () => {
     const { commands, namespace } = await enter('sidecar-life')
     const before = await application(namespace)
 
@@ -54,21 +54,25 @@ describe('the sidecar of an application', () => {
     await startAnew(commands, namespace)
   })
 
-  test('still starts with its application after helm uninstall has come first', LONG, async () => {
-    const { commands, namespace } = await enter('sidecar-uninstalled')
-    const before = await application(namespace)
-    await install(commands)
-    await patch(commands, 'sidecar-snippet')
+  test(
+    'the sidecar of an application still starts with its application after helm uninstall has come first',
+    LONG,
+    async () => {
+      const { commands, namespace } = await enter('sidecar-uninstalled')
+      const before = await application(namespace)
+      await install(commands)
+      await patch(commands, 'sidecar-snippet')
 
-    await commands.helm('uninstall', RELEASE)
-    expect(await sidecarOf(namespace)).toBeDefined()
-    await startAnew(commands, namespace)
+      await commands.helm('uninstall', RELEASE)
+      expect(await sidecarOf(namespace)).toBeDefined()
+      await startAnew(commands, namespace)
 
-    await patch(commands, 'sidecar-remove')
-    expect(written(await application(namespace))).toEqual(written(before))
-    await commands.kubectl('delete', 'configmap,secret', RELEASE, '--ignore-not-found')
-    await startAnew(commands, namespace)
-  })
+      await patch(commands, 'sidecar-remove')
+      expect(written(await application(namespace))).toEqual(written(before))
+      await commands.kubectl('delete', 'configmap,secret', RELEASE, '--ignore-not-found')
+      await startAnew(commands, namespace)
+    },
+  )
 })
 
 /** A namespace with an application that runs. */

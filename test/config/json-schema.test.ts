@@ -12,15 +12,15 @@ const validate = new Ajv2020({ strict: true, strictTypes: false }).compile(jsonS
 const accepts = (text: string) => validate(parse(text))
 
 describe('the JSON Schema', () => {
-  test('that ships is the one that this program writes', () => {
+  test('the JSON Schema that ships is the one that this program writes', () => {
     expect(read('tollgate.schema.json')).toBe(printJsonSchema())
   })
 
-  test('accepts the reference file', () => {
+  test('the JSON Schema accepts the reference file', () => {
     expect(accepts(read('tollgate.yaml')), JSON.stringify(validate.errors)).toBe(true)
   })
 
-  test('refuses unknown keys at every depth', () => {
+  test('the JSON Schema refuses unknown keys at every depth', () => {
     const UPSTREAM = 'upstream: { url: http://127.0.0.1:9000 }'
     expect(accepts(UPSTREAM)).toBe(true)
     expect(accepts(`${UPSTREAM}\nlisen: 0.0.0.0:8080`)).toBe(false)
@@ -28,7 +28,7 @@ describe('the JSON Schema', () => {
     expect(accepts(`${UPSTREAM}\nroutes: [{ match: GET /a, categry: read }]`)).toBe(false)
   })
 
-  test('knows units, ranges and choices, and that the environment may give any value', () => {
+  test('the JSON Schema knows units, ranges and choices, and that the environment may give any value', () => {
     const withEdge = (edge: string) => accepts(`upstream: { url: "\${URL}" }\nedge: { ${edge} }`)
     expect(withEdge('headers_timeout: 10s, max_in_flight: 5')).toBe(true)
     expect(withEdge('headers_timeout: 10')).toBe(false)
@@ -38,7 +38,7 @@ describe('the JSON Schema', () => {
     expect(withEdge('allow_in_path: [slash]')).toBe(false)
   })
 
-  test('says of every key what it means', () => {
+  test('the JSON Schema says of every key what it means', () => {
     expect(keysWithoutDescription(jsonSchema(), '')).toEqual([])
   })
 })
@@ -46,20 +46,20 @@ describe('the JSON Schema', () => {
 describe('the reference file', () => {
   const file = new URL('../../config/tollgate.yaml', import.meta.url).pathname
 
-  test('passes check without a warning', async () => {
+  test('the reference file passes check without a warning', async () => {
     expect(await loadConfig(file, { TOLLGATE_ADMIN_TOKEN: '0123456789abcdef0123456789abcdef' })).toMatchObject({
       ok: true,
       warnings: [],
     })
   })
 
-  test('names every key of the schema', () => {
+  test('the reference file names every key of the schema', () => {
     const text = read('tollgate.yaml')
     const missing = keysOf(jsonSchema()).filter((key) => !new RegExp(`(?:^|[\\s#{,])${key}:`, 'm').test(text))
     expect(missing).toEqual([])
   })
 
-  test('shows the defaults', () => {
+  test('the reference file shows the defaults', () => {
     const shown = parse(read('tollgate.yaml'))
     const differing = defaultsOf(jsonSchema(), []).filter(([path, value]) => {
       const found = path.reduce((node, key) => node?.[key], shown)

@@ -32,12 +32,12 @@ function problemsIn(text: string): string[] {
 }
 
 describe('loading a file', () => {
-  test('gives the hash that sha256sum prints, so that replicas can be compared with the file', async () => {
+  test('loading a file gives the hash that sha256sum prints, so that replicas can be compared with the file', async () => {
     const result = await loadConfig(put('tollgate.yaml', SHORTEST), {})
     expect(result).toMatchObject({ ok: true, hash: createHash('sha256').update(SHORTEST).digest('hex').slice(0, 16) })
   })
 
-  test('gives another hash if a key set, an authority or an OpenAPI document that it names holds something else', async () => {
+  test('loading a file gives another hash if a key set, an authority or an OpenAPI document that it names holds something else', async () => {
     const file = put(
       'tollgate.yaml',
       `upstream: { url: https://127.0.0.1:9000, tls: { ca: ca.pem, cert: c.pem, key: k.pem } }
@@ -75,7 +75,7 @@ reference: { path: /reference, openapi: api.json }
     expect(await seen()).toEqual(first)
   }, 60_000)
 
-  test('finds keys and certificates beside the file, and the database in the working directory', async () => {
+  test('loading a file finds keys and certificates beside the file, and the database in the working directory', async () => {
     put('jwks.json', '{ "keys": [] }')
     put('ca.pem', '')
     const file = put(
@@ -93,7 +93,7 @@ auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:./jwks.j
     expect(result.ok && result.config.store.location).toEqual({ kind: 'sqlite', path: './tollgate.db' })
   })
 
-  test('reports every file that it names and that cannot be read', async () => {
+  test('loading a file reports every file that it names and that cannot be read', async () => {
     const file = put(
       'tollgate.yaml',
       `upstream: { url: https://127.0.0.1:9000, tls: { ca: ca.pem, cert: c.pem, key: k.pem } }
@@ -117,7 +117,7 @@ auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.jso
     )
   })
 
-  test('reports a file that is missing, is a folder, or is not UTF-8', async () => {
+  test('loading a file reports a file that is missing, is a folder, or is not UTF-8', async () => {
     const missing = '/no.yaml:1:1 file: cannot be read (ENOENT): check the path and the permissions'
     expect(await problemsOf(join(folder, 'no.yaml'))).toBe(missing)
     expect(await problemsOf(folder)).toBe(':1:1 file: is not a regular file: name the configuration file')
@@ -125,7 +125,7 @@ auth: { jwt: [{ issuer: a, audience: b, algorithms: [ES256], jwks: file:jwks.jso
     expect(await problemsOf(utf16)).toBe('/utf16.yaml:1:1 file: is not UTF-8: save it in that encoding')
   })
 
-  test('does not read a file of more than 1 MiB', async () => {
+  test('loading a file does not read a file of more than 1 MiB', async () => {
     const file = put('large.yaml', SHORTEST)
     truncateSync(file, 10 * 1024 * 1024)
     const tooLarge = 'file: is larger than 1 MiB: name the configuration file, or shorten it'

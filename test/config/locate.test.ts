@@ -18,31 +18,32 @@ const at = (path: (string | number)[], key?: string) => {
 }
 
 describe('a path', () => {
-  test('leads to the value if that is a scalar', () => {
+  test('a path leads to the value if that is a scalar', () => {
     expect(at(['listen'])).toBe('1:9')
     expect(at(['routes', 1, 'match'])).toBe('7:14')
   })
 
-  test('leads to the key if the value is a map or a list', () => {
+  test('a path leads to the key if the value is a map or a list', () => {
     expect(at(['upstream'])).toBe('2:1')
     expect(at(['routes', 0, 'cost'])).toBe('6:5')
   })
 
-  test('leads to the item of a list', () => expect([at(['routes', 0]), at(['routes', 1])]).toEqual(['5:5', '7:5']))
+  test('a path leads to the item of a list', () =>
+    expect([at(['routes', 0]), at(['routes', 1])]).toEqual(['5:5', '7:5']))
 
-  test('leads to the key if that is meant', () => {
+  test('a path leads to the key if that is meant', () => {
     expect(at([], 'listen')).toBe('1:1')
     expect(at(['routes', 1], 'match')).toBe('7:7')
   })
 
-  test('leads to the deepest map that should hold what is missing', () => {
+  test('a path leads to the deepest map that should hold what is missing', () => {
     expect(at(['upstream', 'tls', 'ca'])).toBe('2:1')
     expect(at(['routes', 0, 'cost', 'values'])).toBe('6:5')
     expect(at(['routes', 7])).toBe('4:1')
     expect(at(['nowhere'])).toBe('1:1')
   })
 
-  test('leads to the place after the colon of an empty value', () => expect(at(['empty'])).toBe('8:7'))
+  test('a path leads to the place after the colon of an empty value', () => expect(at(['empty'])).toBe('8:7'))
 })
 
 test('the line of a path is known only if the file has it', () => {

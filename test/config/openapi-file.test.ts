@@ -31,20 +31,20 @@ describe('the OpenAPI document of the configuration', () => {
     ['JSON', '{ "openapi": "3.1.0", "paths": {} }'],
     ['JSON behind a byte order mark', '\ufeff{ "openapi": "3.1.0", "paths": {} }'],
     ['YAML', 'openapi: 3.1.0\npaths: {}\n'],
-  ])('is understood as %s', async (_kind, text) => {
+  ])('the OpenAPI document of the configuration is understood as %s', async (_kind, text) => {
     write(text)
     const loaded = await load()
     expect(loaded.ok && loaded.config.reference?.document).toEqual({ openapi: '3.1.0', paths: {} })
   })
 
-  test('of YAML has its status codes as keys, and its lists and empty values in their places', async () => {
+  test('the OpenAPI document of the configuration of YAML has its status codes as keys, and its lists and empty values in their places', async () => {
     write('openapi: 3.0.3\npaths: { /a: { get: { tags: [x], responses: { 200: { description: "" } }, summary: } } }')
     const loaded = await load()
     const get = { tags: ['x'], responses: { '200': { description: '' } }, summary: null }
     expect(loaded.ok && loaded.config.reference?.document?.paths).toEqual({ '/a': { get } })
   })
 
-  test('is read again with the configuration', async () => {
+  test('the OpenAPI document of the configuration is read again with the configuration', async () => {
     write('{ "openapi": "3.1.0" }')
     await load()
     write('{ "openapi": "3.1.1" }')
@@ -71,11 +71,11 @@ describe('the OpenAPI document of the configuration', () => {
     ['{"openapi":3.1}', 'is not an OpenAPI 3 document: it begins with openapi: "3.1.0", or another version 3'],
     ['swagger: "2.0"', 'is of Swagger 2.0: convert it to OpenAPI 3'],
     ['{"openapi":"3.1.0","paths":[]}', 'has paths that are not a map: write paths: { /path: … }'],
-  ])('is refused with its place and the cure: %j', async (text, expected) => {
+  ])('the OpenAPI document of the configuration is refused with its place and the cure: %j', async (text, expected) => {
     expect(await problem(text)).toBe(`:4:12 reference.openapi: FILE ${expected}`)
   })
 
-  test('is refused if it is of another encoding, too large, missing, or no file', async () => {
+  test('the OpenAPI document of the configuration is refused if it is of another encoding, too large, missing, or no file', async () => {
     expect(await problem(Buffer.from([0x7b, 0xff]))).toContain('is not UTF-8: save it in that encoding')
     expect(await problem(' '.repeat((8 << 20) + 1))).toContain('is larger than 8 MiB: shorten it')
     expect(await problem(`a: ${'x'.repeat(1 << 20)}`)).toContain(

@@ -5,40 +5,40 @@ import { parseConfig } from '../../src/config/load.ts'
 import { substitute } from '../../src/config/substitute.ts'
 
 describe('substitution', () => {
-  test('puts variables into a text, any number of them', () => {
+  test('substitution puts variables into a text, any number of them', () => {
     expect(substitute('a ${X} b ${Y}${X}', { X: '1', Y: '2' })).toEqual({ value: 'a 1 b 21' })
   })
 
-  test('takes the default if a variable is not set or empty', () => {
+  test('substitution takes the default if a variable is not set or empty', () => {
     expect(substitute('${X:-a:-b}|${EMPTY:-c}|${SET:-d}|${X:-}', { EMPTY: '', SET: 'e' })).toEqual({
       value: 'a:-b|c|e|',
     })
   })
 
-  test('never makes an empty text of a missing or empty variable', () => {
+  test('substitution never makes an empty text of a missing or empty variable', () => {
     expect(substitute('a${X}', {})).toHaveProperty('problem', expect.stringContaining('X is not set'))
     expect(substitute('a${X}', { X: '' })).toHaveProperty('problem', expect.stringContaining('X is empty'))
   })
 
-  test('reports all that is missing in one text', () => {
+  test('substitution reports all that is missing in one text', () => {
     expect(substitute('${X} ${Y}', {})).toHaveProperty('problem', expect.stringMatching(/X is not set.*Y is not set/))
   })
 
-  test('does not look at what it has put in', () => {
+  test('substitution does not look at what it has put in', () => {
     expect(substitute('${X}', { X: '${Y} $${ $& $1', Y: 'secret' })).toEqual({ value: '${Y} $${ $& $1' })
   })
 
-  test('does not read what every object inherits', () => {
+  test('substitution does not read what every object inherits', () => {
     expect(substitute('${constructor}', {})).toHaveProperty('problem')
     expect(substitute('${toString:-x}', {})).toEqual({ value: 'x' })
   })
 
-  test('leaves a text alone that has no "${"', () => {
+  test('substitution leaves a text alone that has no "${"', () => {
     const ordinary = fc.string({ unit: 'binary' }).filter((text) => !text.includes('${'))
     fc.assert(fc.property(ordinary, (text) => void expect(substitute(text, {})).toEqual({ value: text })))
   }, 60_000)
 
-  test('gives back any text whose "${" is escaped', () => {
+  test('substitution gives back any text whose "${" is escaped', () => {
     const text = fc.array(fc.constantFrom('${', '}', '$', '{', 'A', ':-')).map((pieces) => pieces.join(''))
     fc.assert(
       fc.property(text, (wanted) => {

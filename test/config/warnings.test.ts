@@ -148,7 +148,7 @@ function neverMatches({ message }: Problem): boolean {
 describe('an open rule for preflights', () => {
   const PREFLIGHT = /^OPTIONS (\S+) is matched by .* add (\{ match: "OPTIONS .*", public: true \})/
 
-  test('has a warning exactly if a rule for any method charges one of them, and the cure that it names is one', async () => {
+  test('an open rule for preflights has a warning exactly if a rule for any method charges one of them, and the cure that it names is one', async () => {
     const access = fc.record({ category: fc.constant('read'), cost: fc.constant(1) })
     const charged = fc.uniqueArray(
       fc.record({ match: pattern, access }).map(({ match, access }) => ({ match, ...access })),

@@ -64,7 +64,7 @@ async function expectNoMore(count: number): Promise<void> {
 }
 
 describe('a watched file', () => {
-  test('that a pipe takes the place of is noticed, and so is its return', async () => {
+  test('a watched file that a pipe takes the place of is noticed, and so is its return', async () => {
     const file = join(folder, 'config.yaml')
     writeFileSync(file, 'one')
     await start(file, { missingMs: 20 })
@@ -76,7 +76,7 @@ describe('a watched file', () => {
     await calls(2)
   })
 
-  test('that is written again is noticed, each time once', async () => {
+  test('a watched file that is written again is noticed, each time once', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file)
@@ -88,7 +88,7 @@ describe('a watched file', () => {
     await expectNoMore(2)
   })
 
-  test('that is replaced by a rename is noticed', async () => {
+  test('a watched file that is replaced by a rename is noticed', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file)
@@ -97,7 +97,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('is noticed by its folder alone, without looking again and again', async () => {
+  test('a watched file is noticed by its folder alone, without looking again and again', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file, { pollMs: 3_600_000 })
@@ -105,7 +105,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('behind a ConfigMap is noticed when the link of its folder is swapped', async () => {
+  test('a watched file behind a ConfigMap is noticed when the link of its folder is swapped', async () => {
     for (const [version, content] of ['a', 'b', 'c'].entries()) {
       mkdirSync(join(folder, `..v${version}`))
       writeFileSync(join(folder, `..v${version}`, 'tollgate.yaml'), content)
@@ -124,7 +124,7 @@ describe('a watched file', () => {
     await calls(2)
   })
 
-  test('behind a link to another folder is noticed, although its own folder has no event of it', async () => {
+  test('a watched file behind a link to another folder is noticed, although its own folder has no event of it', async () => {
     mkdirSync(join(folder, 'elsewhere'))
     writeFileSync(join(folder, 'elsewhere', 'real.yaml'), 'a')
     symlinkSync('elsewhere/real.yaml', join(folder, 'tollgate.yaml'))
@@ -133,7 +133,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('that has rested, and is read no more at each look, is noticed by its marks', async () => {
+  test('a watched file that has rested, and is read no more at each look, is noticed by its marks', async () => {
     mkdirSync(join(folder, 'elsewhere'))
     const link = join(folder, 'elsewhere', 'link.yaml')
     symlinkSync(join(root, 'LICENSE'), link)
@@ -144,7 +144,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('that is touched or written with the same content is no change', async () => {
+  test('a watched file that is touched or written with the same content is no change', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file)
@@ -153,7 +153,7 @@ describe('a watched file', () => {
     await expectNoMore(0)
   })
 
-  test('that is away for a moment is waited for', async () => {
+  test('a watched file that is away for a moment is waited for', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file, { missingMs: 3_600_000 })
@@ -163,7 +163,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('that stays away is reported once, and its return too, also with the same content', async () => {
+  test('a watched file that stays away is reported once, and its return too, also with the same content', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file, { missingMs: 100 })
@@ -175,14 +175,14 @@ describe('a watched file', () => {
     await expectNoMore(2)
   })
 
-  test('that changed between loading and watching is noticed', async () => {
+  test('a watched file that changed between loading and watching is noticed', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'b')
     await start(file, { loadedHash: hashText('a') })
     await calls(1)
   })
 
-  test('that is written in pieces is reported once, when it rests', async () => {
+  test('a watched file that is written in pieces is reported once, when it rests', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file, { debounceMs: 300 })
@@ -194,7 +194,7 @@ describe('a watched file', () => {
     await expectNoMore(1)
   })
 
-  test('that is replaced while it is being read is read again, by the event alone', async () => {
+  test('a watched file that is replaced while it is being read is read again, by the event alone', async () => {
     const file = join(folder, 'tollgate.yaml')
     // Read in many pieces, between which events come.
     writeFileSync(file, 'a'.repeat(16 * 1024 * 1024))
@@ -206,7 +206,7 @@ describe('a watched file', () => {
     await calls(1)
   })
 
-  test('is let go by close, even while a change is waiting to rest', async () => {
+  test('a watched file is let go by close, even while a change is waiting to rest', async () => {
     const file = join(folder, 'tollgate.yaml')
     writeFileSync(file, 'a')
     await start(file, { debounceMs: 200 })

@@ -7,17 +7,17 @@ const OWNER = { user: 'alice', name: 'laptop', expiresAt: null }
 const mint = (): string => mintToken(OWNER, 1000).token
 
 describe('a minted access key', () => {
-  it('is gw_, 32 characters and a checksum of 6', () => {
+  it('a minted access key is gw_, 32 characters and a checksum of 6', () => {
     for (let i = 0; i < 200; i++) expect(mint()).toMatch(/^gw_[0-9A-Za-z]{38}$/)
   })
 
-  it('looks like one, and no two are alike', () => {
+  it('a minted access key looks like one, and no two are alike', () => {
     const tokens = Array.from({ length: 200 }, mint)
     expect(tokens.every(looksLikeAccessKey)).toBe(true)
     expect(new Set(tokens).size).toBe(200)
   })
 
-  it('uses each character of its alphabet about as often as any other', () => {
+  it('a minted access key uses each character of its alphabet about as often as any other', () => {
     const counts = new Map<string, number>()
     for (let i = 0; i < 2000; i++) for (const c of mint().slice(3, 35)) counts.set(c, (counts.get(c) ?? 0) + 1)
     expect(counts.size).toBe(62)
@@ -25,7 +25,7 @@ describe('a minted access key', () => {
     for (const count of counts.values()) expect(Math.abs(count - 1032)).toBeLessThan(190)
   })
 
-  it('leaves a record with its hash and without itself', () => {
+  it('a minted access key leaves a record with its hash and without itself', () => {
     const { token, record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: 9000 }, 1000)
     expect(record).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -39,11 +39,11 @@ describe('a minted access key', () => {
     expect(JSON.stringify(record)).not.toContain(token.slice(3, 35))
   })
 
-  it('is taken by every later version, since nobody could make it again', () => {
+  it('a minted access key is taken by every later version, since nobody could make it again', () => {
     expect(looksLikeAccessKey('gw_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL')).toBe(true)
   })
 
-  it('is known by its SHA-256 in hexadecimal', () => {
+  it('a minted access key is known by its SHA-256 in hexadecimal', () => {
     expect(hashAccessKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
   })
 })
@@ -51,7 +51,7 @@ describe('a minted access key', () => {
 describe('what looks like an access key', () => {
   const CHARACTERS = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 
-  it('does not any more when any single character is another one', () => {
+  it('what looks like an access key does not any more when any single character is another one', () => {
     const token = mint()
     for (let at = 3; at < token.length; at++)
       for (const other of CHARACTERS) {
@@ -60,7 +60,7 @@ describe('what looks like an access key', () => {
       }
   })
 
-  it('does not when two neighbours change places', () => {
+  it('what looks like an access key does not when two neighbours change places', () => {
     fc.assert(
       fc.property(fc.nat(36), (offset) => {
         const [token, at] = [mint(), offset + 3]
@@ -81,11 +81,11 @@ describe('what looks like an access key', () => {
     ['one with a prefix in capitals', () => mint().replace('gw_', 'GW_')],
     ['two in a row', () => mint() + mint()],
     ['a JWT', () => 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln'],
-  ])('is never %s', (_, make) => {
+  ])('what looks like an access key is never %s', (_, make) => {
     expect(looksLikeAccessKey(make())).toBe(false)
   })
 
-  it('is no text that only has the shape', () => {
+  it('what looks like an access key is no text that only has the shape', () => {
     const noise = fc
       .array(fc.constantFrom(...CHARACTERS), { minLength: 38, maxLength: 38 })
       .map((c) => `gw_${c.join('')}`)

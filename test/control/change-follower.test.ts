@@ -59,7 +59,7 @@ async function onlyWhenAsked(): Promise<void> {
 }
 
 describe('a change by an administrator', () => {
-  it('is known once the keeper has started', async () => {
+  it('a change by an administrator is known once the keeper has started', async () => {
     await store.set(loose)
     await store.set(forUser('alice', override(5)))
     await store.set(forOrganisation('acme', 7))
@@ -76,7 +76,7 @@ describe('a change by an administrator', () => {
   it.each([
     ...[1, 'null', [], {}, { limits: null, expiresAt: null }, { limits: { read: 1 }, expiresAt: null }],
     ...[{ limits: {} }, { limits: {}, expiresAt: 'soon' }],
-  ])('is followed also if the store has an override that is none: %j', async (odd) => {
+  ])('a change by an administrator is followed also if the store has an override that is none: %j', async (odd) => {
     await store.set(forUser('mallory', odd as never))
     await store.set(forUser('alice', override(5)))
     await keeper.start()
@@ -87,20 +87,20 @@ describe('a change by an administrator', () => {
     expect(told).toEqual([])
   })
 
-  it('comes with a hint, without waiting for the next poll', async () => {
+  it('a change by an administrator comes with a hint, without waiting for the next poll', async () => {
     await onlyWhenAsked()
     await store.set(loose)
     await vi.waitFor(() => expect(keeper.state().settings.value).toEqual({ mode: 'loose' }), { timeout: 30_000 })
   })
 
-  it('comes with the next poll if the hint was lost', async () => {
+  it('a change by an administrator comes with the next poll if the hint was lost', async () => {
     await keeper.start()
     store.isDeaf = true
     await store.set(loose)
     await vi.waitFor(() => expect(keeper.state().version).toBe(1), { timeout: 30_000 })
   })
 
-  it('comes within a second if nothing else is asked for', async () => {
+  it('a change by an administrator comes within a second if nothing else is asked for', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     store.isDeaf = true
@@ -114,7 +114,7 @@ describe('a change by an administrator', () => {
     expect(usual.state().version).toBe(1)
   })
 
-  it('is reported to every follower until it unsubscribes', async () => {
+  it('a change by an administrator is reported to every follower until it unsubscribes', async () => {
     await onlyWhenAsked()
     const heard: ControlState[] = []
     const stop = keeper.follow((state) => heard.push(state))
@@ -131,7 +131,7 @@ describe('a change by an administrator', () => {
     ])
   })
 
-  it('is in force already when it is reported', async () => {
+  it('a change by an administrator is in force already when it is reported', async () => {
     await onlyWhenAsked()
     const heard: boolean[] = []
     keeper.follow((state) => heard.push(state === keeper.state()))
@@ -140,7 +140,7 @@ describe('a change by an administrator', () => {
     expect(heard).toEqual([true])
   })
 
-  it('reaches the other followers if one fails', async () => {
+  it('a change by an administrator reaches the other followers if one fails', async () => {
     await onlyWhenAsked()
     const heard: number[] = []
     keeper.follow(() => {
@@ -154,7 +154,7 @@ describe('a change by an administrator', () => {
     expect(told).toMatchObject([{ type: 'internal_error', where: 'control' }])
   })
 
-  it('is reported one by one to those who follow single changes, and not if all is read at once', async () => {
+  it('a change by an administrator is reported one by one to those who follow single changes, and not if all is read at once', async () => {
     const heard: string[] = []
     await onlyWhenAsked()
     const stop = keeper.followChanges(({ version, what }) => heard.push(`${version} ${what}`))
@@ -174,7 +174,7 @@ describe('a change by an administrator', () => {
     expect(heard).toHaveLength(2)
   })
 
-  it('leaves the parts it does not touch the same objects', async () => {
+  it('a change by an administrator leaves the parts it does not touch the same objects', async () => {
     await store.set(forUser('alice', override(5, store.at + 10)))
     await store.set(forUser('bob', override(6)))
     store.at += 20
@@ -192,7 +192,7 @@ describe('a change by an administrator', () => {
     expect(overrides).toBe(between.overrides)
   })
 
-  it('is read change by change, and all of it if there were too many', async () => {
+  it('a change by an administrator is read change by change, and all of it if there were too many', async () => {
     await onlyWhenAsked()
     await store.set(loose)
     await keeper.fresh()
@@ -204,7 +204,7 @@ describe('a change by an administrator', () => {
     expect(store.asked).toContain('everything')
   })
 
-  it('is, after any changes, in any pieces, what the store has', async () => {
+  it('a change by an administrator is, after any changes, in any pieces, what the store has', async () => {
     const user = fc.constantFrom('alice', 'bob', '__proto__')
     const change: fc.Arbitrary<Change> = fc.oneof(
       fc.constant(loose),
@@ -229,7 +229,7 @@ describe('a change by an administrator', () => {
 })
 
 describe('an override that expires', () => {
-  it("is dropped by the store's time, not by ours", async () => {
+  it("an override that expires is dropped by the store's time, not by ours", async () => {
     await store.set(forUser('alice', override(5, store.at + 60_000)))
     await store.set(forUser('bob', override(5)))
     await onlyWhenAsked()
@@ -244,7 +244,7 @@ describe('an override that expires', () => {
     expect(keeper.state().version).toBe(2)
   })
 
-  it('of an organisation is dropped by itself, and those of users stay the same object', async () => {
+  it('an override that expires of an organisation is dropped by itself, and those of users stay the same object', async () => {
     await store.set(forUser('alice', override(5)))
     await store.set(forOrganisation('acme', 7, store.at + 1000))
     await store.set(forOrganisation('other', 7))
@@ -258,7 +258,7 @@ describe('an override that expires', () => {
     expect([...(await keeper.fresh()).organisationOverrides.keys()]).toEqual(['acme', 'other'])
   })
 
-  it('is dropped while the store is out too, as time goes on', async () => {
+  it('an override that expires is dropped while the store is out too, as time goes on', async () => {
     await store.set(forUser('alice', override(5, store.at + 60_000)))
     await onlyWhenAsked()
     store.out = true
@@ -270,7 +270,7 @@ describe('an override that expires', () => {
     expect(keeper.state().overrides.size).toBe(0)
   })
 
-  it('is dropped in time also if something else was changed meanwhile', async () => {
+  it('an override that expires is dropped in time also if something else was changed meanwhile', async () => {
     await store.set(forUser('alice', override(5, store.at + 60_000)))
     await onlyWhenAsked()
     await store.set(loose)
@@ -279,7 +279,7 @@ describe('an override that expires', () => {
     expect((await keeper.fresh()).overrides.has('alice')).toBe(false)
   })
 
-  it('comes back with a later one for the same user', async () => {
+  it('an override that expires comes back with a later one for the same user', async () => {
     await store.set(forUser('alice', override(5, store.at + 1000)))
     await onlyWhenAsked()
     store.at += 1000
@@ -288,7 +288,7 @@ describe('an override that expires', () => {
     expect((await keeper.fresh()).overrides.get('alice')).toEqual({ version: 2, value: override(7, store.at + 1000) })
   })
 
-  it('comes back if the clock of the store had leapt ahead and is set back', async () => {
+  it('an override that expires comes back if the clock of the store had leapt ahead and is set back', async () => {
     await store.set(forUser('alice', override(5, store.at + 60_000)))
     await store.set(forUser('bob', override(5)))
     await onlyWhenAsked()
@@ -302,7 +302,7 @@ describe('an override that expires', () => {
     expect([...(await keeper.fresh()).overrides.keys()]).toEqual(['bob'])
   })
 
-  it('may be over before the keeper starts', async () => {
+  it('an override that expires may be over before the keeper starts', async () => {
     await store.set(forUser('alice', override(5, store.at)))
     await keeper.start()
     expect(keeper.state()).toMatchObject({ version: 1, overrides: new Map() })
@@ -310,14 +310,14 @@ describe('an override that expires', () => {
 })
 
 describe("the store's time", () => {
-  it('is that of its last response, and goes on from there by our clock', async () => {
+  it("the store's time is that of its last response, and goes on from there by our clock", async () => {
     await onlyWhenAsked()
     expect(keeper.storeTime()).toBe(store.at)
     time += 250.7
     expect(keeper.storeTime()).toBe(store.at + 250)
   })
 
-  it('is known since its last response, which is no failure', async () => {
+  it("the store's time is known since its last response, which is no failure", async () => {
     const fresh = open()
     expect(fresh.heardAt()).toBe(Number.NEGATIVE_INFINITY)
     await fresh.fresh()
@@ -329,7 +329,7 @@ describe("the store's time", () => {
     expect(fresh.heardAt()).toBe(heardAt)
   })
 
-  it('is ours before the first response', () => {
+  it("the store's time is ours before the first response", () => {
     const before = Date.now()
     const fresh = open()
     expect(fresh.storeTime()).toBeGreaterThanOrEqual(before)
@@ -431,14 +431,17 @@ describe('a store that has lost changes and made as many others between two look
     ['all of them, and more', 2, 5],
     ['the last one, to the very number', 1, 1],
     ['the last one, and more', 1, 3],
-  ])('is read anew: %s', async (_, lost, made) => {
-    store.lose(lost)
-    for (let i = 0; i < made; i++) await store.set(forUser('bob', override(i)))
-    expect(await keeper.fresh()).toEqual(await store.readControl())
-    expect([...keeper.state().overrides.keys()]).toEqual(['bob'])
-  })
+  ])(
+    'a store that has lost changes and made as many others between two looks is read anew: %s',
+    async (_, lost, made) => {
+      store.lose(lost)
+      for (let i = 0; i < made; i++) await store.set(forUser('bob', override(i)))
+      expect(await keeper.fresh()).toEqual(await store.readControl())
+      expect([...keeper.state().overrides.keys()]).toEqual(['bob'])
+    },
+  )
 
-  it('is read anew once, and then followed change by change', async () => {
+  it('a store that has lost changes and made as many others between two looks is read anew once, and then followed change by change', async () => {
     store.lose(2)
     for (let i = 0; i < 2; i++) await store.set(forUser('bob', override(i)))
     await keeper.fresh()
@@ -475,7 +478,7 @@ it('overrides are copied once for all changes of a reading, however many they ar
 })
 
 describe('many hints at once', () => {
-  it('lead to one reading at a time, and to one more after it', async () => {
+  it('many hints at once lead to one reading at a time, and to one more after it', async () => {
     await onlyWhenAsked()
     let go = () => {}
     store.pace = new Promise((resolve) => {
@@ -491,7 +494,7 @@ describe('many hints at once', () => {
     expect(store.asked.filter((call) => call === 'version')).toHaveLength(2)
   })
 
-  it('hide no change that is made while one is read', async () => {
+  it('many hints at once hide no change that is made while one is read', async () => {
     await onlyWhenAsked()
     await Promise.all(
       Array.from({ length: 50 }, async (_, i) => {

@@ -52,7 +52,7 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
   const revoke = (kept: AccessKeyRecord, at: number) => under.store.change(revocationOf(found(kept), at), ANN, null)
 
   describe('an access key', () => {
-    it('is found by its id and by its hash, with all that was kept of it', async () => {
+    it('an access key is found by its id and by its hash, with all that was kept of it', async () => {
       const facts = { plan: '专业 "pro"', organisation: "o'{y}" }
       const kept = [record(1000, '用户 "x" {y}\n', 2000), { ...record(2000), ...facts }]
       for (const each of kept) await keepAccessKey(under.store, each)
@@ -60,7 +60,7 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       for (const each of kept) expect(await under.store.findTokenByHash(each.hash)).toEqual(found(each))
     })
 
-    it('that nobody made is not found', async () => {
+    it('an access key that nobody made is not found', async () => {
       const kept = record(1000)
       await keepAccessKey(under.store, kept)
       expect(await under.store.findTokens([record(1000).id, kept.hash, '', '*', '__proto__'])).toEqual([])
@@ -69,7 +69,7 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       for (const hash of [record(1000).hash, kept.id, '']) expect(await under.store.findTokenByHash(hash)).toBeNull()
     })
 
-    it('is read with all others in steps', async () => {
+    it('an access key is read with all others in steps', async () => {
       expect(await under.store.readTokens(null)).toEqual({ records: [], next: null })
       const kept = Array.from({ length: 1300 }, (_, i) => record(i, 'alice', i % 2 === 0 ? null : i))
       await Promise.all(kept.map((each) => keepAccessKey(under.store, each)))
@@ -87,7 +87,7 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       expect(read).toEqual(new Map(kept.map((each, i) => [each.id, i === 7 ? { ...each, revokedAt: 5000 } : each])))
     })
 
-    it('that ended before a moment is removed, and others stay, whatever else is set of them', async () => {
+    it('an access key that ended before a moment is removed, and others stay, whatever else is set of them', async () => {
       const expired = record(1000, 'alice', 4999)
       const revoked = record(1001, 'alice', 9000)
       const stay = [record(1002, 'alice', 5000), record(1003), record(1004, 'alice', null)]
@@ -100,19 +100,19 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       expect(await under.store.findTokenByHash(expired.hash)).toBeNull()
     })
 
-    it('is listed with the others, newest first', async () => {
+    it('an access key is listed with the others, newest first', async () => {
       const records = [record(3000), record(1000, 'bob'), record(2000)]
       for (const each of records) await keepAccessKey(under.store, each)
       expect((await under.store.listTokens()).map((t) => t.createdAt)).toEqual([3000, 2000, 1000])
     })
 
-    it('made in the same millisecond as another is always listed at the same place', async () => {
+    it('an access key made in the same millisecond as another is always listed at the same place', async () => {
       const records = Array.from({ length: 20 }, () => record(1000))
       for (const each of records) await keepAccessKey(under.store, each)
       expect((await under.store.listTokens()).map((t) => t.id)).toEqual(records.map((t) => t.id).sort())
     })
 
-    it('is revoked together with its entry in the audit, and the others stay as they are', async () => {
+    it('an access key is revoked together with its entry in the audit, and the others stay as they are', async () => {
       const [one, other] = [record(1000), record(2000)]
       for (const each of [one, other]) await keepAccessKey(under.store, each)
       expect(await revoke(one, 5000)).toMatchObject({ done: true, entry: { version: 3 } })
@@ -125,7 +125,7 @@ export function accessKeyStoreSuite(open: () => Promise<AccessKeyStoreUnderTest>
       ])
     })
 
-    it('is revoked with all others of its user by one change, and those of others stay as they are', async () => {
+    it('an access key is revoked with all others of its user by one change, and those of others stay as they are', async () => {
       const kept = [record(1000), record(2000), record(3000, 'bob')]
       for (const each of kept) await keepAccessKey(under.store, each)
       await revoke(kept[0] as AccessKeyRecord, 4000)
@@ -260,14 +260,14 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
   const versions = (entries: readonly AuditEntry[] | null): number[] => (entries ?? []).map((entry) => entry.version)
 
   describe('what administrators change', () => {
-    it('is nothing in a fresh store', async () => {
+    it('what administrators change is nothing in a fresh store', async () => {
       expect(await under.store.readControl()).toEqual(UNCHANGED)
       expect(await version()).toBe(0)
       expect(await under.store.changesSince(UNCHANGED)).toEqual([])
       expect(await under.store.readAudit(null, 10)).toEqual([])
     })
 
-    it('is kept with a number, who, when, what, from, to and why, and every process reads the same', async () => {
+    it('what administrators change is kept with a number, who, when, what, from, to and why, and every process reads the same', async () => {
       const { at } = await under.store.controlVersion()
       const first = await done(mode('loose'), 0)
       expect(first).toEqual({
@@ -294,7 +294,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await under.other.changesSince(UNCHANGED)).toEqual([first, second])
     })
 
-    it('keeps the overrides of any user ids apart', async () => {
+    it('what administrators change keeps the overrides of any user ids apart', async () => {
       for (const [i, user] of STRANGE_IDS.entries()) await done(limited(user, i), 0)
       const { overrides } = await under.other.readControl()
       expect([...overrides].sort(([, a], [, b]) => a.version - b.version)).toEqual(
@@ -302,7 +302,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       )
     })
 
-    it('takes an override away, after which there is none', async () => {
+    it('what administrators change takes an override away, after which there is none', async () => {
       await done(limited('alice', 1))
       await done(limited('bob', 2))
       expect(await done({ kind: 'override', user: 'alice', to: null }, 1)).toMatchObject({
@@ -316,7 +316,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await done(limited('alice', 3), 0)).toMatchObject({ from: null, to: override(3) })
     })
 
-    it('keeps the overrides of any organisations apart, also from those of users with the same id', async () => {
+    it('what administrators change keeps the overrides of any organisations apart, also from those of users with the same id', async () => {
       for (const [i, id] of STRANGE_IDS.entries()) await done(organisation(id, i), 0)
       await done(limited(STRANGE_IDS[0] ?? '', 99), 0)
       const { overrides, organisationOverrides } = await under.other.readControl()
@@ -326,7 +326,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect([...overrides.values()]).toEqual([{ version: STRANGE_IDS.length + 1, value: override(99) }])
     })
 
-    it('takes the override of an organisation away, and expects its version', async () => {
+    it('what administrators change takes the override of an organisation away, and expects its version', async () => {
       expect(await done(organisation('acme', 1), 0)).toMatchObject({
         what: 'organisation_override',
         subject: 'acme',
@@ -344,7 +344,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(applied(UNCHANGED, (await under.other.changesSince(UNCHANGED)) ?? [])).toEqual(state)
     })
 
-    it('is kept as it is, to the last digit', async () => {
+    it('what administrators change is kept as it is, to the last digit', async () => {
       const to = { list: [], map: {}, big: 999_999_999_999, small: 0.1 + 0.2, text: '\\u0000 \u2028 💥', no: null }
       const record = { ...accessKey(1000), id: 'x' }
       expect((await done({ kind: 'token_created', record, to })).to).toEqual(to)
@@ -357,7 +357,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await under.other.readControl()).toMatchObject({ ...UNCHANGED, version: 1, changedAt: expect.any(Number) })
     })
 
-    it('is numbered without a gap under eight writers at once', async () => {
+    it('what administrators change is numbered without a gap under eight writers at once', async () => {
       const writer = async (store: ControlStore, user: string): Promise<Changed[]> => {
         const made: Changed[] = []
         for (let i = 0; i < 10; i++) made.push(await store.change(limited(user, i), ANN, null))
@@ -372,7 +372,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(last).toEqual(Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`user-${i}`, override(9)])))
     })
 
-    it('is read whole, however many overrides there are, also while they change', async () => {
+    it('what administrators change is read whole, however many overrides there are, also while they change', async () => {
       const users = Array.from({ length: 1300 }, (_, i) => `user-${i}`)
       await Promise.all(users.map((user, i) => done(limited(user, i))))
       expect((await under.other.readControl()).overrides.size).toBe(1300)
@@ -388,7 +388,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
   })
 
   describe('a change that expects another version', () => {
-    it('changes nothing, and gets the version there is', async () => {
+    it('a change that expects another version changes nothing, and gets the version there is', async () => {
       await done(mode('loose'))
       await done(limited('alice', 1))
       const before = [await under.store.readControl(), await under.store.readAudit(null, 10)]
@@ -405,7 +405,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect([await under.store.readControl(), await under.store.readAudit(null, 10)]).toEqual(before)
     })
 
-    it('is compared by number, also from ten on', async () => {
+    it('a change that expects another version is compared by number, also from ten on', async () => {
       for (let i = 0; i < 11; i++) await done(mode('loose'))
       await done(limited('alice', 1))
       expect(await under.store.change(mode('custom'), ANN, 1)).toEqual({ done: false, version: 11 })
@@ -414,7 +414,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await done(limited('alice', 2), 12)).toMatchObject({ version: 14, from: override(1) })
     })
 
-    it('loses against the one of many that comes first', async () => {
+    it('a change that expects another version loses against the one of many that comes first', async () => {
       await done(mode('loose'))
       const stores = [under.store, under.other]
       const all = await Promise.all(
@@ -426,7 +426,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
   })
 
   describe('the changes after a version', () => {
-    it('are listed up to a hundred; after that, all is to be read', async () => {
+    it('the changes after a version are listed up to a hundred; after that, all is to be read', async () => {
       const made: AuditEntry[] = []
       for (let i = 0; i < 101; i++) made.push(await done(limited('alice', i)))
       const since = (i: number) => under.other.changesSince(lastOf(made[i - 1]))
@@ -435,7 +435,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await since(101)).toEqual([])
     })
 
-    it('are not listed after one that the store has lost, also if another has its number', async () => {
+    it('the changes after a version are not listed after one that the store has lost, also if another has its number', async () => {
       const first = lastOf(await done(mode('loose')))
       const second = lastOf(await done(mode('custom')))
       expect(await under.other.changesSince({ ...second, version: 3 })).toBeNull()
@@ -446,7 +446,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
   })
 
   describe('the audit', () => {
-    it('is read page by page, newest first', async () => {
+    it('the audit is read page by page, newest first', async () => {
       for (let i = 0; i < 7; i++) await done(limited('alice', i))
       const pages: number[][] = []
       for (let before: number | null = null; before === null || before > 1; before = pages.at(-1)?.at(-1) ?? 0) {
@@ -458,7 +458,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
   })
 
   describe('a reset', () => {
-    it("empties the user's windows and nothing else", async () => {
+    it("a reset empties the user's windows and nothing else", async () => {
       const of = limits([10, 10], [100, 100])
       const charges = ['alice', 'bob'].flatMap((user) =>
         ['read', 'write'].map((category) => ({ user, organisation: null, category, cost: 3, limits: of })),
@@ -484,11 +484,11 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(decision).toMatchObject({ accepted: true, personal: [{ used: 10 }, { used: 10 }] })
     })
 
-    it('has no version that could be another one than was expected', async () => {
+    it('a reset has no version that could be another one than was expected', async () => {
       expect(await under.store.change({ kind: 'reset', user: 'alice' }, ANN, 7)).toMatchObject({ done: true })
     })
 
-    it('of a user who used nothing is reported all the same', async () => {
+    it('a reset of a user who used nothing is reported all the same', async () => {
       expect(await done({ kind: 'reset', user: 'nobody' })).toMatchObject({ version: 1, subject: 'nobody' })
     })
   })
@@ -519,7 +519,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       return { personal: personal[0]?.map(({ used }) => used), minute, day }
     }
 
-    it('of an organisation leaves those of its users, of all users and of other organisations alone', async () => {
+    it('a reset of windows that all users share of an organisation leaves those of its users, of all users and of other organisations alone', async () => {
       const theirs: Limits = { ...of, organisation: of.personal }
       const chargeIn = (organisation: string, category = 'read') => ({
         ...charge(3, category, 'alice', theirs),
@@ -545,7 +545,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await used()).toEqual({ personal: [6, 6], minute: 6, day: 6 })
     })
 
-    it('empties them all, says what was used, and leaves users and other categories alone', async () => {
+    it('a reset of windows that all users share empties them all, says what was used, and leaves users and other categories alone', async () => {
       await settle([charge(7), charge(2, 'write')])
       expect(await reset([minute, day], true)).toMatchObject({
         version: 1,
@@ -563,7 +563,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(await settle([charge(10)])).toMatchObject([{ accepted: true, global: [{ used: 10 }, { used: 10 }] }])
     })
 
-    it('empties one of them, and the others keep what was used and when they started', async () => {
+    it('a reset of windows that all users share empties one of them, and the others keep what was used and when they started', async () => {
       const [first] = await settle([charge(7)])
       expect(await reset([minute])).toMatchObject({ from: { '1m': 7 }, to: { '1m': 0 } })
       expect((await used()).day).toBe(7)
@@ -571,21 +571,21 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       expect(next).toMatchObject({ accepted: true, global: [{ used: 5 }, { used: 12, startedAt: first?.at }] })
     })
 
-    it('of windows that do not run says 0, and is an entry all the same', async () => {
+    it('a reset of windows that all users share of windows that do not run says 0, and is an entry all the same', async () => {
       expect(await reset([minute, day], true)).toMatchObject({ from: { '1m': 0, '1d': 0 }, to: { '1m': 0, '1d': 0 } })
       await settle([charge(3, 'write')])
       expect(await reset([minute], false, 'constructor')).toMatchObject({ version: 2, from: { '1m': 0 } })
       expect((await used('write')).minute).toBe(3)
     })
 
-    it('of all empties those too that only another configuration names, called by their seconds', async () => {
+    it('a reset of windows that all users share of all empties those too that only another configuration names, called by their seconds', async () => {
       const hour = { name: 'an hour', seconds: 3600 }
       await settle([charge(4, 'read', 'alice', { ...of, global: [{ window: hour, limit: 9 }] }), charge(3)])
       expect(await reset([minute], true)).toMatchObject({ from: { '1m': 3, '3600s': 4, '86400s': 3 } })
       expect(await used()).toMatchObject({ minute: 0, day: 0 })
     })
 
-    it('names a window as the configuration does', async () => {
+    it('a reset of windows that all users share names a window as the configuration does', async () => {
       await settle([charge(4)])
       for (const name of ['"quoted" \\', '配额', '__proto__']) {
         const { from } = await reset([{ name, seconds: 86_400 }])
@@ -593,7 +593,7 @@ export function controlStoreSuite(open: () => Promise<ControlStoreUnderTest>): v
       }
     })
 
-    it('leaves a refund of before nothing to take from the run that starts after it', async () => {
+    it('a reset of windows that all users share leaves a refund of before nothing to take from the run that starts after it', async () => {
       const asked = charge(6)
       const [before] = (await settle([asked])) as [Decision]
       await reset([minute, day], true)

@@ -15,7 +15,7 @@ const entryOf = (more: Partial<AuditEntry>): AuditEntry => ({
 })
 
 describe('the name of a user, of any characters', () => {
-  it('goes from a reason where it stands as a word, and the rest stays', () => {
+  it('the name of a user, of any characters goes from a reason where it stands as a word, and the rest stays', () => {
     fc.assert(
       fc.property(user, (name) => {
         const { why } = entryWithout(entryOf({ why: `(${name}) asked` }), { user: name, alias })
@@ -25,7 +25,7 @@ describe('the name of a user, of any characters', () => {
     )
   }, 60_000)
 
-  it('goes from an entry about the user with all that was written about the user', () => {
+  it('the name of a user, of any characters goes from an entry about the user with all that was written about the user', () => {
     fc.assert(
       fc.property(user, (name) => {
         const override = { limits: { read: { '1h': 1 } }, reason: 'the boss of Bob' }
@@ -38,7 +38,7 @@ describe('the name of a user, of any characters', () => {
     )
   }, 60_000)
 
-  it('stays as that of an organisation, of a category and of a plan', () => {
+  it('the name of a user, of any characters stays as that of an organisation, of a category and of a plan', () => {
     fc.assert(
       fc.property(user, (name) => {
         const entry = entryOf({

@@ -14,7 +14,7 @@ function crowd(tally: GuardTally, callers: number, requests: number, refused = 0
 }
 
 describe('a guard', () => {
-  test('trips if a tenth is refused to everybody, and not if a hundredth is', () => {
+  test('a guard trips if a tenth is refused to everybody, and not if a hundredth is', () => {
     const [bad, good] = [createGuardTally(), createGuardTally()]
     crowd(bad, 30, 100, 10)
     crowd(good, 30, 100, 1)
@@ -22,7 +22,7 @@ describe('a guard', () => {
     expect(trips(good.weighed(BOUND), GUARD)).toBe(false)
   })
 
-  test('decides nothing by a few requests', () => {
+  test('a guard decides nothing by a few requests', () => {
     const tally = createGuardTally()
     crowd(tally, 20, 1, 1)
     expect(trips(tally.weighed(BOUND), GUARD)).toBe(false)
@@ -30,34 +30,37 @@ describe('a guard', () => {
     expect(trips(tally.weighed(BOUND), GUARD)).toBe(true)
   })
 
-  test.each([1, 2, 3, 5, 10, 100])('is tripped by no caller alone, beside %d others', (others) => {
+  test.each([1, 2, 3, 5, 10, 100])('a guard is tripped by no caller alone, beside %d others', (others) => {
     const tally = createGuardTally()
     crowd(tally, others, 200)
     send(tally, 'loud', 100_000, 100_000)
     expect(trips(tally.weighed(BOUND), GUARD)).toBe(false)
   })
 
-  test.each([2, 3, 4, 5, 8, 10, 100])('is masked by no caller alone, if %d others are all refused', (others) => {
-    const tally = createGuardTally()
-    crowd(tally, others, 1000, 1000)
-    send(tally, 'loud', 100_000)
-    expect(trips(tally.weighed(BOUND), GUARD)).toBe(true)
-  })
+  test.each([2, 3, 4, 5, 8, 10, 100])(
+    'a guard is masked by no caller alone, if %d others are all refused',
+    (others) => {
+      const tally = createGuardTally()
+      crowd(tally, others, 1000, 1000)
+      send(tally, 'loud', 100_000)
+      expect(trips(tally.weighed(BOUND), GUARD)).toBe(true)
+    },
+  )
 
-  test('is masked by no flood of one caller whom nothing is refused', () => {
+  test('a guard is masked by no flood of one caller whom nothing is refused', () => {
     const tally = createGuardTally()
     crowd(tally, 30, 100, 10)
     send(tally, 'loud', 200_000)
     expect(trips(tally.weighed(BOUND), GUARD)).toBe(true)
   })
 
-  test('counts one caller alone for nothing', () => {
+  test('a guard counts one caller alone for nothing', () => {
     const tally = createGuardTally()
     send(tally, 'alice', 10_000, 10_000)
     expect(tally.weighed(BOUND)).toEqual({ requests: 0, refused: 0 })
   })
 
-  test('is tripped by no caller alone who comes by several processes', () => {
+  test('a guard is tripped by no caller alone who comes by several processes', () => {
     const tallies = Array.from({ length: 4 }, createGuardTally)
     tallies.forEach((tally, i) => {
       crowd(tally, 3 + 10 * i, 50)

@@ -84,7 +84,7 @@ async function revoke(record: AccessKeyRecord): Promise<void> {
 }
 
 describe('an access key', () => {
-  it('of the store is known at once when the keeper has started', async () => {
+  it('an access key of the store is known at once when the keeper has started', async () => {
     const made = await Promise.all([1, 2, 3, 4, 5].map((i) => create(mint(`user ${i}`, i * 1e6))))
     await control.start()
     for (const { token, record } of made) {
@@ -92,7 +92,7 @@ describe('an access key', () => {
     }
   })
 
-  it('that ended more than 30 days ago is held no more, and the store is asked to remove it', async () => {
+  it('an access key that ended more than 30 days ago is held no more, and the store is asked to remove it', async () => {
     const day = 86_400_000
     const made = [mint('expired', day), mint('of late', 2 * day), mint('for ever')]
     for (const each of made) await create(each)
@@ -108,7 +108,7 @@ describe('an access key', () => {
     await keys.removeEnded()
   })
 
-  it('of a user who was forgotten lets nobody in, though no entry says whose it was', async () => {
+  it('an access key of a user who was forgotten lets nobody in, though no entry says whose it was', async () => {
     const made = [await create(mint('alice')), await create(mint('bob'))] as const
     await control.start()
     records.delete(made[0].record.id)
@@ -118,12 +118,12 @@ describe('an access key', () => {
     expect(await keys.find(made[1].token)).toMatchObject({ user: 'bob' })
   })
 
-  it('that is asked for before the keeper has started is waited for', async () => {
+  it('an access key that is asked for before the keeper has started is waited for', async () => {
     const { token } = await create()
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('that nobody made is unknown, and the store is never asked for it', async () => {
+  it('an access key that nobody made is unknown, and the store is never asked for it', async () => {
     await create()
     await control.start()
     store.asked.length = 0
@@ -132,14 +132,14 @@ describe('an access key', () => {
     expect(store.asked).toEqual(['version'])
   })
 
-  it('that was made elsewhere a moment before is known to the first request, with no hint and no poll', async () => {
+  it('an access key that was made elsewhere a moment before is known to the first request, with no hint and no poll', async () => {
     await control.start()
     store.isDeaf = true
     const { token } = await create()
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('that was changed is read once more if the store failed before its record was read', async () => {
+  it('an access key that was changed is read once more if the store failed before its record was read', async () => {
     const { token, record } = await create()
     await control.start()
     store.isDeaf = true
@@ -150,7 +150,7 @@ describe('an access key', () => {
     expect(keys.find(token)).toMatchObject({ revokedAt: 5000 })
   })
 
-  it('that was revoked lets nobody in if its record cannot be read', async () => {
+  it('an access key that was revoked lets nobody in if its record cannot be read', async () => {
     const { token, record } = await create()
     await control.start()
     unreadable.add(record.id)
@@ -159,7 +159,7 @@ describe('an access key', () => {
     expect(await keys.find(token)).toBeNull()
   })
 
-  it('that is revoked is known as such by the next look', async () => {
+  it('an access key that is revoked is known as such by the next look', async () => {
     const { token, record } = await create()
     await control.start()
     store.isDeaf = true
@@ -170,7 +170,7 @@ describe('an access key', () => {
     expect(await keys.find(token)).toMatchObject({ revokedAt: 5000 })
   })
 
-  it('that is revoked with all others of its user is known as such by the next look, and those of others stay good', async () => {
+  it('an access key that is revoked with all others of its user is known as such by the next look, and those of others stay good', async () => {
     const made = [await create(), await create(), await create(mint('bob'))]
     await control.start()
     const asked = store.asked.length
@@ -184,7 +184,7 @@ describe('an access key', () => {
     expect(store.asked.slice(asked)).toContain('tokens 2')
   })
 
-  it('is confirmed for all who need it by one question', async () => {
+  it('an access key is confirmed for all who need it by one question', async () => {
     const made = await Promise.all([1, 2, 3].map(() => create()))
     await control.start()
     time += 1200
@@ -194,7 +194,7 @@ describe('an access key', () => {
     expect(store.asked).toEqual(['version'])
   })
 
-  it('is forgotten if the store has lost it', async () => {
+  it('an access key is forgotten if the store has lost it', async () => {
     const { token } = await create()
     await create()
     await control.start()
@@ -205,7 +205,7 @@ describe('an access key', () => {
     expect(await keys.find(token)).toBeNull()
   })
 
-  it('is known also after more changes than are read one by one', async () => {
+  it('an access key is known also after more changes than are read one by one', async () => {
     await control.start()
     store.isDeaf = true
     const { token } = await create()
@@ -214,7 +214,7 @@ describe('an access key', () => {
     expect(await keys.find(token)).toMatchObject({ user: 'alice' })
   })
 
-  it('is not held if access keys are switched off, and is when they are switched on', async () => {
+  it('an access key is not held if access keys are switched off, and is when they are switched on', async () => {
     const { token } = await create()
     wanted = false
     await control.start()
@@ -261,7 +261,7 @@ describe('while the store is out', () => {
 })
 
 describe('a flood of made-up access keys', () => {
-  it('asks the store ten times a second, whatever its rate', async () => {
+  it('a flood of made-up access keys asks the store ten times a second, whatever its rate', async () => {
     await control.start()
     store.asked.length = 0
     const started = performance.now()
@@ -277,7 +277,7 @@ describe('a flood of made-up access keys', () => {
     expect(new Set(store.asked)).toEqual(new Set(['version']))
   })
 
-  it('has a hundred that wait: the others are refused at once, and known ones are let in', async () => {
+  it('a flood of made-up access keys has a hundred that wait: the others are refused at once, and known ones are let in', async () => {
     const { token } = await create()
     await control.start()
     let response: () => void = () => {}
@@ -293,7 +293,7 @@ describe('a flood of made-up access keys', () => {
     expect(keys.find(mint().token)).toBeInstanceOf(Promise)
   })
 
-  it('is asked to come back, not refused, if the store is out and too many wait', async () => {
+  it('a flood of made-up access keys is asked to come back, not refused, if the store is out and too many wait', async () => {
     await control.start()
     time += 1200
     store.out = true

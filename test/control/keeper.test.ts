@@ -82,7 +82,7 @@ function world(count = 1, { file = [FILE], broken = {} as Partial<Store>, broken
 }
 
 describe('a change that is to begin later', () => {
-  test('is made when its time has come, once over all replicas, and ends by itself', async () => {
+  test('a change that is to begin later is made when its time has come, once over all replicas, and ends by itself', async () => {
     const { pass, replicas, set, settings, inForce, audit, store } = world(5)
     await set(scheduled({ shadow: true }, start(T + MINUTE, { until: T + 3 * MINUTE })))
     await pass(T + MINUTE - 1)
@@ -101,7 +101,7 @@ describe('a change that is to begin later', () => {
     await store.close()
   })
 
-  test('is not made if its end has passed too, as while nobody was there', async () => {
+  test('a change that is to begin later is not made if its end has passed too, as while nobody was there', async () => {
     const { pass, set, settings, audit, store } = world()
     await set(scheduled({}, start(T + MINUTE, { until: T + 2 * MINUTE })))
     await pass(T + 60 * MINUTE)
@@ -111,7 +111,7 @@ describe('a change that is to begin later', () => {
     await store.close()
   })
 
-  test('rests under a configuration that has no place for it, and the audit says why', async () => {
+  test('a change that is to begin later rests under a configuration that has no place for it, and the audit says why', async () => {
     const { pass, set, settings, audit, store, outcomes } = world()
     const value = { baselines: { personal: { gone: { '1h': 5 } } } }
     await set(scheduled({}, start(T + MINUTE, { value })))
@@ -126,7 +126,7 @@ describe('a change that is to begin later', () => {
     await store.close()
   })
 
-  test('is made by a replica whose configuration takes it, if others refuse it', async () => {
+  test('a change that is to begin later is made by a replica whose configuration takes it, if others refuse it', async () => {
     const windows = FILE.windows.filter(({ name }) => name !== '1d')
     const { pass, set, settings, replicas, store } = world(2, { file: [{ ...FILE, windows }, FILE] })
     await set(scheduled({}, start(T + MINUTE, { value: { baselines: { personal: { read: { '1d': 5 } } } } })))
@@ -136,7 +136,7 @@ describe('a change that is to begin later', () => {
     await store.close()
   })
 
-  test('is one of several, which are made in the order of their times', async () => {
+  test('a change that is to begin later is one of several, which are made in the order of their times', async () => {
     const { pass, set, settings, inForce, audit, store } = world()
     const first = start(T + MINUTE, { until: T + 2 * MINUTE })
     const second = start(T + 2 * MINUTE, { value: { mode: 'conservative' }, why: null })
@@ -169,7 +169,7 @@ describe('a guarded change', () => {
     }
   }
 
-  test('is taken back once over all replicas, if too much is refused', async () => {
+  test('a guarded change is taken back once over all replicas, if too much is refused', async () => {
     const { pass, set, replicas, settings, audit, store } = world(4)
     await set(guarded())
     await pass(T)
@@ -185,7 +185,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('stays if little is refused, and its guard ends', async () => {
+  test('a guarded change stays if little is refused, and its guard ends', async () => {
     const { pass, set, replicas, settings, audit, store } = world(2)
     await set(guarded())
     await pass(T)
@@ -201,7 +201,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('is not judged by what was refused before it, nor by what is charged in addition', async () => {
+  test('a guarded change is not judged by what was refused before it, nor by what is charged in addition', async () => {
     const { pass, set, replicas, settings, store } = world()
     const [replica] = replicas
     decide(replica ?? { keeper: undefined }, 20, 10)
@@ -215,7 +215,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('is judged by what processes have counted that have ended since', async () => {
+  test('a guarded change is judged by what processes have counted that have ended since', async () => {
     const { pass, set, replicas, settings, store } = world(2)
     await set(guarded())
     await pass(T)
@@ -226,7 +226,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('is not judged by what was counted for the guard before', async () => {
+  test('a guarded change is not judged by what was counted for the guard before', async () => {
     const { pass, set, replicas, settings, store } = world()
     const [replica] = replicas
     await set(guarded())
@@ -239,7 +239,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('is not judged by what is decided while the store is out', async () => {
+  test('a guarded change is not judged by what is decided while the store is out', async () => {
     const { pass, set, replicas, settings, store } = world()
     const [replica] = replicas
     await set(guarded())
@@ -259,7 +259,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('is one of two that are guarded: the newer one is taken back first, and then the older one is counted anew', async () => {
+  test('a guarded change is one of two that are guarded: the newer one is taken back first, and then the older one is counted anew', async () => {
     const { pass, set, replicas, settings, audit, store } = world(2)
     const newer = layer({ id: 'newer', from: T + 1, value: { shadow: true }, guard: { ...guard, id: 'h' }, who: 'bob' })
     await set(scheduled({}, layer({ value: { mode: 'conservative' } }), newer))
@@ -278,7 +278,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('goes on through starts and ends of other values', async () => {
+  test('a guarded change goes on through starts and ends of other values', async () => {
     const { pass, set, replicas, settings, audit, store } = world()
     const others = [
       start(T + 1, { id: 'a', value: { shadow: true }, until: T + MINUTE, begun: true }),
@@ -301,7 +301,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('is guarded no more once something begins that sets all of its values', async () => {
+  test('a guarded change is guarded no more once something begins that sets all of its values', async () => {
     const { pass, set, settings, store } = world()
     const begins = start(T + MINUTE, { until: T + 2 * MINUTE })
     await set(scheduled({}, layer({ value: { mode: 'conservative' } }), begins))
@@ -310,7 +310,7 @@ describe('a guarded change', () => {
     await store.close()
   })
 
-  test('may be scheduled: it is guarded from when it is made', async () => {
+  test('a guarded change may be scheduled: it is guarded from when it is made', async () => {
     const { pass, set, replicas, settings, store } = world()
     await set(scheduled({}, start(T + MINUTE, { guard: { id: 'g', until: T + 3 * MINUTE, refused: 0.1 } })))
     await pass(T + MINUTE)

@@ -46,7 +46,7 @@ async function problems(text: string | Buffer, format: OverrideFormat = 'ndjson'
 }
 
 describe.each(FORMATS)('overrides as %s', (format) => {
-  it('are what they were when they are read again, whatever characters the users have', async () => {
+  it('overrides are what they were when they are read again, whatever characters the users have', async () => {
     const override = fc.record({
       limits: fc.constantFrom(
         { read: { '1h': 5 } },
@@ -78,7 +78,7 @@ describe.each(FORMATS)('overrides as %s', (format) => {
     )
   }, 60_000)
 
-  it('that rest, since the file has their category or plan no more, are good as long as they stay as they are', async () => {
+  it('overrides that rest, since the file has their category or plan no more, are good as long as they stay as they are', async () => {
     const resting = stored(['bob', limited(5, { limits: { gone: { '1h': 5 } }, plan: 'lost' })])
     const text = await written(resting, format)
     const result = await read(text, format, resting)
@@ -88,7 +88,7 @@ describe.each(FORMATS)('overrides as %s', (format) => {
 })
 
 describe.each(FORMATS)('overrides of organisations as %s', (format) => {
-  it('stand behind those of users, a line for each layer, and are read as they were', async () => {
+  it('overrides of organisations stand behind those of users, a line for each layer, and are read as they were', async () => {
     const acme = { limits: { read: { '1h': 800 } }, reason: 'a fair', expiresAt: null }
     const fair = { limits: {}, factor: 1.5, reason: 'for a week', expiresAt: NOW + 1000 }
     const layer = {
@@ -110,7 +110,7 @@ describe.each(FORMATS)('overrides of organisations as %s', (format) => {
 })
 
 describe('a file of overrides with problems', () => {
-  it('is refused for more lines of one user than may lie above each other, before their layers are worked out', async () => {
+  it('a file of overrides with problems is refused for more lines of one user than may lie above each other, before their layers are worked out', async () => {
     const ending = (i: number) =>
       JSON.stringify({ user: 'a', read: { '1h': 5 }, reason: 'r', expiresAt: `2999-01-01T00:00:${10 + i}Z` })
     const told = await problems(Array.from({ length: 25 }, (_, i) => ending(i)).join('\n'))
@@ -118,7 +118,7 @@ describe('a file of overrides with problems', () => {
     expect(told).toEqual([22, 23, 24, 25].map((line) => `line ${line}, user: ${tooMany}`))
   })
 
-  it('has the number of the line and the field of each', async () => {
+  it('a file of overrides with problems has the number of the line and the field of each', async () => {
     const lines = [
       '{ "user": "a", "read": { "1h": 5 }, "reason": "r" }',
       '',
@@ -161,18 +161,18 @@ describe('a file of overrides with problems', () => {
     expect((await problems(text, 'csv'))[0]).toContain(problem)
   })
 
-  it('that is no UTF-8 has it named, and a mark at its beginning is passed over', async () => {
+  it('a file of overrides with problems that is no UTF-8 has it named, and a mark at its beginning is passed over', async () => {
     expect(await problems(Buffer.from([0x7b, 0xff, 0x7d]))).toEqual(['line 1: is no UTF-8: save the file as UTF-8'])
     expect(await problems('\uFEFFuser,reason,shadow\na,r,TRUE\n', 'csv')).toEqual([])
   })
 
-  it('has fifty of them described, and the lines after these are not looked at', async () => {
+  it('a file of overrides with problems has fifty of them described, and the lines after these are not looked at', async () => {
     const found = await problems('x\n'.repeat(100_000))
     expect(found).toHaveLength(51)
     expect(found.at(-1)).toContain('were not looked at')
   })
 
-  it('may be nested as deeply as a line is long', async () => {
+  it('a file of overrides with problems may be nested as deeply as a line is long', async () => {
     expect((await problems(`{"user":"a","read":${'['.repeat(8000)}${']'.repeat(8000)}}`))[0]).toContain('line 1, read')
   })
 })
@@ -193,7 +193,7 @@ describe('what a file changes', () => {
     return overrideChanges(before, result.wanted, merge, 'ann', NOW)
   }
 
-  it('is counted, and what stays as it is keeps its version', async () => {
+  it('what a file changes is counted, and what stays as it is keeps its version', async () => {
     const { counts, next } = await changes(lines({ a: 1, b: 5, d: 9 }))
     expect(counts).toEqual({ added: 1, changed: 1, removed: 1, unchanged: 1 })
     expect([...next.overrides].map(([user, { version }]) => [user, version])).toEqual([
@@ -203,14 +203,14 @@ describe('what a file changes', () => {
     ])
   })
 
-  it('leaves users alone whom it does not name, if it is merged', async () => {
+  it('what a file changes leaves users alone whom it does not name, if it is merged', async () => {
     const { counts, next } = await changes(lines({ b: 5 }), true)
     expect(counts).toEqual({ added: 0, changed: 1, removed: 0, unchanged: 2 })
     expect([...next.overrides.keys()]).toEqual(['a', 'b', 'c'])
     expect(changesNothing(await changes(lines({ a: 1, b: 2, c: 3 })))).toBe(true)
   })
 
-  it('is a small sample in the audit, which says whether it is whole', async () => {
+  it('what a file changes is a small sample in the audit, which says whether it is whole', async () => {
     const many = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`user-${i}`, i]))
     const staged: number[] = []
     const store = { stageOverrides: async (_: string, some: readonly unknown[]) => void staged.push(some.length) }

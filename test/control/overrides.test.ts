@@ -13,7 +13,7 @@ const told = (body: unknown) => {
 }
 
 describe('an override', () => {
-  it('has limits by category and window, beside everything else', () => {
+  it('an override has limits by category and window, beside everything else', () => {
     const body = {
       read: { '1h': 500 },
       write: { '1d': 0 },
@@ -33,7 +33,7 @@ describe('an override', () => {
     })
   })
 
-  it('follows the default if a value is missing or null, and has no end of itself', () => {
+  it('an override follows the default if a value is missing or null, and has no end of itself', () => {
     const body = { read: { '1h': 5, '1d': null }, write: null, bypassGlobal: null, expiresAt: null, reason: 'why not' }
     expect(read(body)).toEqual({
       override: {
@@ -46,11 +46,11 @@ describe('an override', () => {
     })
   })
 
-  it.each([{ read: { '1h': 0 } }, { bypassGlobal: true }, { shadow: true }])('may be %j alone', (body) => {
+  it.each([{ read: { '1h': 0 } }, { bypassGlobal: true }, { shadow: true }])('an override may be %j alone', (body) => {
     expect(told({ ...body, reason: 'enough' })).toEqual([])
   })
 
-  it('has a plan of the file, which may be all that it sets', () => {
+  it('an override has a plan of the file, which may be all that it sets', () => {
     const file = { ...FILE, plans: new Map([['pro', { personal: table({}), organisation: table({}) }]]) }
     expect(overrideFrom({ plan: 'pro', reason: 'paid' }, file, NOW)).toEqual({
       override: { limits: {}, plan: 'pro', bypassGlobal: false, shadow: false, reason: 'paid', expiresAt: null },
@@ -69,7 +69,7 @@ describe('an override', () => {
   })
 
   it.each([{}, { read: {} }, { read: { '1h': null }, bypassGlobal: false, shadow: false }])(
-    'that sets nothing (%j) gets an error that says how to take one away',
+    'an override that sets nothing (%j) gets an error that says how to take one away',
     (body) => {
       expect(told({ ...body, reason: 'none' })).toEqual([
         ': sets nothing: give a limit under read or write, or set factor, bypassGlobal or shadow; to take an override away, DELETE it',
@@ -77,7 +77,7 @@ describe('an override', () => {
     },
   )
 
-  it('with mistakes gets an error for each, with its place and the cure', () => {
+  it('an override with mistakes gets an error for each, with its place and the cure', () => {
     const body = {
       red: { '1h': 1 },
       read: { '1h': '5', '2h': 5 },
@@ -98,14 +98,17 @@ describe('an override', () => {
     ])
   })
 
-  it.each([null, undefined, 5, 'alice', []])('that is no object (%j) gets an error that says so', (body) => {
-    expect(told(body)).toEqual([
-      ': must be an object with read, write, bypassGlobal, shadow, factor, reason, expiresAt',
-    ])
-  })
+  it.each([null, undefined, 5, 'alice', []])(
+    'an override that is no object (%j) gets an error that says so',
+    (body) => {
+      expect(told(body)).toEqual([
+        ': must be an object with read, write, bypassGlobal, shadow, factor, reason, expiresAt',
+      ])
+    },
+  )
 
   it.each(['2026-08-06T15:00:00Z', '2026-08-06T14:59:59.999Z', '1999-12-31T00:00:00+00:00'])(
-    'that would be over at once (%s) gets an error with the time of now',
+    'an override that would be over at once (%s) gets an error with the time of now',
     (expiresAt) => {
       expect(told({ shadow: true, reason: 'late', expiresAt })).toEqual([
         'expiresAt: must be in the future: it is 2026-08-06T15:00:00.000Z now',
@@ -114,7 +117,7 @@ describe('an override', () => {
   )
 
   it.each(['2026-08-06T15:00:00.001Z', '2026-08-06T15:01:00Z', '2026-08-06T12:00:00-05:00', '9999-12-31T23:59:59Z'])(
-    'may end at %s',
+    'an override may end at %s',
     (expiresAt) => {
       expect(told({ shadow: true, reason: 'soon over', expiresAt })).toEqual([])
     },
@@ -134,11 +137,11 @@ describe('an override', () => {
     '',
     1_900_000_000_000,
     true,
-  ])('may not end at %j, which is no time with its offset', (expiresAt) => {
+  ])('an override may not end at %j, which is no time with its offset', (expiresAt) => {
     expect(told({ shadow: true, reason: 'odd', expiresAt })).toHaveLength(1)
   })
 
-  it('is read without an exception, whatever it is', () => {
+  it('an override is read without an exception, whatever it is', () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true }), (body) => {
         expect(told(body).length).toBeGreaterThan(0)
@@ -147,7 +150,7 @@ describe('an override', () => {
   }, 60_000)
 })
 
-it('is taken by the policy as it is stored', () => {
+it('an override is taken by the policy as it is stored', () => {
   const value = {
     limits: { read: { '1h': 500 } },
     bypassGlobal: true,

@@ -99,7 +99,7 @@ describe('a preview of organisations and of everybody', () => {
     })
   }
 
-  it('counts the organisations that their windows would block, by the plan of each', async () => {
+  it('a preview of organisations and of everybody counts the organisations that their windows would block, by the plan of each', async () => {
     const { organisations: found } = await ofPatch(conservative)
     expect(found).toMatchObject({ scanned: 4, blockedCount: 2, newlyBlockedCount: 1, freedCount: 0 })
     expect(found.blocked).toEqual([
@@ -114,7 +114,7 @@ describe('a preview of organisations and of everybody', () => {
     expect((await ofPatch({ shadow: true })).organisations).toMatchObject({ blockedCount: 0, freedCount: 1 })
   })
 
-  it('counts an organisation by its override, also without plans, and looks at none if nothing limits any', async () => {
+  it('a preview of organisations and of everybody counts an organisation by its override, also without plans, and looks at none if nothing limits any', async () => {
     const value = { limits: table({ read: { '1h': 50 } }) }
     const overrides = Object.assign(new Map(), { organisations: new Map([['other', value]]) })
     const { organisations: found } = await ofPatch({}, {}, overrides)
@@ -126,7 +126,7 @@ describe('a preview of organisations and of everybody', () => {
     expect(none).toEqual({ scanned: 0, blockedCount: 0, newlyBlockedCount: 0, freedCount: 0, blocked: [] })
   })
 
-  it('names the global windows that would block new users alone, by the part that is kept for known ones', async () => {
+  it('a preview of organisations and of everybody names the global windows that would block new users alone, by the part that is kept for known ones', async () => {
     const { shadow: _, ...settings } = FILE
     const reserve = { share: 0.2, knownAfterMs: 24 * HOUR, rememberMs: 720 * HOUR }
     const policy = (of: object) => () => createPolicy({ ...settings, ...of }, 1)
@@ -145,7 +145,7 @@ describe('a preview of organisations and of everybody', () => {
     expect(await of(hour)).toMatchObject({ newUsers: [], everybody: [{ window: '1h' }] })
   })
 
-  it('names the global windows that would block everybody, and whether they do now', async () => {
+  it('a preview of organisations and of everybody names the global windows that would block everybody, and whether they do now', async () => {
     const limit = FILE.baselines.global.get('read')?.get('1h') ?? 0
     const full = { read: { hour: limit } }
     expect((await ofPatch({}, full)).everybody).toEqual([
@@ -163,7 +163,7 @@ describe('a preview of organisations and of everybody', () => {
 })
 
 describe('a preview', () => {
-  it('counts nobody as blocked whom shadow mode lets through', async () => {
+  it('a preview counts nobody as blocked whom shadow mode lets through', async () => {
     const usages: Usages = { tried: { read: { hour: 150 } }, other: { read: { hour: 150 } } }
     const tried = new Map([['tried', { limits: new Map(), bypassGlobal: false, shadow: true }]])
     const ends = await previewOf(storeOf(usages), { shadow: false }, tried, undefined, true)
@@ -173,7 +173,7 @@ describe('a preview', () => {
     expect(begins).toMatchObject({ blockedCount: 0, newlyBlockedCount: 0, freedCount: 1 })
   })
 
-  it('shows who would be blocked, who is already, and who would be freed', async () => {
+  it('a preview shows who would be blocked, who is already, and who would be freed', async () => {
     const usages: Usages = {
       idle: { read: { hour: 10 } },
       'at 89': { read: { hour: 89 } },
@@ -192,7 +192,7 @@ describe('a preview', () => {
     expect(looser).toMatchObject({ scanned: 5, blockedCount: 0, newlyBlockedCount: 0, freedCount: 2, blocked: [] })
   })
 
-  it('shows for each user the window that would keep him waiting longest', async () => {
+  it('a preview shows for each user the window that would keep him waiting longest', async () => {
     const usages: Usages = { alice: { read: { hour: 130, day: 950 }, write: { hour: 60, day: 90 } } }
     const { blocked } = await previewOf(storeOf(usages), conservative)
     expect(blocked).toEqual([
@@ -209,12 +209,12 @@ describe('a preview', () => {
     ])
   })
 
-  it('shows the first of two windows that end together, as the settings have them', async () => {
+  it('a preview shows the first of two windows that end together, as the settings have them', async () => {
     const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 120 }, write: { hour: 60 } } }), {})
     expect(blocked).toMatchObject([{ category: 'read', window: '1h' }])
   })
 
-  it('does not count windows that have ended', async () => {
+  it('a preview does not count windows that have ended', async () => {
     const { blockedCount } = await previewOf(
       storeOf({ alice: { read: { hour: 500, started: AT - HOUR } } }),
       conservative,
@@ -222,19 +222,19 @@ describe('a preview', () => {
     expect(blockedCount).toBe(0)
   })
 
-  it('says of a limit of 0 that no waiting helps', async () => {
+  it('a preview says of a limit of 0 that no waiting helps', async () => {
     const patch = { baselines: { personal: { write: { '1h': 0 } } } }
     const { blocked } = await previewOf(storeOf({ alice: { read: { hour: 130 }, write: { day: 5 } } }), patch)
     expect(blocked).toMatchObject([{ user: 'alice', category: 'write', window: '1h', limit: 0, resetAt: null }])
   })
 
-  it('says of a limit that fits one request when it ends', async () => {
+  it('a preview says of a limit that fits one request when it ends', async () => {
     const patch = { baselines: { personal: { write: { '1h': 1 } } } }
     const { blocked } = await previewOf(storeOf({ alice: { write: { hour: 1 } } }), patch)
     expect(blocked).toMatchObject([{ window: '1h', limit: 1, resetAt: '2026-08-06T15:30:00.000Z' }])
   })
 
-  it('counts as blocked whoever has no room for the cheapest request of a category that may be refused', async () => {
+  it('a preview counts as blocked whoever has no room for the cheapest request of a category that may be refused', async () => {
     const usages: Usages = {
       alice: { read: { hour: 116 } },
       bob: { read: { hour: 115 } },
@@ -256,7 +256,7 @@ describe('a preview', () => {
     ])
   })
 
-  it('heeds overrides, before and after', async () => {
+  it('a preview heeds overrides, before and after', async () => {
     const limits = (hourly: number) => ({
       limits: table({ read: { '1h': hourly } }),
       bypassGlobal: false,
@@ -275,7 +275,7 @@ describe('a preview', () => {
     expect(newlyBlockedCount).toBe(1)
   })
 
-  it('counts a user once that the scan came by twice', async () => {
+  it('a preview counts a user once that the scan came by twice', async () => {
     const store = storeOf({ alice: { read: { hour: 100 } }, bob: { read: { hour: 1 } } })
     const twice: PreviewStore = {
       ...store,
@@ -287,7 +287,7 @@ describe('a preview', () => {
     expect(await previewOf(twice, conservative)).toMatchObject({ blockedCount: 1, newlyBlockedCount: 1 })
   })
 
-  it('shows the first 100, those first who are not blocked now', async () => {
+  it('a preview shows the first 100, those first who are not blocked now', async () => {
     const usages = Object.fromEntries(
       Array.from({ length: 300 }, (_, i) => [`user ${i}`, { read: { hour: i % 5 === 0 ? 100 : 200 } }]),
     )
@@ -299,7 +299,7 @@ describe('a preview', () => {
     ])
   })
 
-  it('shows the head-room of the global windows, under the change and now', async () => {
+  it('a preview shows the head-room of the global windows, under the change and now', async () => {
     const store = storeOf({}, { read: { hour: 10_000, day: 20_000 } })
     const { windows, effective } = await previewOf(store, { global: { multiplier: 0.5 } })
     expect(windows.read).toEqual([
@@ -312,7 +312,7 @@ describe('a preview', () => {
     expect([off.windows, off.effective.global]).toEqual([{ read: [], write: [] }, {}])
   })
 
-  it('leaves the event loop to others between its steps, with 100,000 users too', async () => {
+  it('a preview leaves the event loop to others between its steps, with 100,000 users too', async () => {
     const usages = Object.fromEntries(
       Array.from({ length: 100_000 }, (_, i) => [`user ${i}`, { read: { hour: i % 200 } }]),
     )
@@ -338,7 +338,7 @@ describe('a preview', () => {
     expect(turns).toBeGreaterThanOrEqual(steps)
   }, 60_000)
 
-  it('ends between two steps when nobody waits for it any more', async () => {
+  it('a preview ends between two steps when nobody waits for it any more', async () => {
     const usages = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`user ${i}`, { read: { hour: 1 } }]))
     const gone = new AbortController()
     const store = storeOf(usages)
@@ -354,7 +354,7 @@ describe('a preview', () => {
     expect(steps).toBe(3)
   })
 
-  it('fails as the store fails', async () => {
+  it('a preview fails as the store fails', async () => {
     const store = { ...storeOf({}), scanUsers: () => Promise.reject(new Error('out')) }
     await expect(previewOf(store, conservative)).rejects.toThrow('out')
   })

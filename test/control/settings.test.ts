@@ -78,12 +78,12 @@ function setAt(path: string, changes: Changes): unknown {
 }
 
 describe('the settings in force', () => {
-  it('are those of the file if nothing was changed', () => {
+  it('the settings in force are those of the file if nothing was changed', () => {
     const { shadow, ...settings } = FILE
     expect(resolve(FILE, {})).toEqual({ settings, shadow, changed: [] })
   })
 
-  it('have each changed value over the file, and the rest of the file beside it', () => {
+  it('the settings in force have each changed value over the file, and the rest of the file beside it', () => {
     const { settings, shadow, changed } = resolve(
       { ...FILE, shadow: true, global: { enabled: false, multiplier: 3 } },
       {
@@ -101,11 +101,11 @@ describe('the settings in force', () => {
     expect(changed).toEqual(['mode', 'global.enabled', 'baselines.personal.read.1h', 'shadow'])
   })
 
-  it('name a value as changed that was set to what the file says: it stays when the file changes', () => {
+  it('the settings in force name a value as changed that was set to what the file says: it stays when the file changes', () => {
     expect(resolve(FILE, { mode: 'normal' }).changed).toEqual(['mode'])
   })
 
-  it('have the custom values of the file with those set at run time over them', () => {
+  it('the settings in force have the custom values of the file with those set at run time over them', () => {
     const custom = { personal: table({ read: { '1h': 5, '1d': 6 } }), global: table({}) }
     const changes = { custom: { personal: { read: { '1d': 60 } }, global: { write: { '1h': 9 } } } }
     expect(resolve({ ...FILE, custom }, changes).settings.custom).toEqual({
@@ -114,7 +114,7 @@ describe('the settings in force', () => {
     })
   })
 
-  it('let a change rest while the file has no such category or window', () => {
+  it('the settings in force let a change rest while the file has no such category or window', () => {
     const changes: Changes = {
       baselines: { personal: { admin: { '1h': 1 }, read: { '5h': 2, '1h': 3 } } },
       custom: { global: { constructor: { '1h': 4 } } },
@@ -125,7 +125,7 @@ describe('the settings in force', () => {
     expect(settings.custom).toBeNull()
   })
 
-  it('are not misled by categories that are called like what every object has', () => {
+  it('the settings in force are not misled by categories that are called like what every object has', () => {
     const of = table({ constructor: { '1h': 1, '1d': 2 }, ['__proto__']: { '1h': 3, '1d': 4 } })
     const file = { ...FILE, baselines: { personal: of, global: of } }
     expect(resolve(file, { baselines: { personal: {} } })).toMatchObject({
@@ -141,7 +141,7 @@ describe('the settings in force', () => {
     expect(changed).toEqual(['baselines.personal.constructor.1d', 'baselines.personal.__proto__.1h'])
   })
 
-  it('that rest without their category or window can be given back, and nothing else', () => {
+  it('the settings in force that rest without their category or window can be given back, and nothing else', () => {
     const changes = { baselines: { personal: { gone: { '1h': 3 }, read: { '9h': 4 } } } }
     const back = [{ gone: null }, { gone: { '1h': null } }, { read: { '9h': null } }]
     for (const personal of back) expect(problemsOf({ baselines: { personal } }, FILE, changes)).toEqual([])
@@ -156,7 +156,7 @@ describe('the settings in force', () => {
     expect(applyPatch(changes, { baselines: { personal: { gone: null, read: { '9h': null } } } })).toEqual({})
   })
 
-  it('are not misled by windows that are called like what every function or object has', () => {
+  it('the settings in force are not misled by windows that are called like what every function or object has', () => {
     const of = table({ constructor: { length: 7 } })
     const file = { ...FILE, windows: [{ name: 'length', seconds: 60 }], baselines: { personal: of, global: of } }
     const { settings, changed } = resolve(file, { baselines: { personal: {} } })
@@ -167,7 +167,7 @@ describe('the settings in force', () => {
     ])
   })
 
-  it('can be had for every valid patch, and make a policy', () => {
+  it('the settings in force can be had for every valid patch, and make a policy', () => {
     fc.assert(
       fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
         for (const patch of all) expect(problemsOf(patch, FILE)).toEqual([])
@@ -178,7 +178,7 @@ describe('the settings in force', () => {
     )
   }, 60_000)
 
-  it('differ from the file exactly where they say so', () => {
+  it('the settings in force differ from the file exactly where they say so', () => {
     fc.assert(
       fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
         const changes = changesOf(...all)
@@ -194,7 +194,7 @@ describe('the settings in force', () => {
 })
 
 describe('a patch', () => {
-  it('is merged into what was changed before', () => {
+  it('a patch is merged into what was changed before', () => {
     const before = changesOf({ mode: 'loose', baselines: { personal: { read: { '1h': 7, '1d': 8 } } } })
     expect(applyPatch(before, { global: { multiplier: 2 }, baselines: { personal: { read: { '1d': 9 } } } })).toEqual({
       mode: 'loose',
@@ -203,25 +203,25 @@ describe('a patch', () => {
     })
   })
 
-  it('gives a value back with null, and leaves no empty object behind', () => {
+  it('a patch gives a value back with null, and leaves no empty object behind', () => {
     const before = changesOf({ mode: 'loose', baselines: { personal: { read: { '1h': 7 } } } })
     expect(applyPatch(before, { baselines: { personal: { read: { '1h': null } } } })).toEqual({ mode: 'loose' })
     expect(applyPatch(before, { baselines: null })).toEqual({ mode: 'loose' })
     expect(applyPatch({}, { baselines: { personal: { read: {} } }, global: {} })).toEqual({})
   })
 
-  it('keeps its reason out of the settings', () => {
+  it('a patch keeps its reason out of the settings', () => {
     expect(applyPatch({}, { mode: 'loose', reason: 'a sale' })).toEqual({ mode: 'loose' })
   })
 
-  it('changes nothing in what it is applied to', () => {
+  it('a patch changes nothing in what it is applied to', () => {
     const before = changesOf({ baselines: { personal: { read: { '1h': 7 } } } })
     const text = JSON.stringify(before)
     applyPatch(before, { baselines: { personal: { read: { '1h': 8, '1d': 9 } } }, mode: 'loose' })
     expect(JSON.stringify(before)).toBe(text)
   })
 
-  it('followed by one with null everywhere gives the file back', () => {
+  it('a patch followed by one with null everywhere gives the file back', () => {
     const nulls = { mode: null, global: null, baselines: null, custom: null, shadow: null }
     fc.assert(
       fc.property(fc.array(patches, { maxLength: 4 }), (all) => {
@@ -230,7 +230,7 @@ describe('a patch', () => {
     )
   }, 60_000)
 
-  it('followed by one with null for each of its values gives back what was before', () => {
+  it('a patch followed by one with null for each of its values gives back what was before', () => {
     const undone = (value: unknown): unknown =>
       typeof value === 'object' && value !== null
         ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, undone(inner)]))
@@ -242,7 +242,7 @@ describe('a patch', () => {
     )
   }, 60_000)
 
-  it('comes to the same whether it is stored as JSON between two patches or not', () => {
+  it('a patch comes to the same whether it is stored as JSON between two patches or not', () => {
     fc.assert(
       fc.property(patches, patches, (first, second) => {
         const stored = JSON.parse(JSON.stringify(changesOf(first)))
@@ -255,7 +255,7 @@ describe('a patch', () => {
 describe('a patch with mistakes', () => {
   const told = (patch: unknown) => problemsOf(patch, FILE).map(({ path, msg }) => `${path}: ${msg}`)
 
-  it('gets an error for each, with its place and the cure', () => {
+  it('a patch with mistakes gets an error for each, with its place and the cure', () => {
     const patch = {
       mode: 'lose',
       global: { multiplier: 5, enabled: 'yes', multiplyer: 2 },
@@ -283,7 +283,7 @@ describe('a patch with mistakes', () => {
   })
 
   it.each([null, undefined, 5, 'mode', [], [{ mode: 'loose' }]])(
-    'that is no object (%j) gets an error that says so',
+    'a patch with mistakes that is no object (%j) gets an error that says so',
     (patch) => {
       expect(told(patch)).toEqual([
         ': must be an object with mode, global, baselines, custom, shadow, reason, from, until, guard',
@@ -295,7 +295,7 @@ describe('a patch with mistakes', () => {
     ['limit', [0, 1, 1e12], [-1, 1e12 + 1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '5', true, {}, []]],
     ['multiplier', [0.25, 1, 4], [0.2499, 4.0001, Number.NaN, '1', true, {}]],
     ['reason', ['x', 'é'.repeat(500), '😀'.repeat(500)], ['', ' ', 'x'.repeat(501), 'a\nb', '\ud800', 5, null]],
-  ])('of a %s differs from one without', (what, good, bad) => {
+  ])('a patch with mistakes of a %s differs from one without', (what, good, bad) => {
     const patch = (value: unknown) =>
       what === 'limit'
         ? { custom: { global: { read: { '1h': value } } } }
@@ -306,7 +306,7 @@ describe('a patch with mistakes', () => {
     for (const value of bad) expect(problemsOf(patch(value), FILE), String(value)).toHaveLength(1)
   })
 
-  it('never throws, whatever it is', () => {
+  it('a patch with mistakes never throws, whatever it is', () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true }), (patch) => {
         for (const { path, msg } of problemsOf(patch, FILE))
@@ -322,7 +322,7 @@ describe('where a value comes from', () => {
     (scope, category, window, layer) => `${layer} ${scope} ${category} ${window}`,
   )
 
-  it('is the file, or a change at run time', () => {
+  it('where a value comes from is the file, or a change at run time', () => {
     expect(origin('personal', 'read', '1h', 'baselines')).toBe('set at run time')
     expect(origin('personal', 'read', '1d', 'baselines')).toBe('baselines personal read 1d')
     expect(origin('global', 'read', '1h', 'baselines')).toBe('baselines global read 1h')

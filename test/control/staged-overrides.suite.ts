@@ -56,12 +56,12 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
     ((await overrides()).get(user)?.value as UserOverride | undefined)?.limits.read?.['1h']
 
   describe('overrides that are staged', () => {
-    it('are not in force before they are put there', async () => {
+    it('overrides that are staged are not in force before they are put there', async () => {
       await stage(staged(['alice'], 1))
       expect(await under.other.readControl()).toMatchObject({ version: 0, overrides: new Map() })
     })
 
-    it('keep those that they replace, under the number of the change, until others are put in force', async () => {
+    it('overrides that are staged keep those that they replace, under the number of the change, until others are put in force', async () => {
       await use(await stage(staged(many(700), 1)), 700, 0)
       expect(await under.other.readReplaced(1)).toEqual({ overrides: new Map(), organisationOverrides: new Map() })
       await use(await stage([]), 0, 1)
@@ -73,7 +73,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect((await under.other.readReplaced(3))?.overrides).toEqual(new Map())
     })
 
-    it('of organisations are put in force with those of users, in the place of all others, and kept like these', async () => {
+    it('overrides that are staged of organisations are put in force with those of users, in the place of all others, and kept like these', async () => {
       const of = (limit: number) => ({ limits: { read: { '1h': limit } }, reason: 'r', expiresAt: null })
       for (const organisation of ['acme', 'gone']) {
         await under.store.change({ kind: 'organisation_override', organisation, to: of(1) }, ANN, null)
@@ -96,7 +96,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect((await under.other.readControl()).organisationOverrides).toEqual(new Map())
     })
 
-    it('take the place of all others together, with one entry of the audit and the versions that were given', async () => {
+    it('overrides that are staged take the place of all others together, with one entry of the audit and the versions that were given', async () => {
       await under.store.change({ kind: 'override', user: 'bob', to: limited(7) }, ANN, null)
       await under.store.change({ kind: 'override', user: 'eve', to: limited(8) }, ANN, null)
       const wanted = [...staged(many(1200), 3), ...staged(['bob'], 1, 7)]
@@ -107,13 +107,13 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect(await under.other.readAudit(null, 1)).toMatchObject([entry])
     })
 
-    it('of any user ids are kept apart', async () => {
+    it('overrides that are staged of any user ids are kept apart', async () => {
       const wanted = STRANGE_IDS.map((user, i): Staged => [user, { version: 1, value: limited(i) }])
       await use(await stage(wanted), wanted.length, 0)
       expect(await overrides()).toEqual(new Map(wanted))
     })
 
-    it('may be none: then there are no overrides, and one can be set again', async () => {
+    it('overrides that are staged may be none: then there are no overrides, and one can be set again', async () => {
       await under.store.change({ kind: 'override', user: 'bob', to: limited(7) }, ANN, null)
       expect(await use('nothing', 0, 1)).toMatchObject({ done: true })
       expect(await overrides()).toEqual(new Map())
@@ -124,7 +124,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect(await limitOf('bob')).toBe(8)
     })
 
-    it('are changed one by one afterwards, each under its version', async () => {
+    it('overrides that are staged are changed one by one afterwards, each under its version', async () => {
       await use(await stage(staged(['alice', 'bob'], 1, 5)), 2, 0)
       const change = (limit: number, expected: number) =>
         under.store.change({ kind: 'override', user: 'alice', to: limited(limit) }, ANN, expected)
@@ -134,7 +134,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect(await overrides()).toEqual(new Map([['alice', { version: 2, value: limited(6) }]]))
     })
 
-    it('are given up after any change that was made meanwhile, and used up by that', async () => {
+    it('overrides that are staged are given up after any change that was made meanwhile, and used up by that', async () => {
       await use(await stage(staged(['alice'], 1, 1)), 1, 0)
       const name = await stage(staged(['alice'], 2, 2))
       await under.other.change({ kind: 'reset', user: 'bob' }, ANN, null)
@@ -144,7 +144,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect(await limitOf('alice')).toBe(1)
     })
 
-    it('are not put in force if some are missing', async () => {
+    it('overrides that are staged are not put in force if some are missing', async () => {
       await use(await stage(staged(['alice'], 1, 1)), 1, 0)
       expect(await use(await stage(staged(['bob'], 2)), 2, 1)).toEqual({ done: false, version: 1 })
       expect(await use('never staged', 1, 1)).toEqual({ done: false, version: 1 })
@@ -154,7 +154,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect([...(await overrides()).keys()]).toEqual(['alice'])
     })
 
-    it('of two administrators at once are put in force one after the other or not at all', async () => {
+    it('overrides that are staged of two administrators at once are put in force one after the other or not at all', async () => {
       const stores = [under.store, under.other]
       const changes = await Promise.all(
         Array.from({ length: 8 }, async (_, i) => {
@@ -172,7 +172,7 @@ export function stagedOverridesSuite(open: () => Promise<ControlStoreUnderTest>)
       expect([...(await overrides()).keys()]).toEqual([`of-${won}`])
     })
 
-    it('are followed by every process, which never has a mixture of two editions', async () => {
+    it('overrides that are staged are followed by every process, which never has a mixture of two editions', async () => {
       const users = many(1100)
       await use(await stage(staged(users, 1, 1)), users.length, 0)
       const follower = createChangeFollower({ store: under.other, observe: () => {}, pollMs: 1e9 })

@@ -34,7 +34,7 @@ const undoOverride = (from: UserOverride | null, to: UserOverride | null, now: U
 }
 
 describe('the undo of a change of settings', () => {
-  test('puts back the values that it set, and leaves those that others have set since', () => {
+  test('the undo of a change of settings puts back the values that it set, and leaves those that others have set since', () => {
     const from: Changes = { mode: 'loose', baselines: { personal: { read: { '1h': 10 } } } }
     const to: Changes = { shadow: true, baselines: { personal: { read: { '1h': 5, '1d': 50 } } } }
     const now: Changes = { ...to, global: { multiplier: 2 } }
@@ -44,7 +44,7 @@ describe('the undo of a change of settings', () => {
     })
   })
 
-  test('of the end of a temporary change is impossible, and says what to undo instead: the value never comes back without its end', () => {
+  test('the undo of a change of settings of the end of a temporary change is impossible, and says what to undo instead: the value never comes back without its end', () => {
     const layer = {
       id: 'a',
       from: NOW - 9000,
@@ -62,14 +62,14 @@ describe('the undo of a change of settings', () => {
     })
   })
 
-  test('of the first change gives all back to the file', () => {
+  test('the undo of a change of settings of the first change gives all back to the file', () => {
     expect(undoSettings(null, { mode: 'loose' }, { mode: 'loose' })).toEqual({
       kind: 'possible',
       change: { kind: 'settings', to: {} },
     })
   })
 
-  test('is refused with both values if one of them was changed since', () => {
+  test('the undo of a change of settings is refused with both values if one of them was changed since', () => {
     const to: Changes = { mode: 'loose', baselines: { personal: { read: { '1h': 5 } } } }
     const now: Changes = { mode: 'loose', baselines: { personal: { read: { '1h': 6 } } } }
     expect(undoSettings({}, to, now)).toEqual({
@@ -82,14 +82,14 @@ describe('the undo of a change of settings', () => {
     })
   })
 
-  test('needs nothing if all is as before already', () => {
+  test('the undo of a change of settings needs nothing if all is as before already', () => {
     expect(undoSettings({ mode: 'loose' }, { shadow: true }, { mode: 'loose' })).toEqual({
       kind: 'possible',
       change: null,
     })
   })
 
-  test('takes names of members for what they are', () => {
+  test('the undo of a change of settings takes names of members for what they are', () => {
     const text = '{ "baselines": { "personal": { "__proto__": { "constructor": 5 } } } }'
     const to = JSON.parse(text) as Changes
     expect(leavesOf({ ...to })).toEqual([[['baselines', 'personal', '__proto__', 'constructor'], 5]])
@@ -100,21 +100,21 @@ describe('the undo of a change of settings', () => {
 })
 
 describe('the undo of an override', () => {
-  test('puts back the one before, or takes the only one away', () => {
+  test('the undo of an override puts back the one before, or takes the only one away', () => {
     const undone = (to: UserOverride | null) => ({ kind: 'possible', change: { kind: 'override', user: 'bob', to } })
     expect(undoOverride(override(5), override(6), override(6))).toEqual(undone(override(5)))
     expect(undoOverride(null, override(6), override(6))).toEqual(undone(null))
     expect(undoOverride(override(5), null, null)).toEqual(undone(override(5)))
   })
 
-  test('is refused with both values if it was changed since', () => {
+  test('the undo of an override is refused with both values if it was changed since', () => {
     const values = [{ path: '', set: override(6), now: override(7) }]
     expect(undoOverride(override(5), override(6), override(7))).toEqual({ kind: 'changed_since', values })
     expect(undoOverride(null, override(6), override(7))).toEqual({ kind: 'changed_since', values })
     expect(undoOverride(override(5), null, override(7))).toMatchObject({ kind: 'changed_since' })
   })
 
-  test('takes one that has ended for none', () => {
+  test('the undo of an override takes one that has ended for none', () => {
     const ended = override(5, NOW - 1)
     expect(undoOverride(ended, override(6), override(6))).toEqual({
       kind: 'possible',
@@ -127,7 +127,7 @@ describe('the undo of an override', () => {
     expect(undoOverride(ended, null, null)).toEqual({ kind: 'possible', change: null })
   })
 
-  test('is refused if a temporary one from before it was put back since, which would hide what is put back', () => {
+  test('the undo of an override is refused if a temporary one from before it was put back since, which would hide what is put back', () => {
     // The temporary one was taken away, 30 was set for ever and undone, and then the temporary one was put back.
     const put = (from: number) => {
       const value = override(10)

@@ -35,12 +35,12 @@ describe('the story of a change of the settings', () => {
     ['a switch', { shadow: false }, { shadow: true }, 'one.on'],
     ['a mode', { mode: 'loose' }, { mode: 'custom' }, 'one.changed'],
     ['more values than one', {}, { mode: 'loose', ...limit(1) }, 'settings.many'],
-  ])('is about %s', (_what, from, to, sentence) => {
+  ])('the story of a change of the settings is about %s', (_what, from, to, sentence) => {
     expect(story({ from, to }).sentence).toBe(sentence)
     expect(isUndoable(entryOf({ from, to }))).toBe(true)
   })
 
-  test('names what the file has where no value was set', () => {
+  test('the story of a change of the settings names what the file has where no value was set', () => {
     expect(story({ to: limit(200) }).change).toMatchObject({ from: undefined, to: 200, file: 120 })
     expect(comesBack(entryOf({ to: limit(200) }), FILE)).toMatchObject([{ from: 200, to: undefined }])
   })
@@ -50,7 +50,7 @@ describe('the story of a change of the settings', () => {
     ...more,
   })
 
-  test('says until when it is so, how it is guarded, and which ends and guards it drops', () => {
+  test('the story of a change of the settings says until when it is so, how it is guarded, and which ends and guards it drops', () => {
     const guard = { until: '2026-11-20T10:10:00Z', refused: 0.05 }
     const made = layer({ until: '2026-11-21T00:00:00Z', guard })
     expect(story({ to: { layers: [made] } })).toMatchObject({
@@ -67,7 +67,7 @@ describe('the story of a change of the settings', () => {
     ])
   })
 
-  test('that only moves an end says so', () => {
+  test('the story of a change of the settings that only moves an end says so', () => {
     const [before, after] = [
       layer({ until: '2026-11-21T00:00:00Z' }),
       layer({ id: 'f', until: '2026-11-22T00:00:00Z' }),
@@ -78,7 +78,7 @@ describe('the story of a change of the settings', () => {
     })
   })
 
-  test('is about what is to come, about its being cancelled, and about its beginning and end', () => {
+  test('the story of a change of the settings is about what is to come, about its being cancelled, and about its beginning and end', () => {
     const start = layer({ from: '2026-11-21T00:00:00Z', until: '2026-11-22T00:00:00Z', value: { mode: 'loose' } })
     const [there, none] = [{ layers: [start] }, {}]
     expect(story({ to: there })).toMatchObject({ sentence: 'scheduled', at: start.from, changes: [{ path: 'mode' }] })
@@ -103,7 +103,7 @@ describe('the story of a change of the settings', () => {
     expect(isUndoable(entryOf(ended))).toBe(false)
   })
 
-  test('says how many requests made the guard take a change back', () => {
+  test('the story of a change of the settings says how many requests made the guard take a change back', () => {
     const from = { layers: [layer({ guard: { until: '', refused: 0.05 } })] }
     const why = 'takes back the change of bob: 7.0 % of 200 weighed requests were refused, and 5 % may be'
     expect(story({ who: 'guard', from, to: {}, why })).toMatchObject({
@@ -119,7 +119,7 @@ describe('the story of a change of the settings', () => {
     ).toMatchObject({ sentence: 'guard.keeps' })
   })
 
-  test('names the change that it undoes, and the reason alone', () => {
+  test('the story of a change of the settings names the change that it undoes, and the reason alone', () => {
     expect(story({ from: limit(200), why: 'undo of 7: too many' })).toMatchObject({
       ...{ sentence: 'undo', undone: 7, why: 'too many' },
     })
@@ -129,14 +129,14 @@ describe('the story of a change of the settings', () => {
 describe('the story of another change', () => {
   const override = { limits: { read: { '1h': 7 } }, bypassGlobal: false, shadow: false, reason: 'why', expiresAt: null }
 
-  test('is about an override without what is off and without its reason', () => {
+  test('the story of another change is about an override without what is off and without its reason', () => {
     const set = { what: 'override', subject: 'bob', from: null, to: override } as const
     expect(story(set)).toMatchObject({ sentence: 'override.set', changes: [{ path: 'limits.read.1h', to: 7 }] })
     expect(story(set).changes).toHaveLength(1)
     expect(story({ ...set, from: override, to: null }).sentence).toBe('override.removed')
   })
 
-  test('says of the same value with another end that its end moved, and of a factor what it multiplies', () => {
+  test('the story of another change says of the same value with another end that its end moved, and of a factor what it multiplies', () => {
     const layer = (id: string, until: string) => ({
       ...{ id, from: null, until, value: { shadow: true } },
       who: 'ann',
@@ -161,7 +161,7 @@ describe('the story of another change', () => {
     ])
   })
 
-  test('counts the overrides of a file', () => {
+  test('the story of another change counts the overrides of a file', () => {
     const to = { total: 50, added: 49, changed: 1, removed: 0, overrides: {} }
     expect(story({ what: 'overrides', from: {}, to })).toMatchObject({
       sentence: 'overrides',
@@ -177,7 +177,7 @@ describe('the story of another change', () => {
     expect(isUndoable(entryOf({ what: 'override', ...forgotten, subject: 'forgotten' }))).toBe(true)
   })
 
-  test('has what was used in the windows that were emptied', () => {
+  test('the story of another change has what was used in the windows that were emptied', () => {
     const reset = {
       what: 'quota_reset',
       subject: 'organisation:read:acme',

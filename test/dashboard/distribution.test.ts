@@ -16,7 +16,7 @@ function percentilesOf(used: readonly number[]): number[] {
 }
 
 describe('how many users have no room under a limit', () => {
-  test('is exact up to a hundred users', () => {
+  test('how many users have no room under a limit is exact up to a hundred users', () => {
     for (const n of [1, 2, 7, 10, 99, 100]) {
       const used = Array.from({ length: n }, (_, i) => (i * 37) % 50)
       const found = { counted: n, percentiles: percentilesOf(used) }
@@ -26,13 +26,13 @@ describe('how many users have no room under a limit', () => {
     }
   })
 
-  test('is right to one in a hundred of more users', () => {
+  test('how many users have no room under a limit is right to one in a hundred of more users', () => {
     const used = Array.from({ length: 5000 }, (_, i) => i)
     const found = { counted: 5000, percentiles: percentilesOf(used) }
     expect(Math.abs(usersFull(found, 3334, 1) - 1666)).toBeLessThanOrEqual(50)
   })
 
-  test('is nobody where nobody has used anything', () => {
+  test('how many users have no room under a limit is nobody where nobody has used anything', () => {
     expect(usersFull({ counted: 0, percentiles: [] }, 5, 1)).toBe(0)
   })
 })
@@ -40,7 +40,7 @@ describe('how many users have no room under a limit', () => {
 const READ = { scope: 'personal', category: 'read', window: '1h' } as const
 
 describe('the line of a limit', () => {
-  test('sets the field of the mode, and stands where that makes its limit', () => {
+  test('the line of a limit sets the field of the mode, and stands where that makes its limit', () => {
     // In mode loose: 100 x 1.5, which is in force now.
     const line = limitLine(QUOTA, {}, READ) as LimitLine
     expect(line).toMatchObject({ path: 'baselines.personal.read.1h', field: 100, limit: 150, inForce: 150, max: 150 })
@@ -50,12 +50,12 @@ describe('the line of a limit', () => {
     expect(limitLine(QUOTA, { mode: null }, READ)).toMatchObject({ field: 100, limit: 100 })
   })
 
-  test('is not there without a limit, or while its field is none', () => {
+  test('the line of a limit is not there without a limit, or while its field is none', () => {
     expect(limitLine(QUOTA, {}, { ...READ, window: '9h' })).toBe(null)
     expect(limitLine(QUOTA, { 'baselines.personal.read.1h': 'x' }, READ)).toBe(null)
   })
 
-  test('is moved by the keys of a slider, within its bounds', () => {
+  test('the line of a limit is moved by the keys of a slider, within its bounds', () => {
     const line: LimitLine = { path: 'p', field: 100, limit: 100, inForce: 100, max: 150, step: 1 }
     const keys = ['ArrowRight', 'ArrowLeft', 'PageUp', 'PageDown', 'Home', 'End', 'a']
     expect(keys.map((key) => steppedField(line, key))).toEqual([101, 99, 110, 90, 0, 150, null])

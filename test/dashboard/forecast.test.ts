@@ -25,21 +25,21 @@ const runs = fc
 const rates = fc.double({ min: 0, max: 1e6, noNaN: true })
 
 describe('the forecast of a window', () => {
-  test('is the time at which the rate has used what is left', () => {
+  test('the forecast of a window is the time at which the rate has used what is left', () => {
     // 100 tokens are left, 10 go in a minute, and the run has 20 minutes.
     expect(forecastOf(runOf(1000, 900), { rate: 10 / MINUTE, at: AT })).toEqual({ kind: 'at', at: AT + 10 * MINUTE })
     expect(forecastOf(runOf(1000, 900), { rate: 5 / MINUTE, at: AT })).toEqual({ kind: 'notBefore' })
     expect(forecastOf(runOf(1000, 900), { rate: 0, at: AT })).toEqual({ kind: 'notBefore' })
   })
 
-  test('is not known without a rate, and none of a window that has not begun', () => {
+  test('the forecast of a window is not known without a rate, and none of a window that has not begun', () => {
     expect(forecastOf(runOf(1000, 900), { rate: null, at: AT })).toEqual({ kind: 'unknown' })
     const notBegun = { limit: 10, used: 0, remaining: 10, startedAt: null, resetAt: null }
     expect(forecastOf(notBegun, { rate: 1, at: AT })).toEqual({ kind: 'notRunning' })
     expect(forecastOf({ ...notBegun, limit: 0, remaining: 0 }, { rate: 1, at: AT })).toEqual({ kind: 'full' })
   })
 
-  test('takes account of what a shorter window lets pass, in this run and the next ones', () => {
+  test('the forecast of a window takes account of what a shorter window lets pass, in this run and the next ones', () => {
     const day = { ...runOf(60_000, 0), resetAt: iso(AT + 1200 * MINUTE), used: 34_000, remaining: 26_000 }
     // 8000 of 9000 are used, and 20 minutes are left of the hour.
     const hour = runOf(9000, 8000)
@@ -53,12 +53,12 @@ describe('the forecast of a window', () => {
     expect(forecastOf(day, { rate, at: AT, shorter: [runOf(0, 0)] })).toEqual({ kind: 'notBefore' })
   })
 
-  test('is full with less left than the cheapest request costs', () => {
+  test('the forecast of a window is full with less left than the cheapest request costs', () => {
     expect(forecastOf(runOf(1000, 997), { rate: 1, at: AT, least: 4 })).toEqual({ kind: 'full' })
     expect(forecastOf(runOf(1000, 996), { rate: 1, at: AT, least: 4 }).kind).toBe('at')
   })
 
-  test('says full exactly if no token is left', () => {
+  test('the forecast of a window says full exactly if no token is left', () => {
     fc.assert(
       fc.property(
         runs,
@@ -68,7 +68,7 @@ describe('the forecast of a window', () => {
     )
   }, 60_000)
 
-  test('lies between now and the end of the run, and the rate has used what is left by then', () => {
+  test('the forecast of a window lies between now and the end of the run, and the rate has used what is left by then', () => {
     fc.assert(
       fc.property(runs, rates, (run, rate) => {
         const forecast = forecastOf(run, { rate, at: AT })
@@ -80,7 +80,7 @@ describe('the forecast of a window', () => {
     )
   }, 60_000)
 
-  test('is not later if more is used', () => {
+  test('the forecast of a window is not later if more is used', () => {
     const time = (run: ReturnType<typeof runOf>, rate: number): number => {
       const forecast = forecastOf(run, { rate, at: AT })
       return forecast.kind === 'at' ? forecast.at : forecast.kind === 'full' ? AT : Number.POSITIVE_INFINITY
@@ -90,18 +90,18 @@ describe('the forecast of a window', () => {
 })
 
 describe('the rate of a category', () => {
-  test('is that of the latest half hour, once a run is as old as that', () => {
+  test('the rate of a category is that of the latest half hour, once a run is as old as that', () => {
     expect(rateOf([runOf(1000, 900), runOf(50, 5, MINUTE)], 300, AT)).toBe(300 / (30 * MINUTE))
     expect(rateOf([runOf(1000, 900)], null, AT)).toBeNull()
     expect(rateOf([runOf(1000, 900)], -3, AT)).toBe(0)
   })
 
-  test('is before that what the oldest run has used since it began', () => {
+  test('the rate of a category is before that what the oldest run has used since it began', () => {
     expect(rateOf([runOf(1000, 60, 6 * MINUTE), runOf(1000, 50, 5 * MINUTE)], 9999, AT)).toBe(10 / MINUTE)
     expect(rateOf([runOf(1000, 60, 6 * MINUTE)], null, AT)).toBe(10 / MINUTE)
   })
 
-  test('is not known in the first minute, and without a run', () => {
+  test('the rate of a category is not known in the first minute, and without a run', () => {
     expect(rateOf([runOf(1000, 60, MINUTE - 1)], 60, AT)).toBeNull()
     expect(rateOf([{ limit: 10, used: 0, remaining: 10, startedAt: null, resetAt: null }], 60, AT)).toBeNull()
     expect(rateOf([], 60, AT)).toBeNull()
@@ -117,7 +117,7 @@ describe('the tokens of the latest half hour', () => {
     category,
   })
 
-  test('are those of this half hour, and of the one before the part that is not older', () => {
+  test('the tokens of the latest half hour are those of this half hour, and of the one before the part that is not older', () => {
     const rows = [
       row('2026-11-27T08:30:00.000Z', 1000),
       row('2026-11-27T09:00:00.000Z', 300),

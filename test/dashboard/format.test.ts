@@ -13,10 +13,10 @@ describe('a duration', () => {
     [125_000, '2 mins 5 secs'],
     [3_600_000, '1 hr'],
     [86_400_000 + 5 * 3_600_000, '1 day 5 hrs'],
-  ])('of %d ms is %s', (ms, text) => {
+  ])('a duration of %d ms is %s', (ms, text) => {
     expect(plain(format.formatDuration('en', ms))).toBe(text)
   })
-  test('is written in Chinese too', () => {
+  test('a duration is written in Chinese too', () => {
     expect(plain(format.formatDuration('zh', 125_000)).replace(/ /g, '')).toBe('2分钟5秒')
   })
 })

@@ -40,6 +40,6 @@ test('a user of that very id is the last that is offered, if it begins the name 
   expect(namesOf('new one', { ...nobody, areUsersRead: false })).toEqual([])
 })
 
-test('of many routes the first five are offered', () => {
+test('the first five of many routes are offered', () => {
   expect(namesOf('many').filter((name) => name.startsWith('route'))).toHaveLength(5)
 })

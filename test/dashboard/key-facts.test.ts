@@ -24,7 +24,7 @@ test('a new key has the organisation and the plan of the latest key of its user'
   expect(factsOf('gina', known)).toEqual({ organisation: undefined, plan: undefined })
 })
 
-test('of a user without a key it has what the last credential named, and no plan that is the default', () => {
+test('a user without a key has what the last credential named, and no plan that is the default', () => {
   expect(factsOf('bob', known)).toEqual({ organisation: 'globex', plan: 'pro' })
   expect(factsOf('carol', known)).toEqual({ organisation: undefined, plan: undefined })
   expect(factsOf('nobody', known)).toEqual({ organisation: undefined, plan: undefined })

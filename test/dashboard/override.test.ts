@@ -13,7 +13,7 @@ test('a new override ends after a day if nothing else is chosen, and one that is
 })
 
 describe('the body of an override', () => {
-  test('has the limits that were filled in, by category', () => {
+  test('the body of an override has the limits that were filled in, by category', () => {
     const limits = { 'read.1h': '500', 'read.1d': ' ', 'write.1h': '0' }
     expect(bodyOf({ ...FORM, limits, bypassGlobal: true }, NOW).body).toEqual({
       read: { '1h': 500 },
@@ -25,7 +25,7 @@ describe('the body of an override', () => {
     })
   })
 
-  test('is none without a reason, with a limit that is no number, or with an end that is past', () => {
+  test('the body of an override is none without a reason, with a limit that is no number, or with an end that is past', () => {
     const expiry = { kind: 'at', local: '2020-01-01T00:00' } as const
     expect(bodyOf({ ...FORM, limits: { 'read.1h': 'x' }, reason: ' ', expiry }, NOW)).toEqual({
       body: null,
@@ -33,17 +33,17 @@ describe('the body of an override', () => {
     })
   })
 
-  test('is none if it would set nothing', () => {
+  test('the body of an override is none if it would set nothing', () => {
     const limits = { 'read.1h': ' ' }
     expect(bodyOf({ ...FORM, limits }, NOW)).toEqual({ body: null, problems: { '': 'problem.nothing' } })
   })
 
-  test('may be a plan and nothing else', () => {
+  test('the body of an override may be a plan and nothing else', () => {
     expect(bodyOf({ ...FORM, plan: 'pro' }, NOW)).toMatchObject({ body: { plan: 'pro' }, problems: {} })
     expect(bodyOf({ ...FORM, limits: { 'read.1h': '1' } }, NOW).body).not.toHaveProperty('plan')
   })
 
-  test('that is read into the form and sent again is the same', () => {
+  test('the body of an override that is read into the form and sent again is the same', () => {
     const set = {
       version: 3,
       limits: { read: { '1h': 5, '1d': 9 } },
@@ -75,7 +75,7 @@ describe('what was sent', () => {
     expiresAt: '2026-12-01T00:00:00.000Z',
   }
 
-  test('is set, in whatever order', () => {
+  test('what was sent is set, in whatever order', () => {
     expect(isSet(sent, set)).toBe(true)
   })
 
@@ -87,11 +87,11 @@ describe('what was sent', () => {
     [{ shadow: false }],
     [{ reason: 'another' }],
     [{ expiresAt: null }],
-  ])('is not set if it says %j', (other) => {
+  ])('what was sent is not set if it says %j', (other) => {
     expect(isSet({ ...sent, ...other }, set)).toBe(false)
   })
 
-  test('is not set while nothing is', () => {
+  test('what was sent is not set while nothing is', () => {
     expect(isSet(sent, null)).toBe(false)
   })
 })
@@ -100,13 +100,13 @@ describe('what was edited since an override was sent', () => {
   const sent = { ...FORM, limits: { 'read.1h': ' 500' }, expiry: { kind: 'hours', hours: 24 } } as const
   const set = { ...FORM, limits: { 'read.1h': '500' }, expiry: { kind: 'keep', at: '2026-11-21T10:00:00Z' } } as const
 
-  test('is nothing if all is as it was, also what was put back', () => {
+  test('what was edited since an override was sent is nothing if all is as it was, also what was put back', () => {
     expect(editsSince(sent, sent, set)).toBeNull()
     const back = { ...sent, limits: { ...sent.limits, 'read.1d': '' }, expiry: { ...sent.expiry } }
     expect(editsSince(back, sent, set)).toBeNull()
   })
 
-  test('stands on top of what is set: an end in so many hours does not begin anew', () => {
+  test('what was edited since an override was sent stands on top of what is set: an end in so many hours does not begin anew', () => {
     expect(editsSince({ ...sent, reason: 'better' }, sent, set)).toEqual({ ...set, reason: 'better' })
     const limits = { 'read.1h': '', 'write.1h': '9' }
     expect(editsSince({ ...sent, limits }, sent, set)).toEqual({ ...set, limits })
@@ -117,16 +117,16 @@ describe('what was edited since an override was sent', () => {
 })
 
 describe('an end', () => {
-  test('counts hours from now', () => {
+  test('an end counts hours from now', () => {
     expect(expiryOf({ kind: 'hours', hours: 24 }, NOW)).toBe('2026-11-21T10:00:00.000Z')
   })
-  test('that has come in the meantime is none, also if it was set before', () => {
+  test('an end that has come in the meantime is none, also if it was set before', () => {
     expect(expiryOf({ kind: 'keep', at: '2026-11-20T09:59:59Z' }, NOW)).toBeUndefined()
   })
-  test('that is not filled in is none', () => {
+  test('an end that is not filled in is none', () => {
     expect(expiryOf({ kind: 'at', local: '' }, NOW)).toBeUndefined()
   })
-  test('may be never', () => {
+  test('an end may be never', () => {
     expect(expiryOf({ kind: 'never' }, NOW)).toBeNull()
   })
 })
@@ -158,21 +158,21 @@ describe('what an override uses up', () => {
     }
   }
 
-  test('are windows under the limits that it sets', () => {
+  test('what an override uses up are windows under the limits that it sets', () => {
     const body = { ...BODY, read: { '1h': 100 } }
     expect(usedUpUnder(body, userWith(100, null), QUOTA)).toEqual([
       { scope: 'Personal', category: 'read', window: '1h', used: 100, limit: 100, forever: false },
     ])
   })
 
-  test('are windows that go back to their default, by another override or by none', () => {
+  test('what an override uses up are windows that go back to their default, by another override or by none', () => {
     const found = [{ scope: 'Personal', category: 'read', window: '1h', used: 200, limit: 120, forever: false }]
     expect(usedUpUnder({ ...BODY, bypassGlobal: true }, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder(null, userWith(200, SET), QUOTA)).toEqual(found)
     expect(usedUpUnder({ ...BODY, read: { '1h': 500 } }, userWith(200, SET), QUOTA)).toEqual([])
   })
 
-  test('are windows under the limits of a plan that it sets, or takes away', () => {
+  test('what an override uses up are windows under the limits of a plan that it sets, or takes away', () => {
     const quota = { ...QUOTA, plans: { free: { personal: { read: { '1h': 60 } }, organisation: {} } } }
     const window = { scope: 'Personal', category: 'read', window: '1h' }
     expect(usedUpUnder({ ...BODY, plan: 'free' }, userWith(100, null), quota)).toEqual([
@@ -185,7 +185,7 @@ describe('what an override uses up', () => {
     expect(usedUpUnder({ ...BODY, plan: 'free', read: { '1h': 500 } }, userWith(130, free), quota)).toEqual([])
   })
 
-  test('are global windows that the user is spared now, and no more then', () => {
+  test('what an override uses up are global windows that the user is spared now, and no more then', () => {
     const full = {
       scope: 'Global',
       window: '1h',
@@ -205,7 +205,7 @@ describe('what an override uses up', () => {
     expect(usedUpUnder(null, userWith(0, SET), quota)).toEqual([])
   })
 
-  test('are windows without room for the cheapest request, and none of a category that refuses nothing', () => {
+  test('what an override uses up are windows without room for the cheapest request, and none of a category that refuses nothing', () => {
     const body = { ...BODY, read: { '1h': 100 } }
     expect(usedUpUnder(body, userWith(98, null), QUOTA)).toEqual([])
     expect(usedUpUnder(body, userWith(99, null), QUOTA)).toMatchObject([{ used: 99, limit: 100 }])
@@ -213,7 +213,7 @@ describe('what an override uses up', () => {
     expect(usedUpUnder(body, userWith(99, null), { ...QUOTA, cheapest: {} })).toEqual([])
   })
 
-  test('are windows that only shadow mode lets through, and none under shadow mode', () => {
+  test('what an override uses up are windows that only shadow mode lets through, and none under shadow mode', () => {
     const shadow = { ...SET, limits: {}, shadow: true }
     expect(usedUpUnder(null, userWith(200, shadow), QUOTA)).toHaveLength(1)
     expect(usedUpUnder({ ...BODY, shadow: true, read: { '1h': 1 } }, userWith(200, shadow), QUOTA)).toEqual([])

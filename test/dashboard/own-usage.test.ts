@@ -37,7 +37,7 @@ afterEach(() => vi.unstubAllEnvs())
 test.each([
   ['Asia/Shanghai', ['2026-11-18T16:00:00.000Z', '2026-11-19T16:00:00.000Z'], [3, 4]],
   ['UTC', ['2026-11-19T00:00:00.000Z', '2026-11-20T00:00:00.000Z'], [7, 0]],
-])('of a week a point is a day by the clock of the browser (%s)', (zone, starts, tokens) => {
+])('a point of a week is a day by the clock of the browser (%s)', (zone, starts, tokens) => {
   vi.stubEnv('TZ', zone)
   const { points } = ownUsageOf(
     {

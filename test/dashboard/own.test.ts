@@ -18,7 +18,7 @@ describe('a response of the API itself', () => {
     ['/api/tokens', 200, { tokens: [] }],
     ['/api/tokens', 201, { id: 'a', token: 'gw_a' }],
     ['/api/now', 401, { error: 'unauthorized', msg: 'Sign in.' }],
-  ])('is recognised at %s with the status %i', (path, status, said) => {
+  ])('a response of the API itself is recognised at %s with the status %i', (path, status, said) => {
     expect(isOwn(path, status, said)).toBe(true)
   })
 })
@@ -36,7 +36,7 @@ describe('a response of somebody in between', () => {
     ['/api/now', 404, { error: { code: 404 }, msg: 'no' }],
     ['/api/users/alice', 200, { ends: {} }],
     ['/elsewhere', 200, { users: [], next: null }],
-  ])('is not taken for one of the API: %s %i %j', (path, status, said) => {
+  ])('a response of somebody in between is not taken for one of the API: %s %i %j', (path, status, said) => {
     expect(isOwn(path, status, said)).toBe(false)
   })
 })

@@ -12,7 +12,7 @@ test('the refusals of a minute are those that went on in it', () => {
   expect(at(refusals, '21:15:00')).toEqual([true, [true, true, false, false]])
 })
 
-test('of a minute without one it is the nearest', () => {
+test('the moment of a minute without a refusal is the nearest', () => {
   expect(at([of('21:40:00'), of('21:20:00'), of('21:00:00')], '21:15:00')).toEqual([false, [false, true, false]])
   expect(at([], '21:15:00')).toEqual([false, []])
 })

@@ -13,22 +13,22 @@ test('what the page knows of the series is what the series are', () => {
 })
 
 describe('the bound of a share of the requests', () => {
-  test('is that of the bucket in which the share is reached', () => {
+  test('the bound of a share of the requests is that of the bucket in which the share is reached', () => {
     expect(boundOf([95, 5], 0.95)).toEqual({ ms: 25, isAbove: false })
     expect(boundOf([94, 6], 0.95)).toEqual({ ms: 50, isAbove: false })
     expect(boundOf([0, 0, 1], 0.95)).toEqual({ ms: 100, isAbove: false })
   })
 
-  test('is above the last bound if the share is reached in no other bucket', () => {
+  test('the bound of a share of the requests is above the last bound if the share is reached in no other bucket', () => {
     expect(boundOf([1, 0, 0, 0, 0, 0, 0, 0, 1], 0.95)).toEqual({ ms: 10_000, isAbove: true })
   })
 
-  test('is none of no requests', () => {
+  test('the bound of a share of the requests is none of no requests', () => {
     expect(boundOf([], 0.95)).toBeNull()
     expect(boundOf([0, 0, 0], 0.95)).toBeNull()
   })
 
-  test('is kept by at least the share, and the bound before it is not', () => {
+  test('the bound of a share of the requests is kept by at least the share, and the bound before it is not', () => {
     const counts = fc.array(fc.nat(1000), { minLength: 9, maxLength: 9 })
     fc.assert(
       fc.property(counts, fc.double({ min: 0.01, max: 1, noNaN: true }), (buckets, share) => {

@@ -9,7 +9,7 @@ const tokensOf = ({ tokens }: UsageRow) => [tokens]
 const shortOf = (points: readonly SeriesPoint[]) => points.map(({ from, values }) => [from.toISOString(), values[0]])
 
 describe('the points of a chart', () => {
-  test('have a 0 for each half hour in which nothing was counted', () => {
+  test('the points of a chart have a 0 for each half hour in which nothing was counted', () => {
     const rows = [row('2026-11-20T10:00:00.000Z', 7)]
     const range = { from: '2026-11-20T09:30:00.000Z', to: '2026-11-20T10:42:00.000Z', step: '30m' } as const
     const points = pointsOf({ ...range, rows }, tokensOf)
@@ -21,7 +21,7 @@ describe('the points of a chart', () => {
     expect(points[0]?.to).toEqual(points[1]?.from)
   })
 
-  test('begin with the first half hour that begins in the range', () => {
+  test('the points of a chart begin with the first half hour that begins in the range', () => {
     const range = { from: '2026-11-20T09:31:00.000Z', to: '2026-11-20T10:42:00.000Z', step: '30m' } as const
     expect(shortOf(pointsOf({ ...range, rows: [] }, tokensOf))).toEqual([
       ['2026-11-20T10:00:00.000Z', 0],
@@ -29,7 +29,7 @@ describe('the points of a chart', () => {
     ])
   })
 
-  test('find a step that the range cuts at its beginning', () => {
+  test('the points of a chart find a step that the range cuts at its beginning', () => {
     const rows = [row('2026-11-20T09:20:00.000Z', 3), row('2026-11-20T10:00:00.000Z', 4)]
     const range = { from: '2026-11-20T09:20:00.000Z', to: '2026-11-20T10:42:00.000Z', step: '1h' } as const
     expect(shortOf(pointsOf({ ...range, rows }, tokensOf))).toEqual([
@@ -38,12 +38,12 @@ describe('the points of a chart', () => {
     ])
   })
 
-  test('are none of a response without steps', () => {
+  test('the points of a chart are none of a response without steps', () => {
     const range = { from: '2026-11-20T09:30:00.000Z', to: '2026-11-20T10:42:00.000Z', step: 'range' } as const
     expect(pointsOf({ ...range, rows: [row(range.from, 3)] }, tokensOf)).toEqual([])
   })
 
-  test('add up series by series', () => {
+  test('the points of a chart add up series by series', () => {
     const point = (values: number[]) => ({ from: new Date(0), to: new Date(1), values })
     expect(sumsOf([point([1, 2]), point([10, 0])])).toEqual([11, 2])
     expect(sumsOf([])).toEqual([])
@@ -61,20 +61,20 @@ describe('the axis of time', () => {
     }))
   const indexes = (points: readonly SeriesPoint[]) => ticksOf(points).map(({ index }) => index)
 
-  test('names each step of an hour, each hour of six and every sixth hour of a day', () => {
+  test('the axis of time names each step of an hour, each hour of six and every sixth hour of a day', () => {
     expect(indexes(half(3))).toEqual([0, 1, 2])
     expect(indexes(half(13))).toEqual([0, 2, 4, 6, 8, 10, 12])
     expect(indexes(half(49))).toEqual([0, 12, 24, 36, 48])
     expect(ticksOf(half(49)).some(({ isDay }) => isDay)).toBe(false)
   })
 
-  test('names the days of a week at their midnights', () => {
+  test('the axis of time names the days of a week at their midnights', () => {
     const week = half(336, midnight + 10 * HALF_HOUR)
     expect(indexes(week)).toEqual([38, 86, 134, 182, 230, 278, 326])
     expect(ticksOf(week).every(({ isDay }) => isDay)).toBe(true)
   })
 
-  test('names each step that is a day, also one of 23 hours', () => {
+  test('the axis of time names each step that is a day, also one of 23 hours', () => {
     const from = (day: number) => new Date(2026, 10, day)
     const days = [1, 2, 3].map((day) => ({
       from: from(day),
@@ -84,7 +84,7 @@ describe('the axis of time', () => {
     expect(ticksOf(days)).toEqual([0, 1, 2].map((index) => ({ index, isDay: true })))
   })
 
-  test('is empty where nothing is drawn', () => {
+  test('the axis of time is empty where nothing is drawn', () => {
     expect(ticksOf([])).toEqual([])
   })
 })

@@ -13,7 +13,7 @@ import {
 import { QUOTA } from './quota.ts'
 
 describe('an edit', () => {
-  test('is kept by the path that the API names it by', () => {
+  test('an edit is kept by the path that the API names it by', () => {
     expect(withEdit({}, QUOTA, 'baselines.personal.read.1h', '90')).toEqual({ 'baselines.personal.read.1h': '90' })
   })
 
@@ -24,24 +24,24 @@ describe('an edit', () => {
     expect(withEdit({}, QUOTA, 'custom.personal.read.1h', ' ')).toEqual({})
   })
 
-  test('gives only back to the file what was changed at run time', () => {
+  test('an edit gives only back to the file what was changed at run time', () => {
     expect(withEdit({}, QUOTA, 'mode', null)).toEqual({ mode: null })
     expect(withEdit({}, QUOTA, 'global.multiplier', null)).toEqual({})
   })
 
-  test('that others have made meanwhile is no edit', () => {
+  test('an edit that others have made meanwhile is no edit', () => {
     const draft = { mode: 'loose', shadow: true, 'global.multiplier': null }
     expect(stillEdits(draft, QUOTA)).toEqual({ shadow: true })
     expect(stillEdits({ shadow: true }, QUOTA)).toEqual({ shadow: true })
   })
 
-  test('is undone by itself', () => {
+  test('an edit is undone by itself', () => {
     expect(withoutEdit({ mode: 'normal', shadow: true }, 'mode')).toEqual({ shadow: true })
   })
 })
 
 describe('all personal limits at once', () => {
-  test('are multiplied and rounded, in the fields that the mode goes by', () => {
+  test('all personal limits at once are multiplied and rounded, in the fields that the mode goes by', () => {
     expect(scaledPersonal(QUOTA, {}, 0.8)).toEqual({
       'baselines.personal.read.1h': '80',
       'baselines.personal.read.1d': '960',
@@ -57,7 +57,7 @@ describe('all personal limits at once', () => {
     })
   })
 
-  test('go on from what is typed, leave what is no limit, and never make a limit 0', () => {
+  test('all personal limits at once go on from what is typed, leave what is no limit, and never make a limit 0', () => {
     const typed = { 'baselines.personal.read.1h': '10', 'baselines.personal.read.1d': 'x', shadow: true }
     expect(scaledPersonal(QUOTA, typed, 0.01)).toMatchObject({
       'baselines.personal.read.1h': '1',
@@ -70,7 +70,7 @@ describe('all personal limits at once', () => {
 })
 
 describe('the body of a change', () => {
-  test('has what was edited and nothing else, null for what is given back', () => {
+  test('the body of a change has what was edited and nothing else, null for what is given back', () => {
     const { patch } = patchOf({
       mode: 'custom',
       shadow: true,
@@ -88,7 +88,7 @@ describe('the body of a change', () => {
     })
   })
 
-  test('gives an emptied custom value back, and asks for an emptied baseline', () => {
+  test('the body of a change gives an emptied custom value back, and asks for an emptied baseline', () => {
     expect(patchOf({ 'custom.global.read.1h': '' }).patch).toEqual({ custom: { global: { read: { '1h': null } } } })
     expect(patchOf({ 'baselines.global.read.1h': '' })).toEqual({
       patch: null,
@@ -96,13 +96,13 @@ describe('the body of a change', () => {
     })
   })
 
-  test.each(['-1', '1.5', '1e3', 'many', '1000000000001'])('takes no limit of %s', (text) => {
+  test.each(['-1', '1.5', '1e3', 'many', '1000000000001'])('the body of a change takes no limit of %s', (text) => {
     expect(patchOf({ 'baselines.personal.read.1h': text }).problems).toEqual({
       'baselines.personal.read.1h': 'problem.limit',
     })
   })
 
-  test.each(['', '0.2', '4.01', 'x', '1,5', '1e0', '0x2'])('takes no multiplier of %j', (text) => {
+  test.each(['', '0.2', '4.01', 'x', '1,5', '1e0', '0x2'])('the body of a change takes no multiplier of %j', (text) => {
     expect(patchOf({ 'global.multiplier': text }).problems).toEqual({ 'global.multiplier': 'problem.multiplier' })
   })
 
@@ -110,7 +110,7 @@ describe('the body of a change', () => {
     ['1.125', 1.125],
     ['.5', 0.5],
     ['3.', 3],
-  ])('takes a multiplier of %s', (text, multiplier) => {
+  ])('the body of a change takes a multiplier of %s', (text, multiplier) => {
     expect(patchOf({ 'global.multiplier': text }).patch).toEqual({ global: { multiplier } })
   })
 
@@ -120,11 +120,11 @@ describe('the body of a change', () => {
     ['3.99', true, '4'],
     ['0.25', false, '0.25'],
     ['1,5', true, '1,5'],
-  ])('steps a multiplier of %s (up: %s) to %s', (text, up, next) => {
+  ])('the body of a change steps a multiplier of %s (up: %s) to %s', (text, up, next) => {
     expect(steppedMultiplier(text, up)).toBe(next)
   })
 
-  test('takes the bounds themselves', () => {
+  test('the body of a change takes the bounds themselves', () => {
     expect(patchOf({ 'global.multiplier': '0.25', 'baselines.personal.read.1h': '0' }).patch).not.toBeNull()
     expect(patchOf({ 'global.multiplier': '4', 'baselines.personal.read.1h': '1000000000000' }).patch).not.toBeNull()
   })

@@ -42,7 +42,7 @@ test.each(['plain', 'nothing', '-use', '', '-'])('an address with the wrong orde
 })
 
 describe('a head', () => {
-  test('orders by its column, the second time the other way round, the third time as at first', () => {
+  test('a head orders by its column, the second time the other way round, the third time as at first', () => {
     let written: string | null = null
     const seen: (string | null)[] = []
     for (let i = 0; i < 3; i++) {
@@ -54,7 +54,7 @@ describe('a head', () => {
     expect(afterChoosing({ by: 'use', isReversed: false }, USE, 'tokens')).toBe('use')
   })
 
-  test('says in which direction its column is ordered', () => {
+  test('a head says in which direction its column is ordered', () => {
     expect(directionOf({ by: 'tokens', isReversed: false }, TOKENS)).toBe('descending')
     expect(directionOf({ by: 'tokens', isReversed: true }, TOKENS)).toBe('ascending')
     expect(directionOf({ by: 'name', isReversed: false }, NAME)).toBe('ascending')

@@ -19,19 +19,19 @@ const userWith = (used: number, override: { readonly plan?: string } | null = nu
   }) as unknown as UserResponse
 
 describe('the limit of a user once an override is undone', () => {
-  test('is that of the plan, or the baseline', () => {
+  test('the limit of a user once an override is undone is that of the plan, or the baseline', () => {
     expect(defaultOf(null, userWith(0), quota, READ)).toBe(300)
     expect(defaultOf(null, userWith(0, null, 'pro'), quota, READ)).toBe(1200)
     expect(defaultOf({ plan: 'pro' }, userWith(0), quota, READ)).toBe(1200)
   })
 
-  test('is not known where the override that goes hides the plan of the credential', () => {
+  test('the limit of a user once an override is undone is not known where the override that goes hides the plan of the credential', () => {
     expect(defaultOf(null, userWith(0, { plan: 'pro' }, 'pro'), quota, READ)).toBeUndefined()
   })
 })
 
 describe('the windows that an undo leaves without room', () => {
-  test('are those whose use has no room for the cheapest request', () => {
+  test('the windows that an undo leaves without room are those whose use has no room for the cheapest request', () => {
     expect(fullAfter(null, userWith(299), quota).map(({ limit }) => limit)).toEqual([300])
     expect(fullAfter(null, userWith(298), quota)).toEqual([])
     expect(fullAfter({ limits: { read: { '1h': 100 } } }, userWith(120), quota).map(({ limit }) => limit)).toEqual([
@@ -39,7 +39,7 @@ describe('the windows that an undo leaves without room', () => {
     ])
   })
 
-  test('are none in shadow, of the gateway or of the user', () => {
+  test('the windows that an undo leaves without room are none in shadow, of the gateway or of the user', () => {
     expect(fullAfter(null, userWith(400), { ...quota, shadow: true })).toEqual([])
     expect(fullAfter({ shadow: true }, userWith(400), quota)).toEqual([])
   })

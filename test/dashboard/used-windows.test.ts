@@ -11,7 +11,7 @@ function quotaOf(read: readonly (readonly [string, number, number])[]): QuotaRes
   return { windows: { read: windows, write: [] } } as unknown as QuotaResponse
 }
 
-test('of each category the window is shown that is nearest to its limit', () => {
+test('the window of each category that is nearest to its limit is shown', () => {
   const windows = { read: [hour(5, 10), day(8, 100)], write: [hour(1, null), day(3, 4)] }
   expect(fullestWindows(windows, false)).toEqual([
     { category: 'read', ...hour(5, 10) },

@@ -3,7 +3,7 @@ import { visible } from '../../src/dashboard/logic/visible.ts'
 
 describe('a name as it is shown', () => {
   test.each(['alice', 'https://id.example.org/accounts/1', '小明', 'a b c', 'né Ж ا', '🦊', '<b>&amp;</b>'])(
-    'is %s itself',
+    'a name as it is shown is %s itself',
     (name) => {
       expect(visible(name)).toBe(name)
     },
@@ -18,7 +18,7 @@ describe('a name as it is shown', () => {
     ['a\u3164b', 'a⟨U+3164⟩b'],
     ['a  b', 'a ⟨U+0020⟩b'],
     [' a ', '⟨U+0020⟩a⟨U+0020⟩'],
-  ])('has what cannot be seen in %j', (name, shown) => {
+  ])('a name as it is shown has what cannot be seen in %j', (name, shown) => {
     expect(visible(name)).toBe(shown)
   })
 })

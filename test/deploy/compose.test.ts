@@ -52,19 +52,19 @@ const { services, networks, configs } = load(text)
 const dockerfile = readFileSync('Dockerfile', 'utf8')
 
 describe('the Compose file', () => {
-  test('keeps to the schema of the Compose specification', () => {
+  test('the Compose file keeps to the schema of the Compose specification', () => {
     expect(() => load(text.replace('read_only: true', 'readonly: true'))).toThrow(/readonly/)
     expect(() => load(text.replace('condition: service_healthy', 'condition: fine'))).toThrow(/condition/)
   })
 
-  test('names nothing that is not there', () => {
+  test('the Compose file names nothing that is not there', () => {
     expect(strays(load(text))).toEqual([])
     const broken = text.replace('networks: [store]', 'networks: [storage]').replace('- redis:/data', '- disk:/data')
     const more = broken.replace('source: gateway', 'source: gate').replace('      redis:\n', '      valkey:\n')
     expect(strays(load(more))).toEqual(['valkey', 'gate', 'storage', 'disk'])
   })
 
-  test('lets nobody reach the backend or Redis but the gateway', () => {
+  test('the Compose file lets nobody reach the backend or Redis but the gateway', () => {
     const { gateway, backend, redis } = services
     const isolated = (service: Service) =>
       Object.keys(service.networks).every((name) => networks[name]?.internal === true)
@@ -77,7 +77,7 @@ describe('the Compose file', () => {
     )
   })
 
-  test('publishes the gateway to all, and its admin listener to this machine', () => {
+  test('the Compose file publishes the gateway to all, and its admin listener to this machine', () => {
     expect(services.gateway.ports).toMatchObject([
       { target: 8080, published: '8080' },
       { target: 9090, published: '9090', host_ip: '127.0.0.1' },
@@ -85,13 +85,13 @@ describe('the Compose file', () => {
     expect(services.gateway.ports?.[0]?.host_ip).toBeUndefined()
   })
 
-  test('runs the gateway and Redis without rights and with a root that cannot be written', () => {
+  test('the Compose file runs the gateway and Redis without rights and with a root that cannot be written', () => {
     const hardened = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }
     expect(services.gateway).toMatchObject({ ...hardened, tmpfs: ['/tmp'] })
     expect(services.redis).toMatchObject({ ...hardened, user: 'redis' })
   })
 
-  test('has the health check and the place of the configuration that the image has', () => {
+  test('the Compose file has the health check and the place of the configuration that the image has', () => {
     const inImage = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? ''
     expect(services.gateway.healthcheck?.test).toEqual(['CMD', ...JSON.parse(inImage)])
     expect(services.gateway.configs).toEqual([
@@ -99,7 +99,7 @@ describe('the Compose file', () => {
     ])
   })
 
-  test('has a configuration without problems, which asks for nothing that the service is not given', () => {
+  test('the Compose file has a configuration without problems, which asks for nothing that the service is not given', () => {
     const config = parseConfig((configs.gateway?.content ?? '').replaceAll('$$', '$'), FILE, {
       TOLLGATE_ADMIN_TOKEN: 'a-token-of-32-characters-or-more',
     })
@@ -115,7 +115,7 @@ describe('the Compose file', () => {
     expect(grace).toBeGreaterThanOrEqual(drain.delayMs + drain.timeoutMs + 15_000)
   })
 
-  test('asks for an admin token where none is given', () => {
+  test('the Compose file asks for an admin token where none is given', () => {
     const written = parse(text).services.gateway.environment.TOLLGATE_ADMIN_TOKEN
     expect(written).toMatch(/^\$\{TOLLGATE_ADMIN_TOKEN:\?.+\}$/)
   })
@@ -125,7 +125,7 @@ describe('the Redis of the Compose file', () => {
   let redis: RedisServer | undefined
   afterAll(async () => redis?.stop())
 
-  test('keeps every counter and writes down what it is told', async () => {
+  test('the Redis of the Compose file keeps every counter and writes down what it is told', async () => {
     const [command, ...args] = services.redis.command ?? []
     expect(command).toBe('redis-server')
     redis = await startRedis({ args })

@@ -40,7 +40,7 @@ async function rendered(words: readonly string[]): Promise<string> {
 }
 
 describe('what a document says to helm', () => {
-  test('is something', () => expect(commands.length).toBeGreaterThan(2))
+  test('what a document says to helm is something', () => expect(commands.length).toBeGreaterThan(2))
 
   test.each(commands.map(([document, words]) => [document, words.join(' '), words] as const))(
     '%s: %s',

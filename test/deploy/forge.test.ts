@@ -17,11 +17,11 @@ const broken = mkdtempSync(join(tmpdir(), 'tollgate-forge-'))
 afterAll(() => rmSync(broken, { recursive: true }))
 
 describe('the workflows', () => {
-  test('have nothing that their checker complains of', () => {
+  test('the workflows have nothing that their checker complains of', () => {
     expect(execFileSync(tool('actionlint'), ['-no-color'], { encoding: 'utf8' })).toBe('')
   })
 
-  test('would be refused with an expression that names nothing', () => {
+  test('the workflows would be refused with an expression that names nothing', () => {
     mkdirSync(join(broken, FOLDER), { recursive: true })
     const file = join(broken, FOLDER, 'test.yml')
     writeFileSync(file, textOf('test.yml').replace('matrix.server }}\n    runs-on', 'matrix.sever }}\n    runs-on'))

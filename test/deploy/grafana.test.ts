@@ -20,7 +20,7 @@ describe('names that rules and dashboards read', () => {
   /** Only the primary of several workers has it; test/deploy/prometheus.test.ts starts one. */
   const OF_WORKERS = ['tollgate_workers']
 
-  it('are exported by a started gateway, or recorded by a rule', async () => {
+  it('names that rules and dashboards read are exported by a started gateway, or recorded by a rule', async () => {
     const { types } = parseMetrics(await (await fetch(`${app.admin}/metrics`)).text())
     const parts = (name: string, type: string) =>
       type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
@@ -34,7 +34,7 @@ describe('names that rules and dashboards read', () => {
     expect([...new Set(read)].filter((name) => !known.has(name))).toEqual([])
   })
 
-  it('are all that the gateway exports, but for these', async () => {
+  it('names that rules and dashboards read are all that the gateway exports, but for these', async () => {
     const { types } = parseMetrics(await createMetrics({ version: '1' }).render())
     const read = [...rules.map(({ expr }) => expr), ...queries.map(({ expr }) => expr)].flatMap(namesIn).join(' ')
     const own = [...types.keys()].filter((name) => name.startsWith('tollgate_'))
@@ -47,7 +47,7 @@ describe('rules', () => {
 
   const OF_CLIENTS = ['not_implemented', 'version_not_supported']
 
-  it('count every 5xx of the gateway, but for 501 and 505, which are the client’s', () => {
+  it('rules count every 5xx of the gateway, but for 501 and 505, which are the client’s', () => {
     const counted = recordings.filter(({ record }) => record?.startsWith('quota:request_errors:'))
     expect(counted).toHaveLength(7)
     for (const { expr } of counted) {
@@ -56,7 +56,7 @@ describe('rules', () => {
     }
   })
 
-  it('say the same for each window', () => {
+  it('rules say the same for each window', () => {
     const shape = (name: string) =>
       recordings
         .filter(({ record }) => record?.startsWith(`${name}:rate`))
@@ -67,7 +67,7 @@ describe('rules', () => {
     }
   })
 
-  it('have what whoever is called needs: severity, summary, description, runbook', () => {
+  it('rules have what whoever is called needs: severity, summary, description, runbook', () => {
     for (const { alert = '', labels, annotations } of alerts) {
       expect(alert).toMatch(/^Tollgate[A-Z]/)
       expect(labels?.severity, alert).toMatch(/^(page|ticket)$/)
@@ -77,7 +77,7 @@ describe('rules', () => {
     }
   })
 
-  it('have a unit test where each alert fires, and one where it does not', () => {
+  it('rules have a unit test where each alert fires, and one where it does not', () => {
     const names = [...new Set(alerts.map(({ alert }) => alert))].sort()
     const cases = (fires: boolean) =>
       [...new Set(ruleCases.filter((c) => c.exp_alerts.length > 0 === fires).map((c) => c.alertname))].sort()
@@ -85,13 +85,13 @@ describe('rules', () => {
     expect(cases(false)).toEqual(names)
   })
 
-  it('and the runbook have the same alerts', () => {
+  it('rules and the runbook have the same alerts', () => {
     expect([...sections].sort()).toEqual([...new Set(alerts.map(({ alert }) => alert))].sort())
   })
 })
 
 describe('dashboards', () => {
-  it('have a fixed uid, no absolute time, and take everything from the chosen data source', () => {
+  it('dashboards have a fixed uid, no absolute time, and take everything from the chosen data source', () => {
     expect(dashboards.map(({ uid }) => uid)).toEqual(['tollgate-operations', 'tollgate-quotas'])
     for (const dashboard of dashboards) {
       expect(dashboard.time.from).toMatch(/^now-\d+h$/)
@@ -104,7 +104,7 @@ describe('dashboards', () => {
     }
   })
 
-  it('have panels with title, description, unit and query, that do not overlap', () => {
+  it('dashboards have panels with title, description, unit and query, that do not overlap', () => {
     for (const { title, panels } of dashboards) {
       expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
       const taken = new Set<string>()
@@ -124,7 +124,7 @@ describe('dashboards', () => {
     }
   })
 
-  it('use $__rate_interval in every rate, and select by job in every query', () => {
+  it('dashboards use $__rate_interval in every rate, and select by job in every query', () => {
     for (const { place, expr } of queries) {
       for (const [, range] of expr.matchAll(/\[([^\]]+)\]/g)) expect(range, place).toBe('$__rate_interval')
       expect(expr.match(/\{/g)?.length, place).toBe(expr.match(/job=~"\$job"/g)?.length)

@@ -71,14 +71,14 @@ const example = (name: string): Manifest[] => manifestsOf(rendered.get(name) ?? 
 const only = (manifests: readonly Manifest[], kind: string) => manifests.filter((manifest) => manifest.kind === kind)
 
 describe('the chart', () => {
-  test('passes its own unit tests', { timeout: LONG }, async () => {
+  test('the chart passes its own unit tests', { timeout: LONG }, async () => {
     const { stdout, code } = await run('helm-unittest', [CHART])
     expect(code, stdout).toBe(0)
   })
 
   // Of a patch, which is no whole Deployment, the lint would miss the rest.
   test.each([...EXAMPLES].filter(([name]) => !PATCHES.includes(name)))(
-    'passes the strict lint with the example %s',
+    'the chart passes the strict lint with the example %s',
     async (_, values) => {
       const { stdout, stderr, code } = await run('helm', ['lint', '--strict', CHART, '-f', values])
       expect(code, stdout + stderr).toBe(0)
@@ -86,12 +86,12 @@ describe('the chart', () => {
     },
   )
 
-  test('has the icon of the dashboard', () => {
+  test('the chart has the icon of the dashboard', () => {
     const icon = readFileSync(new URL('../../src/dashboard/icon.svg', import.meta.url), 'base64')
     expect(chart().icon).toBe(`data:image/svg+xml;base64,${icon}`)
   })
 
-  test('is packaged without tests and examples, with the rules and the dashboards', async () => {
+  test('the chart is packaged without tests and examples, with the rules and the dashboards', async () => {
     const { stderr, code } = await run('helm', ['package', CHART, '--destination', folder])
     expect(code, stderr).toBe(0)
     const { stdout } = await promisify(execFile)('tar', ['-tzf', join(folder, `tollgate-${chart().version}.tgz`)])
@@ -101,7 +101,7 @@ describe('the chart', () => {
     expect(files).toEqual(expect.arrayContaining(payload().map((file) => `tollgate/${file}`)))
   })
 
-  test('is of the version of the package', () => {
+  test('the chart is of the version of the package', () => {
     const { version } = JSON.parse(read('../package.json'))
     expect(chart().appVersion).toBe(version)
     expect(parse(chart().annotations['artifacthub.io/images'])).toEqual([
@@ -111,7 +111,7 @@ describe('the chart', () => {
 })
 
 describe('the rules of requirements.yaml', () => {
-  test('have a unit test each', () => {
+  test('the rules of requirements.yaml have a unit test each', () => {
     const rules = read('templates/requirements.yaml').match(/^\{\{- fail /gm) ?? []
     const expected = [...read('tests/requirements_test.yaml').matchAll(/failedTemplate: \{ (.*?) \} \}\]$/gm)]
     expect(new Set(expected.map(([, message]) => message)).size).toBeGreaterThanOrEqual(rules.length)
@@ -121,17 +121,17 @@ describe('the rules of requirements.yaml', () => {
 describe('the values', () => {
   const values = readValues()
 
-  test('are all described, and the schema is the one of the comments', () => {
+  test('the values are all described, and the schema is the one of the comments', () => {
     const silent = values.filter(({ isSection, description }) => !isSection && description === '')
     expect(silent.map(({ path }) => path.join('.'))).toEqual([])
     expect(read('values.schema.json')).toBe(printSchema(valuesSchema(values)))
   })
 
-  test('are in the README as they are in the comments', () => {
+  test('the values are in the README as they are in the comments', () => {
     expect(read('README.md')).toBe(withTable(read('README.md'), valuesTable(values)))
   })
 
-  test('are all used by a template', () => {
+  test('the values are all used by a template', () => {
     const used = usedValues()
     const unused = values
       .filter(({ isSection }) => !isSection)
@@ -140,7 +140,7 @@ describe('the values', () => {
     expect(unused).toEqual([])
   })
 
-  test('that templates use are all there', () => {
+  test('the values that templates use are all there', () => {
     const known = new Set(values.map(({ path }) => path.join('.')))
     const open = values.filter(({ isSection }) => !isSection).map(({ path }) => path.join('.'))
     const unknown = [...usedValues()].filter(
@@ -156,7 +156,7 @@ describe('the values', () => {
     ['of tollgate.yaml', 'config.qouta.mode=loose', "additional properties 'qouta' not allowed"],
     ['of a choice in tollgate.yaml', 'config.unmatched.category=7', 'got number, want string'],
     ['of a choice', 'store=memcached', "value must be one of 'redis', 'embedded'"],
-  ])('that are wrong are told: %s', async (_, set, message) => {
+  ])('the values that are wrong are told: %s', async (_, set, message) => {
     const { code, stderr } = await run('helm', ['template', CHART, '--set', set])
     expect(code).toBe(1)
     expect(stderr).toContain(message)
@@ -164,11 +164,11 @@ describe('the values', () => {
 })
 
 describe('what is rendered', () => {
-  test('by default is the snapshot', async () => {
+  test('what is rendered by default is the snapshot', async () => {
     await expect(rendered.get('minimal')).toMatchFileSnapshot('minimal.snapshot.yaml')
   })
 
-  test('is valid for the API server of Kubernetes 1.29 and 1.30', { timeout: LONG }, async () => {
+  test('what is rendered is valid for the API server of Kubernetes 1.29 and 1.30', { timeout: LONG }, async () => {
     for (const version of ['1.30', '1.29']) {
       const files = [...rendered.keys()].filter((name) => version !== '1.29' || !sleeps(name)).map(fileOf)
       const crds = ['--local-crds', join(SCHEMAS_FOLDER, 'crds')]
@@ -178,7 +178,7 @@ describe('what is rendered', () => {
     }
   })
 
-  test('has no field that Kubernetes does not know', { timeout: LONG }, async () => {
+  test('what is rendered has no field that Kubernetes does not know', { timeout: LONG }, async () => {
     const schemas = ['-schema-location', join(SCHEMAS_FOLDER, SCHEMA_NAME)]
     const { code, stdout } = await run('kubeconform', [
       '-strict',
@@ -190,7 +190,7 @@ describe('what is rendered', () => {
     expect(stdout).toContain('Invalid: 0, Errors: 0, Skipped: 0')
   })
 
-  test('passes kube-linter', { timeout: LONG }, async () => {
+  test('what is rendered passes kube-linter', { timeout: LONG }, async () => {
     const names = [...rendered.keys()].filter((name) => EXAMPLES.has(name))
     // One by one: of two examples with the same names it would hold the budget of one against the replicas of the other.
     for (const file of names.map(fileOf)) {
@@ -199,14 +199,14 @@ describe('what is rendered', () => {
     }
   })
 
-  test('passes the profile "restricted" of Pod Security, with a root that cannot be written', () => {
+  test('what is rendered passes the profile "restricted" of Pod Security, with a root that cannot be written', () => {
     for (const name of EXAMPLES.keys()) {
       for (const pod of podSpecsOf(example(name))) expect(violations(pod), name).toEqual([])
     }
     expect(violations({ containers: [gatewayOf(example('library'))] })).toEqual([])
   })
 
-  test.each(configured())('has a configuration that passes check: %s', async (name) => {
+  test.each(configured())('what is rendered has a configuration that passes check: %s', async (name) => {
     const manifests = example(name)
     const container = gatewayOf(manifests)
     const mounted = podSpecsOf(manifests)
@@ -220,7 +220,7 @@ describe('what is rendered', () => {
     expect(container.args).toEqual(['serve', '-c', '/etc/tollgate/tollgate.yaml'])
   })
 
-  test('gives a sidecar a configuration that passes check', async () => {
+  test('what is rendered gives a sidecar a configuration that passes check', async () => {
     const [{ data }] = only(example('sidecar'), 'ConfigMap').filter(({ metadata }) => metadata.name === 'demo-tollgate')
     const file = join(folder, 'sidecar.tollgate.yaml')
     writeFileSync(file, data['tollgate.yaml'])
@@ -230,7 +230,7 @@ describe('what is rendered', () => {
     expect(stdout).toMatch(/: ok \(0 routes/)
   })
 
-  test('restarts pods for what needs a restart and for nothing else', async () => {
+  test('what is rendered restarts pods for what needs a restart and for nothing else', async () => {
     const checksum = async (...set: string[]) => {
       const values = ['-f', EXAMPLES.get('minimal') ?? '', ...set.flatMap((each) => ['--set-json', each])]
       const [deployment] = only(manifestsOf(await render(CHART, ...values)), 'Deployment')
@@ -260,7 +260,7 @@ describe('what is rendered', () => {
 })
 
 describe('the sidecar', () => {
-  test('comes by the named templates, with its configuration beside it', () => {
+  test('the sidecar comes by the named templates, with its configuration beside it', () => {
     const manifests = example('library')
     const [pod] = podSpecsOf(manifests)
     expect(pod.initContainers[0]).toMatchObject({ name: 'tollgate', restartPolicy: 'Always' })
@@ -268,7 +268,7 @@ describe('the sidecar', () => {
     expect(only(manifests, 'Deployment')).toHaveLength(1)
   })
 
-  test('comes by the patch, on top of what an application has', async () => {
+  test('the sidecar comes by the patch, on top of what an application has', async () => {
     const overlay = join(folder, 'patched')
     mkdirSync(overlay)
     cpSync(`${HERE}kustomize/application.yaml`, join(overlay, 'application.yaml'))
@@ -290,7 +290,7 @@ describe('the sidecar', () => {
     expect(pod.containers).toMatchObject([{ name: 'legacy', lifecycle: { preStop: { sleep: { seconds: 10 } } } }])
   })
 
-  test('comes by the component of Kustomize, to the Deployments that ask for it', () => {
+  test('the sidecar comes by the component of Kustomize, to the Deployments that ask for it', () => {
     const deployments = only(example('kustomize'), 'Deployment')
     const withSidecar = deployments.filter((deployment) => gatewayOf([deployment]) !== undefined)
     expect(deployments).toHaveLength(2)
@@ -298,14 +298,14 @@ describe('the sidecar', () => {
     expect(gatewayOf(withSidecar).image).toMatch(/^registry\.example\.org\//)
   })
 
-  test('has in that component the patch of the chart', async () => {
+  test('the sidecar has in that component the patch of the chart', async () => {
     const { stdout } = await run('helm', ['template', 'tollgate', CHART, '-f', join(CHART, 'kustomize/values.yaml')])
     expect(manifestsOf(read('kustomize/patch.yaml'))).toEqual(manifestsOf(stdout))
   })
 })
 
 describe('monitoring', () => {
-  test('has every rule, with a link to the runbook', () => {
+  test('monitoring has every rule, with a link to the runbook', () => {
     const [{ spec }] = only(example('service-monitor'), 'PrometheusRule')
     const rules = spec.groups.flatMap(({ rules }: Manifest) => rules)
     const written = readdirSync(join(CHART, 'rules'))
@@ -325,7 +325,7 @@ describe('monitoring', () => {
     expect(first.annotations.runbook).toMatch(/^docs\/runbook\.md#/)
   })
 
-  test('has every dashboard as it is', () => {
+  test('monitoring has every dashboard as it is', () => {
     const [{ data, metadata }] = only(example('service-monitor'), 'ConfigMap').filter(({ metadata }) =>
       metadata.name.endsWith('-dashboards'),
     )
@@ -336,7 +336,7 @@ describe('monitoring', () => {
     expect(metadata.labels.grafana_dashboard).toBe('1')
   })
 
-  test('renders no empty object where there are no rules and dashboards', async () => {
+  test('monitoring renders no empty object where there are no rules and dashboards', async () => {
     const bare = join(folder, 'bare')
     cpSync(CHART, bare, { recursive: true })
     for (const part of ['rules', 'dashboards']) rmSync(join(bare, part), { recursive: true, force: true })

@@ -35,7 +35,7 @@ function filesOfApp(): string[] {
 }
 
 describe('in the image', () => {
-  test('are the gateway, what it needs of npm, and nothing else', () => {
+  test('in the image are the gateway, what it needs of npm, and nothing else', () => {
     const rules = [
       /^(?:package\.json|LICENSE)$/,
       /^dist\/(?:.*\.js|package\.json|licenses\.txt)$/,
@@ -53,12 +53,12 @@ describe('in the image', () => {
     expect(files).toEqual(expect.arrayContaining(named.map((name) => `dist/${name}`)))
   })
 
-  test('are no tests, no types, no bundled services and no settings of npm', () => {
+  test('in the image are no tests, no types, no bundled services and no settings of npm', () => {
     const unwanted = /\.[cm]?ts$|(?:^|\/)(?:test|tests|__tests__)(?:\/|\.[cm]?js$)|\.npmrc|dist\/(?:services|demo)/
     expect(filesOfApp().filter((file) => unwanted.test(file))).toEqual([])
   })
 
-  test('are the packages of production only, each with its licence', () => {
+  test('in the image are the packages of production only, each with its licence', () => {
     const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
       packages: Record<string, { dev?: true; link?: true }>
     }
@@ -73,14 +73,14 @@ describe('in the image', () => {
     expect(packages.sort()).toEqual(production.sort())
   })
 
-  test('is no shell and no package manager', () => {
+  test('in the image is no shell and no package manager', () => {
     const named = readdirSync(image.rootfs, { recursive: true, encoding: 'utf8' })
     expect(
       named.filter((path) => /(?:^|\/)(?:sh|bash|dash|busybox|npm|npx|apt|dpkg)$/.test(path) && isFile(path)),
     ).toEqual([])
   })
 
-  test('is nothing of the gateway that its own user could change', () => {
+  test('in the image is nothing of the gateway that its own user could change', () => {
     const paths = ['', ...readdirSync(join(image.rootfs, 'app'), { recursive: true, encoding: 'utf8' })]
     const open = paths.filter((path) => {
       const { uid, gid, mode } = statSync(join(image.rootfs, 'app', path))
@@ -89,7 +89,7 @@ describe('in the image', () => {
     expect(open).toEqual([])
   })
 
-  test('is what the chart and an engine go by', () => {
+  test('in the image is what the chart and an engine go by', () => {
     expect(image.config).toMatchObject({
       User: '65532:65532',
       WorkingDir: '/app',

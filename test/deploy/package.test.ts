@@ -57,14 +57,14 @@ async function tollgate(...args: string[]): Promise<{ code: number; stdout: stri
 }
 
 describe('in the package', () => {
-  test('is no script that npm would run for whoever installs it', async () => {
+  test('in the package is no script that npm would run for whoever installs it', async () => {
     const manifest = JSON.parse(readFileSync(join(installed(), 'node_modules/tollgate/package.json'), 'utf8'))
     const ofInstall = ['preinstall', 'install', 'postinstall', 'prepare']
     expect(Object.keys(manifest.scripts).filter((name) => ofInstall.includes(name))).toEqual([])
     expect(readFileSync(join(folder, 'sources/package.json'), 'utf8')).toBe(readFileSync('package.json', 'utf8'))
   })
 
-  test('are the gateway, its pages, the reference of its configuration, and nothing else', () => {
+  test('in the package are the gateway, its pages, the reference of its configuration, and nothing else', () => {
     const rules = [
       /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|SECURITY\.md)$/,
       /^config\/tollgate\.(?:yaml|schema\.json)$/,
@@ -88,17 +88,17 @@ describe('in the package', () => {
     expect(files).toEqual(expect.arrayContaining([...named, 'config/tollgate.yaml', 'config/tollgate.schema.json']))
   })
 
-  test('are none of the bundled services, and nothing of the demo', () => {
+  test('in the package are none of the bundled services, and nothing of the demo', () => {
     expect(files.filter((file) => /services|demo|score/.test(file))).toEqual([])
   })
 
-  test('is said who may have built it', () => {
+  test('in the package is said who may have built it', () => {
     expect(packageJson.publishConfig).toEqual({ access: 'public', provenance: true })
   })
 })
 
 describe('building', () => {
-  test('leaves nothing of an older build', async () => {
+  test('building leaves nothing of an older build', async () => {
     const sources = join(folder, 'sources')
     const stale = ['dist/stale.js', 'dist/admin/stale.js', 'dist/dashboard/assets/stale.js', 'dist/admin/api.d.ts']
     for (const path of stale) writeFileSync(join(sources, path), '')
@@ -139,7 +139,7 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
     expect((await tollgate('--help')).stdout).toMatch(/^Usage: tollgate COMMAND/)
   })
 
-  test('checks a configuration: 0 where it is good, 1 with the problems where it is not, 2 where it is called wrongly', async () => {
+  test('installed into an empty folder checks a configuration: 0 where it is good, 1 with the problems where it is not, 2 where it is called wrongly', async () => {
     expect(await tollgate('check', '-c', config)).toMatchObject({ code: 0 })
     const bad = join(folder, 'bad.yaml')
     writeFileSync(bad, 'upstream: { url: nowhere }\n')
@@ -156,7 +156,7 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
     expect((await tollgate('schema')).stdout).toContain('"$schema"')
   })
 
-  test('serves: a request is let through, the next is refused, and SIGTERM ends it with 0', async () => {
+  test('installed into an empty folder serves: a request is let through, the next is refused, and SIGTERM ends it with 0', async () => {
     const made = await tollgate('token', 'create', '--user', 'alice', '--name', 'test', '-c', config)
     const authorization = `Bearer ${made.stdout.trim()}`
     // Not by npx, which would end at the signal and leave the gateway running (npm 11).
@@ -175,7 +175,7 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
     expect(await ended).toEqual([0, null])
   })
 
-  test('serves with two workers over Redis, which charge one window', async () => {
+  test('installed into an empty folder serves with two workers over Redis, which charge one window', async () => {
     const redis = await startRedis()
     const file = join(folder, 'workers.yaml')
     const text = readFileSync(config, 'utf8').replace(/^store: .*$/m, `store: ${redis.url}`)
@@ -193,7 +193,7 @@ routes: [{ match: "GET /*", category: read, cost: 1 }]
     await redis.stop()
   })
 
-  test('has the types of the admin API for programs, and the schema for editors', async () => {
+  test('installed into an empty folder has the types of the admin API for programs, and the schema for editors', async () => {
     const program = `
       import type { ErrorResponse } from 'tollgate/api'
       export const codeOf = (response: ErrorResponse): string => response.error

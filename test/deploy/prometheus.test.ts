@@ -23,13 +23,13 @@ import { type Prometheus, promtool, startPrometheus } from './prometheus.ts'
 beforeAll(() => installPrometheus(), 300_000)
 
 describe('promtool', () => {
-  it('finds no fault with the rules', () => {
+  it('promtool finds no fault with the rules', () => {
     const { status, output } = promtool(['check', 'rules', '--lint=all', '--lint-fatal', RULES_FILE])
     expect(output).toContain('SUCCESS')
     expect(status, output).toBe(0)
   })
 
-  it('sees each alert fire and keep silent as its unit tests say', () => {
+  it('promtool sees each alert fire and keep silent as its unit tests say', () => {
     const { status, output } = promtool(['test', 'rules', ...RULE_TESTS])
     expect(status, output).toBe(0)
     expect(output.match(/SUCCESS/g)).toHaveLength(RULE_TESTS.length)
@@ -184,7 +184,7 @@ describe('with real gateways', () => {
   })
 
   describe('the runbook', () => {
-    it('has queries that Prometheus understands, each with data but for those of what never happened', async () => {
+    it('the runbook has queries that Prometheus understands, each with data but for those of what never happened', async () => {
       const empty: string[] = []
       const all = codeBlocks('promql').flatMap((text) => text.trim().split('\n'))
       expect(all.length).toBeGreaterThan(12)
@@ -195,7 +195,7 @@ describe('with real gateways', () => {
       ])
     })
 
-    it('has commands that work', () => {
+    it('the runbook has commands that work', () => {
       // curl then fails where the answer is an error.
       writeFileSync(join(folder, '.curlrc'), 'fail\n')
       const env = {

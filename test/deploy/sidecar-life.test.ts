@@ -56,7 +56,7 @@ async function patched(workload: Manifest, mode: 'sidecar-snippet' | 'sidecar-re
 }
 
 describe.skipIf(!hasKubectl)('the sidecar in a workload', () => {
-  test('is put in beside what the application has, and a second time changes nothing', async () => {
+  test('the sidecar in a workload is put in beside what the application has, and a second time changes nothing', async () => {
     const workload = await patched(APPLICATION, 'sidecar-snippet')
     const { spec } = workload.spec.template
     expect(spec.initContainers.map(({ name }: Manifest) => name)).toEqual(['tollgate', 'migrate'])
@@ -64,14 +64,14 @@ describe.skipIf(!hasKubectl)('the sidecar in a workload', () => {
     expect(await patched(workload, 'sidecar-snippet')).toEqual(workload)
   })
 
-  test('has after a change the ports and variables of the new values and no others', async () => {
+  test('the sidecar in a workload has after a change the ports and variables of the new values and no others', async () => {
     const before = await patched(APPLICATION, 'sidecar-snippet', 'extraEnv=[{"name":"OLD","value":"1"}]')
     const after = await patched(before, 'sidecar-snippet', 'containerPorts.http=18081')
     expect(gatewayOf([after]).ports.map(({ containerPort }: Manifest) => containerPort)).toEqual([18_081, 9090])
     expect(after).toEqual(await patched(APPLICATION, 'sidecar-snippet', 'containerPorts.http=18081'))
   })
 
-  test('leaves with a change the volumes and annotations that the values have no more', async () => {
+  test('the sidecar in a workload leaves with a change the volumes and annotations that the values have no more', async () => {
     const more = [
       'extraVolumes=[{"name":"keys","emptyDir":{}}]',
       'podAnnotations={"team":"edge"}',
@@ -85,7 +85,7 @@ describe.skipIf(!hasKubectl)('the sidecar in a workload', () => {
   test.each([
     ['that has as much itself', APPLICATION],
     ['that has nothing of it', BARE],
-  ])('is taken out whole, of an application %s', async (_, application) => {
+  ])('the sidecar in a workload is taken out whole, of an application %s', async (_, application) => {
     const inline = [
       'allowInlineSecrets=true',
       'redis.password="p"',
@@ -101,13 +101,16 @@ describe.skipIf(!hasKubectl)('the sidecar in a workload', () => {
   test.each([
     ['that had none', {}, undefined],
     ['that had its own', { preStop: { sleep: { seconds: 3 } } }, { preStop: { sleep: { seconds: 3 } } }],
-  ])('leaves the hooks that the values name, of an application %s', async (_, named, left) => {
-    const before = await patched(BARE, 'sidecar-snippet')
-    const after = await patched(before, 'sidecar-remove', `sidecar.workload.lifecycle=${JSON.stringify(named)}`)
-    expect(after.spec.template.spec.containers).toEqual([
-      { name: 'legacy', image: 'legacy:1', ...(left && { lifecycle: left }) },
-    ])
-  })
+  ])(
+    'the sidecar in a workload leaves the hooks that the values name, of an application %s',
+    async (_, named, left) => {
+      const before = await patched(BARE, 'sidecar-snippet')
+      const after = await patched(before, 'sidecar-remove', `sidecar.workload.lifecycle=${JSON.stringify(named)}`)
+      expect(after.spec.template.spec.containers).toEqual([
+        { name: 'legacy', image: 'legacy:1', ...(left && { lifecycle: left }) },
+      ])
+    },
+  )
 })
 
 /** A pod without empty lists, and without the grace period that the values of the removal name. */

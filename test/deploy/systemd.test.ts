@@ -57,17 +57,17 @@ function verify(unit: string): { status: number | null; said: string } {
 }
 
 describe('the systemd unit', () => {
-  test('is without fault to systemd', () => {
+  test('the systemd unit is without fault to systemd', () => {
     expect(verify(text)).toEqual({ status: 0, said: '' })
     expect(verify(text.replace('Restart=on-failure', 'Restart=maybe')).said).toContain('maybe')
   })
 
-  test('exposes less than systemd calls exposed', () => {
+  test('the systemd unit exposes less than systemd calls exposed', () => {
     const args = ['security', '--offline=yes', '--no-pager', '--threshold=15', UNIT]
     expect(spawnSync('systemd-analyze', args, { encoding: 'utf8' })).toMatchObject({ status: 0 })
   })
 
-  test('starts a command that the package has, with options that it knows', () => {
+  test('the systemd unit starts a command that the package has, with options that it knows', () => {
     const [command, ...args] = values('ExecStart')[0]?.split(' ') ?? []
     expect(packageJson.bin).toHaveProperty(command ?? '')
     const file = join(root, 'bad.yaml')
@@ -77,7 +77,7 @@ describe('the systemd unit', () => {
     expect([status, stderr]).toEqual([1, expect.stringContaining('unknown key')])
   })
 
-  test('gives requests the time that the gateway gives them', () => {
+  test('the systemd unit gives requests the time that the gateway gives them', () => {
     const config = parseConfig('upstream: { url: "http://127.0.0.1:1" }\nadmin: { token: 0123456789abcdef-0 }', 'x', {})
     if (!config.ok) throw new Error(JSON.stringify(config.problems))
     const { drain, edge, upstream } = config.config
@@ -94,7 +94,7 @@ describe('the systemd unit', () => {
     expect([values('KillSignal'), values('KillMode')]).toEqual([['SIGTERM'], ['mixed']])
   })
 
-  test('has one folder for the embedded store', () => {
+  test('the systemd unit has one folder for the embedded store', () => {
     expect(values('WorkingDirectory')).toEqual([`/var/lib/${values('StateDirectory')}`])
   })
 })

@@ -39,7 +39,7 @@ function problemAt(pointer: string, content: { schema?: object; examples?: { usu
 }
 
 describe('the examples of the admin API', () => {
-  test('are those of every route and of no other', () => {
+  test('the examples of the admin API are those of every route and of no other', () => {
     expect(Object.keys(EXAMPLES).sort()).toEqual(
       operations()
         .map(([name]) => name)
@@ -47,7 +47,7 @@ describe('the examples of the admin API', () => {
     )
   })
 
-  test('have a body wherever the document has one, for the request and for the response', () => {
+  test('the examples of the admin API have a body wherever the document has one, for the request and for the response', () => {
     for (const [name, { requestBody, responses }] of operations()) {
       if (requestBody?.required) expect(JSON.stringify(requestBody), name).toContain('"usual"')
       const [, response] = Object.entries(responses as object).find(([status]) => Number(status) < 400) ?? []
@@ -55,7 +55,7 @@ describe('the examples of the admin API', () => {
     }
   })
 
-  test('satisfy the schemas of bodies and responses', () => {
+  test('the examples of the admin API satisfy the schemas of bodies and responses', () => {
     for (const [name, { requestBody, responses }, pointer] of operations()) {
       const json = 'application/json'
       const type = json.replace('/', '~1')
@@ -69,7 +69,7 @@ describe('the examples of the admin API', () => {
     }
   })
 
-  test('name every parameter of their path, and values of a query that the schema of the parameter takes', () => {
+  test('the examples of the admin API name every parameter of their path, and values of a query that the schema of the parameter takes', () => {
     for (const [name, { parameters = [] }] of operations()) {
       for (const { in: where, name: parameter, schema, example } of parameters) {
         if (where === 'path') expect(example, `${name}: ${parameter}`).toBeDefined()
@@ -81,7 +81,7 @@ describe('the examples of the admin API', () => {
     }
   })
 
-  test('are what the page shows, as the script writes it', () => {
+  test('the examples of the admin API are what the page shows, as the script writes it', () => {
     expect(readFileSync('docs/admin-api-examples.md', 'utf8')).toBe(examplesPage(document))
   })
 })

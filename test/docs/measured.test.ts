@@ -77,7 +77,7 @@ describe('a table of figures', () => {
     expect(git('log', '-1', '--format=%cs', commit) <= day).toBe(true)
   })
 
-  test('is refused without a commit, older than 200 commits without a word of it, and with that word while it is new', () => {
+  test('a table of figures is refused without a commit, older than 200 commits without a word of it, and with that word while it is new', () => {
     const measured = 'Measured on 2026-11-28 at 38329f29.'
     const old =
       'The data path has changed in more than 200 commits since then: measure again by `npm run bench -- --only cost`.'

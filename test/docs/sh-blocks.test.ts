@@ -144,7 +144,7 @@ describe('a request in a document', () => {
 })
 
 describe('the check itself', () => {
-  test('finds what is not known', () => {
+  test('the check itself finds what is not known', () => {
     const wrong = [
       'npm run soaked',
       'npm run bench -- --only requests',
@@ -163,7 +163,7 @@ describe('the check itself', () => {
     expect(problems.filter((problem) => problem === null)).toEqual([])
   })
 
-  test('reads lines as a shell does', () => {
+  test('the check itself reads lines as a shell does', () => {
     expect(linesOf("a 'b # c' \\\n  d   # e\n# f\n")).toEqual(["a 'b # c' d"])
     expect(commandsOf(`a --b='c d' "e f" && g $(h i) | j > k; l`)).toEqual([
       ['a', '--b=c d', 'e f'],

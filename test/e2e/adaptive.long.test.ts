@@ -85,7 +85,7 @@ const limit = async (): Promise<number | undefined> => {
 }
 
 describe('the adaptive factor', () => {
-  it('is not moved by requests that are not charged, which the histogram has all the same', async () => {
+  it('the adaptive factor is not moved by requests that are not charged, which the histogram has all the same', async () => {
     await ask('/fine', 300, (i) => bearer(`user ${i}`))
     await tallied(300)
     await app.reload(text())
@@ -103,7 +103,7 @@ describe('the adaptive factor', () => {
     expect(buckets.reduce((sum, { status5xx }) => sum + status5xx, 0)).toBe(180)
   })
 
-  it('hears no failure of one user alone, and of all that costs nothing half as many as others have', async () => {
+  it('the adaptive factor hears no failure of one user alone, and of all that costs nothing half as many as others have', async () => {
     await ask('/fine', 400, (i) => bearer(`user ${i}`))
     await ask('/fail', 300, () => bearer('mallory'))
     await ask('/fail/probe', 300, nobody)
@@ -114,7 +114,7 @@ describe('the adaptive factor', () => {
     expect(1000 - aside).toBeGreaterThan(300)
   })
 
-  it('is not moved by one user whose requests all fail, beside seventy whose requests do not', async () => {
+  it('the adaptive factor is not moved by one user whose requests all fail, beside seventy whose requests do not', async () => {
     for (let user = 0; user < 70; user++) await ask('/fine', 10, () => bearer(`user ${user}`))
     await tallied(700)
     await app.reload(text())
@@ -125,7 +125,7 @@ describe('the adaptive factor', () => {
     expect(await told()).toMatchObject({ factor: 1.5, failed: 0 })
   })
 
-  it('stays where it was while one user fails as often as he can', async () => {
+  it('the adaptive factor stays where it was while one user fails as often as he can', async () => {
     for (const half of [1, 2, 3]) await hand.addTally({ ...NOTHING, total: 400 }, half * 1_800_000)
     await ask('/fine', 400, (i) => bearer(`user ${i}`))
     await tallied(1600)
@@ -137,14 +137,14 @@ describe('the adaptive factor', () => {
     expect([await limit(), (await told()).factor]).toEqual([1500, 1.5])
   })
 
-  it('follows failures that many users meet', async () => {
+  it('the adaptive factor follows failures that many users meet', async () => {
     await ask('/fail', 400, (i) => bearer(`user ${i}`))
     await tallied(400)
     await app.reload(text())
     expect([await limit(), await told()]).toMatchObject([750, { factor: 0.75, limit: 750 }])
   })
 
-  it('that the admin API tells is the one in force, whatever was counted since it was drawn', async () => {
+  it('the adaptive factor that the admin API tells is the one in force, whatever was counted since it was drawn', async () => {
     await hand.addTally({ ...NOTHING, total: 10_000, status5xx: 10_000 })
     const seen: { before: unknown; said: unknown; after: unknown }[] = []
     await expect

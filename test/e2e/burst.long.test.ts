@@ -95,7 +95,7 @@ it('2,000 requests at once over 3 gateways and one Redis pass exactly what the p
   for (const [reset = ''] of resets.values()) expectStartedSince(crowd, reset)
 })
 
-it('and exactly what the global limit allows', async () => {
+it('a burst is admitted exactly as far as the global limit allows', async () => {
   upstream.seen.length = 0
   const accepted = Math.floor(GLOBAL / COST)
   const { crowd, late } = await burst(PLENTY, GLOBAL)

@@ -235,7 +235,7 @@ describe('a cookie is a credential for pages of the own host only', () => {
     expect((await ask('/a', [`X-API-Key: ${JWT}`, ...fields], method)).status).toBe(200)
   })
 
-  it('behind a trusted proxy the host that it reports', async () => {
+  it('a cookie is a credential for pages of the own host only behind a trusted proxy the host that it reports', async () => {
     await start(ALL, PROXY)
     const page = [cookie, 'Origin: https://app.test']
     expect((await ask('/a', [...page, 'X-Forwarded-Host: app.test'], 'POST')).status).toBe(200)
@@ -373,7 +373,7 @@ describe('keys that only the upstream can check', () => {
 
 describe('callers whom a trusted proxy names', () => {
   const trusted = 'trusted: { user: X-Forwarded-User, organisation: X-Org }'
-  it('are its users, in UTF-8, and its fields pass on', async () => {
+  it('callers whom a trusted proxy names are its users, in UTF-8, and its fields pass on', async () => {
     await start(trusted, PROXY)
     const asked = await ask('/a', ['X-Forwarded-User: j\u00f6rg', 'X-Org: acme'])
     expect(userOf(asked)).toBe('j%C3%B6rg')
@@ -387,13 +387,13 @@ describe('callers whom a trusted proxy names', () => {
     ['a list of organisations', ['X-Forwarded-User: alice', 'X-Org: a,b'], 400],
     ['nothing', ['X-Forwarded-User:'], 401],
     ['no id', ['X-Forwarded-User: ..'], 401],
-  ])('%s is refused', async (_what, fields, status) => {
+  ])('a caller whom a trusted proxy names by %s is refused', async (_what, fields, status) => {
     await start(trusted, PROXY)
     expect((await ask('/a', fields)).status).toBe(status)
   })
 
   const percent = 'trusted: { user: X-Forwarded-User, organisation: X-Org, encoding: percent }'
-  it('are read percent-encoded where the proxy writes them so, and the upstream gets what it wrote', async () => {
+  it('callers whom a trusted proxy names are read percent-encoded where the proxy writes them so, and the upstream gets what it wrote', async () => {
     await start(percent, PROXY)
     const asked = await ask('/a', ['X-Forwarded-User: J%C3%BCrgen', 'X-Org: a%20b'])
     expect([userOf(asked), asked.sent]).toEqual(['J%C3%BCrgen', expect.stringContaining('X-Org: a%20b')])
@@ -426,7 +426,7 @@ describe('callers whom a trusted proxy names', () => {
     expect(statusesIn(await rawExchange(app.url, raw))).toEqual([401])
   })
 
-  it('are charged by that name, whatever key they add: nobody has a new user by a key that is made up', async () => {
+  it('callers whom a trusted proxy names are charged by that name, whatever key they add: nobody has a new user by a key that is made up', async () => {
     await start(`${trusted}, unverified_keys: { header: X-API-Key }`, PROXY)
     for (const key of ['r1', 'r2']) await ask('/a', ['X-Forwarded-User: bob', `X-API-Key: ${key}`])
     expect(charged()).toEqual(['bob', 'bob'])
@@ -435,7 +435,7 @@ describe('callers whom a trusted proxy names', () => {
     expect(charged().at(-1)).toMatch(/^key:/)
   })
 
-  it('are not those of another credential: the upstream is told of the one whom the request was charged to', async () => {
+  it('callers whom a trusted proxy names are not those of another credential: the upstream is told of the one whom the request was charged to', async () => {
     await start('trusted: { user: X-Forwarded-User, organisation: X-Org, plan: X-Plan }', PROXY)
     const two = await ask('/a', [
       `Authorization: Bearer ${JWT}`,
@@ -450,7 +450,7 @@ describe('callers whom a trusted proxy names', () => {
     expect(open.sent).toContain('X-Forwarded-User: bob')
   })
 
-  it('of anybody else the fields are nothing, and are dropped, also on a public rule', async () => {
+  it('callers whom a trusted proxy names of anybody else the fields are nothing, and are dropped, also on a public rule', async () => {
     await start(trusted, 'edge: { trusted_proxies: [10.0.0.0/8] }')
     const fields = ['X-Forwarded-User: alice', 'X-Org: acme']
     expect((await ask('/a', fields)).status).toBe(401)
@@ -459,7 +459,7 @@ describe('callers whom a trusted proxy names', () => {
     expect([userOf(own), /alice|acme/.test(own.sent)]).toEqual(['bob', false])
   })
 
-  it('of anybody else the log says why they are nothing, in shadow too', async () => {
+  it('callers whom a trusted proxy names of anybody else the log says why they are nothing, in shadow too', async () => {
     const strange = 'no credential: edge.trusted_proxies does not have the peer that sent the field of auth.trusted'
     await start(trusted, 'edge: { trusted_proxies: [10.0.0.0/8] }')
     const { head, status } = await ask('/a', ['X-Forwarded-User: alice'])
@@ -477,7 +477,7 @@ describe('callers whom a trusted proxy names', () => {
 })
 
 describe('callers without a credential', () => {
-  it('are users of their address on every charged rule but those that refuse them, and see their quota', async () => {
+  it('callers without a credential are users of their address on every charged rule but those that refuse them, and see their quota', async () => {
     await start('anonymous: {}')
     const asked = await ask('/a')
     expect([asked.status, userOf(asked)]).toEqual([200, undefined])
@@ -487,13 +487,13 @@ describe('callers without a credential', () => {
     expect(app.requests()[0]).toMatchObject({ user: 'address:127.0.0.1', kind: 'address' })
   })
 
-  it('without auth.anonymous only the rules that say so let them in', async () => {
+  it('callers without a credential without auth.anonymous only the rules that say so let them in', async () => {
     await start('gateway_tokens: true')
     expect([(await ask('/a')).status, (await ask('/open')).status]).toEqual([401, 200])
     expect((await fetch(`${app.url}/me/quota`)).status).toBe(200)
   })
 
-  it('cannot send X-Tollgate-User along', async () => {
+  it('callers without a credential cannot send X-Tollgate-User along', async () => {
     await start('anonymous: {}')
     expect((await ask('/a', ['X-Tollgate-User: admin'])).sent).not.toContain('admin')
   })
@@ -553,21 +553,26 @@ describe('an administrator', () => {
     ['an address', 'anonymous: {}', [], 'address:2001:db8::/64'],
     ['a key', 'unverified_keys: { header: X-Key }', ['X-Key: k'], 'key:'],
     ['somebody whom a proxy names', 'trusted: { user: X-User }', ['X-User: a/b c'], 'a/b c'],
-  ])('sees, explains and blocks %s as any user, who reads its own quota', async (_what, auth, fields, begins) => {
-    await start(auth, PROXY)
-    const all = [...fields, 'X-Forwarded-For: 2001:db8::1']
-    expect((await ask('/a', all)).status).toBe(200)
-    const user = charged()[0] ?? ''
-    expect(user.startsWith(begins)).toBe(true)
-    expect((await ask('/me/quota', all)).status).toBe(200)
-    const id = encodeURIComponent(user)
-    expect((await api(`users/${id}`)).body).toMatchObject({ user })
-    expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ user, decision: 'accept' })
-    const block = { read: { '1h': 0 }, reason: 'test' }
-    expect((await api(`users/${id}/override`, { method: 'PUT', body: JSON.stringify(block) })).status).toBeLessThan(300)
-    expect((await ask('/a', all)).status).toBe(429)
-    expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ decision: 'refuse' })
-  })
+  ])(
+    'an administrator sees, explains and blocks %s as any user, who reads its own quota',
+    async (_what, auth, fields, begins) => {
+      await start(auth, PROXY)
+      const all = [...fields, 'X-Forwarded-For: 2001:db8::1']
+      expect((await ask('/a', all)).status).toBe(200)
+      const user = charged()[0] ?? ''
+      expect(user.startsWith(begins)).toBe(true)
+      expect((await ask('/me/quota', all)).status).toBe(200)
+      const id = encodeURIComponent(user)
+      expect((await api(`users/${id}`)).body).toMatchObject({ user })
+      expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ user, decision: 'accept' })
+      const block = { read: { '1h': 0 }, reason: 'test' }
+      expect((await api(`users/${id}/override`, { method: 'PUT', body: JSON.stringify(block) })).status).toBeLessThan(
+        300,
+      )
+      expect((await ask('/a', all)).status).toBe(429)
+      expect((await api(`explain?user=${id}&method=GET&path=/a`)).body).toMatchObject({ decision: 'refuse' })
+    },
+  )
 })
 
 describe('with auth.shadow and quota.shadow', () => {

@@ -94,14 +94,14 @@ describe.each(BOTH_WAYS)('a body in chunks, by $name', (way) => {
     ['behind its head', [`${HEAD}\r\n`, `${chunk('hello')}0\r\n\r\n`]],
     ['without its last chunk', [`${HEAD}\r\n${chunk('hello')}`, '0\r\n\r\n']],
     ['in single bytes', [`${HEAD}\r\n`, ...`${chunk('hello')}0\r\n\r\n`]],
-  ])('that is short has its length, if it comes %s', async (_what, pieces) => {
+  ])('a body in chunks that is short has its length, if it comes %s', async (_what, pieces) => {
     const { app, seen } = await start(way)
     const { statuses } = await send(app, pieces)
     await expect.poll(statuses).toEqual([200])
     expect(seen.map((each) => [framingOf(each), each.body])).toEqual([['content-length: 5', 'hello']])
   })
 
-  it('has its length up to the bound, and stays in chunks beyond it, whatever the packets', async () => {
+  it('a body in chunks has its length up to the bound, and stays in chunks beyond it, whatever the packets', async () => {
     for (const [length, framing] of [
       [0, 'content-length: 0'],
       [65_536, 'content-length: 65536'],
@@ -120,7 +120,7 @@ describe.each(BOTH_WAYS)('a body in chunks, by $name', (way) => {
     }
   })
 
-  it('stays in chunks, and goes on as it comes, with a bound of 0', async () => {
+  it('a body in chunks stays in chunks, and goes on as it comes, with a bound of 0', async () => {
     for (const pieces of [[`${HEAD}\r\n${chunk('hello')}0\r\n\r\n`], [`${HEAD}\r\n`, `${chunk('hello')}0\r\n\r\n`]]) {
       const { app, seen } = await start(way, 'unchunk: 0')
       const { statuses } = await send(app, pieces)
@@ -132,7 +132,7 @@ describe.each(BOTH_WAYS)('a body in chunks, by $name', (way) => {
     await expect.poll(() => seen[0]?.body).toBe(chunk('hello'))
   })
 
-  it('that turns out to be long arrives whole, from its beginning', async () => {
+  it('a body in chunks that turns out to be long arrives whole, from its beginning', async () => {
     const { app, seen } = await start(way)
     const letters = 'abcdefghij'.repeat(2_000)
     const { statuses } = await send(app, [
@@ -145,7 +145,7 @@ describe.each(BOTH_WAYS)('a body in chunks, by $name', (way) => {
     expect(seen[0]?.body.match(/[ghij]/g)).toHaveLength(80_000)
   })
 
-  it('is asked for once where its client waits for that, however long it is', async () => {
+  it('a body in chunks is asked for once where its client waits for that, however long it is', async () => {
     for (const length of [5, 100_000]) {
       const { app } = await start(way)
       const body = `${chunk('a'.repeat(length))}0\r\n\r\n`
@@ -154,7 +154,7 @@ describe.each(BOTH_WAYS)('a body in chunks, by $name', (way) => {
     }
   })
 
-  it('that its client does not finish reaches nobody, costs nothing, and takes no place at the upstream from others', async () => {
+  it('a body in chunks that its client does not finish reaches nobody, costs nothing, and takes no place at the upstream from others', async () => {
     const { app, seen } = await start(way, 'max_connections: 1, queue_timeout: 200ms')
     const { socket } = await send(app, [`${HEAD}\r\n${chunk('hello')}`])
     const other = HEAD.replace('POST', 'GET')

@@ -140,7 +140,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     }
   })
 
-  it('that is scheduled begins and ends by itself, once over all gateways', async () => {
+  it('a change at run time that is scheduled begins and ends by itself, once over all gateways', async () => {
     const where = await openKind(kind)
     // SQLite has one gateway.
     const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
@@ -163,35 +163,38 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
   it.each([
     ['one within the other', 4000, 1500],
     ['one that ends after the other', 1000, 2000],
-  ])('that is temporary lies over another: %s, and all is as before when both have ended', async (_, one, other) => {
-    const where = await openKind(kind)
-    const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
-    const { at } = await store.controlVersion()
-    const layer = (id: string, until: number, personal: number, from: number): Layer => ({
-      ...{ id, from, until: at + until, begun: true, who: 'ann', why: null },
-      value: { baselines: { personal: { read: { '1h': personal } } } },
-    })
-    await set({ layers: [layer('a', one, 5, at), layer('b', other, 3, at + 1)] })
-    const personal = async (app: RunningApp) => (await limits(app))[0]
-    const seen: string[][] = await Promise.all(
-      running.map(async (app) => {
-        const values: string[] = []
-        const last = async () => {
-          const value = (await personal(app)) ?? ''
-          if (values.at(-1) !== value) values.push(value)
-          return value
-        }
-        await expect.poll(last, SOON).toBe('Personal 3')
-        await expect.poll(last, SOON).toBe('Personal 10')
-        return values.slice(values.indexOf('Personal 3'))
-      }),
-    )
-    const expected = one > other ? ['Personal 3', 'Personal 5', 'Personal 10'] : ['Personal 3', 'Personal 10']
-    expect(seen).toEqual(running.map(() => expected))
-    await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
-  })
+  ])(
+    'a change at run time that is temporary lies over another: %s, and all is as before when both have ended',
+    async (_, one, other) => {
+      const where = await openKind(kind)
+      const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
+      const { at } = await store.controlVersion()
+      const layer = (id: string, until: number, personal: number, from: number): Layer => ({
+        ...{ id, from, until: at + until, begun: true, who: 'ann', why: null },
+        value: { baselines: { personal: { read: { '1h': personal } } } },
+      })
+      await set({ layers: [layer('a', one, 5, at), layer('b', other, 3, at + 1)] })
+      const personal = async (app: RunningApp) => (await limits(app))[0]
+      const seen: string[][] = await Promise.all(
+        running.map(async (app) => {
+          const values: string[] = []
+          const last = async () => {
+            const value = (await personal(app)) ?? ''
+            if (values.at(-1) !== value) values.push(value)
+            return value
+          }
+          await expect.poll(last, SOON).toBe('Personal 3')
+          await expect.poll(last, SOON).toBe('Personal 10')
+          return values.slice(values.indexOf('Personal 3'))
+        }),
+      )
+      const expected = one > other ? ['Personal 3', 'Personal 5', 'Personal 10'] : ['Personal 3', 'Personal 10']
+      expect(seen).toEqual(running.map(() => expected))
+      await expect.poll(async () => (await store.readControl()).settings.value, SOON).toEqual({})
+    },
+  )
 
-  it('that is scheduled within a scheduled one begins and ends in its place, and all is as before afterwards', async () => {
+  it('a change at run time that is scheduled within a scheduled one begins and ends in its place, and all is as before afterwards', async () => {
     const where = await openKind(kind)
     const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
     const { at } = await store.controlVersion()
@@ -212,7 +215,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
   })
 
   it.each(['undone', 'taken back by its guard'])(
-    'that lies within another temporary one is %s, and the end of the other one stays',
+    'a change at run time that lies within another temporary one is %s, and the end of the other one stays',
     async (how) => {
       const where = await openKind(kind)
       const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
@@ -245,7 +248,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     },
   )
 
-  it('that is guarded is taken back if several users are refused, once over all gateways', async () => {
+  it('a change at run time that is guarded is taken back if several users are refused, once over all gateways', async () => {
     const where = await openKind(kind)
     // SQLite has one gateway.
     const running = [await gateway(where), ...(kind === 'redis' ? [await gateway(where)] : [])]
@@ -269,7 +272,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     )
   })
 
-  it('of the mode: the next 429 carries the new limit, and nothing that was used is forgotten', async () => {
+  it('a change at run time of the mode: the next 429 carries the new limit, and nothing that was used is forgotten', async () => {
     const app = await gateway(await openKind(kind))
     expect([await statusOf(app), await statusOf(app)]).toEqual([200, 200])
     expect(await refusal(app)).toMatchObject({ scope: 'Personal', limit: 10, used: 8 })
@@ -285,7 +288,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(upstream.seen).toHaveLength(3)
   })
 
-  it('of baselines, custom values, the global switch and the multiplier: each reaches what it names', async () => {
+  it('a change at run time of baselines, custom values, the global switch and the multiplier: each reaches what it names', async () => {
     const app = await gateway(await openKind(kind))
     const steps: [Changes, string[]][] = [
       [{ baselines: { personal: { read: { '1h': 21 } } } }, ['Personal 21', 'Global 100']],
@@ -357,7 +360,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(await refusal(app, 'bob')).toMatchObject({ used: 8 })
   })
 
-  it('is in force in every gateway on the store, also one that starts later', async () => {
+  it('a change at run time is in force in every gateway on the store, also one that starts later', async () => {
     const shared = await openKind(kind)
     await gateway(shared)
     await gateway(shared)
@@ -369,7 +372,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     for (const app of apps) await expect.poll(() => limits(app), SOON).toEqual(['Personal 7', 'Global 75'])
   })
 
-  it('stays in force over a reload of the file, and rests while the file has no place for it', async () => {
+  it('a change at run time stays in force over a reload of the file, and rests while the file has no place for it', async () => {
     const shared = await openKind(kind)
     const app = await gateway(shared)
     await set({ mode: 'loose', baselines: { personal: { read: { '1h': 20 } } } })
@@ -394,7 +397,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
     expect(warnings()).toHaveLength(2)
   })
 
-  it('of the mode to adaptive: the limits follow the failures that all gateways share, those of routes without health left out', async () => {
+  it('a change at run time of the mode to adaptive: the limits follow the failures that all gateways share, those of routes without health left out', async () => {
     const shared = await openKind(kind)
     await store.addTally({ total: 1000, status0: 400, status5xx: 600, aside: 500, asideFailed: 500 })
     const app = await gateway(shared, { more: 'adaptive: { min: 0.5 }' })
@@ -436,7 +439,7 @@ describe.each(['sqlite', 'redis'])('a change at run time, on %s', (kind) => {
 const layered = (layer: Layer) => ({ layers: [layer] })
 
 describe('a gateway whose connection to Redis is cut', () => {
-  it('follows what was changed meanwhile when it is mended, and what is changed after that', async () => {
+  it('a gateway whose connection to Redis is cut follows what was changed meanwhile when it is mended, and what is changed after that', async () => {
     const shared = await openKind('redis')
     proxy = await startFaultProxy(redis.port)
     const near = await gateway(shared)

@@ -80,7 +80,7 @@ describe('a response of the gateway', () => {
     ] as const
   }
 
-  test('can be read by a page of an origin that is listed, whatever its status, and by none of another', async () => {
+  test('a response of the gateway can be read by a page of an origin that is listed, whatever its status, and by none of another', async () => {
     await start(`{ origins: [${APP}] }`)
     for (const [what, status, send] of every(APP)) {
       const response = await send()
@@ -105,7 +105,7 @@ describe('a response of the gateway', () => {
     }
   })
 
-  test('can be read also if the quota or the upstream fails', async () => {
+  test('a response of the gateway can be read also if the quota or the upstream fails', async () => {
     await start(`{ origins: [${APP}] }`, {
       more: 'connect_timeout: 1s, response_timeout: 100ms',
       respond: ({ url }, res) => void (url === '/slow' || res.end('ok')),
@@ -123,7 +123,7 @@ describe('a response of the gateway', () => {
     upstream = await startUpstream()
   })
 
-  test('can be read although it never came to the gateway as a request, if its bytes show the origin', async () => {
+  test('a response of the gateway can be read although it never came to the gateway as a request, if its bytes show the origin', async () => {
     await start(`{ origins: [${APP}] }`)
     const head = (origin: string, more: string) =>
       rawExchange(app.url, `GET /api/a HTTP/1.1\r\nHost: a\r\nOrigin: ${origin}\r\n${more}\r\n\r\n`)
@@ -144,7 +144,7 @@ describe('a response of the gateway', () => {
     expect(denied).toContain(`\r\nAccess-Control-Allow-Origin: ${APP}\r\n`)
   })
 
-  test('says that cookies may come along only if that is configured, and names no origin if any may read', async () => {
+  test('a response of the gateway says that cookies may come along only if that is configured, and names no origin if any may read', async () => {
     await start(`{ origins: [${APP}], credentials: true, expose: [] }`)
     expect(allowed(await ask('GET', '/api/a', { origin: APP }))).toEqual({
       'access-control-allow-origin': APP,
@@ -161,7 +161,7 @@ describe('a response of the gateway', () => {
 })
 
 describe('a response of the upstream', () => {
-  test('exposes the fields of the gateway if it allows an origin, and is left alone if not', async () => {
+  test('a response of the upstream exposes the fields of the gateway if it allows an origin, and is left alone if not', async () => {
     const cases: Readonly<Record<string, http.OutgoingHttpHeaders>> = {
       '/none': {},
       '/plain': { 'Access-Control-Allow-Origin': FOREIGN },
@@ -195,7 +195,7 @@ describe('a preflight that is forwarded', () => {
   const respond: Respond = ({ method }, res) =>
     res.writeHead(method === 'OPTIONS' ? 204 : 200, { 'X-Of': 'upstream' }).end()
 
-  test('reaches the upstream for every path that has a route, without a credential or a charge', async () => {
+  test('a preflight that is forwarded reaches the upstream for every path that has a route, without a credential or a charge', async () => {
     await start(`{ origins: [${APP}] }`, { respond })
     for (const path of ['/api/a', '/items/1']) {
       const response = await preflight(path)
@@ -222,7 +222,7 @@ describe('a preflight that is forwarded', () => {
     expect((await preflight('/items/1')).statusCode).toBe(405)
   })
 
-  test('is a request as any other if it has a cookie or a credential, which no browser sends with it', async () => {
+  test('a preflight that is forwarded is a request as any other if it has a cookie or a credential, which no browser sends with it', async () => {
     await start(`{ origins: [${APP}] }`, { respond })
     expect((await preflight('/api/a', 'GET', { cookie: 'session=x' })).statusCode).toBe(401)
     expect((await preflight('/api/a', 'GET', { authorization: 'Basic YTpi' })).statusCode).toBe(401)
@@ -231,7 +231,7 @@ describe('a preflight that is forwarded', () => {
     expect(app.requests().at(-1)).toMatchObject({ user: 'alice', category: 'read' })
   })
 
-  test('is a request as any other if it has a key in a field of its own, which the upstream would get', async () => {
+  test('a preflight that is forwarded is a request as any other if it has a key in a field of its own, which the upstream would get', async () => {
     await start(`{ origins: [${APP}] }`, { respond })
     const auth = 'auth: { gateway_tokens: true, from: [{ header: X-Token }], unverified_keys: { header: X-API-Key } }'
     const rest = `${QUOTA}\n${ROUTES}\ncors: { origins: [${APP}] }`
@@ -242,7 +242,7 @@ describe('a preflight that is forwarded', () => {
     expect((await preflight('/api/a', 'GET')).headers.ratelimit).toBeUndefined()
   })
 
-  test('is a request as any other if it has a body, or does not say what it is for', async () => {
+  test('a preflight that is forwarded is a request as any other if it has a body, or does not say what it is for', async () => {
     await start(`{ origins: [${APP}] }`, { respond })
     const asked = { origin: APP, 'access-control-request-method': 'GET' }
     expect((await ask('OPTIONS', '/api/a', { ...asked, 'content-length': '1' }, 'x')).statusCode).toBe(401)
@@ -253,7 +253,7 @@ describe('a preflight that is forwarded', () => {
     expect(upstream.seen).toEqual([])
   })
 
-  test('takes a place among the requests of its address: a flood of them is 429 and leaves room for others', async () => {
+  test('a preflight that is forwarded takes a place among the requests of its address: a flood of them is 429 and leaves room for others', async () => {
     const held: http.ServerResponse[] = []
     await start(`{ origins: [${APP}] }`, {
       rest: `${ROUTES.split('\n').slice(0, -1).join('\n')}\nedge: { max_in_flight: 4, shares: { address: 50% } }`,
@@ -268,7 +268,7 @@ describe('a preflight that is forwarded', () => {
 })
 
 describe('a preflight that the gateway answers', () => {
-  test('gets the methods of the route map and the fields that it asks for, and never reaches the upstream', async () => {
+  test('a preflight that the gateway answers gets the methods of the route map and the fields that it asks for, and never reaches the upstream', async () => {
     await start(`{ origins: [${APP}], preflight: answer, max_age: 90s, credentials: true }`)
     const response = await preflight('/items/1', 'GET', {
       'access-control-request-headers': 'authorization,x-a, b c,*',
@@ -293,7 +293,7 @@ describe('a preflight that the gateway answers', () => {
     expect(app.requests().every(({ cost, user }) => cost === 0 && user === null)).toBe(true)
   })
 
-  test('is also one for a path of the gateway itself, whoever answers the others', async () => {
+  test('a preflight that the gateway answers is also one for a path of the gateway itself, whoever answers the others', async () => {
     await start(`{ origins: [${APP}], allow_headers: [Authorization] }`)
     const response = await preflight('/me/quota', 'GET', { 'access-control-request-headers': 'x-a' })
     expect([response.statusCode, allowed(response)['access-control-allow-methods']]).toEqual([204, 'GET, HEAD'])

@@ -58,7 +58,7 @@ const QUOTA_BODY = `{ "errors": [{ "status": "{{status}}", "code": {{error}}, "i
   "scope": {{scope}}, "category": {{category}}, "at": [{{reset_at}}, {{retry_at}}, {{time_zone}}], "who": {{user}}, "what": "{{method}} {{path}}" } }] }`
 
 describe('a body of the operator’s', () => {
-  test('says what the gateway would have said, with its headers, and is read again by a reload', async () => {
+  test('a body of the operator’s says what the gateway would have said, with its headers, and is read again by a reload', async () => {
     put('429.json', QUOTA_BODY)
     await start('{ quota_exceeded: { body: 429.json, content_type: application/vnd.api+json } }')
     const user = { headers: bearer('alice') }
@@ -96,7 +96,7 @@ describe('a body of the operator’s', () => {
     expect(await again.json()).toMatch(/^Personal 1-hour/)
   })
 
-  test('gives way to a problem if the client accepts one, unless it is one', async () => {
+  test('a body of the operator’s gives way to a problem if the client accepts one, unless it is one', async () => {
     put('429.json', '{ "own": true }')
     await start('{ quota_exceeded: { body: 429.json } }')
     const user = { headers: { ...bearer('alice'), accept: 'application/problem+json' } }
@@ -112,7 +112,7 @@ describe('a body of the operator’s', () => {
     expect([own.headers.get('content-type'), await own.json()]).toEqual(['application/problem+json', { own: true }])
   })
 
-  test('is filled so that neither a path nor a user id can be markup in it, also for what never came as a request', async () => {
+  test('a body of the operator’s is filled so that neither a path nor a user id can be markup in it, also for what never came as a request', async () => {
     put(
       'page.html',
       '<!doctype html><title>{{status}}</title><p>{{msg}}<p>{{user}}, {{method}} {{path}}, {{request_id}}',
@@ -149,7 +149,7 @@ describe('a body of the operator’s', () => {
 })
 
 describe('what is wrong with one', () => {
-  test('is a problem at its key, with the cure', async () => {
+  test('what is wrong with one is a problem at its key, with the cure', async () => {
     put('typo.json', '{ "a": {{limt}} }')
     put('broken.json', '{ "a": {{msg}}, }')
     put('attribute.html', '<p>\n<a href="{{path}}">')
@@ -175,7 +175,7 @@ describe('what is wrong with one', () => {
     expect(await problems('{ internal: { body: . } }')).toContain('is not a regular file')
   })
 
-  test('changes the hash by which replicas are compared if a file holds something else', async () => {
+  test('what is wrong with one changes the hash by which replicas are compared if a file holds something else', async () => {
     put('a.json', '{}')
     const { hash } = await loaded('{ internal: { body: a.json } }')
     put('a.json', '[]')

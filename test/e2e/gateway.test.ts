@@ -47,7 +47,7 @@ async function used(user = 'alice', category = 'read'): Promise<number> {
 }
 
 describe('an accepted request', () => {
-  it('reaches the backend with the verified user and without the credential', async () => {
+  it('an accepted request reaches the backend with the verified user and without the credential', async () => {
     const response = await get('/items/7?q=1')
     expect(response.status).toBe(200)
     expect(await response.text()).toBe('ok')
@@ -60,39 +60,39 @@ describe('an accepted request', () => {
     expect(upstream.seen[0]?.headers.authorization).toBeUndefined()
   })
 
-  it('is charged once and told what is left', async () => {
+  it('an accepted request is charged once and told what is left', async () => {
     const response = await get('/items/7')
     expect(response.headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=10;w=3600')
     expect(response.headers.get('ratelimit')).toContain('"personal-read-1h";r=6;t=3600')
     expect(await used()).toBe(4)
   })
 
-  it('of cost 0 is authenticated and charged nothing', async () => {
+  it('an accepted request of cost 0 is authenticated and charged nothing', async () => {
     expect((await get('/free', {})).status).toBe(401)
     expect((await get('/free')).status).toBe(200)
     expect(await used()).toBe(0)
     expect(app.observations.filter(isCharged)).toEqual([])
   })
 
-  it('of a public route needs no credential, and a wrong one does no harm', async () => {
+  it('an accepted request of a public route needs no credential, and a wrong one does no harm', async () => {
     expect((await get('/open', {})).status).toBe(200)
     expect((await get('/open', { authorization: 'Bearer nonsense' })).status).toBe(200)
     expect(upstream.seen.map((s) => s.headers['x-tollgate-user'])).toEqual([undefined, undefined])
   })
 
-  it('cannot name its user itself', async () => {
+  it('an accepted request cannot name its user itself', async () => {
     await get('/items/1', { ...bearer('alice'), 'x-tollgate-user': 'bob' })
     expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('alice')
   })
 
-  it('carries a user id beyond ASCII percent-encoded', async () => {
+  it('an accepted request carries a user id beyond ASCII percent-encoded', async () => {
     await get('/items/1', bearer('用户'))
     expect(upstream.seen[0]?.headers['x-tollgate-user']).toBe('%E7%94%A8%E6%88%B7')
   })
 })
 
 describe('a refused request', () => {
-  it('gets the body and the headers of the contract and never reaches the backend', async () => {
+  it('a refused request gets the body and the headers of the contract and never reaches the backend', async () => {
     await get('/items/1')
     await get('/items/2')
     const response = await get('/items/3')
@@ -119,7 +119,7 @@ describe('a refused request', () => {
     expect(await used()).toBe(8)
   })
 
-  it('is a problem document for a client that accepts one', async () => {
+  it('a refused request is a problem document for a client that accepts one', async () => {
     await get('/items/1')
     await get('/items/2')
     const response = await get('/items/3', { ...bearer('alice'), accept: 'application/problem+json' })
@@ -147,7 +147,7 @@ describe('a refused request', () => {
     expect(response.headers.get('content-type')).toContain(isProblem ? 'application/problem+json' : 'application/json')
   })
 
-  it('does not touch another user or category', async () => {
+  it('a refused request does not touch another user or category', async () => {
     await get('/items/1')
     await get('/items/2')
     expect((await get('/items/3')).status).toBe(429)
@@ -157,7 +157,7 @@ describe('a refused request', () => {
 })
 
 describe('the quota status', () => {
-  it('lists every window, Personal first, shortest first, and is never charged', async () => {
+  it('the quota status lists every window, Personal first, shortest first, and is never charged', async () => {
     await get('/items/1')
     for (const path of ['/me/quota', '/quota']) {
       const response = await get(path)
@@ -186,7 +186,7 @@ describe('the quota status', () => {
     expect(upstream.seen).toHaveLength(1)
   })
 
-  it('may be asked by HEAD', async () => {
+  it('the quota status may be asked by HEAD', async () => {
     for (const path of ['/me/quota', '/quota']) {
       const response = await fetch(app.url + path, { method: 'HEAD', headers: bearer('alice') })
       expect([response.status, await response.text()]).toEqual([200, ''])
@@ -195,19 +195,19 @@ describe('the quota status', () => {
     expect(upstream.seen).toEqual([])
   })
 
-  it('is only read: another method is 405, before any credential', async () => {
+  it('the quota status is only read: another method is 405, before any credential', async () => {
     for (const path of ['/me/quota', '/quota']) {
       const response = await fetch(app.url + path, { method: 'DELETE' })
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
     }
   })
 
-  it('is recorded under its user, without a route', async () => {
+  it('the quota status is recorded under its user, without a route', async () => {
     await get('/me/quota')
     expect(app.requests()[0]).toMatchObject({ user: 'alice', route: null, outcome: 'answered', clientStatus: 200 })
   })
 
-  it('needs a credential', async () => {
+  it('the quota status needs a credential', async () => {
     const response = await get('/me/quota', {})
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /)
@@ -216,14 +216,14 @@ describe('the quota status', () => {
 })
 
 describe('a price in the body', () => {
-  it('is charged by the value, and the body is forwarded unchanged', async () => {
+  it('a price in the body is charged by the value, and the body is forwarded unchanged', async () => {
     const body = '{ "chargeId" : 3 }'
     expect((await post('/charge', body)).status).toBe(200)
     expect(upstream.seen[0]?.body).toBe(body)
     expect(await used('alice', 'write')).toBe(15)
   })
 
-  it('is asked for once where the client waits to be told to go on', async () => {
+  it('a price in the body is asked for once where the client waits to be told to go on', async () => {
     const fields = `Host: a\r\nAuthorization: ${bearer('alice').authorization}\r\nContent-Type: application/json\r\n`
     const text = await rawExchange(
       app.url,
@@ -241,7 +241,7 @@ describe('a price in the body', () => {
     ['another letter case', '{"ChargeId":2}'],
     ['no JSON', 'chargeId=2'],
     ['an array', '[{"chargeId":2}]'],
-  ])('with %s is refused, charged nothing and not forwarded', async (_what, body) => {
+  ])('a price in the body with %s is refused, charged nothing and not forwarded', async (_what, body) => {
     const response = await post('/charge', body)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: 'bad_request' })
@@ -251,7 +251,7 @@ describe('a price in the body', () => {
 })
 
 describe('a request that matches nothing', () => {
-  it('is 404 for an unknown path and 405 for an unknown method, before any credential', async () => {
+  it('a request that matches nothing is 404 for an unknown path and 405 for an unknown method, before any credential', async () => {
     expect((await get('/nothing', {})).status).toBe(404)
     const response = await fetch(`${app.url}/items`, { method: 'PUT' })
     expect(response.status).toBe(405)
@@ -261,7 +261,7 @@ describe('a request that matches nothing', () => {
 })
 
 describe('a backend that cannot be reached', () => {
-  it('is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
+  it('a backend that cannot be reached is answered 502, recorded with httpStatus 0, and the charge is given back', async () => {
     await upstream.close()
     const response = await get('/items/1')
     expect(response.status).toBe(502)
@@ -277,7 +277,7 @@ describe('a backend that cannot be reached', () => {
     upstream = await startUpstream()
   })
 
-  it('shows in the failure histogram', async () => {
+  it('a backend that cannot be reached shows in the failure histogram', async () => {
     await upstream.close()
     await get('/items/1')
     await get('/open', {})
@@ -322,7 +322,7 @@ describe('a handshake behind requests that are under way on its connection', () 
     await expect.poll(() => app.requests().map((request) => request.route)).toContain(route)
   })
 
-  it('is not looked at where the last of them closes the connection', async () => {
+  it('a handshake behind requests that are under way on its connection is not looked at where the last of them closes the connection', async () => {
     const text = await rawExchange(app.url, line('GET /open', CLOSE) + line('GET /items/7', HANDSHAKE), 1000)
     expect(statusesIn(text)).toEqual([200])
     expect(app.requests()).toHaveLength(1)
@@ -355,7 +355,7 @@ it('a request whose client left in the middle of the answer is recorded with the
 })
 
 describe('the request line in the log', () => {
-  it('says who, what, how much and how it ended', async () => {
+  it('the request line in the log says who, what, how much and how it ended', async () => {
     await get('/items/1?secret=1')
     expect(app.requests()[0]).toMatchObject({
       user: 'alice',

@@ -57,7 +57,7 @@ describe.each(BOTH_WAYS)('a WebSocket of a real server, $name', (way) => {
     ['of the JDK, of Dart and of devices, with an empty body', { 'Content-Length': '0' }],
     ['that offers h2c too', { Upgrade: 'websocket, h2c' }],
     ['that offers version 8 too', { 'Sec-WebSocket-Version': '13, 8' }],
-  ])('opens for a client %s', async (_what, changes) => {
+  ])('a WebSocket of a real server opens for a client %s', async (_what, changes) => {
     const { client, handshakes, text } = await open(changes)
     expect(text()).toMatch(/^HTTP\/1\.1 101 /)
     client.write(SENT)
@@ -71,7 +71,7 @@ describe.each(BOTH_WAYS)('a WebSocket of a real server, $name', (way) => {
     ['Sec-WebSocket-Version is 8, not 13', { 'Sec-WebSocket-Version': '8' }],
     ['Sec-WebSocket-Key is no base64 of 16 bytes', { 'Sec-WebSocket-Key': 'abc' }],
     ['it has a body', { 'Content-Length': '1' }],
-  ])('is a plain request where %s, and the log says so', async (why, changes) => {
+  ])('a WebSocket of a real server is a plain request where %s, and the log says so', async (why, changes) => {
     const { app, client, handshakes, text } = await open(changes, why === 'it has a body' ? 'x' : '')
     expect(text()).toMatch(/^HTTP\/1\.1 426 /)
     client.end()

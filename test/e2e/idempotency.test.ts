@@ -61,7 +61,7 @@ async function used(app: RunningApp, user = 'alice'): Promise<number> {
 }
 
 describe('a request that comes again with its key', () => {
-  it('is forwarded and not charged, as often as the rule says, and the response says so', async () => {
+  it('a request that comes again with its key is forwarded and not charged, as often as the rule says, and the response says so', async () => {
     const app = await start()
     const responses = [await send(app, { key: 'k' }), await send(app, { key: 'k' }), await send(app, { key: 'k' })]
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
@@ -84,7 +84,7 @@ describe('a request that comes again with its key', () => {
     ['without one', { key: '' }],
     ['to another path', { path: '/others' }],
     ['with another query', { path: '/tickets?n=2' }],
-  ])('is another request: %s', async (_what, other) => {
+  ])('a request that comes again with its key is another request: %s', async (_what, other) => {
     const app = await start()
     await send(app, { key: 'k' })
     const response = await send(app, { key: 'k', ...other })
@@ -92,7 +92,7 @@ describe('a request that comes again with its key', () => {
     expect((await used(app)) + (await used(app, 'bob'))).toBe(2 * COST)
   })
 
-  it('is charged for each host, in any letter case, as each may be another service behind the upstream', async () => {
+  it('a request that comes again with its key is charged for each host, in any letter case, as each may be another service behind the upstream', async () => {
     const app = await start()
     const { authorization } = bearer('alice')
     const ask = (host: string) =>
@@ -108,7 +108,7 @@ describe('a request that comes again with its key', () => {
     expect(await used(app)).toBe(4 * COST)
   })
 
-  it('is charged each time by a rule that does not say so', async () => {
+  it('a request that comes again with its key is charged each time by a rule that does not say so', async () => {
     const app = await start()
     for (const _ of [1, 2]) expect(replay(await send(app, { key: 'k', path: '/plain' }))).toBeNull()
     expect(await used(app)).toBe(2 * COST)
@@ -118,20 +118,23 @@ describe('a request that comes again with its key', () => {
     ['other bytes', { body: '{"n":2}' }],
     ['another type of content', { headers: { 'content-type': 'text/plain' } }],
     ['no body', { body: '' }],
-  ])('gets 422 with %s, which costs nothing and never reaches the service', async (_what, other) => {
-    const app = await start()
-    await send(app, { key: 'k' })
-    const response = await send(app, { key: 'k', ...other })
-    expect(response.status).toBe(422)
-    expect(await response.json()).toEqual({
-      error: 'idempotency_key_reused',
-      msg: 'The Idempotency-Key of this request is that of an earlier one with another body: send a new one with each new request.',
-    })
-    expect([upstream.seen.length, await used(app)]).toEqual([1, COST])
-    expect(replay(await send(app, { key: 'k' }))).toBe('1')
-  })
+  ])(
+    'a request that comes again with its key gets 422 with %s, which costs nothing and never reaches the service',
+    async (_what, other) => {
+      const app = await start()
+      await send(app, { key: 'k' })
+      const response = await send(app, { key: 'k', ...other })
+      expect(response.status).toBe(422)
+      expect(await response.json()).toEqual({
+        error: 'idempotency_key_reused',
+        msg: 'The Idempotency-Key of this request is that of an earlier one with another body: send a new one with each new request.',
+      })
+      expect([upstream.seen.length, await used(app)]).toEqual([1, COST])
+      expect(replay(await send(app, { key: 'k' }))).toBe('1')
+    },
+  )
 
-  it('is let through where a new one is refused', async () => {
+  it('a request that comes again with its key is let through where a new one is refused', async () => {
     const app = await start()
     for (const key of ['a', 'b', 'c', 'd']) await send(app, { key })
     const [fresh, again] = [await send(app, { key: 'e' }), await send(app, { key: 'a' })]
@@ -139,7 +142,7 @@ describe('a request that comes again with its key', () => {
     expect((await send(app, { key: 'e' })).status).toBe(429)
   })
 
-  it('is known by a body in chunks, one that waits for 100 Continue, and one that has the price', async () => {
+  it('a request that comes again with its key is known by a body in chunks, one that waits for 100 Continue, and one that has the price', async () => {
     const app = await start()
     const chunks = () => new Blob(['{"n":1}']).stream()
     expect(replay(await send(app, { key: 'k', body: chunks() }))).toBeNull()
@@ -150,7 +153,7 @@ describe('a request that comes again with its key', () => {
     expect(await used(app)).toBe(2 * COST)
   })
 
-  it('is charged each time if its body is larger than 64 KiB, announced or in chunks, and arrives whole', async () => {
+  it('a request that comes again with its key is charged each time if its body is larger than 64 KiB, announced or in chunks, and arrives whole', async () => {
     const large = { key: 'k', body: 'x'.repeat(64 * 1024 + 1) }
     const app = await start()
     for (const _ of [1, 2]) expect(replay(await send(app, large))).toBeNull()
@@ -165,7 +168,7 @@ describe('a request that comes again with its key', () => {
     expect(await used(unbounded)).toBe(2 * COST)
   })
 
-  it('is known by a small body in chunks also where nothing bounds bodies', async () => {
+  it('a request that comes again with its key is known by a small body in chunks also where nothing bounds bodies', async () => {
     const app = await start(RULES.replace('max_body: 1MiB', ''))
     const chunks = () => new Blob(['{"n":1}']).stream()
     expect(replay(await send(app, { key: 'k', body: chunks() }))).toBeNull()
@@ -174,7 +177,7 @@ describe('a request that comes again with its key', () => {
     expect([await used(app), upstream.seen.map(({ body }) => body)]).toEqual([COST, ['{"n":1}', '{"n":1}']])
   })
 
-  it('is charged when it comes again, if the first one never reached the service', async () => {
+  it('a request that comes again with its key is charged when it comes again, if the first one never reached the service', async () => {
     const app = await start()
     const { port } = new URL(upstream.url)
     await running.shift()?.()
@@ -186,7 +189,7 @@ describe('a request that comes again with its key', () => {
     expect([first.status, replay(first), replay(again), await used(app)]).toEqual([200, null, '1', COST])
   })
 
-  it('is charged as long as one of its requests is, where the response decides what they cost', async () => {
+  it('a request that comes again with its key is charged as long as one of its requests is, where the response decides what they cost', async () => {
     const rules = RULES.replace('idempotency: {}', 'idempotency: {}, settle: { status: { 5xx: 0 } }')
     const answers: ((status: number) => void)[] = []
     await running.shift()?.()
@@ -229,7 +232,7 @@ describe('a request that comes again with its key', () => {
     }
 
     it.each(['sqlite', 'redis'] as const)(
-      'is charged once for any number of repetitions, and as much as the dearest of them: %s',
+      'a request that comes again with its key where the response says what it cost is charged once for any number of repetitions, and as much as the dearest of them: %s',
       async (kind) => {
         const redis = kind === 'redis' ? await sharedRedis() : null
         running.push(async () => redis?.stop())
@@ -255,7 +258,7 @@ describe('a request that comes again with its key', () => {
       },
     )
 
-    it('costs what it did also if a repetition under way at the same time is free, or dearer', async () => {
+    it('a request that comes again with its key where the response says what it cost costs what it did also if a repetition under way at the same time is free, or dearer', async () => {
       const app = await start(SETTLED)
       for (const [own, other, total] of [
         [4, 0, 4],
@@ -275,7 +278,7 @@ describe('a request that comes again with its key', () => {
       }
     })
 
-    it('pays the difference if it hung up, and so paid the reserve alone, before it came again', async () => {
+    it('a request that comes again with its key where the response says what it cost pays the difference if it hung up, and so paid the reserve alone, before it came again', async () => {
       const app = await start(SETTLED.replace('cost: 20', 'cost: 1'))
       const stop = new AbortController()
       const headers = { 'content-type': 'application/json', ...bearer('alice'), 'idempotency-key': 'k' }
@@ -290,7 +293,7 @@ describe('a request that comes again with its key', () => {
     })
   })
 
-  it('uses up none of its repetitions by those that reach nobody, which say that they are repetitions', async () => {
+  it('a request that comes again with its key uses up none of its repetitions by those that reach nobody, which say that they are repetitions', async () => {
     const app = await start()
     const { port } = new URL(upstream.url)
     expect((await send(app, { key: 'k' })).status).toBe(200)
@@ -312,7 +315,7 @@ describe('a request that comes again with its key', () => {
   it.each([
     ['the global scope is switched off', { global: { enabled: false } }],
     ['a limit is set', { baselines: { personal: { write: { '1h': 100 } } } }],
-  ])('is the same request although %s meanwhile', async (_what, change) => {
+  ])('a request that comes again with its key is the same request although %s meanwhile', async (_what, change) => {
     const app = await start()
     expect(replay(await send(app, { key: 'k' }))).toBeNull()
     const patched = await fetch(`${app.admin}/api/quota`, {
@@ -325,7 +328,7 @@ describe('a request that comes again with its key', () => {
     expect(await used(app)).toBe(COST)
   })
 
-  it('is let through in shadow, whatever its body', async () => {
+  it('a request that comes again with its key is let through in shadow, whatever its body', async () => {
     const app = await start(`quota: { shadow: true }${RULES}`)
     await send(app, { key: 'k' })
     const other = await send(app, { key: 'k', body: 'another' })

@@ -107,48 +107,54 @@ const nominationOf = (name: string) =>
     .map(({ spelt, before, after, line }) => `${line}: ${before}${spelt}${after}`)
 
 describe('a field by which a request is judged', () => {
-  it.each(FIELDS)('reaches the upstream as it was judged, or the request is refused: %s, %s', async (...row) => {
-    const [auth, name, value, path, others] = row
-    await app.reload(text(auth))
-    const line = `${name}: ${value}`
-    const plain = await ask(path, [line, ...others, 'Connection: close'], 'POST')
-    expect([plain.status, received(plain, name)]).toEqual([200, [value]])
-    const twin = fc.constantFrom(
-      `${name.replaceAll('-', '_')}: other`,
-      `${name.toLowerCase()}: other`,
-      `${name.toUpperCase().replace('-', '_')}: other`,
-    )
-    const change = fc.oneof(nominationOf(name), twin)
-    await fc.assert(
-      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), fc.boolean(), async (changes, isFirst) => {
-        const lines = isFirst ? [line, ...changes] : [...changes, line]
-        const asked = await ask(path, [...lines, ...others], 'POST')
-        if (asked.status === 200) expect(received(asked, name)).toEqual([value])
-        else expect([asked.status, asked.sent]).toEqual([expect.toBeOneOf([400, 401]), ''])
-      }),
-      { numRuns: runs(40) },
-    )
-  })
+  it.each(FIELDS)(
+    'a field by which a request is judged reaches the upstream as it was judged, or the request is refused: %s, %s',
+    async (...row) => {
+      const [auth, name, value, path, others] = row
+      await app.reload(text(auth))
+      const line = `${name}: ${value}`
+      const plain = await ask(path, [line, ...others, 'Connection: close'], 'POST')
+      expect([plain.status, received(plain, name)]).toEqual([200, [value]])
+      const twin = fc.constantFrom(
+        `${name.replaceAll('-', '_')}: other`,
+        `${name.toLowerCase()}: other`,
+        `${name.toUpperCase().replace('-', '_')}: other`,
+      )
+      const change = fc.oneof(nominationOf(name), twin)
+      await fc.assert(
+        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 2 }), fc.boolean(), async (changes, isFirst) => {
+          const lines = isFirst ? [line, ...changes] : [...changes, line]
+          const asked = await ask(path, [...lines, ...others], 'POST')
+          if (asked.status === 200) expect(received(asked, name)).toEqual([value])
+          else expect([asked.status, asked.sent]).toEqual([expect.toBeOneOf([400, 401]), ''])
+        }),
+        { numRuns: runs(40) },
+      )
+    },
+  )
 
-  it.each(ALWAYS)('reaches it in the one spelling that is judged, whatever is configured: %s', async (name, value) => {
-    await app.reload(text('from: [bearer], anonymous: {}'))
-    const other = `${name.replaceAll('-', '_')}: other`
-    const plain = await ask('/a', [`${name}: ${value}`, 'Connection: close'])
-    expect([plain.status, received(plain, name)]).toEqual([200, [value]])
-    const twin = name.includes('-') ? [fc.constant(other)] : []
-    const changes = fc.array(fc.oneof(nominationOf(name), ...twin), { maxLength: 2 })
-    await fc.assert(
-      fc.asyncProperty(changes, fc.boolean(), fc.boolean(), async (more, isThere, isFirst) => {
-        const line = isThere ? [`${name}: ${value}`] : []
-        const asked = await ask('/a', isFirst ? [...line, ...more] : [...more, ...line])
-        if (asked.status === 200) expect(received(asked, name)).toEqual(isThere ? [value] : [])
-        else expect([asked.status, asked.sent]).toEqual([400, ''])
-      }),
-      { numRuns: runs(40) },
-    )
-  })
+  it.each(ALWAYS)(
+    'a field by which a request is judged reaches it in the one spelling that is judged, whatever is configured: %s',
+    async (name, value) => {
+      await app.reload(text('from: [bearer], anonymous: {}'))
+      const other = `${name.replaceAll('-', '_')}: other`
+      const plain = await ask('/a', [`${name}: ${value}`, 'Connection: close'])
+      expect([plain.status, received(plain, name)]).toEqual([200, [value]])
+      const twin = name.includes('-') ? [fc.constant(other)] : []
+      const changes = fc.array(fc.oneof(nominationOf(name), ...twin), { maxLength: 2 })
+      await fc.assert(
+        fc.asyncProperty(changes, fc.boolean(), fc.boolean(), async (more, isThere, isFirst) => {
+          const line = isThere ? [`${name}: ${value}`] : []
+          const asked = await ask('/a', isFirst ? [...line, ...more] : [...more, ...line])
+          if (asked.status === 200) expect(received(asked, name)).toEqual(isThere ? [value] : [])
+          else expect([asked.status, asked.sent]).toEqual([400, ''])
+        }),
+        { numRuns: runs(40) },
+      )
+    },
+  )
 
-  it('cannot be named by Connection, whatever else decides', async () => {
+  it('a field by which a request is judged cannot be named by Connection, whatever else decides', async () => {
     await app.reload(text('from: [bearer, { header: X-Token }], trusted: { user: X-User }, anonymous: {}'))
     const before = app.requests().length
     const names = ['Idempotency-Key', 'idempotency_key', 'If-Match', 'X-Token', 'X-User', 'X-Fixed', 'X-Who', 'Cookie']
@@ -169,7 +175,7 @@ describe('a field by which a request is judged', () => {
     expect((await ask('/a', [`Connection: ${'a,'.repeat(200)}`])).status).toBe(400)
   })
 
-  it('is judged by its one spelling: one with underscores or punctuation is 400, and nothing is charged', async () => {
+  it('a field by which a request is judged is judged by its one spelling: one with underscores or punctuation is 400, and nothing is charged', async () => {
     await app.reload(text('unverified_keys: { header: X-API-Key }, trusted: { user: X-User }, anonymous: {}'))
     for (const name of ['X_API_Key', 'x_user', 'idempotency_key', 'X.API.Key', 'x~user', "idempotency'key"]) {
       const asked = await ask('/a', [`${name}: r1`, 'Connection: close'])
@@ -181,7 +187,7 @@ describe('a field by which a request is judged', () => {
 })
 
 describe('a key of repetitions', () => {
-  it('is forwarded with each of them, so that Connection buys nothing', async () => {
+  it('a key of repetitions is forwarded with each of them, so that Connection buys nothing', async () => {
     await app.reload(text('from: [bearer]'))
     const fields = [`Authorization: Bearer ${jwtOf('carol')}`, 'Idempotency-Key: k1', 'Content-Length: 2', '', '{}']
     const before = charged()
@@ -195,7 +201,7 @@ describe('a key of repetitions', () => {
     expect(charged()).toBe(before + 10)
   })
 
-  it('is one line: with two the upstream could read another than the gateway', async () => {
+  it('a key of repetitions is one line: with two the upstream could read another than the gateway', async () => {
     await app.reload(text('from: [bearer]'))
     for (const [path, name] of [
       ['/i', 'Idempotency-Key'],

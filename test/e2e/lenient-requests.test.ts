@@ -50,7 +50,7 @@ describe('a path passes by the name of what is odd in it, told in the log and co
     expect(await get(path)).toBe(400)
   })
 
-  test('without its name the log says why the path is refused', async () => {
+  test('a path passes by the name of what is odd in it, told in the log and counted without its name the log says why the path is refused', async () => {
     await start([])
     const paths = ['/caf%E9', '/50%25ab', '/a%5cb', '/a%2fb', '/a//b', '/a;b', '/..']
     for (const path of paths) expect(await get(path), path).toBe(400)
@@ -104,7 +104,7 @@ const OF_THE_GATEWAY = [
 describe('punctuation_names', () => {
   const SIGNS = [..."!#$%&'*+.^`|~"]
 
-  test('lets fields with any sign of a token pass, told in the log and counted', async () => {
+  test('punctuation_names lets fields with any sign of a token pass, told in the log and counted', async () => {
     await start(['punctuation_names'])
     expect(await get('/a', SIGNS.map((sign, i) => `X-${i}${sign}A: v${i}\r\n`).join(''))).toBe(200)
     const seen = upstream.received.join('')
@@ -118,7 +118,7 @@ describe('punctuation_names', () => {
     expect(app.requests().map(({ reason }) => reason)).toEqual(SIGNS.map(() => 'header_name'))
   })
 
-  test.each(OF_THE_GATEWAY)('never lets %s pass with a sign for a dash, whichever', async (name) => {
+  test.each(OF_THE_GATEWAY)('punctuation_names never lets %s pass with a sign for a dash, whichever', async (name) => {
     await start(
       ['punctuation_names', 'underscore_names'],
       'headers: { X-Secret: s }, identity: { X-Remote-User: user }, remove_headers: [X-Legacy-Debug]',
@@ -131,7 +131,7 @@ describe('punctuation_names', () => {
     expect(seen).not.toContain('forged')
   })
 
-  test('lets none pass beside the same one with dashes, or one that Connection names, and needs both names for both', async () => {
+  test('punctuation_names lets none pass beside the same one with dashes, or one that Connection names, and needs both names for both', async () => {
     await start(['punctuation_names'])
     expect(await get('/a', 'X-Api-Key: one\r\nX.Api.Key: two\r\nX.Hop: three\r\nConnection: x.hop\r\n')).toBe(200)
     const seen = upstream.received.join('')
@@ -143,7 +143,7 @@ describe('punctuation_names', () => {
 })
 
 describe('underscore_names', () => {
-  test('lets fields with an underscore pass, told in the log and counted', async () => {
+  test('underscore_names lets fields with an underscore pass, told in the log and counted', async () => {
     await start(['underscore_names'])
     expect(await get('/a', 'api_key: k\r\nX_Trace-Id: t\r\n')).toBe(200)
     const seen = upstream.received.join('')
@@ -160,7 +160,7 @@ describe('underscore_names', () => {
     'X-Tollgate_User',
     'X_Forwarded-Proto',
     'x_remote-user',
-  ])('never lets %s pass, which a CGI-like upstream takes for one with dashes', async (name) => {
+  ])('underscore_names never lets %s pass, which a CGI-like upstream takes for one with dashes', async (name) => {
     await start(
       ['underscore_names'],
       'headers: { X-Secret: s }, identity: { X-Remote-User: user }, remove_headers: [X-Legacy-Debug]',
@@ -171,7 +171,7 @@ describe('underscore_names', () => {
     expect(seen).not.toContain('forged')
   })
 
-  test('lets none pass beside the same one with dashes, or one that Connection names', async () => {
+  test('underscore_names lets none pass beside the same one with dashes, or one that Connection names', async () => {
     await start(['underscore_names'])
     expect(await get('/a', 'X-Api-Key: one\r\nX_Api_Key: two\r\nX_Hop: three\r\nConnection: x_hop\r\n')).toBe(200)
     const seen = upstream.received.join('')
@@ -179,7 +179,7 @@ describe('underscore_names', () => {
     expect(seen).not.toMatch(/two|three/)
   })
 
-  test('lets no other character into a name', async () => {
+  test('underscore_names lets no other character into a name', async () => {
     await start(['underscore_names'])
     for (const name of ['X.Tollgate.User', 'X_A.B', "X_A'B", 'X_A~B'])
       expect(await get('/a', `${name}: 1\r\n`)).toBe(400)

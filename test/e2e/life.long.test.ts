@@ -86,7 +86,7 @@ async function send(path: string, credential: string | null): Promise<{ status: 
 const readiness = async (): Promise<number> => (await fetch(`${admin}/readyz`)).status
 
 describe('a window', () => {
-  it('that is used up refuses until its end, and goes on after it', async () => {
+  it('a window that is used up refuses until its end, and goes on after it', async () => {
     file(config(2, '3s'))
     await start()
     expect([(await get()).status, (await get()).status]).toEqual([200, 200])
@@ -99,7 +99,7 @@ describe('a window', () => {
     expect((await standing()).used).toBe(1)
   })
 
-  it('is remembered through a stop and through kill -9', async () => {
+  it('a window is remembered through a stop and through kill -9', async () => {
     file(config(5))
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const gateway = await start()
@@ -115,7 +115,7 @@ describe('a window', () => {
 })
 
 describe('a changed configuration', () => {
-  it('is in force without a restart, the counters stay, and what does need one is told as a warning', async () => {
+  it('a changed configuration is in force without a restart, the counters stay, and what does need one is told as a warning', async () => {
     file(config(2))
     const gateway = await start()
     await get()
@@ -136,7 +136,7 @@ describe('a changed configuration', () => {
     await expect.poll(warnings).toMatchObject([{ detail }])
   })
 
-  it('with problems, or deleted, leaves the old one in force and says so once, and its return too', async () => {
+  it('a changed configuration with problems, or deleted, leaves the old one in force and says so once, and its return too', async () => {
     const path = file(config(2))
     const gateway = await start()
     const told = (msg: string) => gateway.lines().filter((line) => line.msg === msg)
@@ -157,16 +157,19 @@ describe('a changed configuration', () => {
     expect(refused()).toHaveLength(2)
   })
 
-  it.each([1, 2])('tells its warnings in the log, as the start told those of its own: %i workers', async (workers) => {
-    file(`${config(2)}workers: ${workers}\n`)
-    const gateway = await start()
-    file(`${config(2)}workers: ${workers}\nedge: { trusted_proxies: [0.0.0.0/0] }\n`)
-    const warned = () => gateway.lines().filter(({ msg }) => msg === 'configuration warning')
-    const detail = expect.stringMatching(/tollgate\.yaml:\d+:\d+ edge\.trusted_proxies\[0\]: warning: /)
-    await expect.poll(warned, { timeout: 30_000 }).toEqual([expect.objectContaining({ detail })])
-  })
+  it.each([1, 2])(
+    'a changed configuration tells its warnings in the log, as the start told those of its own: %i workers',
+    async (workers) => {
+      file(`${config(2)}workers: ${workers}\n`)
+      const gateway = await start()
+      file(`${config(2)}workers: ${workers}\nedge: { trusted_proxies: [0.0.0.0/0] }\n`)
+      const warned = () => gateway.lines().filter(({ msg }) => msg === 'configuration warning')
+      const detail = expect.stringMatching(/tollgate\.yaml:\d+:\d+ edge\.trusted_proxies\[0\]: warning: /)
+      await expect.poll(warned, { timeout: 30_000 }).toEqual([expect.objectContaining({ detail })])
+    },
+  )
 
-  it('is not needed for a key set file that was replaced in place: SIGHUP reads it again', async () => {
+  it('a changed configuration is not needed for a key set file that was replaced in place: SIGHUP reads it again', async () => {
     const [old, fresh] = [ecKey('2026-08'), ecKey('2026-09')]
     const keys = (key: TestKey): void => writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys: [key.jwk] }))
     keys(old)
@@ -181,7 +184,7 @@ describe('a changed configuration', () => {
     expect(await statusWith(old)).toBe(401)
   })
 
-  it('is read when SIGHUP comes while the gateway starts, as soon as it has', async () => {
+  it('a changed configuration is read when SIGHUP comes while the gateway starts, as soon as it has', async () => {
     // Without its store it waits for a second before it listens for clients.
     const path = file(config(9).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
     const gateway = await spawnGateway(path, `${admin}/livez`)
@@ -191,7 +194,7 @@ describe('a changed configuration', () => {
     await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
   })
 
-  it('is noticed that came after the file was read and before the gateway had started', async () => {
+  it('a changed configuration is noticed that came after the file was read and before the gateway had started', async () => {
     const waiting = (limit: number): string => file(config(limit).replace(/store: .*/, 'store: redis://127.0.0.1:1'))
     const gateway = await spawnGateway(waiting(9), `${admin}/livez`)
     running.push(gateway)
@@ -200,7 +203,7 @@ describe('a changed configuration', () => {
     await expect.poll(loaded, { timeout: 30_000 }).toHaveLength(2)
   })
 
-  it('is noticed when a ConfigMap swaps its symlink', async () => {
+  it('a changed configuration is noticed when a ConfigMap swaps its symlink', async () => {
     const version = (name: string, limit: number): void => {
       mkdirSync(join(folder, name))
       writeFileSync(join(folder, name, 'tollgate.yaml'), config(limit))
@@ -238,7 +241,7 @@ describe('SIGTERM', () => {
   const drain = (keys: string): string => file(`${config(100)}drain: { ${keys} }\n`)
   const loggedRequests = (gateway: GatewayProcess) => gateway.lines().filter((line) => line.msg === 'request')
 
-  it('lets requests under way finish and exits with 0, whatever SIGHUPs come: they have nothing to read any more', async () => {
+  it('SIGTERM lets requests under way finish and exits with 0, whatever SIGHUPs come: they have nothing to read any more', async () => {
     file(config(100))
     const gateway = await start()
     const slow = Array.from({ length: 10 }, () => get('/slow'))
@@ -251,7 +254,7 @@ describe('SIGTERM', () => {
     expect(gateway.lines().filter((line) => line.level === 40)).toEqual([])
   })
 
-  it('is followed by drain.delay, in which /readyz is 503 and requests are still taken', async () => {
+  it('SIGTERM is followed by drain.delay, in which /readyz is 503 and requests are still taken', async () => {
     drain('delay: 10m, timeout: 10s')
     const gateway = await start()
     await expect.poll(readiness, { timeout: 30_000 }).toBe(200)
@@ -263,7 +266,7 @@ describe('SIGTERM', () => {
     expect(await gateway.end('SIGTERM')).toBe(1)
   })
 
-  it('ends it after drain.delay, not before, and is one where it comes twice at once: npm passes on what its group gets', async () => {
+  it('SIGTERM ends it after drain.delay, not before, and is one where it comes twice at once: npm passes on what its group gets', async () => {
     drain('delay: 1s, timeout: 10s')
     const gateway = await start()
     const signalled = performance.now()
@@ -274,7 +277,7 @@ describe('SIGTERM', () => {
     expect(gateway.lines().at(-1)).toMatchObject({ msg: 'stopped' })
   })
 
-  it('breaks off what is under way past drain.timeout, tells how much that is, records it, and exits', async () => {
+  it('SIGTERM breaks off what is under way past drain.timeout, tells how much that is, records it, and exits', async () => {
     drain('timeout: 300ms')
     const gateway = await start()
     const hanging = [1, 2].map(() => get('/never').catch((error: unknown) => error))
@@ -323,7 +326,7 @@ describe('SIGTERM', () => {
 })
 
 describe('the log on the standard output', () => {
-  it('has one line of JSON for each request, good or bad, and no credential', async () => {
+  it('the log on the standard output has one line of JSON for each request, good or bad, and no credential', async () => {
     file(`${config(2)}log: { requests: all }\n`)
     const gateway = await start()
     const made = await fetch(`${admin}/api/tokens`, {

@@ -172,7 +172,7 @@ describe('a Redis that answers and takes no charges', () => {
   const FULL = { status: 503, body: { ready: false, reasons } }
   const FULL_LATER = { status: 200, body: { ready: true, degraded: reasons } }
 
-  it('keeps a gateway from being ready from its start on, before any client finds that out', async () => {
+  it('a Redis that answers and takes no charges keeps a gateway from being ready from its start on, before any client finds that out', async () => {
     redis = await startRedis({ port, args: full })
     const app = await startGateway()
     expect(await readiness(app)).toEqual(FULL)
@@ -184,7 +184,7 @@ describe('a Redis that answers and takes no charges', () => {
     expect(await statusOf(app, '/items/1')).toBe(200)
   })
 
-  it('is told by a gateway without traffic to which it comes back like that, and that stays ready', async () => {
+  it('a Redis that answers and takes no charges is told by a gateway without traffic to which it comes back like that, and that stays ready', async () => {
     await redisUp()
     const app = await startReady()
     await redis?.kill()
@@ -220,7 +220,7 @@ routes:
     const { windows } = (await response.json()) as { windows?: { read: { scope: string; used: number }[] } }
     return windows?.read.find(({ scope }) => scope === 'Global')?.used
   }
-  it('goes on in every gateway up to that share while Redis hangs, and Redis has counted it all in the end', async () => {
+  it('a category with a share for outages goes on in every gateway up to that share while Redis hangs, and Redis has counted it all in the end', async () => {
     await redisUp()
     const gateways = [await startShared(port), await startShared(port)] as const
     for (const app of gateways) expect(await statusOf(app, '/items/1')).toBe(200)
@@ -254,7 +254,7 @@ routes:
     for (const app of gateways) expect(app.observations.filter((o) => o.type === 'store_out')).toHaveLength(1)
   })
 
-  it('has its share of the global windows anew when they were emptied, and what is owed is charged', async () => {
+  it('a category with a share for outages has its share of the global windows anew when they were emptied, and what is owed is charged', async () => {
     await redisUp()
     const app = await startShared(port)
     const hanging = async (act: () => Promise<void>): Promise<void> => {
@@ -290,7 +290,7 @@ routes:
     await expect.poll(() => inStore(app), { timeout: 30_000 }).toBe(20)
   })
 
-  it('is counted once each, whatever is lost on a line that comes and goes, and the share is not handed out anew', async () => {
+  it('a category with a share for outages is counted once each, whatever is lost on a line that comes and goes, and the share is not handed out anew', async () => {
     await redisUp()
     const line = await startFaultProxy(port)
     try {
@@ -324,7 +324,7 @@ routes:
     }
   })
 
-  it('outlives a Redis that is killed and comes back with what it had written', async () => {
+  it('a category with a share for outages outlives a Redis that is killed and comes back with what it had written', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-aof-'))
     const args = ['--dir', folder, ...PERSISTENT]
     try {
@@ -343,7 +343,7 @@ routes:
     }
   })
 
-  it('has the share that the configuration in force gives it, also when that changes meanwhile', async () => {
+  it('a category with a share for outages has the share that the configuration in force gives it, also when that changes meanwhile', async () => {
     await redisUp()
     const app = await startShared(port)
     await redisDown()
@@ -358,7 +358,7 @@ routes:
     expect(posted.map(({ status }) => status)).toEqual([200, 429])
   })
 
-  it('is divided among the workers of a gateway', async () => {
+  it('a category with a share for outages is divided among the workers of a gateway', async () => {
     await redisUp()
     const text = yaml(upstream.url, SHARED, `redis://127.0.0.1:${port}`)
     apps.push(await startApp(text, 2), await startApp(text, 2))
@@ -375,7 +375,7 @@ routes:
     }
   })
 
-  it('costs the log a few lines, however many requests an outage meets', async () => {
+  it('a category with a share for outages costs the log a few lines, however many requests an outage meets', async () => {
     await redisUp()
     const app = await startShared(port)
     await redisDown()
@@ -394,7 +394,7 @@ routes:
     expect(lines.length).toBeLessThan(30)
   })
 
-  it('is charged at shutdown where the store comes back in time, and told as lost or unknown where it does not', async () => {
+  it('a category with a share for outages is charged at shutdown where the store comes back in time, and told as lost or unknown where it does not', async () => {
     await redisUp()
     const [first, second] = [await startShared(port), await startShared(port)]
     process.kill(redis?.pid ?? 0, 'SIGSTOP')
@@ -425,7 +425,7 @@ async function expectStoreUnavailable(response: Response): Promise<void> {
 }
 
 describe('a gateway token', () => {
-  it('made at one gateway is good at another, and revoked there is refused everywhere within 2 seconds', async () => {
+  it('a gateway token made at one gateway is good at another, and revoked there is refused everywhere within 2 seconds', async () => {
     await redisUp()
     const [one, other] = [await startReady(), await startReady()]
     const made = await admin(one, '/api/tokens', 'POST', { user: 'alice', name: 'laptop' })
@@ -454,7 +454,7 @@ describe('a backend that fails', () => {
     return { total: sum('total'), status0: sum('status0'), status5xx: sum('status5xx') }
   }
 
-  it('with 500 has its answer passed on, the charge kept, and the failure counted as 5xx for all gateways', async () => {
+  it('a backend that fails with 500 has its answer passed on, the charge kept, and the failure counted as 5xx for all gateways', async () => {
     await redisUp()
     const [one, other] = [await startReady(), await startReady()]
     const response = await get(one, '/items/500')
@@ -465,7 +465,7 @@ describe('a backend that fails', () => {
     await expect.poll(() => counted(other), { timeout: 30_000 }).toEqual({ total: 2, status0: 0, status5xx: 1 })
   })
 
-  it('by breaking off is 502 with the charge kept, since it may have done its work', async () => {
+  it('a backend that fails by breaking off is 502 with the charge kept, since it may have done its work', async () => {
     await redisUp()
     const app = await startReady()
     expect(await statusOf(app, '/items/broken')).toBe(502)
@@ -474,7 +474,7 @@ describe('a backend that fails', () => {
     await expect.poll(() => counted(app), { timeout: 30_000 }).toEqual({ total: 1, status0: 1, status5xx: 0 })
   })
 
-  it('by breaking off within its answer counts as one that is bad, whatever status the client had got', async () => {
+  it('a backend that fails by breaking off within its answer counts as one that is bad, whatever status the client had got', async () => {
     await redisUp()
     const app = await startReady()
     await expect(get(app, '/items/half').then((response) => response.text())).rejects.toThrow()

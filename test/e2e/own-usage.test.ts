@@ -41,7 +41,7 @@ interface Usage {
 const rowsOf = async (query = '', headers = ANN) => ((await (await get(query, headers)).json()) as Usage).rows
 
 describe('GET /me/usage', () => {
-  test('shows the caller what it used and nobody else, charges nothing, and does not reach the service', async () => {
+  test('GET /me/usage shows the caller what it used and nobody else, charges nothing, and does not reach the service', async () => {
     const seen = upstream.seen.length
     const response = await get()
     expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
@@ -61,7 +61,7 @@ describe('GET /me/usage', () => {
     expect(app.requests().at(-1)).toMatchObject({ outcome: 'answered', user: 'ben', cost: 0 })
   })
 
-  test('shows what the organisation used together, of the categories that its plan limits', async () => {
+  test('GET /me/usage shows what the organisation used together, of the categories that its plan limits', async () => {
     expect(await rowsOf('?by=organisation')).toMatchObject([{ organisation: 'acme', category: 'read', tokens: 8 }])
     for (const claims of [{ plan: 'team' }, { plan: 'alone', org: 'acme' }]) {
       const response = await get('?by=organisation', of('carl', claims))
@@ -69,7 +69,7 @@ describe('GET /me/usage', () => {
     }
   })
 
-  test('comes page by page, and a cursor of somebody else is of no use', async () => {
+  test('GET /me/usage comes page by page, and a cursor of somebody else is of no use', async () => {
     const first = (await (await get('?limit=1')).json()) as Usage
     expect(first).toMatchObject({ rows: [{ category: 'read' }], next: expect.any(String) })
     expect(await rowsOf(`?limit=5&cursor=${first.next}`)).toMatchObject([{ category: 'write' }])
@@ -83,12 +83,12 @@ describe('GET /me/usage', () => {
     ['?limit=0', 'limit: must be a whole number from 1 to 1000'],
     ['?window=1w', 'window: must be one of 1h, 1d'],
     ['?from=2026-11-02&to=2026-11-01', 'from: must lie before to'],
-  ])('refuses %s and says why', async (query, msg) => {
+  ])('GET /me/usage refuses %s and says why', async (query, msg) => {
     const response = await get(query)
     expect([response.status, await response.json()]).toEqual([400, { error: 'bad_request', msg }])
   })
 
-  test('asks for a credential, and takes no other method', async () => {
+  test('GET /me/usage asks for a credential, and takes no other method', async () => {
     expect((await get('', {})).status).toBe(401)
     const posted = await fetch(`${app.url}/me/usage`, { method: 'POST', headers: bearer('ann') })
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
@@ -110,7 +110,7 @@ describe.each(['sqlite', 'redis'])('GET /me/usage beside many others, over %s', 
 
   const ask = (user: string, path = '/me/usage') => fetch(other.url + path, { headers: bearer(user) })
 
-  test('shows each of those who ask at once his own, and takes no place from whoever asks later', async () => {
+  test('GET /me/usage beside many others shows each of those who ask at once his own, and takes no place from whoever asks later', async () => {
     const users = Array.from({ length: 8 }, (_, i) => `user ${i}`)
     for (const [i, user] of users.entries()) for (let n = 0; n <= i; n++) await ask(user, '/items/1')
     for (let round = 0; round < 12; round++) {
@@ -135,7 +135,7 @@ describe('GET /me/usage while the store replies to nobody', () => {
 
   const ask = (user: string) => fetch(`${other.url}/me/usage`, { headers: bearer(user) })
 
-  test('refuses a user a fifth one, and his address a seventh, until some of them have ended', async () => {
+  test('GET /me/usage while the store replies to nobody refuses a user a fifth one, and his address a seventh, until some of them have ended', async () => {
     process.kill(server.pid, 'SIGSTOP')
     const five = Array.from({ length: 5 }, () => ask('alice'))
     const refused = await Promise.race(five)

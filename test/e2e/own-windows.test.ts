@@ -55,7 +55,7 @@ describe.each(['sqlite', 'redis'])('categories with windows of their own in %s',
     app = await startApp(yaml(upstream.url, REST, kind === 'sqlite' ? 'sqlite::memory:' : redis.url))
   }
 
-  it('are counted and shown in these alone', async () => {
+  it('categories with windows of their own are counted and shown in these alone', async () => {
     await start()
     const login = await get(user, '/login', 'POST')
     expect(login.headers.get('ratelimit-policy')).toBe('"personal-login-1m";q=3;w=60')
@@ -75,7 +75,7 @@ describe.each(['sqlite', 'redis'])('categories with windows of their own in %s',
     })
   })
 
-  it('get and lose a further one at run time, by the settings and by an override', async () => {
+  it('categories with windows of their own get and lose a further one at run time, by the settings and by an override', async () => {
     await start()
     await admin('PATCH', '/api/quota', { baselines: { personal: { login: { '1d': 1 } } } })
     expect((await get(user, '/login', 'POST')).status).toBe(200)
@@ -92,7 +92,7 @@ describe.each(['sqlite', 'redis'])('categories with windows of their own in %s',
     expect(namesOf(limits)).toEqual(['Personal 1m', 'Personal 1h'])
   })
 
-  it('have a usage that is known as a whole, by days and by the windows of each category', async () => {
+  it('categories with windows of their own have a usage that is known as a whole, by days and by the windows of each category', async () => {
     await start()
     await Promise.all([get(user, '/login', 'POST'), get(user, '/x'), get(user, '/y')])
     const tokensOf = (rows: readonly { readonly category: string; readonly tokens: number }[]) =>
@@ -110,7 +110,7 @@ describe.each(['sqlite', 'redis'])('categories with windows of their own in %s',
     expect(counted.counted).toBeGreaterThanOrEqual(1)
   })
 
-  it('of a plan limit its users beside the baselines', async () => {
+  it('categories with windows of their own of a plan limit its users beside the baselines', async () => {
     await start()
     await admin('PUT', `/api/users/${user}/override`, { plan: 'team', reason: 'sold' })
     const login = await get(user, '/login', 'POST')

@@ -72,7 +72,7 @@ describe('the override of an organisation', () => {
     return fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf(user, claims)}` } })
   }
 
-  it('limits its users together, although no plan does, until it is taken away, and everybody is shown it', async () => {
+  it('the override of an organisation limits its users together, although no plan does, until it is taken away, and everybody is shown it', async () => {
     await admin('PUT', PATH, { read: { '1h': 5 }, reason: 'a trial' })
     await expect.poll(async () => (await quotaOf('nobody')).length, SOON).toBe(3)
     expect(await seen(() => ask('alice'))).toBe(4)
@@ -99,14 +99,14 @@ describe('the override of an organisation', () => {
 })
 
 describe('the plan of a caller', () => {
-  it('is that of the claim, of a trusted field, else the default, and its limits are the ones that hold', async () => {
+  it('the plan of a caller is that of the claim, of a trusted field, else the default, and its limits are the ones that hold', async () => {
     expect(await seen(() => get('alice', 'pro'))).toBe(4)
     expect(await seen(() => get('bob', 'free'))).toBe(2)
     expect(await seen(() => get('carol'))).toBe(2)
     expect(await seen(() => fetch(`${app.url}/x`, { headers: { 'x-user': 'dave', 'x-plan': 'pro' } }))).toBe(4)
   })
 
-  it('is told by /me/quota, in the record of each request, and by metrics of plans that are configured', async () => {
+  it('the plan of a caller is told by /me/quota, in the record of each request, and by metrics of plans that are configured', async () => {
     expect(await (await get('alice', 'pro', '/me/quota')).json()).toMatchObject({
       plan: 'pro',
       windows: { read: [{ scope: 'Personal', limit: 4 }, { scope: 'Global' }] },
@@ -125,7 +125,7 @@ describe('the plan of a caller', () => {
     expect([...found.keys()].filter((key) => key.includes('gold'))).toEqual([])
   })
 
-  it('is the first of a list of groups that is configured, also after a reload has other plans, and none where the claim is empty', async () => {
+  it('the plan of a caller is the first of a list of groups that is configured, also after a reload has other plans, and none where the claim is empty', async () => {
     const planOf = async (plan: unknown) => {
       const headers = { authorization: `Bearer ${jwtOf('alice', { app: { plan } })}` }
       const response = await fetch(`${app.url}/me/quota`, { headers })
@@ -138,14 +138,14 @@ describe('the plan of a caller', () => {
     expect(await planOf(groups)).toEqual([200, 'team'])
   })
 
-  it('that is not configured is told with its name', async () => {
+  it('the plan of a caller that is not configured is told with its name', async () => {
     await get('bob', 'gold')
     expect(app.observations.filter(isCharged)).toMatchObject([
       { plan: { name: 'free', from: 'default', unknown: 'gold' } },
     ])
   })
 
-  it('is that of the access key while it is used, and the personal windows are the same', async () => {
+  it('the plan of a caller is that of the access key while it is used, and the personal windows are the same', async () => {
     const made = await admin('POST', '/api/tokens', { user: 'alice', name: 'n', plan: 'pro', organisation: 'acme' })
     expect(made).toMatchObject({ plan: 'pro', organisation: 'acme' })
     const byKey = () => fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${made.token}` } })
@@ -159,7 +159,7 @@ describe('the plan of a caller', () => {
     })
   })
 
-  it('is that of the override before all others, and a change of it never resets a counter', async () => {
+  it('the plan of a caller is that of the override before all others, and a change of it never resets a counter', async () => {
     expect(await seen(() => get('alice', 'free'))).toBe(2)
     await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
     await expect.poll(async () => (await get('alice', 'free')).status, SOON).toBe(200)
@@ -175,7 +175,7 @@ describe('the plan of a caller', () => {
     })
   })
 
-  it('stands in the record beside the organisation, whether it limits that or not; explanations and refusals have its limit', async () => {
+  it('the plan of a caller stands in the record beside the organisation, whether it limits that or not; explanations and refusals have its limit', async () => {
     await app.reload(text('\n  plans: { team: { organisation: { read: { 1h: 1 } } }, solo: {} }'))
     const ask = (plan: string) =>
       fetch(`${app.url}/x`, { headers: { authorization: `Bearer ${jwtOf('alice', { app: { plan }, org: 'acme' })}` } })
@@ -192,7 +192,7 @@ describe('the plan of a caller', () => {
     expect(await admin('GET', '/api/users/alice')).toMatchObject({ organisation: 'acme' })
   })
 
-  it('rests in an override when a reload takes it away, and the others follow the new file', async () => {
+  it('the plan of a caller rests in an override when a reload takes it away, and the others follow the new file', async () => {
     await admin('PUT', '/api/users/alice/override', { plan: 'pro', reason: 'a trial' })
     await app.reload(text('\n  plans: { free: { personal: { read: { 1h: 1 } } } }'))
     expect(await seen(() => get('alice', 'free'))).toBe(1)
@@ -202,7 +202,7 @@ describe('the plan of a caller', () => {
     ])
   })
 
-  it('is explained for a user of whom only the id is known, and for the plan that a credential would name', async () => {
+  it('the plan of a caller is explained for a user of whom only the id is known, and for the plan that a credential would name', async () => {
     const explain = (more: string) => admin('GET', `/api/explain?user=alice&method=GET&path=/x${more}`)
     expect(await explain('&plan=pro')).toMatchObject({
       plan: { name: 'pro', from: 'credential', unknown: null },
@@ -214,7 +214,7 @@ describe('the plan of a caller', () => {
     })
   })
 
-  it('is what administrators see of a user, by the last credential, in lists, explanations and previews', async () => {
+  it('the plan of a caller is what administrators see of a user, by the last credential, in lists, explanations and previews', async () => {
     expect(await seen(() => get('alice', 'pro'))).toBe(4)
     expect(await seen(() => get('bob'))).toBe(2)
     const pro = { name: 'pro', from: 'credential', unknown: null }
@@ -242,7 +242,7 @@ describe('the plan of a caller', () => {
     })
   })
 
-  it('has its limits in force in the settings, with the mode', async () => {
+  it('the plan of a caller has its limits in force in the settings, with the mode', async () => {
     await admin('PATCH', '/api/quota', { mode: 'loose' })
     expect(await admin('GET', '/api/quota')).toMatchObject({
       plans: { free: { personal: { read: { '1h': 3 } }, organisation: {} }, pro: { personal: { read: { '1h': 6 } } } },
@@ -258,7 +258,7 @@ describe('an organisation', () => {
       headers: { authorization: `Bearer ${jwtOf(user, { app: { plan: 'team' }, ...(org !== null && { org }) })}` },
     })
 
-  it('has the limits of its members’ plan, for all of them together, whatever credential they use', async () => {
+  it('an organisation has the limits of its members’ plan, for all of them together, whatever credential they use', async () => {
     await app.reload(text(TEAM))
     expect(await seen(of('alice', 'acme'))).toBe(4)
     expect(await seen(of('bob', 'acme'))).toBe(2)
@@ -273,7 +273,7 @@ describe('an organisation', () => {
     })
   })
 
-  it('is shown to administrators with each member, and explained with the line of its plan', async () => {
+  it('an organisation is shown to administrators with each member, and explained with the line of its plan', async () => {
     await app.reload(text(TEAM))
     await seen(of('alice', 'acme'))
     const limit = {
@@ -302,7 +302,7 @@ describe('an organisation', () => {
 describe('an exempt caller', () => {
   const exempt = () => app.requests().map(({ user, exempt, outcome }) => [user, exempt, outcome])
 
-  it('by its user id is forwarded and counted, and never charged', async () => {
+  it('an exempt caller by its user id is forwarded and counted, and never charged', async () => {
     expect(await seen(() => get('monitoring'))).toBe(6)
     expect(exempt()).toEqual(Array(6).fill(['monitoring', 'user', 'forwarded']))
     expect(app.observations.filter(isCharged)).toEqual([])
@@ -315,7 +315,7 @@ describe('an exempt caller', () => {
     })
   })
 
-  it('is not blocked by what it has used before', async () => {
+  it('an exempt caller is not blocked by what it has used before', async () => {
     await app.reload(text('\n  default_plan: free\n  plans: { free: {} }'))
     expect(await seen(() => get('monitoring'))).toBe(3)
     const blocked = async () => (await admin('POST', '/api/quota/preview', {})).blockedCount
@@ -326,14 +326,14 @@ describe('an exempt caller', () => {
     expect(await seen(() => get('monitoring'))).toBe(6)
   })
 
-  it('by its address, as a trusted proxy names it, is one whoever it is, and nobody else is', async () => {
+  it('an exempt caller by its address, as a trusted proxy names it, is one whoever it is, and nobody else is', async () => {
     expect(await seen(() => get('alice', null, '/x', { 'x-forwarded-for': '192.0.2.7' }))).toBe(6)
     expect(exempt()).toEqual(Array(6).fill(['alice', 'address', 'forwarded']))
     expect(await seen(() => get('alice', null, '/x', { 'x-forwarded-for': '198.51.100.7' }))).toBe(2)
     expect(await seen(() => get('bob', null, '/x', { 'x-forwarded-for': '192.0.2.7, 198.51.100.7' }))).toBe(2)
   })
 
-  it('needs a credential as any', async () => {
+  it('an exempt caller needs a credential as any', async () => {
     const response = await fetch(`${app.url}/x`, { headers: { 'x-forwarded-for': '192.0.2.7' } })
     expect(response.status).toBe(401)
   })

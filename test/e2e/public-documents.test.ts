@@ -29,30 +29,36 @@ afterEach(() => {
 const PATHS = ['/usage/failure-rate', '/quota/prices']
 
 describe('what everybody may read', () => {
-  test.each(PATHS)('is %s, without a credential and a charge, and the service does not see it', async (path) => {
-    const seen = upstream.seen.length
-    const response = await fetch(app.url + path, { headers: { authorization: 'Bearer wrong' } })
-    expect(response.status).toBe(200)
-    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(response.headers.get('cache-control')).toMatch(/^public, max-age=\d+$/)
-    const etag = response.headers.get('etag') ?? ''
-    expect(await response.json()).toBeTypeOf('object')
-    expect(upstream.seen).toHaveLength(seen)
-    expect(app.observations.some(({ type }) => type === 'credential_checked')).toBe(false)
-    expect(app.requests().at(-1)).toMatchObject({ outcome: 'answered', user: null, route: null, cost: 0 })
-    if (path === '/quota/prices') {
-      expect((await fetch(app.url + path, { headers: { 'if-none-match': etag } })).status).toBe(304)
-    }
-  })
+  test.each(PATHS)(
+    'what everybody may read is %s, without a credential and a charge, and the service does not see it',
+    async (path) => {
+      const seen = upstream.seen.length
+      const response = await fetch(app.url + path, { headers: { authorization: 'Bearer wrong' } })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(response.headers.get('cache-control')).toMatch(/^public, max-age=\d+$/)
+      const etag = response.headers.get('etag') ?? ''
+      expect(await response.json()).toBeTypeOf('object')
+      expect(upstream.seen).toHaveLength(seen)
+      expect(app.observations.some(({ type }) => type === 'credential_checked')).toBe(false)
+      expect(app.requests().at(-1)).toMatchObject({ outcome: 'answered', user: null, route: null, cost: 0 })
+      if (path === '/quota/prices') {
+        expect((await fetch(app.url + path, { headers: { 'if-none-match': etag } })).status).toBe(304)
+      }
+    },
+  )
 
-  test.each(PATHS)('takes HEAD of %s, and refuses other methods that no route has', async (path) => {
-    const head = await fetch(app.url + path, { method: 'HEAD' })
-    expect([head.status, await head.text()]).toEqual([200, ''])
-    const post = await fetch(app.url + path, { method: 'POST' })
-    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
-  })
+  test.each(PATHS)(
+    'what everybody may read takes HEAD of %s, and refuses other methods that no route has',
+    async (path) => {
+      const head = await fetch(app.url + path, { method: 'HEAD' })
+      expect([head.status, await head.text()]).toEqual([200, ''])
+      const post = await fetch(app.url + path, { method: 'POST' })
+      expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    },
+  )
 
-  test.each(PATHS)('is read at %s by pages of the origins that are allowed', async (path) => {
+  test.each(PATHS)('what everybody may read is read at %s by pages of the origins that are allowed', async (path) => {
     const origin = 'https://app.example.org'
     const response = await fetch(app.url + path, { headers: { origin } })
     expect(response.headers.get('access-control-allow-origin')).toBe(origin)
@@ -63,7 +69,7 @@ describe('what everybody may read', () => {
     expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([204, 'GET, HEAD'])
   })
 
-  test('follows the limits that administrators set', async () => {
+  test('what everybody may read follows the limits that administrators set', async () => {
     const limitsOf = async () => ((await (await fetch(`${app.url}/quota/prices`)).json()) as { limits: object }).limits
     expect(await limitsOf()).toEqual({ read: { '1h': 10 } })
     await fetch(`${app.admin}/api/quota`, {
@@ -74,7 +80,7 @@ describe('what everybody may read', () => {
     await vi.waitFor(async () => expect(await limitsOf()).toEqual({ read: { '1h': 15 } }), 20_000)
   })
 
-  test('says how many requests failed', async () => {
+  test('what everybody may read says how many requests failed', async () => {
     expect((await fetch(`${app.url}/fails`)).status).toBe(500)
     await vi.waitFor(
       async () => {
@@ -87,7 +93,7 @@ describe('what everybody may read', () => {
     )
   }, 60_000)
 
-  test('is for the service and its routes unless it is switched on', async () => {
+  test('what everybody may read is for the service and its routes unless it is switched on', async () => {
     const other = await startApp(yaml(upstream.url, `${ROUTES}\nunmatched: forward`))
     try {
       for (const path of PATHS) {

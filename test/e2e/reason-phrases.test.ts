@@ -62,27 +62,31 @@ describe.each(WAYS)('a reason phrase, by $name', (way) => {
     return text.match(/HTTP\/1\.1 \d{3} [^\r]*/g) ?? []
   }
 
-  it.each(Object.entries(LINES))('reaches the client of %s as it came, whatever its body is', async (path, line) => {
-    for (const body of Object.keys(BODIES)) {
-      expect([body, await lines(`${path}?${body}`)]).toEqual([body, [line]])
-      expect([body, await lines(`${path}?${body}`, { times: 2 })]).toEqual([body, [line, line]])
-      expect([body, await lines(`${path}?${body}`, { version: '1.0' })]).toEqual([body, [line]])
-      if (body !== 'chunked') expect([body, await lines(`${path}?${body}`, { method: 'HEAD' })]).toEqual([body, [line]])
-    }
-  })
+  it.each(Object.entries(LINES))(
+    'a reason phrase reaches the client of %s as it came, whatever its body is',
+    async (path, line) => {
+      for (const body of Object.keys(BODIES)) {
+        expect([body, await lines(`${path}?${body}`)]).toEqual([body, [line]])
+        expect([body, await lines(`${path}?${body}`, { times: 2 })]).toEqual([body, [line, line]])
+        expect([body, await lines(`${path}?${body}`, { version: '1.0' })]).toEqual([body, [line]])
+        if (body !== 'chunked')
+          expect([body, await lines(`${path}?${body}`, { method: 'HEAD' })]).toEqual([body, [line]])
+      }
+    },
+  )
 
-  it('reaches the client with an interim response too', async () => {
+  it('a reason phrase reaches the client with an interim response too', async () => {
     expect(await lines('/odd?earlywhole')).toEqual(['HTTP/1.1 103 See what comes', 'HTTP/1.1 234 Odd Reason'])
   })
 
-  it('reaches a client whose WebSocket is refused', async () => {
+  it('a reason phrase reaches a client whose WebSocket is refused', async () => {
     const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'
     const fields = `Connection: Upgrade\r\nUpgrade: websocket\r\n${key}`
     for (const [path, line] of Object.entries(LINES))
       expect(await lines(`${path}?earlywhole`, { fields })).toEqual(['HTTP/1.1 103 See what comes', line])
   })
 
-  it('is empty where the upstream wrote none', async () => {
+  it('a reason phrase is empty where the upstream wrote none', async () => {
     expect(await lines('/none?empty')).toEqual(['HTTP/1.1 204 '])
   })
 })

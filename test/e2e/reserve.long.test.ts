@@ -98,7 +98,7 @@ ${place.more}`,
   /** An account that came too late to be served. */
   const LATE = 'late'
 
-  it('is not for new accounts, which get 429 with the numbers of their part, and a known user is served', async () => {
+  it('a reserve is not for new accounts, which get 429 with the numbers of their part, and a known user is served', async () => {
     const app = await start()
     await makeKnown(app, 'ann')
     const statuses = await flood(app)
@@ -139,7 +139,7 @@ ${place.more}`,
     expect(served.headers.get('ratelimit')).toContain('"global-read-1h";r=19;')
   })
 
-  it('is known after a restart, and at another replica, with the first request there', async () => {
+  it('a reserve is known after a restart, and at another replica, with the first request there', async () => {
     const first = await start()
     await makeKnown(first, 'ann')
     await makeKnown(first, 'ben')
@@ -157,7 +157,7 @@ ${place.more}`,
     expect(await statusOf(restarted, LATE)).toBe(429)
   })
 
-  it('is explained to administrators as it is decided, and may be used by whoever has an override', async () => {
+  it('a reserve is explained to administrators as it is decided, and may be used by whoever has an override', async () => {
     const app = await start()
     await makeKnown(app, 'ann')
     await flood(app)
@@ -187,7 +187,7 @@ ${place.more}`,
     expect(await statusOf(app, LATE)).toBe(200)
   })
 
-  it('stays open to a known user whose windows were emptied, and after it was set anew', async () => {
+  it('a reserve stays open to a known user whose windows were emptied, and after it was set anew', async () => {
     const app = await start()
     await makeKnown(app, 'ann')
     await flood(app)

@@ -94,7 +94,7 @@ async function buffered(app: RunningApp): Promise<number> {
 const poll = <T>(read: () => T) => expect.poll(read, { interval: 20 })
 
 describe.each(BOTH_WAYS)('two addresses that ask for more than they read, $name,', (way) => {
-  it('leave the upstream to others where their responses fit into the buffer', async () => {
+  it('two addresses that ask for more than they read leave the upstream to others where their responses fit into the buffer', async () => {
     const upstream = await startUpstream(way)
     const app = await start(way, upstream.url, 'buffer: 16MiB, buffer_total: 256MiB, queue_timeout: 60s')
     const sockets = askAndReadNothing(app)
@@ -118,15 +118,18 @@ describe.each(BOTH_WAYS)('two addresses that ask for more than they read, $name,
     ['are larger than the buffer', 'buffer: 256KiB'],
     ['are more than the buffer of all holds', 'buffer: 16MiB, buffer_total: 1MiB'],
     ['are not buffered', 'buffer: 0'],
-  ])('hold what their shares allow where their responses %s', async (_what, keys) => {
-    const upstream = await startUpstream(way)
-    const app = await start(way, upstream.url, `queue_timeout: 500ms, ${keys}`)
-    askAndReadNothing(app)
-    await poll(upstream.asked).toBe(4)
-    expect(await other(app)).toBe(503)
-    expect(upstream.asked()).toBe(4)
-    expect(await buffered(app)).toBeLessThan(4_000_000)
-  })
+  ])(
+    'two addresses that ask for more than they read hold what their shares allow where their responses %s',
+    async (_what, keys) => {
+      const upstream = await startUpstream(way)
+      const app = await start(way, upstream.url, `queue_timeout: 500ms, ${keys}`)
+      askAndReadNothing(app)
+      await poll(upstream.asked).toBe(4)
+      expect(await other(app)).toBe(503)
+      expect(upstream.asked()).toBe(4)
+      expect(await buffered(app)).toBeLessThan(4_000_000)
+    },
+  )
 })
 
 it('what waits is counted on by the configuration that comes next', async () => {

@@ -75,7 +75,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     await upstream.close()
   })
 
-  it('fails no request, and charges each once', async () => {
+  it('a rolling update of two replicas behind a load balancer fails no request, and charges each once', async () => {
     const bring = async (): Promise<Gateway> => {
       const gateway = await start(`http://127.0.0.1:${upstream.port}`, 'delay: 3s, timeout: 20s')
       balancer.add(gateway)
@@ -118,7 +118,7 @@ describe('a rolling update of two replicas behind a load balancer', () => {
     for (const { process } of gateways) expect(process.output()).toContain('"outcome":"forwarded"')
   }, 120_000)
 
-  it('begins with /drain, after which a replica is not ready, goes on serving and says "close" to its clients, until a second call', async () => {
+  it('a rolling update of two replicas behind a load balancer begins with /drain, after which a replica is not ready, goes on serving and says "close" to its clients, until a second call', async () => {
     const [gateway, other] = [
       await start(`http://127.0.0.1:${upstream.port}`, 'timeout: 20s'),
       await start(`http://127.0.0.1:${upstream.port}`, 'timeout: 20s'),
@@ -172,7 +172,7 @@ describe('a WebSocket through a replica that is taken down', () => {
   }
   const upstream = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-  it('goes on while it drains, and the replica ends as soon as the last one is closed', async () => {
+  it('a WebSocket through a replica that is taken down goes on while it drains, and the replica ends as soon as the last one is closed', async () => {
     const gateway = await start(upstream(), 'timeout: 1h')
     const ws = await open(gateway)
     gateway.process.child.kill('SIGTERM')
@@ -182,7 +182,7 @@ describe('a WebSocket through a replica that is taken down', () => {
     expect(await gateway.process.ended).toBe(0)
   }, 120_000)
 
-  it('is broken off at the end of drain.timeout, at both ends, and stays charged', async () => {
+  it('a WebSocket through a replica that is taken down is broken off at the end of drain.timeout, at both ends, and stays charged', async () => {
     const gateway = await start(upstream(), 'timeout: 1s')
     const other = await start(upstream(), 'timeout: 1s')
     const ws = await open(gateway)

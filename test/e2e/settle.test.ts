@@ -95,7 +95,7 @@ describe('a cost in a field of the response', () => {
     expect(status.headers.ratelimit).toContain(`"personal-write-1h";${left}`)
   })
 
-  it('goes on to the client, and what the upstream says in the name of the gateway does not', async () => {
+  it('a cost in a field of the response goes on to the client, and what the upstream says in the name of the gateway does not', async () => {
     await start(HEADER, (res) => {
       res.setHeader('X-Tollgate-Charged', '1')
       res.setHeader('X-Tokens-Used', '3')
@@ -105,7 +105,7 @@ describe('a cost in a field of the response', () => {
     expect([headers['x-tollgate-charged'], headers['x-tokens-used']]).toEqual(['3', '3'])
   })
 
-  it('is what the metrics add up to', async () => {
+  it('a cost in a field of the response is what the metrics add up to', async () => {
     const costs: Record<string, string> = { '/a': '7', '/b': '120', '/c': '0' }
     await start(HEADER, (res, url) => {
       res.setHeader('X-Tokens-Used', costs[url] ?? '')
@@ -120,7 +120,7 @@ describe('a cost in a field of the response', () => {
     expect(text).toContain('tollgate_settled_costs_total{category="write",source="response"} 3')
   })
 
-  it('that comes when the limit is reached is charged beyond it, and refuses the next request', async () => {
+  it('a cost in a field of the response that comes when the limit is reached is charged beyond it, and refuses the next request', async () => {
     await start('{ header: X-Tokens-Used, max: 2000 }', (res) => {
       res.setHeader('X-Tokens-Used', '1500')
       res.end()
@@ -130,7 +130,7 @@ describe('a cost in a field of the response', () => {
     expect((await ask()).status).toBe(429)
   })
 
-  it('counts if the client leaves in the middle of the body', async () => {
+  it('a cost in a field of the response counts if the client leaves in the middle of the body', async () => {
     await start(HEADER, (res) => {
       res.setHeader('X-Tokens-Used', '7')
       res.write('the first part')
@@ -151,14 +151,14 @@ describe('a cost in a JSON response', () => {
   const body = (tokens: unknown, pad = 0) =>
     JSON.stringify({ text: 'ü'.repeat(pad), usage: { total_tokens: tokens }, more: [{}] })
 
-  it('that comes with its head is known to the client too', async () => {
+  it('a cost in a JSON response that comes with its head is known to the client too', async () => {
     await start(JSON_RULE, (res) => res.end(body(42)))
     const response = await ask()
     expect([String(response.body), charged(response)]).toEqual([body(42), '42'])
     expect(await used()).toEqual([42, 42])
   })
 
-  it('that comes later counts, and the client has its bytes unchanged', async () => {
+  it('a cost in a JSON response that comes later counts, and the client has its bytes unchanged', async () => {
     const text = body(42, 30_000)
     await start(JSON_RULE, async (res) => {
       res.setHeader('Content-Type', 'application/json')
@@ -233,13 +233,13 @@ describe('a cost in a JSON response', () => {
     expect(sources()).toEqual(['missing'])
   })
 
-  it('of a HEAD is not read: the reserve stands', async () => {
+  it('a cost in a JSON response of a HEAD is not read: the reserve stands', async () => {
     await start('{ json: usage.total_tokens, max: 500, missing: 0 }', (res) => res.end(body(42)))
     await ask('/', { method: 'HEAD' })
     expect(await used()).toEqual([20, 20])
   })
 
-  it('whose client leaves before its end leaves the reserve', async () => {
+  it('a cost in a JSON response whose client leaves before its end leaves the reserve', async () => {
     await start('{ json: usage.total_tokens, max: 500, missing: 0 }', (res) => {
       res.write('{"usage":{"total_tokens":1}')
     })

@@ -128,7 +128,7 @@ async function expectRefusals(user = 'alice'): Promise<void> {
 }
 
 describe('shadow', () => {
-  it('of the whole gateway by the file refuses nothing, charges only what fits, and tells the rest', async () => {
+  it('shadow of the whole gateway by the file refuses nothing, charges only what fits, and tells the rest', async () => {
     await start({ quota: 'shadow: true' })
     await expectShadow()
     expect(await metric('category="read",scope="personal"')).toBe(5)
@@ -137,7 +137,7 @@ describe('shadow', () => {
     expect(headers.get('ratelimit-policy')).toContain('"personal-read-1h";q=10')
   })
 
-  it('of the whole gateway is switched on and off at run time, and the file may be overruled', async () => {
+  it('shadow of the whole gateway is switched on and off at run time, and the file may be overruled', async () => {
     await start()
     await expectRefusals()
     await set({ shadow: true })
@@ -159,7 +159,7 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
     await expect.poll(async () => (await get()).status, SOON).toBe(200)
   })
 
-  it('of a route lets nothing else through', async () => {
+  it('shadow of a route lets nothing else through', async () => {
     await start({ route: 'shadow: true' })
     await expectShadow()
     expect(await statuses(2, 'alice', '/others/1')).toEqual([429, 429])
@@ -167,7 +167,7 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
     expect(seenOf('alice')).toBe(7)
   })
 
-  it('of a user lets nobody else through', async () => {
+  it('shadow of a user lets nobody else through', async () => {
     await start()
     await override('alice', { shadow: true })
     await expectRefusals('bob')
@@ -176,7 +176,7 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
     await expectRefusals('carol')
   })
 
-  it('tells a refusal by the global limits apart', async () => {
+  it('shadow tells a refusal by the global limits apart', async () => {
     await start({ quota: 'shadow: true', global: 6 })
     expect(await statuses(3)).toEqual([200, 200, 200])
     expect([charged(), upstream.seen.length]).toEqual([COST, 3])
@@ -184,7 +184,7 @@ routes: [{ match: GET /items/*, category: read, cost: 4 }]`,
     expect(await metric('category="read",scope="personal"')).toBe(0)
   })
 
-  it('takes nothing from others: a user who is let through leaves the global limit to them', async () => {
+  it('shadow takes nothing from others: a user who is let through leaves the global limit to them', async () => {
     await start({ route: 'shadow: true', global: 12 })
     expect(await statuses(20)).toEqual(Array(20).fill(200))
     expect(await statuses(2, 'bob', '/others/1')).toEqual([200, 429])

@@ -88,7 +88,7 @@ test('npm start shows a sign-in link at a terminal, which is good once', async (
   expect([await signIn(link), await signIn(link)]).toEqual([200, 401])
 })
 
-test('of a gateway of two workers the process of the administrators shows one link at a terminal', async () => {
+test('the process of the administrators shows one link of a gateway of two workers at a terminal', async () => {
   const { file, admin } = await configOf(2)
   const gateway = runAtTerminal(`src/main.ts serve -c '${file}'`)
   await vi.waitUntil(() => /good once, for 10 minutes/.test(gateway.output()), SOON)

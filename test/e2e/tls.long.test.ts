@@ -115,7 +115,7 @@ async function greet(url: string, options: tls.ConnectionOptions = {}): Promise<
 const nameAt = async (url: string): Promise<unknown> => (await greet(url)).name
 
 describe('a listener with a certificate', () => {
-  it('takes requests by TLS, and the backend learns that they came by it', async () => {
+  it('a listener with a certificate takes requests by TLS, and the backend learns that they came by it', async () => {
     const app = await start()
     expect(app.url).toMatch(/^https:/)
     const { status, body } = await get(`${app.url}/x`)
@@ -124,7 +124,7 @@ describe('a listener with a certificate', () => {
     expect((await get(`${app.url}/x`, { headers: {} })).status).toBe(401)
   })
 
-  it('speaks TLS 1.3, and 1.2 with authenticated encryption, and HTTP/1.1 alone', async () => {
+  it('a listener with a certificate speaks TLS 1.3, and 1.2 with authenticated encryption, and HTTP/1.1 alone', async () => {
     const { url, admin } = await start()
     for (const listener of [url, admin]) {
       const old = { maxVersion: 'TLSv1.2' } as const
@@ -141,7 +141,7 @@ describe('a listener with a certificate', () => {
     }
   })
 
-  it('shakes hands once for each connection, also after its certificate was replaced', async () => {
+  it('a listener with a certificate shakes hands once for each connection, also after its certificate was replaced', async () => {
     const { url, admin } = await start()
     const renegotiated = async (listener: string): Promise<unknown> => {
       const { hostname: host, port } = new URL(listener)
@@ -162,7 +162,7 @@ describe('a listener with a certificate', () => {
     }
   })
 
-  it('refuses a connection that speaks HTTP in the clear, so that its client can read it, and without a charge', async () => {
+  it('a listener with a certificate refuses a connection that speaks HTTP in the clear, so that its client can read it, and without a charge', async () => {
     const { url, admin, observations } = await start()
     for (const listener of [url, admin]) {
       const clear = listener.replace('https', 'http')
@@ -179,7 +179,7 @@ describe('a listener with a certificate', () => {
     expect((await get(`${url}/x`)).status).toBe(200)
   })
 
-  it('holds to half_close where a client ends its side: it is answered, or taken for gone', async () => {
+  it('a listener with a certificate holds to half_close where a client ends its side: it is answered, or taken for gone', async () => {
     const slow = await startUpstream((_seen, res) => void setTimeout(() => res.end('late'), 200))
     const ask = `GET /x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${jwtOf('alice')}\r\n\r\n`
     for (const [halfClose, response, outcome] of [
@@ -196,7 +196,7 @@ describe('a listener with a certificate', () => {
     await slow.close()
   })
 
-  it('lets WebSockets through', async () => {
+  it('a listener with a certificate lets WebSockets through', async () => {
     const server = http.createServer()
     const sockets = new WebSocketServer({ server })
     sockets.on('connection', (ws) => ws.on('message', (data) => ws.send(`echo ${data}`)))
@@ -217,7 +217,7 @@ describe('a listener with a certificate', () => {
     server.close()
   })
 
-  it('gives up a client that does not finish its handshake, and before that for another of an address that has all it may', async () => {
+  it('a listener with a certificate gives up a client that does not finish its handshake, and before that for another of an address that has all it may', async () => {
     const { url, observations } = await start(
       config('edge: { headers_timeout: 300ms, max_connections_per_address: 2 }'),
     )
@@ -233,13 +233,13 @@ describe('a listener with a certificate', () => {
     for (let i = 0; i < 5; i++) await expect.poll(async () => (await get(`${url}/x`)).status).toBe(200)
   })
 
-  it('of the administrators gives up such a client as well', async () => {
+  it('a listener with a certificate of the administrators gives up such a client as well', async () => {
     const { admin } = await start()
     const silent = net.connect(Number(new URL(admin).port), '127.0.0.1').resume()
     await expect.poll(() => silent.closed, { timeout: 30_000 }).toBe(true)
   })
 
-  it('finishes what is under way when it stops', async () => {
+  it('a listener with a certificate finishes what is under way when it stops', async () => {
     const responses: (() => void)[] = []
     const slow = await startUpstream((_seen, res) => void responses.push(() => res.end('late')))
     const app = await startApp(config('', true, slow.url))
@@ -254,7 +254,7 @@ describe('a listener with a certificate', () => {
     await slow.close()
   })
 
-  it('answers bytes of attackers as one in the clear does', async () => {
+  it('a listener with a certificate answers bytes of attackers as one in the clear does', async () => {
     const [clear, encrypted] = [await start(config('', false)), await start()]
     const POST = `POST /x HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${jwtOf('alice')}\r\n`
     const GET = POST.replace('POST', 'GET')
@@ -298,7 +298,7 @@ describe('a listener with a certificate', () => {
 })
 
 describe('a certificate that is replaced', () => {
-  it('is for new connections, and those that are open go on', async () => {
+  it('a certificate that is replaced is for new connections, and those that are open go on', async () => {
     const app = await start()
     const agent = new https.Agent({ keepAlive: true, maxSockets: 1, ca: ca.cert })
     const first = await get(`${app.url}/x`, { agent })
@@ -313,7 +313,7 @@ describe('a certificate that is replaced', () => {
     expect(loaded.sort()).toEqual(['admin', 'admin', 'gateway', 'gateway'])
   })
 
-  it('is looked at no more once the gateway has stopped', async () => {
+  it('a certificate that is replaced is looked at no more once the gateway has stopped', async () => {
     const app = await startApp(config())
     await app.stop()
     const before = app.observations.length
@@ -323,7 +323,7 @@ describe('a certificate that is replaced', () => {
     expect(app.observations.slice(before)).toEqual([])
   })
 
-  it('is told where everybody on the machine can read its key', async () => {
+  it('a certificate that is replaced is told where everybody on the machine can read its key', async () => {
     const key = join(folder, 'v1', 'tls.key')
     const warnings = (app: RunningApp) => app.observations.filter((o) => o.type === 'config_warning')
     chmodSync(key, 0o604)
@@ -334,7 +334,7 @@ describe('a certificate that is replaced', () => {
     expect(warnings(await start())).toEqual([])
   })
 
-  it('by files that are no pair is told, and the old one stays until there is a good one', async () => {
+  it('a certificate that is replaced by files that are no pair is told, and the old one stays until there is a good one', async () => {
     const app = await start()
     const refused = () =>
       app.observations.flatMap((o) => (o.type === 'certificate_refused' ? `${o.listener}: ${o.problem}` : []))
@@ -368,7 +368,7 @@ describe('a certificate that is replaced', () => {
     for (const url of [app.url, app.admin]) await expect.poll(() => nameAt(url), { timeout: 30_000 }).toBe('other')
   })
 
-  it('is told with its end: as a metric, and as a warning 14 days before', async () => {
+  it('a certificate that is replaced is told with its end: as a metric, and as a warning 14 days before', async () => {
     const app = await start()
     const soon = () => app.observations.flatMap((o) => (o.type === 'certificate_expires' ? o : []))
     const ends = async () => {
@@ -398,7 +398,7 @@ describe('a certificate that is replaced', () => {
 })
 
 describe('the administrators’ listener by TLS', () => {
-  it('has probes, and sessions that a browser never sends in the clear', async () => {
+  it('the administrators’ listener by TLS has probes, and sessions that a browser never sends in the clear', async () => {
     const { admin } = await start()
     for (const path of ['/livez', '/readyz', '/metrics']) expect((await get(admin + path)).status).toBe(200)
     const req = https.request(`${admin}/api/session`, {
@@ -432,7 +432,7 @@ describe('a gateway as a process', () => {
     return { file, url: `https://127.0.0.1:${port}`, admin: `http://127.0.0.1:${adminPort}` }
   }
 
-  it('of several workers has the new certificate in all of them', async () => {
+  it('a gateway as a process of several workers has the new certificate in all of them', async () => {
     gateway = null
     const text = `${config('workers: 2', false)}\ntls: ${pair()}\n`
     const { file, url, admin } = await written(text)
@@ -458,7 +458,7 @@ describe('a gateway as a process', () => {
     expect(await gateway.end('SIGTERM')).toBe(0)
   }, 120_000)
 
-  it('is found alive by the health check, which asks as the listener speaks', async () => {
+  it('a gateway as a process is found alive by the health check, which asks as the listener speaks', async () => {
     const onlyAdmin = config('', false).replace('token: test-', `tls: ${pair()}, token: test-`)
     const { file, url } = await written(onlyAdmin)
     const healthcheck = () =>
@@ -472,7 +472,7 @@ describe('a gateway as a process', () => {
     await expect.poll(healthcheck, { timeout: 60_000 }).toMatch(/^alive: https:/)
   }, 120_000)
 
-  it('does not start with files that are no pair, and check tells of them', async () => {
+  it('a gateway as a process does not start with files that are no pair, and check tells of them', async () => {
     gateway = null
     mount('v2', one, other)
     const { file, admin } = await written(config())
@@ -483,7 +483,7 @@ describe('a gateway as a process', () => {
     await expect(spawnGateway(file, admin)).rejects.toThrow(problem)
   }, 120_000)
 
-  it('is warned of by check where a certificate has ended', async () => {
+  it('a gateway as a process is warned of by check where a certificate has ended', async () => {
     gateway = null
     const signed = ['-signkey', one.keyFile, '-days', '-1']
     const { stdout: cert } = await run('openssl', ['x509', '-in', one.certFile, ...signed])
@@ -495,7 +495,7 @@ describe('a gateway as a process', () => {
     expect(stdout).toContain(': ok (')
   }, 120_000)
 
-  it('names a file that is not there by its key of the configuration', async () => {
+  it('a gateway as a process names a file that is not there by its key of the configuration', async () => {
     gateway = null
     const { file } = await written(config())
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll('tls.key', 'none.key'))

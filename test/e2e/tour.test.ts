@@ -56,7 +56,7 @@ async function stopDemo(): Promise<void> {
 const run = async (command: string): Promise<string> => (await shell?.run(command)) ?? ''
 
 describe('the five-minute tour', () => {
-  it('has commands to follow', () => {
+  it('the five-minute tour has commands to follow', () => {
     expect(commands.length).toBeGreaterThan(12)
   })
 
@@ -64,7 +64,7 @@ describe('the five-minute tour', () => {
     expect(withoutTheAccidental(await run(command))).toBe(withoutTheAccidental(output))
   })
 
-  it('goes on after a restart where it stopped', async () => {
+  it('the five-minute tour goes on after a restart where it stopped', async () => {
     const before = await run('curl -sS "$TOLLGATE_URL/me/quota" -H "Authorization: Bearer $TOLLGATE_TOKEN"')
     await stopDemo()
     await startDemo()
@@ -74,7 +74,7 @@ describe('the five-minute tour', () => {
     expect(after).toContain('"used":51')
   })
 
-  it('names the dashboard and where its admin token is, not the token, and has its credential in the audit', async () => {
+  it('the five-minute tour names the dashboard and where its admin token is, not the token, and has its credential in the audit', async () => {
     const token = readFileSync(join(folder, '.tollgate/admin-token'), 'utf8').trim()
     expect(printed).toMatch(/dashboard +http:\/\/127\.0\.0\.1:\d+ .*\.tollgate\/admin-token/)
     expect(printed).not.toContain(token)
@@ -86,7 +86,7 @@ describe('the five-minute tour', () => {
     expect(made).toMatchObject([{ who: 'command line', to: { user: 'alice' } }])
   })
 
-  it('prints a curl line that can be pasted', async () => {
+  it('the five-minute tour prints a curl line that can be pasted', async () => {
     const line = printed.split('\n').find((text) => text.trim().startsWith('curl -i '))
     expect(await run(line?.trim() ?? '')).toContain('HTTP/1.1 200 OK')
   })

@@ -51,7 +51,7 @@ async function ask(times: number): Promise<void> {
 const logged = () => gateway.lines().filter(({ msg, route }) => msg === 'request' && route !== null)
 
 describe('workers', () => {
-  it('send a span for each of their requests, whose ids are in the log and at the upstream', async () => {
+  it('workers send a span for each of their requests, whose ids are in the log and at the upstream', async () => {
     const collector = await startCollector()
     await start(collector, 'workers: 2')
     await ask(20)
@@ -79,7 +79,7 @@ describe('workers', () => {
 })
 
 describe('a collector that never answers', () => {
-  it('is in the log once, and the gateway ends all the same', async () => {
+  it('a collector that never answers is in the log once, and the gateway ends all the same', async () => {
     const silent = await startCollector(() => {})
     await start(silent)
     await ask(3)

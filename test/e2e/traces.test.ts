@@ -232,7 +232,7 @@ describe('a collector', () => {
   }
   const lost = () => app.observations.filter((seen) => seen.type === 'spans_sent')
 
-  it('that is away costs requests nothing, and what it does not get is counted', async () => {
+  it('a collector that is away costs requests nothing, and what it does not get is counted', async () => {
     collector.close()
     await restart('')
     expect((await get({})).status).toBe(200)
@@ -244,7 +244,7 @@ describe('a collector', () => {
     ['refuses spans', 500, 'failed'],
     ['sends a redirect, which is not followed,', 302, 'failed'],
     ['answers nonsense', 200, 'sent'],
-  ])('that %s costs requests nothing, and its spans are counted', async (_what, status, outcome) => {
+  ])('a collector that %s costs requests nothing, and its spans are counted', async (_what, status, outcome) => {
     const odd = await startCollector(
       (res) => void res.writeHead(status, { location: `${collector.url}/v1/traces` }).end('\0nonsense'),
     )
@@ -256,7 +256,7 @@ describe('a collector', () => {
     odd.close()
   })
 
-  it('that never answers holds a bounded number of spans, and neither requests nor the end of the gateway', async () => {
+  it('a collector that never answers holds a bounded number of spans, and neither requests nor the end of the gateway', async () => {
     const silent = await startCollector(() => {})
     await app.stop()
     const free = 'routes: [{ match: GET /items, public: true }]'

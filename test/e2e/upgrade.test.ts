@@ -56,7 +56,7 @@ async function refusalOf(ws: WebSocket): Promise<{ status: number | undefined; b
 const charged = (): number => app.observations.filter(isCharged).length
 
 describe('a WebSocket handshake', () => {
-  it('is admitted like a request: charged once, and the backend learns the user', async () => {
+  it('a WebSocket handshake is admitted like a request: charged once, and the backend learns the user', async () => {
     const ws = open('/live')
     await once(ws, 'open')
     ws.send('hello')
@@ -71,7 +71,7 @@ describe('a WebSocket handshake', () => {
     expect(app.requests()[0]).toMatchObject({ httpStatus: 101, cost: 6, outcome: 'forwarded' })
   })
 
-  it('opens a tunnel that may be silent for longer than any other connection', async () => {
+  it('a WebSocket handshake opens a tunnel that may be silent for longer than any other connection', async () => {
     await app.reload(text('', 'connect_timeout: 100ms, response_timeout: 100ms, idle_timeout: 100ms'))
     const ws = open('/live')
     await once(ws, 'open')
@@ -81,7 +81,7 @@ describe('a WebSocket handshake', () => {
     ws.close()
   })
 
-  it('beyond the quota gets the 429 of the contract', async () => {
+  it('a WebSocket handshake beyond the quota gets the 429 of the contract', async () => {
     const first = open('/live')
     await once(first, 'open')
     const { status, body } = await refusalOf(open('/live'))
@@ -91,7 +91,7 @@ describe('a WebSocket handshake', () => {
     first.terminate()
   })
 
-  it('beyond the quota is let through in shadow, uncharged, and says so', async () => {
+  it('a WebSocket handshake beyond the quota is let through in shadow, uncharged, and says so', async () => {
     await app.reload(text('shadow: true,'))
     const tunnels = [open('/live'), open('/live')]
     const responses = await Promise.all(
@@ -120,7 +120,7 @@ describe('a WebSocket handshake', () => {
     expect(charged()).toBe(0)
   })
 
-  it('that the backend declines is answered as the backend did', async () => {
+  it('a WebSocket handshake that the backend declines is answered as the backend did', async () => {
     expect(await refusalOf(open('/no'))).toEqual({ status: 403, body: 'no' })
     expect(charged()).toBe(1)
   })
@@ -134,7 +134,7 @@ describe('a WebSocket handshake', () => {
     await expect.poll(() => app.requests()[0]).toMatchObject({ outcome: 'failed', httpStatus: 0, clientStatus: 502 })
   })
 
-  it('is counted as open until it is over', async () => {
+  it('a WebSocket handshake is counted as open until it is over', async () => {
     const told = (type: string) => app.observations.filter((o) => o.type === type).length
     await refusalOf(open('/no'))
     await expect.poll(() => [told('upgrade_opened'), told('upgrade_closed')]).toEqual([1, 1])
@@ -142,7 +142,7 @@ describe('a WebSocket handshake', () => {
 })
 
 describe('any other upgrade', () => {
-  it('is an ordinary request: h2c is not passed on', async () => {
+  it('any other upgrade is an ordinary request: h2c is not passed on', async () => {
     const req = http.get(`${app.url}/live`, {
       headers: {
         ...bearer('alice'),

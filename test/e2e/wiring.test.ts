@@ -391,7 +391,7 @@ describe('each key of the configuration reaches what it names: upstream', () => 
     expect((await get()).status).toBe(200)
   })
 
-  it('without tls an authority of our own is not believed', async () => {
+  it('each key of the configuration reaches what it names: upstream without tls an authority of our own is not believed', async () => {
     const { cert, key } = makeCa(folder, 'ca')
     await start({ backend: await httpsUpstream({ cert, key }) })
     expect((await get()).status).toBe(502)

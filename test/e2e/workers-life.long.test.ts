@@ -81,7 +81,7 @@ describe.each(STORES)('two workers on %s', (kind) => {
     expect([...shares.keys()].sort()).toEqual([1, 2])
   })
 
-  it('follow what is changed at run time, and tell what they are, each for itself', async () => {
+  it('two workers follow what is changed at run time, and tell what they are, each for itself', async () => {
     await start({ ...storeOf(kind), personal: 100 })
     const hand = await handAt(kind)
     try {
@@ -114,7 +114,7 @@ describe.each(STORES)('two workers on %s', (kind) => {
 })
 
 describe('a worker that is killed', () => {
-  it('is started again; meanwhile the other one serves, and the limit holds', async () => {
+  it('a worker that is killed is started again; meanwhile the other one serves, and the limit holds', async () => {
     await start({ global: 3000, cost: 2 })
     const [first = 0] = await pids()
     let stopped = false
@@ -147,7 +147,7 @@ describe('a worker that is killed', () => {
 })
 
 describe('SIGTERM to the primary', () => {
-  it('under load fails no request, lets what is under way finish in every worker, and ends with 0', async () => {
+  it('SIGTERM to the primary under load fails no request, lets what is under way finish in every worker, and ends with 0', async () => {
     const gateway = await start({ rest: 'drain: { delay: 2s }' })
     const workers = await pids()
     // Longer than `drain.delay`.
@@ -175,7 +175,7 @@ describe('SIGTERM to the primary', () => {
 })
 
 describe('two workers', () => {
-  it('that cannot have their address end with a message that names it', async () => {
+  it('two workers that cannot have their address end with a message that names it', async () => {
     const other = net.createServer().listen(port, '127.0.0.1')
     await once(other, 'listening')
     const child = spawn(process.execPath, ['src/main.ts', 'serve', '-c', file(config())])

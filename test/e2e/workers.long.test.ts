@@ -69,7 +69,7 @@ describe.each(STORES)('two workers on %s', (kind) => {
     expect(await everywhere(async () => (await askOnce('/x', jwtOf('ann'))).status)).toEqual(eight(200))
   })
 
-  it('go by one adaptive factor, which is that of what is in force', async () => {
+  it('two workers go by one adaptive factor, which is that of what is in force', async () => {
     const hand = await handAt(kind)
     try {
       await hand.addTally({ total: 1000, status0: 0, status5xx: 1000, aside: 0, asideFailed: 0 })
@@ -164,7 +164,7 @@ it('SIGINT and SIGHUP, which a terminal sends to all, end no worker by themselve
 })
 
 describe('a primary that is killed', () => {
-  it('leaves no worker behind, and requests under way finish; each worker says that it ends', async () => {
+  it('a primary that is killed leaves no worker behind, and requests under way finish; each worker says that it ends', async () => {
     respondWith(({ url }, res) => {
       if (url === '/slow') setTimeout(() => res.end('ok'), 800)
     })
@@ -197,7 +197,7 @@ describe('a primary that is killed', () => {
 })
 
 describe('a changed configuration', () => {
-  it('with problems leaves all on the old one and says so once', async () => {
+  it('a changed configuration with problems leaves all on the old one and says so once', async () => {
     const gateway = await start({ personal: 5 })
     file(config({ personal: 7 }).replace('category: read', 'categry: read'))
     await expect.poll(gateway.output, { timeout: 30_000 }).toContain('did you mean')
@@ -234,7 +234,7 @@ describe('a changed configuration', () => {
     await expect.poll(async () => (await metrics()).value('tollgate_workers')).toBe(2)
   }
 
-  it('that needs a restart is told as that once, and a worker that starts later charges where the others do', async () => {
+  it('a changed configuration that needs a restart is told as that once, and a worker that starts later charges where the others do', async () => {
     await start({ personal: 5 })
     file(config({ personal: 5, store: `sqlite:${join(folder, 'other.db')}` }))
     const told = () =>
@@ -247,7 +247,7 @@ describe('a changed configuration', () => {
     expect(lines('configuration in force, but not in every worker')).toEqual([])
   })
 
-  it('that names a file of no use leaves all on the old one, also a worker that starts later', async () => {
+  it('a changed configuration that names a file of no use leaves all on the old one, also a worker that starts later', async () => {
     await start({ personal: 5 })
     const ca = join(folder, 'ca.pem')
     writeFileSync(ca, 'no certificate')
@@ -258,7 +258,7 @@ describe('a changed configuration', () => {
     expect(await everywhere(limit)).toEqual(eight(5))
   })
 
-  it('shows as two hashes while one worker does not have it, then is in force in each, also in one that starts later', async () => {
+  it('a changed configuration shows as two hashes while one worker does not have it, then is in force in each, also in one that starts later', async () => {
     await start({ personal: 5 })
     const [first = 0] = await pids()
     const hashes = async () => (await metrics()).found('tollgate_config_info').length
@@ -276,7 +276,7 @@ describe('a changed configuration', () => {
     expect(await everywhere(limit)).toEqual(eight(7))
   })
 
-  it('that a worker is silent about is told as not in every one, and as the only one once it has taken it', async () => {
+  it('a changed configuration that a worker is silent about is told as not in every one, and as the only one once it has taken it', async () => {
     await start({ personal: 5 })
     const [first = 0] = await pids()
     process.kill(first, 'SIGSTOP')
@@ -332,7 +332,7 @@ describe('two workers', () => {
     }
   })
 
-  it('find one free port where none is named, refuse a revoked gateway token 2 seconds later, and share the limits', async () => {
+  it('two workers find one free port where none is named, refuse a revoked gateway token 2 seconds later, and share the limits', async () => {
     await start(
       config({ rest: 'edge: { max_in_flight: 2, shares: { address: none, user: none } }' }).replace(
         `listen: 127.0.0.1:${port}`,
@@ -366,7 +366,7 @@ describe('two workers', () => {
     for (const response of await Promise.all(hanging)) expect(response).toBeInstanceOf(Error)
   })
 
-  it('have started for a startup probe also where their store is not there, and are not ready', async () => {
+  it('two workers have started for a startup probe also where their store is not there, and are not ready', async () => {
     const path = file(config({ store: `redis://127.0.0.1:${await freePort()}` }))
     keep(await spawnGateway(path, `${admin}/livez`))
     const started = async (): Promise<number> => (await fetch(`${admin}/readyz?startup=1`)).status
@@ -374,7 +374,7 @@ describe('two workers', () => {
     expect(await readiness()).toBe(503)
   })
 
-  it('stay ready where nobody asks for their metrics', async () => {
+  it('two workers stay ready where nobody asks for their metrics', async () => {
     await start()
     // Longer than what a worker says of itself counts.
     await sleep(6000)
@@ -396,7 +396,7 @@ describe('two workers', () => {
     await expect.poll(readiness).toBe(200)
   })
 
-  it('tell the administrators that a store which may be read takes no charges, and what was changed before', async () => {
+  it('two workers tell the administrators that a store which may be read takes no charges, and what was changed before', async () => {
     const own = await startRedis()
     const client = new Redis(own.url)
     const hand = openRedisStore({ url: own.url, deadlineMs: 5000, observe: () => {} })

@@ -87,15 +87,18 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
   it.each([
     ['version 1', LINE, '192.0.2.7'],
     ['version 2, with facts behind its addresses', BYTES, '192.0.2.8'],
-  ])('has the address that its preface says, whole and byte by byte: %s', async (_what, preface, address) => {
-    app = await startApp(configuration(way))
-    const bytes = [...Buffer.from(preface)].map((byte) => Buffer.from([byte]))
-    expect(statusesIn(await send(way, [preface], GET))).toEqual([200])
-    expect(statusesIn(await send(way, bytes, GET.repeat(3)))).toEqual([200, 200, 200])
-    expect(forwardedFor()).toEqual(Array(4).fill(address))
-  })
+  ])(
+    'a connection that a load balancer passes on has the address that its preface says, whole and byte by byte: %s',
+    async (_what, preface, address) => {
+      app = await startApp(configuration(way))
+      const bytes = [...Buffer.from(preface)].map((byte) => Buffer.from([byte]))
+      expect(statusesIn(await send(way, [preface], GET))).toEqual([200])
+      expect(statusesIn(await send(way, bytes, GET.repeat(3)))).toEqual([200, 200, 200])
+      expect(forwardedFor()).toEqual(Array(4).fill(address))
+    },
+  )
 
-  it('counts for its own client: by address for who has no credential, and in the shares', async () => {
+  it('a connection that a load balancer passes on counts for its own client: by address for who has no credential, and in the shares', async () => {
     app = await startApp(configuration(way, 'max_connections_per_address: 1'))
     const mine = GET.replace('free', 'mine')
     expect(statusesIn(await send(way, [LINE], mine.repeat(3)))).toEqual([200, 200, 429])
@@ -109,7 +112,7 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
     expect(statusesIn(await busy)).toEqual([200])
   })
 
-  it('brings fields of trust only from a client that is trusted itself', async () => {
+  it('a connection that a load balancer passes on brings fields of trust only from a client that is trusted itself', async () => {
     app = await startApp(configuration(way))
     const said = GET.replace('\r\n\r\n', '\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n')
     for (const preface of [LINE, NOBODY, LINE.replace('192.0.2.7', '198.51.100.1'), LOCAL]) {
@@ -121,7 +124,7 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
     expect(ofBalancer).toBe('203.0.113.9, 127.0.0.1')
   })
 
-  it('is refused, and named in the log, if it does not begin with a preface, and read no further', async () => {
+  it('a connection that a load balancer passes on is refused, and named in the log, if it does not begin with a preface, and read no further', async () => {
     app = await startApp(configuration(way))
     const answer = await send(way, [], GET + GET)
     expect(statusesIn(answer)).toEqual(way.clients ? [] : [400])
@@ -130,7 +133,7 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
     expect(upstream.seen).toEqual([])
   })
 
-  it('is closed if its preface does not come in time', async () => {
+  it('a connection that a load balancer passes on is closed if its preface does not come in time', async () => {
     app = await startApp(configuration(way, 'headers_timeout: 300ms'))
     const raw = net.connect(Number(new URL(app.url).port), '127.0.0.1')
     raw.write(LINE.slice(0, -1))
@@ -138,7 +141,7 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
     expect(refusals()).toEqual(['no PROXY protocol in time'])
   })
 
-  it('leaves no trace if it comes and goes without a byte, and ends with the gateway while it waits', async () => {
+  it('a connection that a load balancer passes on leaves no trace if it comes and goes without a byte, and ends with the gateway while it waits', async () => {
     app = await startApp(configuration(way))
     const port = Number(new URL(app.url).port)
     await once(net.connect(port, '127.0.0.1').end().resume(), 'close')
@@ -148,7 +151,7 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
     expect(refusals()).toEqual([])
   })
 
-  it('is looked into for none of those who may send no preface', async () => {
+  it('a connection that a load balancer passes on is looked into for none of those who may send no preface', async () => {
     app = await startApp(configuration(way))
     expect(statusesIn(await send(way, [], GET, '127.0.0.2'))).toEqual([200])
     expect(forwardedFor()).toEqual(['127.0.0.2'])
@@ -157,7 +160,7 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
     expect(refusals()).toEqual(['it begins with PROXY protocol (edge.proxy_protocol)'])
   })
 
-  it('needs a preface, or may have none, from the reload on that says so', async () => {
+  it('a connection that a load balancer passes on needs a preface, or may have none, from the reload on that says so', async () => {
     app = await startApp(configuration(way).replace('proxy_protocol: true', 'proxy_protocol: false'))
     expect(statusesIn(await send(way, [], GET))).toEqual([200])
     await app.reload(configuration(way))
@@ -166,7 +169,7 @@ describe.each(BOTH_WAYS)('a connection that a load balancer passes on, $name', (
   })
 
   it.each(['send-proxy', 'send-proxy-v2', 'send-proxy-v2 proxy-v2-options crc32c,unique-id,ssl'])(
-    'comes from HAProxy, whose checks hold the gateway for alive: %s',
+    'a connection that a load balancer passes on comes from HAProxy, whose checks hold the gateway for alive: %s',
     async (how) => {
       app = await startApp(configuration(way))
       const { port } = new URL(app.url)

@@ -54,7 +54,7 @@ describe('a CONNECT and a reset', () => {
     ],
     ['a request that ends the connection', 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
     ['what is no HTTP', 'nonsense\r\n\r\n'],
-  ])('behind %s end nothing but their connection', async (_what, first) => {
+  ])('a CONNECT and a reset behind %s end nothing but their connection', async (_what, first) => {
     await start()
     for (let i = 0; i < 3; i++) {
       const socket = open()
@@ -68,7 +68,7 @@ describe('a CONNECT and a reset', () => {
     await expect.poll(inFlight).toBe(0)
   })
 
-  it('behind requests that wait for a large response leave none of them behind', async () => {
+  it('a CONNECT and a reset behind requests that wait for a large response leave none of them behind', async () => {
     await start()
     for (let i = 0; i < 20; i++) {
       const socket = open().pause()
@@ -97,7 +97,7 @@ describe('a CONNECT', () => {
     },
   )
 
-  it('behind requests is refused when all of them have their responses, also a large one', async () => {
+  it('a CONNECT behind requests is refused when all of them have their responses, also a large one', async () => {
     await start()
     const socket = open()
     const pieces: Buffer[] = []

@@ -104,7 +104,7 @@ describe.each(BOTH_WAYS)('a connection, by $name', (way) => {
     expect(inOneTurn).toEqual(Array(32).fill(1))
   })
 
-  it('whose client leaves while a request waits behind a slow one gives up both', async () => {
+  it('a connection whose client leaves while a request waits behind a slow one gives up both', async () => {
     const client = connectTo(app.url)
     client.write(get('/slow') + get('/free'))
     await expect.poll(() => pending.length).toBe(1)
@@ -120,7 +120,7 @@ describe.each(BOTH_WAYS)('a connection, by $name', (way) => {
     client.destroy()
   })
 
-  it('ends behind the requests that it had when it waited too long for the first response', async () => {
+  it('a connection ends behind the requests that it had when it waited too long for the first response', async () => {
     const client = connectTo(app.url)
     let text = ''
     client.on('data', (bytes: Buffer) => {

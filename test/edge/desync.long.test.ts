@@ -222,7 +222,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
     expect(app.observations.filter((o) => o.type === 'request')).toHaveLength(1)
   })
 
-  it('of a hundred requests in one packet 32 are served, the next is refused, and the others are not looked at', async () => {
+  it('32 of a hundred requests in one packet are served, the next is refused, and the others are not looked at', async () => {
     const text = await rawExchange(app.url, request('GET /api/a HTTP/1.1').repeat(100))
     expect(statusesIn(text)).toEqual([...Array(32).fill(200), 429])
     expect(backend.lines).toHaveLength(32)
@@ -269,7 +269,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
   })
 
   describe('a small upload that comes slowly', () => {
-    it('reaches the backend, and is charged, only when it is complete', async () => {
+    it('a small upload that comes slowly reaches the backend, and is charged, only when it is complete', async () => {
       const socket = connectTo(app.url)
       socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
       await sleep(200)
@@ -282,7 +282,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
       socket.destroy()
     })
 
-    it('and breaks off is charged nothing', async () => {
+    it('a small upload that comes slowly and breaks off is charged nothing', async () => {
       const socket = connectTo(app.url)
       socket.write(`${request('POST /api/a HTTP/1.1', 'Content-Length: 2')}x`)
       await sleep(100)
@@ -294,7 +294,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
   })
 
   describe('an upload that waits for 100 Continue', () => {
-    it('is told to go on only after it was admitted', async () => {
+    it('an upload that waits for 100 Continue is told to go on only after it was admitted', async () => {
       const text = await rawExchange(
         app.url,
         request('POST /api/a HTTP/1.1', 'Content-Length: 2', 'Expect: 100-continue'),
@@ -341,7 +341,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
       expect(app.observations.filter((o) => o.type === 'bad_connection')).toHaveLength(status === 404 ? 0 : 1)
     })
 
-    it('and what comes behind it is no request, also the rest of a head that came too slowly', async () => {
+    it('an answer that ends the connection arrives whole, and once, where the client goes on sending and what comes behind it is no request, also the rest of a head that came too slowly', async () => {
       const routes = 'routes: [{ match: "* /api/*", category: read, cost: 1 }]'
       const slow = await startIn(backend.url, `edge: { headers_timeout: 100ms }\n${routes}`)
       const socket = connectTo(slow.url, { allowHalfOpen: true })
@@ -355,7 +355,7 @@ routes: [{ match: "* /api/*", category: read, cost: ${COST} }, { match: GET /ope
       expect(slow.observations.filter((o) => isCharged(o) || o.type === 'request')).toEqual([])
     })
 
-    it('and is closed in the end where the client never ends it', async () => {
+    it('an answer that ends the connection arrives whole, and once, where the client goes on sending and is closed in the end where the client never ends it', async () => {
       const socket = connectTo(app.url, { allowHalfOpen: true })
       socket.write('nonsense\r\n\r\n')
       await once(socket.resume(), 'end')

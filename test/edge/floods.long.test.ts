@@ -270,18 +270,21 @@ describe.each(BOTH_WAYS)('two addresses that pipeline on 300 connections, by $na
     ['20 requests every 20 milliseconds, without end', 20, 20],
     ['2000 requests every 20 milliseconds, without end', 2000, 20],
     ['32 requests again and again, each when the ones before have their responses', 32, 0],
-  ])('take nothing from fifty others by %s', async (_what, requests, interval) => {
-    const upstream = new Worker(UPSTREAM, { eval: true })
-    const [url] = await once(upstream, 'message')
-    await start(url, '', certificates.listener(way))
-    const file = new URL('pipelining-flood.ts', import.meta.url)
-    const flood = spawn(process.execPath, [fileURLToPath(file), app.url, String(requests), String(interval)])
-    try {
-      await poll(() => app.requests().length).toBeGreaterThan(200)
-      for (let i = 0; i < 3; i++) expect(await others(patienceMs)).toEqual([200])
-    } finally {
-      flood.kill()
-      await upstream.terminate()
-    }
-  })
+  ])(
+    'two addresses that pipeline on 300 connections take nothing from fifty others by %s',
+    async (_what, requests, interval) => {
+      const upstream = new Worker(UPSTREAM, { eval: true })
+      const [url] = await once(upstream, 'message')
+      await start(url, '', certificates.listener(way))
+      const file = new URL('pipelining-flood.ts', import.meta.url)
+      const flood = spawn(process.execPath, [fileURLToPath(file), app.url, String(requests), String(interval)])
+      try {
+        await poll(() => app.requests().length).toBeGreaterThan(200)
+        for (let i = 0; i < 3; i++) expect(await others(patienceMs)).toEqual([200])
+      } finally {
+        flood.kill()
+        await upstream.terminate()
+      }
+    },
+  )
 })

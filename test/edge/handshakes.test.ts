@@ -47,7 +47,7 @@ async function served(app: RunningApp, localAddress: string): Promise<tls.TLSSoc
   return socket
 }
 
-it('of connections by TLS that never shake hands as many stay as may, and the oldest of the fullest address goes first', async () => {
+it('connections by TLS that never shake hands stay as many as may, and the oldest of the fullest address goes first', async () => {
   const app = await start()
   const few = await silent(app, 200, () => '127.0.0.3')
   const many = await silent(app, MOST_HANDSHAKES - 100, () => '127.0.0.2')

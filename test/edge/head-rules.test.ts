@@ -157,15 +157,15 @@ describe('the Host', () => {
     'a\\b',
     'é',
     'http://a',
-  ])('%j is refused', async (host) => {
+  ])('the Host %j is refused', async (host) => {
     await expectRefused(`GET /a HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 400, /Host header is not valid/)
   })
 
-  test('is not valid in HTTP/1.0 either', async () => {
+  test('the Host is not valid in HTTP/1.0 either', async () => {
     await expectRefused('GET /a HTTP/1.0\r\nHost: a b\r\n\r\n', 400)
   })
 
-  test('must be there in HTTP/1.1, also where Node does not ask for it', async () => {
+  test('the Host must be there in HTTP/1.1, also where Node does not ask for it', async () => {
     const relaxed = await startEdge({ requireHostHeader: false })
     await expectRefused('GET /a HTTP/1.1\r\n\r\n', 400, /must have a Host/, relaxed)
     await relaxed.stop()
@@ -213,11 +213,11 @@ describe('a Connection header', () => {
     'X-Request-Id',
     'keep-alive,\tX-Tollgate-User\t',
     'X-Tollgate-Anything',
-  ])('must not name %s', async (value) => {
+  ])('a Connection header must not name %s', async (value) => {
     await expectRefused(`${HEAD}Connection: ${value}\r\n\r\n`, 400, /Connection must not name/)
   })
 
-  test('must not name one in a second line either', async () => {
+  test('a Connection header must not name one in a second line either', async () => {
     await expectRefused(
       `${HEAD}Connection: keep-alive\r\nConnection: authorization\r\n\r\n`,
       400,
@@ -249,7 +249,7 @@ describe('the target', () => {
     'POST *',
     'GET a:b',
     'GET tollgate:/a',
-  ])('%s is refused', async (line) => {
+  ])('the line %s is refused', async (line) => {
     await expectRefused(`${line} HTTP/1.1\r\nHost: example.org\r\n\r\n`, 400)
   })
 })
@@ -267,7 +267,7 @@ describe('an expectation', () => {
     await expectRefused(`${POST}Expect: ${value}\r\nContent-Length: 5\r\n\r\nhello`, 417, /expectation_failed/)
   })
 
-  test('of HTTP/1.0, which Node ignores, is refused alike', async () => {
+  test('an expectation of HTTP/1.0, which Node ignores, is refused alike', async () => {
     await expectRefused('POST /a HTTP/1.0\r\nExpect: y\r\nContent-Length: 5\r\n\r\nhello', 417)
   })
 })
@@ -343,7 +343,7 @@ describe('what Node itself refuses never reaches the rules', () => {
 })
 
 describe('the process', () => {
-  test('answers an ordinary request after all of that', async () => {
+  test('the process answers an ordinary request after all of that', async () => {
     await expectAccepted(`${HEAD}\r\n`, 'GET /a')
   })
 })

@@ -69,7 +69,7 @@ describe.each(BOTH_WAYS)('an upgrade that is not taken, $name', (way) => {
     expect([isClosed, charged, lines.length]).toEqual([false, 5, 5])
   })
 
-  it('loses nothing of what one packet brings behind it, nor of a request of which it brings the beginning', async () => {
+  it('an upgrade that is not taken loses nothing of what one packet brings behind it, nor of a request of which it brings the beginning', async () => {
     const post = request('POST /b', `${H2C}Content-Length: 5\r\n`, 'hello')
     const chunked = request('PUT /c', `${TLS}Transfer-Encoding: chunked\r\n`, '5\r\nhello\r\n0\r\n\r\n')
     const last = request('GET /e', 'Content-Length: 4\r\n', 'body')
@@ -82,7 +82,7 @@ describe.each(BOTH_WAYS)('an upgrade that is not taken, $name', (way) => {
     }
   })
 
-  it('hides no request: what stands in a body is none, and what stands behind it is one', async () => {
+  it('an upgrade that is not taken hides no request: what stands in a body is none, and what stands behind it is one', async () => {
     const hidden = request('GET /hidden')
     const whole = request('POST /a', `${H2C}Content-Length: ${hidden.length}\r\n`, hidden)
     const cut = whole.length - hidden.length
@@ -106,14 +106,17 @@ describe.each(BOTH_WAYS)('an upgrade that is not taken, $name', (way) => {
     ['what is no HTTP', [request('GET /a', TLS), 'BOGUS\r\n\r\n'], [200, 400]],
     ['a CONNECT', [request('GET /a', TLS), 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'], [200, 405]],
     ['a CONNECT in the same packet', [`${request('GET /a', TLS)}CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n`], [200, 405]],
-  ] as const)('is followed by the refusal of %s, and the end', async (_what, pieces, statuses) => {
-    const sent = await send(way, [...pieces, request('GET /smuggled')])
-    expect(sent.statuses).toEqual(statuses)
-    expect(sent.lines.join()).not.toContain('smuggled')
-    expect(sent.isClosed).toBe(true)
-  })
+  ] as const)(
+    'an upgrade that is not taken is followed by the refusal of %s, and the end',
+    async (_what, pieces, statuses) => {
+      const sent = await send(way, [...pieces, request('GET /smuggled')])
+      expect(sent.statuses).toEqual(statuses)
+      expect(sent.lines.join()).not.toContain('smuggled')
+      expect(sent.isClosed).toBe(true)
+    },
+  )
 
-  it('ends the connection where the client asks for that, whatever comes behind', async () => {
+  it('an upgrade that is not taken ends the connection where the client asks for that, whatever comes behind', async () => {
     const last = request('GET /a', 'Connection: close, Upgrade\r\nUpgrade: h2c\r\n')
     const { statuses, lines, isClosed } = await send(way, [last + request('GET /b', TLS) + request('GET /c', TLS)])
     expect([statuses, lines.length, isClosed]).toEqual([[200], 1, true])

@@ -25,7 +25,7 @@ function probeIn(local: number, remote: number): number | null {
 }
 
 describe.each(BOTH_WAYS)('a request that waits in silence, $name', (way) => {
-  it('has TCP ask within a minute whether its client and its upstream are there', async () => {
+  it('a request that waits in silence has TCP ask within a minute whether its client and its upstream are there', async () => {
     const upstream = certificates.server(way, () => {})
     const raw: Socket[] = []
     upstream.on('connection', (socket) => raw.push(socket))

@@ -72,24 +72,27 @@ async function startHeld(way: Way) {
 }
 
 describe.each(WAYS)('a request that is under way when its gateway begins to drain, by $name', (way) => {
-  it.each(['', 'Expect: 100-continue\r\n'])('has a response that says its connection ends (%j)', async (expects) => {
-    const { app, waiting, release } = await startHeld(way)
-    const socket = connectTo(app.url)
-    let text = ''
-    socket.on('data', (bytes: Buffer) => {
-      text += bytes.toString('latin1')
-    })
-    socket.write(post('/api/a', 2).replace('Content-Length', `${expects}Content-Length`))
-    await expect.poll(() => waiting.size).toBe(1)
-    await drain(app)
-    release('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-    await expect.poll(() => socket.closed).toBe(true)
-    expect(statusesIn(text).filter((status) => status !== 100)).toEqual([200])
-    expect(text).toMatch(/\r\nConnection: close\r\n/)
-    expect(text).not.toMatch(/keep-alive/i)
-  })
+  it.each(['', 'Expect: 100-continue\r\n'])(
+    'a request that is under way when its gateway begins to drain has a response that says its connection ends (%j)',
+    async (expects) => {
+      const { app, waiting, release } = await startHeld(way)
+      const socket = connectTo(app.url)
+      let text = ''
+      socket.on('data', (bytes: Buffer) => {
+        text += bytes.toString('latin1')
+      })
+      socket.write(post('/api/a', 2).replace('Content-Length', `${expects}Content-Length`))
+      await expect.poll(() => waiting.size).toBe(1)
+      await drain(app)
+      release('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      await expect.poll(() => socket.closed).toBe(true)
+      expect(statusesIn(text).filter((status) => status !== 100)).toEqual([200])
+      expect(text).toMatch(/\r\nConnection: close\r\n/)
+      expect(text).not.toMatch(/keep-alive/i)
+    },
+  )
 
-  it('has one that does not if others came behind it, of which the last one says it', async () => {
+  it('a request that is under way when its gateway begins to drain has one that does not if others came behind it, of which the last one says it', async () => {
     const { app, waiting, release } = await startHeld(way)
     const socket = connectTo(app.url)
     let text = ''
@@ -110,7 +113,7 @@ describe.each(WAYS)('a request that is under way when its gateway begins to drai
     ])
   })
 
-  it('keeps a connection whose response has begun, until the next one on it', async () => {
+  it('a request that is under way when its gateway begins to drain keeps a connection whose response has begun, until the next one on it', async () => {
     const { app, waiting, release } = await startHeld(way)
     const socket = connectTo(app.url)
     let text = ''
@@ -158,7 +161,7 @@ describe.each(WAYS)('a response that ends its connection reaches a client that r
     expect(app.requests()).toHaveLength(1)
   })
 
-  it('of an upload that the upstream breaks off, which ends its connection or leaves all behind it their responses', async () => {
+  it('a response that ends its connection reaches a client that reads late of an upload that the upstream breaks off, which ends its connection or leaves all behind it their responses', async () => {
     const app = await start(way)
     const socket = connectTo(app.url)
     cleanups.push(() => socket.destroy())

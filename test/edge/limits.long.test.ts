@@ -94,7 +94,7 @@ const troubles = (app: RunningApp): string[] =>
   app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : []))
 
 describe('max_connections_per_address', () => {
-  it('closes what one address opens beyond it while its others are busy, and leaves those and other addresses alone', async () => {
+  it('max_connections_per_address closes what one address opens beyond it while its others are busy, and leaves those and other addresses alone', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_connections_per_address: 2')
     const [first, second] = [open(app), open(app)]
@@ -114,7 +114,7 @@ describe('max_connections_per_address', () => {
     expect(troubles(app)).toEqual(['too_many_of_address'])
   })
 
-  it('has room again when a connection ends, also by a reset', async () => {
+  it('max_connections_per_address has room again when a connection ends, also by a reset', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_connections_per_address: 1')
     for (let i = 0; i < 3; i++) {
@@ -127,7 +127,7 @@ describe('max_connections_per_address', () => {
     expect(troubles(app)).toEqual([])
   })
 
-  it('does not hold for trusted_proxies, behind which everybody is, nor where it is none; a reload changes it', async () => {
+  it('max_connections_per_address does not hold for trusted_proxies, behind which everybody is, nor where it is none; a reload changes it', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_connections_per_address: 1, trusted_proxies: [127.0.0.0/8]')
     const served = async (): Promise<number> => {
@@ -147,7 +147,7 @@ describe('max_connections_per_address', () => {
 })
 
 describe('max_connections', () => {
-  it('closes what is opened beyond it, and those within go on', async () => {
+  it('max_connections closes what is opened beyond it, and those within go on', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_connections: 1')
     const first = open(app)
@@ -162,7 +162,7 @@ describe('max_connections', () => {
 })
 
 describe('requests on one connection', () => {
-  it('are charged one after the other; one beyond 32 is answered 429, and what comes behind is not looked at', async () => {
+  it('requests on one connection are charged one after the other; one beyond 32 is answered 429, and what comes behind is not looked at', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, '')
     const client = open(app)
@@ -184,7 +184,7 @@ describe('requests on one connection', () => {
     expect(troubles(app)).toEqual(['pipelining'])
   })
 
-  it('are given up when their client leaves, also behind hundreds that nobody looks at', async () => {
+  it('requests on one connection are given up when their client leaves, also behind hundreds that nobody looks at', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, '')
     const client = open(app)
@@ -203,7 +203,7 @@ describe('requests on one connection', () => {
       request('GET /api/now HTTP/1.1', 'bob', 'Connection: Upgrade', 'Upgrade: h2c') +
         request('POST /api/lost HTTP/1.1', 'bob', 'Content-Length: 1000'),
     ],
-  ])('beyond 32 are the last of it where one %s', async (_what, beyond) => {
+  ])('requests on one connection beyond 32 are the last of it where one %s', async (_what, beyond) => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, '')
     const client = open(app)
@@ -225,26 +225,29 @@ describe('requests on one connection', () => {
     ['served', '', '/api/now'],
     ['ignored behind a refusal that closes the connection', chunked('/nothing'), '/api/now'],
     ['ignored behind something ambiguous', request('GET /api/now HTTP/1.1', 'bob', 'Host: b'), '/api/now'],
-  ])('are not read while the first of them waits for its answer, where they are %s', async (_what, before, path) => {
-    const bodies: IncomingMessage[] = []
-    const note = (seen: unknown): void => {
-      const { request } = seen as { request: IncomingMessage }
-      if (request.headers['content-length'] === '60000') bodies.push(request)
-    }
-    const backend = await waitingUpstream()
-    const app = await start(backend.url, '')
-    const client = open(app)
-    client.socket.write(get('alice', '/api/slow') + before)
-    await poll(() => backend.waiting).toBeGreaterThan(0)
-    subscribe('http.server.request.start', note)
-    cleanups.push(() => unsubscribe('http.server.request.start', note))
-    client.socket.write(post(path, 'x'.repeat(60_000)).repeat(50))
-    await poll(() => bodies.length + app.observations.length).toBeGreaterThan(0)
-    for (let i = 0; i < 20; i++) await rawExchange(app.url, last('carol'))
-    expect(bodies.length).toBeLessThanOrEqual(3)
-    backend.release()
-    await poll(() => backend.seen.length).toBe(charges(app))
-  })
+  ])(
+    'requests on one connection are not read while the first of them waits for its answer, where they are %s',
+    async (_what, before, path) => {
+      const bodies: IncomingMessage[] = []
+      const note = (seen: unknown): void => {
+        const { request } = seen as { request: IncomingMessage }
+        if (request.headers['content-length'] === '60000') bodies.push(request)
+      }
+      const backend = await waitingUpstream()
+      const app = await start(backend.url, '')
+      const client = open(app)
+      client.socket.write(get('alice', '/api/slow') + before)
+      await poll(() => backend.waiting).toBeGreaterThan(0)
+      subscribe('http.server.request.start', note)
+      cleanups.push(() => unsubscribe('http.server.request.start', note))
+      client.socket.write(post(path, 'x'.repeat(60_000)).repeat(50))
+      await poll(() => bodies.length + app.observations.length).toBeGreaterThan(0)
+      for (let i = 0; i < 20; i++) await rawExchange(app.url, last('carol'))
+      expect(bodies.length).toBeLessThanOrEqual(3)
+      backend.release()
+      await poll(() => backend.seen.length).toBe(charges(app))
+    },
+  )
 })
 
 it.each([
@@ -391,7 +394,7 @@ it('a connection that has ended is remembered by nobody', async () => {
 })
 
 describe('max_in_flight_per_user', () => {
-  it('answers 429 before any charge, to that user only, and only for so long', async () => {
+  it('max_in_flight_per_user answers 429 before any charge, to that user only, and only for so long', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_in_flight_per_user: 2')
     const slow = [open(app), open(app)]
@@ -429,7 +432,7 @@ describe('max_in_flight_per_user', () => {
     expect(denied).toEqual([expect.objectContaining(ending), expect.objectContaining(ending)])
   })
 
-  it('forgets a request whose client left', async () => {
+  it('max_in_flight_per_user forgets a request whose client left', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_in_flight_per_user: 1')
     const gone = open(app)
@@ -442,7 +445,7 @@ describe('max_in_flight_per_user', () => {
     expect(statusesIn(await rawExchange(app.url, last('alice')))).toEqual([200])
   })
 
-  it('is none by default', async () => {
+  it('max_in_flight_per_user is none by default', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, '')
     const clients = Array.from({ length: 50 }, () => open(app))
@@ -452,7 +455,7 @@ describe('max_in_flight_per_user', () => {
 })
 
 describe('max_tunnels', () => {
-  it('answers 503 to the handshakes beyond it before any charge, and tunnels take no place of requests', async () => {
+  it('max_tunnels answers 503 to the handshakes beyond it before any charge, and tunnels take no place of requests', async () => {
     const backend = await startRawUpstream()
     cleanups.push(backend.close)
     const app = await start(backend.url, 'max_tunnels: 2, max_in_flight: 1, shares: { address: none, user: none }')
@@ -482,7 +485,7 @@ describe('max_tunnels', () => {
 })
 
 describe('max_lag', () => {
-  it('answers 503 before any charge while the event loop is lastingly late, and the admin listener goes on', async () => {
+  it('max_lag answers 503 before any charge while the event loop is lastingly late, and the admin listener goes on', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_lag: 20ms')
     let busy = true
@@ -508,7 +511,7 @@ describe('max_lag', () => {
     expect(charges(app)).toBe(backend.seen.length)
   })
 
-  it('takes no notice of one long pause', async () => {
+  it('max_lag takes no notice of one long pause', async () => {
     const backend = await waitingUpstream()
     const app = await start(backend.url, 'max_lag: 250ms')
     const until = performance.now() + 1500
@@ -533,7 +536,7 @@ describe('min_upload_rate', () => {
     ['in chunks', CHUNKED, '1\r\nx\r\n'],
     ['of announced length', 'Content-Length: 100000', 'x'],
   ])(
-    'ends an upload %s that comes too slowly, so that others get its connection to the backend',
+    'min_upload_rate ends an upload %s that comes too slowly, so that others get its connection to the backend',
     async (_how, framing, piece) => {
       const backend = await startRawUpstream()
       cleanups.push(backend.close)
@@ -562,7 +565,7 @@ describe('min_upload_rate', () => {
     },
   )
 
-  it('ends one that is read before the charge, which is never made', async () => {
+  it('min_upload_rate ends one that is read before the charge, which is never made', async () => {
     const backend = await startRawUpstream()
     cleanups.push(backend.close)
     const app = await start(backend.url, `${rule}, max_body: 1MiB`)
@@ -577,7 +580,7 @@ describe('min_upload_rate', () => {
   it.each([
     ['a short body after 100 Continue', 'Content-Length: 10\r\nExpect: 100-continue'],
     ['a long body', 'Content-Length: 100000'],
-  ])('blames no backend for a client that sends nothing of %s', async (_what, framing) => {
+  ])('min_upload_rate blames no backend for a client that sends nothing of %s', async (_what, framing) => {
     const backend = await startRawUpstream()
     cleanups.push(backend.close)
     const app = await start(backend.url, 'upload_grace: 1s', 'response_timeout: 200ms')
@@ -588,7 +591,7 @@ describe('min_upload_rate', () => {
     await poll(() => app.requests()).toMatchObject([{ outcome: 'denied', error: 'request_timeout', httpStatus: null }])
   })
 
-  it('is not what ends one whose request was refused: after a second nobody reads on', async () => {
+  it('min_upload_rate is not what ends one whose request was refused: after a second nobody reads on', async () => {
     const backend = await startRawUpstream()
     cleanups.push(backend.close)
     const app = await start(backend.url, 'upload_grace: 10m')
@@ -600,7 +603,7 @@ describe('min_upload_rate', () => {
     expect([troubles(app), backend.lines]).toEqual([[], []])
   })
 
-  it('lets one go on that is fast enough, however long it takes', async () => {
+  it('min_upload_rate lets one go on that is fast enough, however long it takes', async () => {
     const backend = await startRawUpstream()
     cleanups.push(backend.close)
     const app = await start(backend.url, rule)
@@ -616,7 +619,7 @@ describe('min_upload_rate', () => {
     expect(troubles(app)).toEqual([])
   })
 
-  it('does not blame the client while so much of earlier answers waits that nobody reads on', async () => {
+  it('min_upload_rate does not blame the client while so much of earlier answers waits that nobody reads on', async () => {
     const backend = await startUpstream(
       ({ url }, res) => void res.end(url === '/api/big' ? Buffer.alloc(20_000_000) : 'ok'),
     )
@@ -636,7 +639,7 @@ describe('min_upload_rate', () => {
     expect(troubles(app)).toEqual([])
   })
 
-  it('does not blame the client for a backend that reads slowly', async () => {
+  it('min_upload_rate does not blame the client for a backend that reads slowly', async () => {
     const server = net.createServer((socket) => {
       socket.on('error', () => {})
       socket.pause()

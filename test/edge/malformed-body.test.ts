@@ -77,22 +77,25 @@ describe.each(WAYS)('a body that is malformed in the packet of its head, by $nam
   it.each([
     ['is streamed', ''],
     ['is read before the charge', 'max_body: 1MiB'],
-  ])('is charged nothing and reaches nobody, where a body %s', async (_how, edge) => {
-    const { app, backend } = await start(way, edge)
-    const paths = ['/api/a', '/api/priced', '/public']
-    const requests = FORMS.flatMap(([what, body]) =>
-      paths.flatMap((path) =>
-        ['', 'Expect: 100-continue\r\n'].map((fields) => ({ what, path, fields, bytes: post(path, body, fields) })),
-      ),
-    )
-    const responses = await Promise.all(
-      requests.map(async ({ bytes, ...names }) => ({ ...names, statuses: await finalStatuses(app.url, bytes) })),
-    )
-    expect(responses).toEqual(requests.map(({ bytes: _, ...names }) => ({ ...names, statuses: [400] })))
-    expect(app.requests()).toHaveLength(requests.length)
-    for (const request of app.requests()) expect(request).toMatchObject(DENIED)
-    expect([backend.received, charged(app)]).toEqual([[], 0])
-  })
+  ])(
+    'a body that is malformed in the packet of its head is charged nothing and reaches nobody, where a body %s',
+    async (_how, edge) => {
+      const { app, backend } = await start(way, edge)
+      const paths = ['/api/a', '/api/priced', '/public']
+      const requests = FORMS.flatMap(([what, body]) =>
+        paths.flatMap((path) =>
+          ['', 'Expect: 100-continue\r\n'].map((fields) => ({ what, path, fields, bytes: post(path, body, fields) })),
+        ),
+      )
+      const responses = await Promise.all(
+        requests.map(async ({ bytes, ...names }) => ({ ...names, statuses: await finalStatuses(app.url, bytes) })),
+      )
+      expect(responses).toEqual(requests.map(({ bytes: _, ...names }) => ({ ...names, statuses: [400] })))
+      expect(app.requests()).toHaveLength(requests.length)
+      for (const request of app.requests()) expect(request).toMatchObject(DENIED)
+      expect([backend.received, charged(app)]).toEqual([[], 0])
+    },
+  )
 
   it('the requests before it get their responses, and are what is charged', async () => {
     const { app, backend } = await start(way)
@@ -113,7 +116,7 @@ describe.each(WAYS)('a body that is malformed in the packet of its head, by $nam
 })
 
 describe.each(WAYS)('a body that breaks later, by $name', (way) => {
-  it('stays charged once the upstream has had its head, and the log says what the client got', async () => {
+  it('a body that breaks later stays charged once the upstream has had its head, and the log says what the client got', async () => {
     const { app, backend } = await start(way)
     const socket = connectTo(app.url)
     const chunks: Buffer[] = []
@@ -131,7 +134,7 @@ describe.each(WAYS)('a body that breaks later, by $name', (way) => {
     expect(backend.received.join('').match(/HTTP\/1\.1/g)).toHaveLength(1)
   })
 
-  it('costs nothing where it was still read before the charge', async () => {
+  it('a body that breaks later costs nothing where it was still read before the charge', async () => {
     const { app, backend } = await start(way, 'max_body: 1MiB')
     const socket = connectTo(app.url)
     const chunks: Buffer[] = []
@@ -148,24 +151,27 @@ describe.each(WAYS)('a body that breaks later, by $name', (way) => {
   it.each([
     ['is streamed', '', 1],
     ['is read before the charge', 'max_body: 1KiB', 0],
-  ])('ends at the first blank behind a chunk size, where a body %s', async (_how, edge, cost) => {
-    const { app } = await start(way, edge)
-    const socket = connectTo(app.url)
-    const chunks: Buffer[] = []
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-    socket.write(`GET /api/first HTTP/1.1\r\nHost: a\r\n${auth}\r\n${post('/api/a', '2\r\nab\r\n1')}`)
-    await expect.poll(() => statusesIn(Buffer.concat(chunks).toString())).toEqual([200])
-    await expect.poll(() => charged(app)).toBe(1 + cost)
-    socket.write(' ')
-    await expect.poll(() => socket.closed).toBe(true)
-    expect(statusesIn(Buffer.concat(chunks).toString())).toEqual([200, 400])
-    const reason = 'a blank in the line that begins a chunk'
-    await expect.poll(() => app.requests().at(-1)).toMatchObject({ ...DENIED, reason })
-    expect(charged(app)).toBe(1 + cost)
-  })
+  ])(
+    'a body that breaks later ends at the first blank behind a chunk size, where a body %s',
+    async (_how, edge, cost) => {
+      const { app } = await start(way, edge)
+      const socket = connectTo(app.url)
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+      socket.write(`GET /api/first HTTP/1.1\r\nHost: a\r\n${auth}\r\n${post('/api/a', '2\r\nab\r\n1')}`)
+      await expect.poll(() => statusesIn(Buffer.concat(chunks).toString())).toEqual([200])
+      await expect.poll(() => charged(app)).toBe(1 + cost)
+      socket.write(' ')
+      await expect.poll(() => socket.closed).toBe(true)
+      expect(statusesIn(Buffer.concat(chunks).toString())).toEqual([200, 400])
+      const reason = 'a blank in the line that begins a chunk'
+      await expect.poll(() => app.requests().at(-1)).toMatchObject({ ...DENIED, reason })
+      expect(charged(app)).toBe(1 + cost)
+    },
+  )
 
   it.each(['2; a=b', '2;a =b', '2;a= b', '2 ; a = b', '2;a\t=b', '2;a="x y" ;b', '2 ', '0 '])(
-    'is told so by its client and the log if it is the blank of the line "%s"',
+    'a body that breaks later is told so by its client and the log if it is the blank of the line "%s"',
     async (begins) => {
       const { app, backend } = await start(way)
       const text = await rawExchange(app.url, post('/api/a', `${begins}\r\nab\r\n0\r\n\r\n${BEHIND}`))
@@ -176,14 +182,17 @@ describe.each(WAYS)('a body that breaks later, by $name', (way) => {
     },
   )
 
-  it.each(['2;a=b', '2;a', '2;a;b="x y"'])('keeps the extension of the line "%s" to itself', async (begins) => {
-    const { app, backend } = await start(way)
-    const text = await rawExchange(app.url, post('/api/a', `${begins}\r\nab\r\n0\r\n\r\n`))
-    expect(statusesIn(text)).toEqual([200])
-    expect(backend.received.join('')).toContain('\r\n\r\n2\r\nab\r\n0\r\n\r\n')
-  })
+  it.each(['2;a=b', '2;a', '2;a;b="x y"'])(
+    'a body that breaks later keeps the extension of the line "%s" to itself',
+    async (begins) => {
+      const { app, backend } = await start(way)
+      const text = await rawExchange(app.url, post('/api/a', `${begins}\r\nab\r\n0\r\n\r\n`))
+      expect(statusesIn(text)).toEqual([200])
+      expect(backend.received.join('')).toContain('\r\n\r\n2\r\nab\r\n0\r\n\r\n')
+    },
+  )
 
-  it('comes too slowly although its chunk extension comes fast', async () => {
+  it('a body that breaks later comes too slowly although its chunk extension comes fast', async () => {
     const { app } = await start(way, 'upload_grace: 500ms, min_upload_rate: 500B')
     const socket = connectTo(app.url)
     const chunks: Buffer[] = []
@@ -195,7 +204,7 @@ describe.each(WAYS)('a body that breaks later, by $name', (way) => {
     await expect.poll(() => app.requests()).toMatchObject([{ reason: 'the body came too slowly' }])
   })
 
-  it('and one that comes too slowly is told so in the log, too', async () => {
+  it('a body that breaks later and one that comes too slowly is told so in the log, too', async () => {
     const { app, backend } = await start(way, 'upload_grace: 200ms')
     expect(statusesIn(await rawExchange(app.url, post('/api/a', '2\r\nab\r\n'), 3000))).toEqual([408])
     const denied = { outcome: 'denied', error: 'request_timeout', clientStatus: 408, httpStatus: null }

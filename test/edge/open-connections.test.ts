@@ -95,7 +95,7 @@ describe.each(BOTH_WAYS)('when connections run out, by $name', (way) => {
   })
 })
 
-it('of more connections than one address may have, the one that is silent longest makes room, and none that has a request', async () => {
+it('the connection that is silent longest of more than one address may have makes room, and none that has a request', async () => {
   const app = await startGateway('max_connections_per_address: 2')
   const busy = connect(app, '127.0.0.2')
   busy.ask('/slow')

@@ -73,7 +73,7 @@ async function openMany(app: RunningApp): Promise<Client[]> {
 }
 
 describe.each(BOTH_WAYS)('chunks of one byte that come from many unseen addresses in one moment, by $name', (way) => {
-  it('are worked through of eight of them, and of each other one a thousand: then it is refused', async () => {
+  it('chunks of one byte that come from many unseen addresses in one moment are worked through of eight of them, and of each other one a thousand: then it is refused', async () => {
     const { app, bytes } = await start(way)
     const clients = await openMany(app)
     for (const { socket } of clients) socket.write(post('/pub') + CHUNKS)

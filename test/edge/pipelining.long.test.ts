@@ -64,7 +64,7 @@ function open(app: RunningApp) {
 }
 
 describe.each(WAYS)('requests of one connection, by $name', (way) => {
-  it('hold one connection to the upstream, so that others get one where nothing is read', async () => {
+  it('requests of one connection hold one connection to the upstream, so that others get one where nothing is read', async () => {
     const { app, seen } = await start(way, 'max_connections: 3')
     for (const user of ['alice', 'bob']) {
       const { socket } = open(app)
@@ -76,7 +76,7 @@ describe.each(WAYS)('requests of one connection, by $name', (way) => {
     expect(seen.filter((path) => path === '/api/big')).toHaveLength(2)
   })
 
-  it('are forwarded in their order, also where the first one takes longer to be admitted', async () => {
+  it('requests of one connection are forwarded in their order, also where the first one takes longer to be admitted', async () => {
     const { app, seen } = await start(way, 'max_connections: 1')
     const client = open(app)
     const first = `POST /api/a HTTP/1.1\r\nHost: a\r\n${auth('alice')}Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n`
@@ -86,7 +86,7 @@ describe.each(WAYS)('requests of one connection, by $name', (way) => {
     expect(seen).toEqual(['/api/a', '/api/big', '/api/b'])
   })
 
-  it('arrive whole where so much of the responses before them waits that nobody reads', async () => {
+  it('requests of one connection arrive whole where so much of the responses before them waits that nobody reads', async () => {
     const { app, seen } = await start(way, '')
     const client = open(app)
     client.socket.pause()
@@ -105,7 +105,7 @@ describe.each(WAYS)('requests of one connection, by $name', (way) => {
     expect(app.requests().map(({ outcome }) => outcome)).toEqual(Array(6).fill('forwarded'))
   })
 
-  it('are read on where one of them came while nobody read, and nothing with it', async () => {
+  it('requests of one connection are read on where one of them came while nobody read, and nothing with it', async () => {
     const { app, seen } = await start(way, '')
     const client = open(app)
     client.socket.pause()
@@ -121,7 +121,7 @@ describe.each(WAYS)('requests of one connection, by $name', (way) => {
     expect(seen).toEqual(['/api/big', '/api/a', '/api/b'])
   })
 
-  it('leave the responses before them whole where the upstream breaks one off', async () => {
+  it('requests of one connection leave the responses before them whole where the upstream breaks one off', async () => {
     const { app } = await start(way, '')
     const client = open(app)
     client.socket.pause()

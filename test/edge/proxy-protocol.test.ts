@@ -27,14 +27,17 @@ describe('the preface of a connection', () => {
     ['bytes of IPv4 within IPv6', binary(0x21, 0x21, MAPPED), '192.0.2.7'],
     ['bytes with facts behind the addresses', binary(0x21, 0x11, [...IPV4, ...TLV]), '192.0.2.7'],
     ['bytes as long as they may be', binary(0x21, 0x11, [...IPV4, ...Array(MAX_PREFACE - 28).fill(0)]), '192.0.2.7'],
-  ])('says the address of the client in its one spelling: %s', (_what, preface, address) => {
-    const whole = { length: preface.length, from: { kind: 'client', address } }
-    expect(prefaceOf(preface)).toEqual(whole)
-    expect(prefaceOf(Buffer.concat([preface, text('PROXY GET /')]))).toEqual(whole)
-    for (let length = 0; length < preface.length; length++) {
-      expect(prefaceOf(preface.subarray(0, length)), `${length} bytes`).toBe('more')
-    }
-  })
+  ])(
+    'the preface of a connection says the address of the client in its one spelling: %s',
+    (_what, preface, address) => {
+      const whole = { length: preface.length, from: { kind: 'client', address } }
+      expect(prefaceOf(preface)).toEqual(whole)
+      expect(prefaceOf(Buffer.concat([preface, text('PROXY GET /')]))).toEqual(whole)
+      for (let length = 0; length < preface.length; length++) {
+        expect(prefaceOf(preface.subarray(0, length)), `${length} bytes`).toBe('more')
+      }
+    },
+  )
 
   it.each([
     ['a line for nobody', text('PROXY UNKNOWN\r\n'), 'unknown'],
@@ -44,7 +47,7 @@ describe('the preface of a connection', () => {
     ['datagrams', binary(0x21, 0x12, IPV4), 'unknown'],
     ['the load balancer itself', binary(0x20, 0, []), 'local'],
     ['the load balancer itself, with addresses that do not count', binary(0x20, 0x11, [...IPV4, ...TLV]), 'local'],
-  ])('says no address: %s', (_what, preface, kind) => {
+  ])('the preface of a connection says no address: %s', (_what, preface, kind) => {
     expect(prefaceOf(preface)).toEqual({ length: preface.length, from: { kind } })
   })
 
@@ -69,7 +72,7 @@ describe('the preface of a connection', () => {
     ['less than two addresses of IPv4', binary(0x21, 0x11, IPV4.slice(1))],
     ['less than two addresses of IPv6', binary(0x21, 0x21, IPV6.slice(1))],
     ['more bytes than it may have', binary(0x21, 0x11, Array(MAX_PREFACE - 15).fill(0))],
-  ])('is none: %s', (_what, bytes) => {
+  ])('the preface of a connection is none: %s', (_what, bytes) => {
     expect(prefaceOf(bytes)).toBe('none')
   })
 })

@@ -25,7 +25,7 @@ it('an address that comes again is remembered from then on', () => {
   expect(recent.has('192.0.2.1')).toBe(true)
 })
 
-it('of a million addresses in one period the last ones are remembered, twice as many as may come at most', () => {
+it('the last ones of a million addresses in one period are remembered, twice as many as may come at most', () => {
   const recent = remembering(1000)
   for (let i = 0; i < 1_000_000; i++) recent.add(`${i}`)
   expect(recent.size).toBeLessThanOrEqual(2000)

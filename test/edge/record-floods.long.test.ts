@@ -99,7 +99,7 @@ for (const [listener, urlOf] of [
   )
 }
 
-it('of eight addresses that send new keys without end one is worked through in a turn of the event loop, and a user is served in between', async () => {
+it('one of eight addresses that send new keys without end is worked through in a turn of the event loop, and a user is served in between', async () => {
   const agent = new https.Agent({
     keepAlive: true,
     maxSockets: 1,

@@ -60,12 +60,15 @@ describe('several certificates of one listener', () => {
     ['a name that nobody has', 'other.test', 'first'],
     ['the wildcard itself', '*.shop.test', 'wild'],
     ['no name', undefined, 'first'],
-  ])('are chosen by the name that the client asks for: %s', async (_what, asked, name) => {
-    app = await startApp(yaml(upstream.url, `${ROUTES}\n${listed(pairs.first, pairs.wild, pairs.exact)}`))
-    expect(await nameFor(asked)).toBe(name)
-  })
+  ])(
+    'several certificates of one listener are chosen by the name that the client asks for: %s',
+    async (_what, asked, name) => {
+      app = await startApp(yaml(upstream.url, `${ROUTES}\n${listed(pairs.first, pairs.wild, pairs.exact)}`))
+      expect(await nameFor(asked)).toBe(name)
+    },
+  )
 
-  it('are replaced each by itself, and one that is refused stays while the others are replaced', async () => {
+  it('several certificates of one listener are replaced each by itself, and one that is refused stays while the others are replaced', async () => {
     const own = [makeCertificate(folder, 'one', ca, 'DNS:one.test'), makeCertificate(folder, 'two', ca, 'DNS:two.test')]
     const next = makeCertificate(folder, 'next', ca, 'DNS:next.test')
     const [one, two] = own as [Certificate, Certificate]

@@ -21,7 +21,7 @@ function rules(changes: { readonly [K in Thing]?: Partial<ShareRules[Thing]> }):
 describe('what one client may hold', () => {
   const shared = rules({ requests: { total: 4, address: 3, user: 2 } })
 
-  it('is bounded for one address, for one user, and for all together, and each refusal says which', () => {
+  it('what one client may hold is bounded for one address, for one user, and for all together, and each refusal says which', () => {
     const shares = createShares()
     const take = (address: string | null, user?: string): Exhausted | null => {
       const holder = shares.holder(address)
@@ -40,7 +40,7 @@ describe('what one client may hold', () => {
     expect(shares.held('requests')).toBe(4)
   })
 
-  it('comes back when it is given back, once, and with the end of the holder', () => {
+  it('what one client may hold comes back when it is given back, once, and with the end of the holder', () => {
     const shares = createShares()
     const one = shares.holder('a')
     expect(one.take('requests', shared)).toBe(null)
@@ -73,7 +73,7 @@ describe('what all strangers together may hold', () => {
     return refused
   }
 
-  it('is bounded over any number of addresses, and a user finds a place all the same', () => {
+  it('what all strangers together may hold is bounded over any number of addresses, and a user finds a place all the same', () => {
     const shares = createShares()
     const addresses = Array.from({ length: 10 }, (_, i) => `192.0.2.${i}`)
     const refusals = addresses.map((address) => stranger(shares, address)).filter((refused) => refused !== null)
@@ -85,7 +85,7 @@ describe('what all strangers together may hold', () => {
     expect([shares.held('requests'), shares.heldByStrangers('requests')]).toEqual([3, 3])
   })
 
-  it('counts a caller who has a name and no accepted credential, as one of an address has', () => {
+  it('what all strangers together may hold counts a caller who has a name and no accepted credential, as one of an address has', () => {
     const shares = createShares()
     for (const i of [1, 2, 3]) stranger(shares, `192.0.2.${i}`)
     const caller = shares.holder('192.0.2.4')
@@ -97,7 +97,7 @@ describe('what all strangers together may hold', () => {
     })
   })
 
-  it('refuses nobody before it is known who asks, but for checks, of which likely users have the rest', () => {
+  it('what all strangers together may hold refuses nobody before it is known who asks, but for checks, of which likely users have the rest', () => {
     const shares = createShares()
     const holders = Array.from({ length: 6 }, (_, i) => shares.holder(`192.0.2.${i}`))
     expect(holders.map((holder) => holder.take('requests', shared))).toEqual(Array(6).fill(null))
@@ -108,7 +108,7 @@ describe('what all strangers together may hold', () => {
     expect(shares.holder('192.0.2.9', true).take('checks', shared)).toBe(null)
   })
 
-  it('makes strangers wait for each other at the upstream, and users not for them', async () => {
+  it('what all strangers together may hold makes strangers wait for each other at the upstream, and users not for them', async () => {
     const shares = createShares()
     const [first, second] = ['192.0.2.1', '192.0.2.2'].map((address) => shares.holder(address)) as [Holder, Holder]
     for (const holder of [first, second]) holder.identify(null, false, shared)
@@ -154,7 +154,7 @@ it('an IPv6 /48 of thousands of /64s holds no more of any thing than its larger 
 describe('who waits for a connection to the upstream', () => {
   const shared = rules({ upstream_connections: { address: 2, user: 1 } })
 
-  it('waits for its own requests, in the order of arrival, and is refused where none of them ends', async () => {
+  it('who waits for a connection to the upstream waits for its own requests, in the order of arrival, and is refused where none of them ends', async () => {
     const shares = createShares()
     const [first, second, third, fourth] = Array.from({ length: 4 }, () => shares.holder('a')) as [
       Holder,
@@ -179,7 +179,7 @@ describe('who waits for a connection to the upstream', () => {
     expect(order).toEqual(['third', 'fourth'])
   })
 
-  it('is overtaken by nobody who comes when a place is free again', async () => {
+  it('who waits for a connection to the upstream is overtaken by nobody who comes when a place is free again', async () => {
     const shares = createShares()
     const [first, second, third, late] = Array.from({ length: 4 }, () => shares.holder('a')) as [
       Holder,
@@ -195,7 +195,7 @@ describe('who waits for a connection to the upstream', () => {
     expect(await behind).toMatchObject({ bound: 'address' })
   })
 
-  it('stays where it is while the limit is lower than before, and takes no time of others', async () => {
+  it('who waits for a connection to the upstream stays where it is while the limit is lower than before, and takes no time of others', async () => {
     const shares = createShares()
     const holders = Array.from({ length: 20 }, () => shares.holder('a'))
     const [one, two, ...waiting] = holders as [Holder, Holder, ...Holder[]]
@@ -216,7 +216,7 @@ describe('who waits for a connection to the upstream', () => {
     expect(new Set(ends.map((end) => end?.bound))).toEqual(new Set(['address']))
   })
 
-  it('leaves the place to the next where it has to wait for another bound', async () => {
+  it('who waits for a connection to the upstream leaves the place to the next where it has to wait for another bound', async () => {
     const shares = createShares()
     const holders = Array.from({ length: 4 }, () => shares.holder('a')) as [Holder, Holder, Holder, Holder]
     holders[0].identify('alice', true, shared)

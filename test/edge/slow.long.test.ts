@@ -101,7 +101,7 @@ function expectExact({ statuses }: Watched): void {
 const codes = (): Set<string> => new Set(app.observations.flatMap((o) => (o.type === 'bad_connection' ? [o.code] : [])))
 
 describe('clients that send their heads slowly', () => {
-  it('are ended after headers_timeout; others are served, and nothing is charged or forwarded for them', async () => {
+  it('clients that send their heads slowly are ended after headers_timeout; others are served, and nothing is charged or forwarded for them', async () => {
     await start('headers_timeout: 1s')
     const watched = await meanwhile(() => attack('-H', '/api/slow', '-i', '1'))
     expectServed(watched)
@@ -110,7 +110,7 @@ describe('clients that send their heads slowly', () => {
     await expect.poll(socketsNow).toBeLessThan(CLIENTS / 2)
   })
 
-  it('cannot take all connections where each address has its share', async () => {
+  it('clients that send their heads slowly cannot take all connections where each address has its share', async () => {
     await start('max_connections: 100, max_connections_per_address: 50')
     const watched = await meanwhile(() => attack('-H', '/api/slow', '-i', '1'))
     expectServed(watched)
@@ -123,7 +123,7 @@ describe('clients that send their heads slowly', () => {
 })
 
 describe('clients that send their bodies slowly', () => {
-  it('hold no connection to the backend while a body is small, and pay nothing', async () => {
+  it('clients that send their bodies slowly hold no connection to the backend while a body is small, and pay nothing', async () => {
     await start('', 'max_connections: 2')
     const watched = await meanwhile(() => attack('-B', '/open', '-i', '1', '-s', '4096', '-x', '10'))
     expectServed(watched)
@@ -131,7 +131,7 @@ describe('clients that send their bodies slowly', () => {
     expect(backend.seen.filter(({ method }) => method === 'POST')).toEqual([])
   })
 
-  it('are ended by min_upload_rate where it is large, so that the connections to the backend come free', async () => {
+  it('clients that send their bodies slowly are ended by min_upload_rate where it is large, so that the connections to the backend come free', async () => {
     await start('upload_grace: 500ms, shares: { address: none }', 'max_connections: 4, queue_timeout: 30s')
     const attacking = attack('-B', '/open', '-i', '1', '-s', '1000000', '-x', '10')
     await expect.poll(codes).toContain('slow_upload')
@@ -143,7 +143,7 @@ describe('clients that send their bodies slowly', () => {
 })
 
 describe('clients that read their answers slowly', () => {
-  it('do not fill the memory, and others are served', async () => {
+  it('clients that read their answers slowly do not fill the memory, and others are served', async () => {
     await start('')
     const watched = await meanwhile(() => attack('-X', '/open', '-w', '512', '-y', '1024', '-n', '1', '-z', '32'))
     expectServed(watched)

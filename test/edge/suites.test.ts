@@ -444,7 +444,7 @@ const PROBE: readonly Row[] = [
 ]
 
 describe('Http11Probe', () => {
-  it('has 215 cases, of which 161 count: 155 pass, 6 are allowed and not preferred, none fails', () => {
+  it('Http11Probe has 215 cases, of which 161 count: 155 pass, 6 are allowed and not preferred, none fails', () => {
     expect(new Set(PROBE.map(([id]) => id)).size).toBe(215)
     const scored = PROBE.filter(([id]) => !id.endsWith('*'))
     expect(scored).toHaveLength(161)
@@ -545,7 +545,7 @@ describe('h1spec of dropseed', () => {
     return alive && wanted(await talk([sent], { to, ends }))
   }
 
-  it('has 33 cases: all pass with edge.half_close: answer, and by default but for seven that end their side', () => {
+  it('h1spec of dropseed has 33 cases: all pass with edge.half_close: answer, and by default but for seven that end their side', () => {
     expect(DROPSEED).toHaveLength(33)
     expect(DROPSEED.filter(([what, , way]) => UNHEARD.includes(what) && way === 'ends')).toHaveLength(7)
   })
@@ -607,7 +607,7 @@ const UNETWORKING: readonly (readonly [what: string, sent: string, passes: (talk
 ]
 
 describe('h1spec of uNetworking', () => {
-  it('has 33 cases, which all pass', () => {
+  it('h1spec of uNetworking has 33 cases, which all pass', () => {
     expect(UNETWORKING).toHaveLength(33)
   })
 

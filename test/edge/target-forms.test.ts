@@ -71,7 +71,7 @@ describe('a URL whose authority is Host', () => {
     expect(statusesIn(await rawExchange(app.url, head))).toEqual([status])
   })
 
-  it('opens a WebSocket too', async () => {
+  it('a URL whose authority is Host opens a WebSocket too', async () => {
     const fields = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
     const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
     expect(statusesIn(await send('GET http://a:8080/api/live HTTP/1.1', ALICE, key, ...fields))).toEqual([101])
@@ -110,12 +110,15 @@ describe('a request for the options of the gateway', () => {
     ['99999999999999999999', '9007199254740990'],
     ['-1', '-1'],
     ['x', 'x'],
-  ])('may go on for Max-Forwards: %s, with one less: %s', async (sent, left) => {
-    expect(statusesIn(await send('OPTIONS /free/x HTTP/1.1', `Max-Forwards: ${sent}`))).toEqual([200])
-    expect(upstream.received.join('')).toContain(`\r\nMax-Forwards: ${left}\r\n`)
-  })
+  ])(
+    'a request for the options of the gateway may go on for Max-Forwards: %s, with one less: %s',
+    async (sent, left) => {
+      expect(statusesIn(await send('OPTIONS /free/x HTTP/1.1', `Max-Forwards: ${sent}`))).toEqual([200])
+      expect(upstream.received.join('')).toContain(`\r\nMax-Forwards: ${left}\r\n`)
+    },
+  )
 
-  it('is none by another method, whose Max-Forwards is passed on as it is', async () => {
+  it('a request for the options of the gateway is none by another method, whose Max-Forwards is passed on as it is', async () => {
     for (const count of ['0', '3']) {
       expect(statusesIn(await send('GET /api/x HTTP/1.1', ALICE, `Max-Forwards: ${count}`))).toEqual([200])
       expect(upstream.received.at(-1)).toContain(`\r\nMax-Forwards: ${count}\r\n`)

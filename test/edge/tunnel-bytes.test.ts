@@ -113,7 +113,7 @@ const seen = ({ received, difference }: End) => ({ received, difference })
 const WHOLE = { received: LENGTH, difference: null }
 
 describe.each(WAYS)('the bytes of a tunnel, by $name', (way) => {
-  it('arrive both ways at a time, where both ends read slowly', async () => {
+  it('the bytes of a tunnel arrive both ways at a time, where both ends read slowly', async () => {
     const random = createRandom(1)
     const { app, client, upstream } = await start(way)
     client.readSlowly(random)
@@ -126,7 +126,7 @@ describe.each(WAYS)('the bytes of a tunnel, by $name', (way) => {
     await expect.poll(() => app.requests()).toMatchObject([{ httpStatus: 101, outcome: 'forwarded' }])
   })
 
-  it('arrive one way while the other end reads nothing', async () => {
+  it('the bytes of a tunnel arrive one way while the other end reads nothing', async () => {
     const random = createRandom(2)
     const { client, upstream } = await start(way)
     client.socket.pause()
@@ -138,7 +138,7 @@ describe.each(WAYS)('the bytes of a tunnel, by $name', (way) => {
     await expect.poll(() => seen(client)).toEqual(WHOLE)
   })
 
-  it('arrive before the end of a client that ends its side behind them, and the response to that end arrives, too', async () => {
+  it('the bytes of a tunnel arrive before the end of a client that ends its side behind them, and the response to that end arrives, too', async () => {
     const random = createRandom(3)
     const { client, upstream } = await start(way)
     upstream.socket.pause()
@@ -155,7 +155,7 @@ describe.each(WAYS)('the bytes of a tunnel, by $name', (way) => {
     expect(seen(client)).toEqual({ received: 100_000, difference: null })
   })
 
-  it('arrive before the end of an upstream that ends its side behind them, where the client reads slowly', async () => {
+  it('the bytes of a tunnel arrive before the end of an upstream that ends its side behind them, where the client reads slowly', async () => {
     const random = createRandom(4)
     const { client, upstream } = await start(way)
     client.readSlowly(random)

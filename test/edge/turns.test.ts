@@ -76,7 +76,7 @@ it('in a turn one connection of all strangers is read on, and a megabyte of each
   ])
 })
 
-it('of an address behind which are users and strangers, connections with an accepted credential are read on in the next turn, however many others wait', async () => {
+it('connections with an accepted credential of an address behind which are strangers too are read on in the next turn, however many others wait', async () => {
   acceptedFrom('192.0.2.11')
   for (const name of names('s', 0, 5)) readOn('192.0.2.11', name, false)
   readOn('192.0.2.11', 'user', true)
@@ -112,7 +112,7 @@ function fillTurn(): void {
   begun.length = 0
 }
 
-it('of strangers 64 requests begin at once in a turn, from however many addresses, and two in each later turn of those who have begun others lately', async () => {
+it('64 requests of strangers begin at once in a turn, from however many addresses, and two in each later turn of those who have begun others lately', async () => {
   const at = newNet()
   await haveBegun(first(at, 70))
   for (let i = 0; i < 70; i++) enter(at(i), `s${i}`, stranger)
@@ -232,7 +232,7 @@ describe('while thousands of addresses ask again as soon as they have their resp
   })
 })
 
-it('of any addresses of strangers, new ones or not, no more than 64 requests begin in a turn, and a user waits for none of them', async () => {
+it('no more than 64 requests of strangers, from new addresses or not, begin in a turn, and a user waits for none of them', async () => {
   const comes = fc.record({ address: fc.nat(300), isNew: fc.boolean(), bytes: fc.constantFrom(100, 8 * 1024) })
   await fc.assert(
     fc.asyncProperty(fc.array(comes, { minLength: 60, maxLength: 400 }), async (all) => {

@@ -19,17 +19,20 @@ describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) 
     ['a length of +1', 'Content-Length: +1\r\n', 400],
     ['a field name with a blank', 'X y: 1\r\n', 400],
     ['a head that is too large', `X: ${'a'.repeat(10_000)}\r\n`, 431],
-  ])('gets the date, and no content if it is a HEAD: %s', async (_what, fields, status) => {
-    await start(way, 'max_header_size: 8KiB')
-    for (const method of ['GET', 'HEAD']) {
-      const text = await rawExchange(app.url, `${method} / HTTP/1.1\r\nHost: a\r\n${fields}\r\n`)
-      expect(statusesIn(text)).toEqual([status])
-      expect(text).toMatch(/^Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r$/m)
-      expect(text.endsWith('\r\n\r\n')).toBe(method === 'HEAD')
-    }
-  })
+  ])(
+    'what is refused before it is a request gets the date, and no content if it is a HEAD: %s',
+    async (_what, fields, status) => {
+      await start(way, 'max_header_size: 8KiB')
+      for (const method of ['GET', 'HEAD']) {
+        const text = await rawExchange(app.url, `${method} / HTTP/1.1\r\nHost: a\r\n${fields}\r\n`)
+        expect(statusesIn(text)).toEqual([status])
+        expect(text).toMatch(/^Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r$/m)
+        expect(text.endsWith('\r\n\r\n')).toBe(method === 'HEAD')
+      }
+    },
+  )
 
-  it('gets its 400 if it is a HEAD with a malformed body', async () => {
+  it('what is refused before it is a request gets its 400 if it is a HEAD with a malformed body', async () => {
     await start(way)
     const text = await rawExchange(app.url, 'HEAD / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n')
     expect(statusesIn(text)).toEqual([400])
@@ -39,13 +42,16 @@ describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) 
   it.each([
     ['1', 'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['2', '\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\x01\x7f\0\0\x01\0\x50\0\x50GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
-  ])('is named in response and log if it is PROXY protocol, version %s', async (_version, bytes) => {
-    await start(way)
-    expect(await rawExchange(app.url, Buffer.from(bytes, 'latin1'))).toContain('PROXY protocol')
-    expect(refusals()).toEqual(['it begins with PROXY protocol (edge.proxy_protocol)'])
-  })
+  ])(
+    'what is refused before it is a request is named in response and log if it is PROXY protocol, version %s',
+    async (_version, bytes) => {
+      await start(way)
+      expect(await rawExchange(app.url, Buffer.from(bytes, 'latin1'))).toContain('PROXY protocol')
+      expect(refusals()).toEqual(['it begins with PROXY protocol (edge.proxy_protocol)'])
+    },
+  )
 
-  it('is not what a client leaves behind that has its response and ends within the body', async () => {
+  it('what is refused before it is a request is not what a client leaves behind that has its response and ends within the body', async () => {
     await start(way)
     const client = connectTo(app.url)
     client.write('POST / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\nContent-Length: 100\r\n\r\nabc')
@@ -55,7 +61,7 @@ describe.each(BOTH_WAYS)('what is refused before it is a request, $name', (way) 
     expect(refusals()).toEqual([])
   })
 
-  it('gets nothing if it has sent nothing: the connection is closed in silence', async () => {
+  it('what is refused before it is a request gets nothing if it has sent nothing: the connection is closed in silence', async () => {
     await start(way, 'headers_timeout: 1s')
     const client = connectTo(app.url)
     let received = 0
@@ -85,7 +91,7 @@ describe.each(BOTH_WAYS)('a method that the parser does not know, $name', (way) 
   const asked = (method: string, rest = ''): string => `${method} /x HTTP/1.1\r\nHost: a\r\n${rest}\r\n`
 
   it.each(['VERSION-CONTROL', 'LABEL', 'ORDERPATCH', 'RPC_IN_DATA', 'BITS_POST', 'GETS', 'get', "a!#$%&'*+.^`|~"])(
-    'is 501 with its name: %s',
+    'a method that the parser does not know is 501 with its name: %s',
     async (method) => {
       await start(way)
       const text = await rawExchange(app.url, asked(method))
@@ -97,7 +103,7 @@ describe.each(BOTH_WAYS)('a method that the parser does not know, $name', (way) 
     },
   )
 
-  it('is the last of its connection: what its body says is no request', async () => {
+  it('a method that the parser does not know is the last of its connection: what its body says is no request', async () => {
     await start(way)
     const body = asked('LABEL', `Content-Length: 40\r\n`) + asked('GET')
     expect(statusesIn(await rawExchange(app.url, asked('OPTIONS').replace('/x', '*') + body))).toEqual([204, 501])
@@ -109,7 +115,7 @@ describe.each(BOTH_WAYS)('a method that the parser does not know, $name', (way) 
     ['no token', 'LA{BEL /x HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['two blanks', 'LABEL  /x HTTP/1.1\r\nHost: a\r\n\r\n'],
     ['more than 40 letters', asked('L'.repeat(41))],
-  ])('is 400 in a line that is no request line: %s', async (_what, text) => {
+  ])('a method that the parser does not know is 400 in a line that is no request line: %s', async (_what, text) => {
     await start(way)
     expect(statusesIn(await rawExchange(app.url, text))).toEqual([400])
   })

@@ -152,7 +152,7 @@ function allocatedBy(read: (text: string) => unknown, text: string): number {
 const CASES = PARSERS.map(([name, read, ...units]) => ({ name, read, units }))
 
 describe.each(CASES)('$name', ({ read, units }) => {
-  it.each(units)('of 8 KiB of %j takes a bounded number of bytes, and half of it half of them', (unit) => {
+  it.each(units)('a head of 8 KiB of %j takes a bounded number of bytes, and half of it half of them', (unit) => {
     const [half, whole] = [4096, 8192].map((length) => allocatedBy(read, unit.repeat(Math.floor(length / unit.length))))
     expect(whole).toBeLessThan(MOST)
     expect(whole).toBeLessThan(4 * (half ?? 0) + 64 * 1024)

@@ -6,7 +6,7 @@ const AT = Date.UTC(2026, 6, 21, 5, 47)
 const LAST = bucketStart(AT)
 
 describe('the failure rate for everybody', () => {
-  test('has all half hours of seven days, oldest first, up to the one that is counted', () => {
+  test('the failure rate for everybody has all half hours of seven days, oldest first, up to the one that is counted', () => {
     const rate = failureRate({ at: AT, buckets: [] })
     expect(rate).toMatchObject({
       scope: 'global',
@@ -22,7 +22,7 @@ describe('the failure rate for everybody', () => {
     expect(rate.series.every(({ ts, bucketUnix }) => Date.parse(ts) === bucketUnix * 1000)).toBe(true)
   })
 
-  test('counts failed forwarding and 5xx as errors of the server, and shares to four digits', () => {
+  test('the failure rate for everybody counts failed forwarding and 5xx as errors of the server, and shares to four digits', () => {
     const buckets = [
       { ...NOTHING, start: LAST - BUCKET_MS, total: 12, status0: 1, status5xx: 1 },
       { ...NOTHING, start: LAST, total: 3 },
@@ -42,7 +42,7 @@ describe('the failure rate for everybody', () => {
     expect(summary).toMatchObject({ calls: 15, codeZero: 13, serverError: 2, successRate: 0.8667, failureRate: 0.1333 })
   })
 
-  test('says no share of no call', () => {
+  test('the failure rate for everybody says no share of no call', () => {
     const { summary, definitions } = failureRate({ at: AT, buckets: [] })
     expect(summary).toMatchObject({ calls: 0, successRate: 0, failureRate: 0 })
     const { calls, ...defined } = summary

@@ -29,11 +29,11 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
   afterEach(() => under.close())
 
   describe('the failure history', () => {
-    it('of a fresh store is empty', async () => {
+    it('the failure history of a fresh store is empty', async () => {
       expect((await under.store.readTallies()).buckets).toEqual([])
     })
 
-    it("adds tallies up in the half hour of the store's clock", async () => {
+    it("the failure history adds tallies up in the half hour of the store's clock", async () => {
       await under.store.addTally({ total: 10, status0: 1, status5xx: 2, aside: 4, asideFailed: 1 })
       await under.store.addTally({ total: 5, status0: 0, status5xx: 3, aside: 3, asideFailed: 2 })
       const { at, buckets } = await under.store.readTallies()
@@ -42,7 +42,7 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
       ])
     })
 
-    it('adds what comes late to the half hour in which it was counted', async () => {
+    it('the failure history adds what comes late to the half hour in which it was counted', async () => {
       await under.store.addTally(one)
       await under.store.addTally({ ...one, total: 7 }, 3 * BUCKET_MS)
       await under.store.addTally({ ...one, total: 2 }, 3 * BUCKET_MS)
@@ -54,7 +54,7 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
       ])
     })
 
-    it('loses none of many tallies that come at once', async () => {
+    it('the failure history loses none of many tallies that come at once', async () => {
       const tally = { total: 3, status0: 2, status5xx: 1, aside: 2, asideFailed: 1 }
       await Promise.all(Array.from({ length: 100 }, () => under.store.addTally(tally)))
       expect((await under.store.readTallies()).buckets).toMatchObject([
@@ -62,7 +62,7 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
       ])
     })
 
-    it('counts large numbers exactly', async () => {
+    it('the failure history counts large numbers exactly', async () => {
       const many = 2 ** 50
       await under.store.addTally({ ...NOTHING, total: many, status0: many - 1, status5xx: 1 })
       await under.store.addTally(one)
@@ -71,7 +71,7 @@ export function failureStoreSuite(open: () => Promise<FailureStoreUnderTest>): v
       ])
     })
 
-    it('keeps the bucket of now among those of the last seven days', async () => {
+    it('the failure history keeps the bucket of now among those of the last seven days', async () => {
       await under.store.addTally(one)
       const { at, buckets } = await under.store.readTallies()
       expect(fullHistory(buckets, at).at(-1)).toMatchObject({ start: bucketStart(at), ...one })

@@ -13,13 +13,13 @@ import {
 const AT = Date.UTC(2026, 7, 6, 15, 29, 59, 999)
 
 describe('a bucket', () => {
-  it('is half an hour, aligned to UTC', () => {
+  it('a bucket is half an hour, aligned to UTC', () => {
     expect(bucketStart(AT)).toBe(Date.UTC(2026, 7, 6, 15))
     expect(bucketStart(AT + 1)).toBe(Date.UTC(2026, 7, 6, 15, 30))
     expect(bucketStart(Date.UTC(2026, 7, 6, 15))).toBe(Date.UTC(2026, 7, 6, 15))
   })
 
-  it('holds every moment exactly once', () => {
+  it('a bucket holds every moment exactly once', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 2 ** 45 }), (at) => {
         const start = bucketStart(at)
@@ -32,7 +32,7 @@ describe('a bucket', () => {
 })
 
 describe('the full history', () => {
-  it('is 336 half hours, seven days without a gap, up to the one that holds now', () => {
+  it('the full history is 336 half hours, seven days without a gap, up to the one that holds now', () => {
     const history = fullHistory([], AT)
     expect(history).toHaveLength(336)
     expect(BUCKETS * BUCKET_MS).toBe(7 * 24 * 60 * 60 * 1000)
@@ -43,7 +43,7 @@ describe('the full history', () => {
     })
   })
 
-  it('is zero where nothing is known, and what is known elsewhere', () => {
+  it('the full history is zero where nothing is known, and what is known elsewhere', () => {
     const known = { start: Date.UTC(2026, 7, 6, 14, 30), total: 9, status0: 1, status5xx: 2, aside: 3, asideFailed: 1 }
     const history = fullHistory([known], AT)
     expect(history.at(-2)).toEqual(known)
@@ -51,7 +51,7 @@ describe('the full history', () => {
     expect(history.filter((b) => b.total > 0)).toEqual([known])
   })
 
-  it('leaves out what is older, and what lies ahead', () => {
+  it('the full history leaves out what is older, and what lies ahead', () => {
     const bucket = (start: number) => ({ start, ...NOTHING, total: 1 })
     const oldest = Date.UTC(2026, 6, 30, 15, 30)
     const history = fullHistory([bucket(oldest - BUCKET_MS), bucket(oldest), bucket(bucketStart(AT) + BUCKET_MS)], AT)

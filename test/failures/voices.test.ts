@@ -16,7 +16,7 @@ test('a user is heard three times at once and then once in four minutes, however
   expect(heardAt).toEqual([0, 0, 0, 4, 8, 12, 16, 20, 24, 28])
 })
 
-test('of many users nearly all are heard', () => {
+test('nearly all of many users are heard', () => {
   const voices = createVoices(() => 0)
   let heard = 0
   for (let i = 0; i < 1000; i++) if (voices.hear(`user ${i}`, false)) heard++
@@ -92,7 +92,7 @@ describe('the factor that is drawn from what is heard', () => {
   ]
 
   test.each([5, 10, 20, 50, 200, 1000])(
-    'moves by 0.05 at most for what one sends beside %d users',
+    'the factor that is drawn from what is heard moves by 0.05 at most for what one sends beside %d users',
     (count) => {
       const before = factors(() => users(count, never))
       for (const [title, failed, requests] of ATTACKS) {
@@ -105,7 +105,7 @@ describe('the factor that is drawn from what is heard', () => {
   )
 
   test.each([30, 50, 200, 1000])(
-    'falls to its least within the half hour where half fails for all of %d users',
+    'the factor that is drawn from what is heard falls to its least within the half hour where half fails for all of %d users',
     (count) => {
       const drawn = factors((half) => users(count, half === 0 ? never : (i) => i % 2 === 0))
       expect(drawn[29]?.factor).toBe(ADAPTIVE.max)
@@ -114,7 +114,7 @@ describe('the factor that is drawn from what is heard', () => {
     60_000,
   )
 
-  test('says nothing where there are few users', () => {
+  test('the factor that is drawn from what is heard says nothing where there are few users', () => {
     expect(factors(() => users(5, always)).every(({ factor }) => factor === 1)).toBe(true)
   })
 })

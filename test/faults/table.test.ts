@@ -49,7 +49,7 @@ describe('the table of faults', () => {
     expect(readFileSync(PAGE, 'utf8')).toBe(page)
   })
 
-  it.each(CATALOGUE)('has a test for each row of "$title"', ({ file, rows }) => {
+  it.each(CATALOGUE)('the table of faults has a test for each row of "$title"', ({ file, rows }) => {
     const source = readFileSync(file, 'utf8')
     // Named in a call, or as a key of the rows that a loop makes into calls.
     const named = (id: string): boolean => source.includes(`'${id}'`) || new RegExp(`^\\s+${id}: `, 'm').test(source)

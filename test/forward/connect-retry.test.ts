@@ -95,7 +95,7 @@ describe.each([
   ['over TLS', 'https', 'port'],
   ['on a Unix socket', 'http', 'socket'],
 ] as const)('an upstream %s that restarts', (_name, scheme, place) => {
-  it('gets every request that came meanwhile, of whatever method, once, and every WebSocket', async () => {
+  it('an upstream that restarts gets every request that came meanwhile, of whatever method, once, and every WebSocket', async () => {
     const upstream = await restarting(scheme, place)
     await upstream.start()
     const gateway = await gatewayOf(upstream)
@@ -120,7 +120,7 @@ describe.each([
     expect(await Promise.all(sockets)).toEqual(Array(10).fill('echo hi'))
   })
 
-  it('is given up once the time is over, as one that was never sent anything', async () => {
+  it('an upstream that restarts is given up once the time is over, as one that was never sent anything', async () => {
     const upstream = await restarting(scheme, place)
     const gateway = await gatewayOf(upstream, { connectRetryMs: 200 })
     const { text } = await exchangeRaw(gateway.port, post)
@@ -130,7 +130,7 @@ describe.each([
     expect(gateway.results[1]).toMatchObject({ outcome: 'failed', error: 'upstream_unreachable', reached: false })
   })
 
-  it('is waited for no longer by a client that leaves', async () => {
+  it('an upstream that restarts is waited for no longer by a client that leaves', async () => {
     const upstream = await restarting(scheme, place)
     const gateway = await gatewayOf(upstream)
     const client = rawClient(gateway.port, get('/'))

@@ -52,7 +52,7 @@ function echoAt(server: Server): Server {
 }
 
 describe('an upstream on a Unix socket', () => {
-  it('gets requests, several on one connection, with the bytes of a large body', async () => {
+  it('an upstream on a Unix socket gets requests, several on one connection, with the bytes of a large body', async () => {
     const server = createServer(async (req, res) => {
       const length = (await req.toArray()).reduce((sum, piece: Buffer) => sum + piece.length, 0)
       res.end(`${req.url} ${length} ${'x'.repeat(200_000)}`)
@@ -70,13 +70,13 @@ describe('an upstream on a Unix socket', () => {
     expect(connections).toBe(1)
   })
 
-  it('can open a WebSocket', async () => {
+  it('an upstream on a Unix socket can open a WebSocket', async () => {
     const socket = await onSocket(echoAt(createServer()))
     const gateway = await gatewayTo('http://localhost/base', { socket })
     expect(await chat(gateway.port, '/room?a')).toEqual(['/base/room?a', 'hello'])
   })
 
-  it('may be reached by TLS, under the name of its URL', async () => {
+  it('an upstream on a Unix socket may be reached by TLS, under the name of its URL', async () => {
     const { ca, name, ...certificate } = testCertificate()
     const names: unknown[] = []
     const server = createHttpsServer(certificate, (req, res) => {
@@ -92,7 +92,7 @@ describe('an upstream on a Unix socket', () => {
     expect((await fetch(other.url)).status).toBe(502)
   })
 
-  it('that is not there is 502, with a cure in the reason, and is found when it comes', async () => {
+  it('an upstream on a Unix socket that is not there is 502, with a cure in the reason, and is found when it comes', async () => {
     const path = await onSocket()
     const gateway = await gatewayTo('http://localhost', { socket: path })
     expect((await fetch(gateway.url)).status).toBe(502)
@@ -109,7 +109,7 @@ describe('an upstream on a Unix socket', () => {
 })
 
 describe('the path of the URL', () => {
-  it('stands before the target of each request, which keeps its bytes', async () => {
+  it('the path of the URL stands before the target of each request, which keeps its bytes', async () => {
     const { url } = await httpUpstream(SAYS)
     const gateway = await gatewayTo(`${url}/base/v1/`)
     for (const target of ['/', '/x?', '/a%2Fb/?q=//', '/?']) {
@@ -118,7 +118,7 @@ describe('the path of the URL', () => {
     }
   })
 
-  it('stands before that of a WebSocket', async () => {
+  it('the path of the URL stands before that of a WebSocket', async () => {
     const server = echoAt(createServer())
     const gateway = await gatewayTo(`http://127.0.0.1:${await listen(server)}/base`)
     expect(await chat(gateway.port, '/room?a=1')).toEqual(['/base/room?a=1', 'hello'])

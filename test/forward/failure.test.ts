@@ -6,28 +6,28 @@ const coded = (code: string, message = 'text') => Object.assign(new Error(messag
 
 describe('a failure', () => {
   it.each(['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED', 'ETIMEDOUT'])(
-    'without a connection (%s) means unreachable',
+    'a failure without a connection (%s) means unreachable',
     (code) => expect(forwardErrorOf(coded(code), false)).toBe('upstream_unreachable'),
   )
 
   it.each(['ECONNRESET', 'CONNECTION_LOST', 'BAD_ANSWER', 'ERR_ASSERTION'])(
-    'with one (%s) means a bad answer',
+    'a failure with one (%s) means a bad answer',
     (code) => expect(forwardErrorOf(coded(code), true)).toBe('bad_upstream_answer'),
   )
 
-  it('by waiting means a timeout', () => {
+  it('a failure by waiting means a timeout', () => {
     expect(forwardErrorOf(new UpstreamTimeoutError('no answer in time'), true)).toBe('upstream_timeout')
     expect(forwardErrorOf(new UpstreamTimeoutError('no connection became free in time'), false)).toBe(
       'upstream_timeout',
     )
   })
 
-  it('of our own making is no bad answer', () => {
+  it('a failure of our own making is no bad answer', () => {
     expect(forwardErrorOf(new GivenUpError('stop'), true)).toBe('upstream_unreachable')
     expect(forwardErrorOf(new BadResponseError('status 999'), true)).toBe('bad_upstream_answer')
   })
 
-  it('is reported with its code once', () => {
+  it('a failure is reported with its code once', () => {
     expect(reasonOf(coded('ECONNREFUSED', 'connect ECONNREFUSED ::1:80'))).toBe('connect ECONNREFUSED ::1:80')
     expect(reasonOf(coded('EPIPE', 'closed'))).toBe('EPIPE: closed')
     const several = Object.assign(new AggregateError([new Error('a'), new Error('b')], ''), { code: 'ECONNREFUSED' })

@@ -49,7 +49,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       ['2100 fields', `HTTP/1.1 200 OK\r\n${'a: 1\r\n'.repeat(2_100)}Content-Length: 2\r\n\r\nok`],
       ['too long a head', `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(40_000)}\r\nContent-Length: 2\r\n\r\nok`],
       ['another protocol', '220 smtp.example ESMTP\r\n'],
-    ])('is answered with 502: %s', async (_what, response) => {
+    ])('a backend that answers nonsense before the body is answered with 502: %s', async (_what, response) => {
       const upstream = await rawUpstream((socket) => socket.end(Buffer.from(response, 'latin1')))
       const gateway = await gatewayTo(upstream.url)
       const { text } = await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -64,7 +64,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       })
     })
 
-    it('behind a head that waits for its turn is answered with 502, and the connection goes on', async () => {
+    it('a backend that answers nonsense before the body behind a head that waits for its turn is answered with 502, and the connection goes on', async () => {
       const upstream = await rawUpstream(async (socket, head) => {
         if (head.includes('/first')) await sleep(100)
         socket.write(head.includes('/broken') ? `${CHUNKED}xyz\r\n` : OK)
@@ -74,7 +74,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 502', 'HTTP/1.1 200'])
     })
 
-    it('may pad the size of a chunk, and put blanks before a colon, which are removed', async () => {
+    it('a backend that answers nonsense before the body may pad the size of a chunk, and put blanks before a colon, which are removed', async () => {
       const response = 'HTTP/1.1 200 OK\r\nX-A : 1\r\nTransfer-Encoding: chunked\r\n\r\n2     \r\nok\r\n0\r\n\r\n'
       const upstream = await rawUpstream((socket) => socket.write(response))
       const gateway = await gatewayTo(upstream.url)
@@ -82,7 +82,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(text).toMatch(/^HTTP\/1\.1 200 .*\r\nX-A: 1\r\n.*\r\n2\r\nok\r\n0\r\n\r\n$/s)
     })
 
-    it('may use a head of 17 KB', async () => {
+    it('a backend that answers nonsense before the body may use a head of 17 KB', async () => {
       const head = `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(17_000)}\r\nContent-Length: 2\r\n\r\nok`
       const upstream = await rawUpstream((socket) => socket.write(head))
       const gateway = await gatewayTo(upstream.url)
@@ -90,7 +90,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     })
 
     it.each(['204 No Content', '304 Not Modified'])(
-      'with a body on %s does no harm to the next client',
+      'a backend that answers nonsense before the body with a body on %s does no harm to the next client',
       async (status) => {
         const upstream = await rawUpstream((socket, head) => {
           socket.write(head.includes('/second') ? OK : `HTTP/1.1 ${status}\r\nContent-Length: 5\r\n\r\nHTTP/`)
@@ -105,18 +105,21 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
     it.each([
       ['garbage', `${OK}garbage`],
       ['a second answer', `${OK}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison`],
-    ])('and sends %s after it cannot poison the next client', async (_what, response) => {
-      const upstream = await rawUpstream((socket, head) =>
-        socket.write(head.includes('/first') ? response : OK.replace('ok', 'me')),
-      )
-      const gateway = await gatewayTo(upstream.url, { maxConnections: 1 })
-      const [first, second] = await Promise.all([
-        exchangeRaw(gateway.port, get('/first', CLOSE)),
-        sleep(1).then(() => exchangeRaw(gateway.port, get('/second', CLOSE))),
-      ])
-      expect(first.text).toMatch(/ok$/)
-      expect(second.text).toMatch(/me$/)
-    })
+    ])(
+      'a backend that answers nonsense before the body and sends %s after it cannot poison the next client',
+      async (_what, response) => {
+        const upstream = await rawUpstream((socket, head) =>
+          socket.write(head.includes('/first') ? response : OK.replace('ok', 'me')),
+        )
+        const gateway = await gatewayTo(upstream.url, { maxConnections: 1 })
+        const [first, second] = await Promise.all([
+          exchangeRaw(gateway.port, get('/first', CLOSE)),
+          sleep(1).then(() => exchangeRaw(gateway.port, get('/second', CLOSE))),
+        ])
+        expect(first.text).toMatch(/ok$/)
+        expect(second.text).toMatch(/me$/)
+      },
+    )
   })
 
   describe('a backend that breaks off its body', () => {
@@ -128,7 +131,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       ['chunks without the last one', `${CHUNKED}3\r\nabc\r\n`, 'fin'],
       ['chunks and RST', `${CHUNKED}3\r\nabc\r\n`, 'rst'],
       ['no length and RST', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc', 'rst'],
-    ])('never looks whole to the client: %s', async (_what, response, how) => {
+    ])('a backend that breaks off its body never looks whole to the client: %s', async (_what, response, how) => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write(response)
         await sleep(30)
@@ -146,7 +149,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       })
     })
 
-    it('does no harm to the next answer', async () => {
+    it('a backend that breaks off its body does no harm to the next answer', async () => {
       const upstream = await rawUpstream(async (socket, head) => {
         socket.write(head.includes('/second') ? OK : SHORT)
         await sleep(20)
@@ -158,7 +161,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect((await gateway.settled(2)).outcome).toBe('forwarded')
     })
 
-    it('does not look whole to a client of HTTP/1.0 either, where only a reset tells', async () => {
+    it('a backend that breaks off its body does not look whole to a client of HTTP/1.0 either, where only a reset tells', async () => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write(`${CHUNKED}3\r\nabc\r\n`)
         await sleep(30)
@@ -168,7 +171,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect((await exchangeRaw(gateway.port, 'GET / HTTP/1.0\r\n\r\n')).ending).toBe('ECONNRESET')
     })
 
-    it('is no such backend when it ends a body without a length by closing', async () => {
+    it('a backend that breaks off its body is no such backend when it ends a body without a length by closing', async () => {
       const upstream = await rawUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nwhole'))
       const gateway = await gatewayTo(upstream.url)
       const { text, ending } = await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -177,7 +180,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect((await gateway.settled()).outcome).toBe('forwarded')
     })
 
-    it('is cut after the idle timeout, and the client with it', async () => {
+    it('a backend that breaks off its body is cut after the idle timeout, and the client with it', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SHORT))
       const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 200 })
       expect((await exchangeRaw(gateway.port, get('/'))).ending).toBe('ECONNRESET')
@@ -186,7 +189,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
   })
 
   describe('a backend that does not answer', () => {
-    it('because nobody listens is unreachable, and was certainly not reached', async () => {
+    it('a backend that does not answer because nobody listens is unreachable, and was certainly not reached', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await freePort()}`)
       const { text } = await exchangeRaw(
         gateway.port,
@@ -203,7 +206,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       })
     })
 
-    it('because nobody listens leaves the client’s connection usable, with the rest of a body unread', async () => {
+    it('a backend that does not answer because nobody listens leaves the client’s connection usable, with the rest of a body unread', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await freePort()}`)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
       await client.until('502')
@@ -214,7 +217,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(gateway.results.every((result) => !result.reached)).toBe(true)
     })
 
-    it('because its name is unknown is unreachable', async () => {
+    it('a backend that does not answer because its name is unknown is unreachable', async () => {
       const gateway = await gatewayTo(`${scheme}://nobody.invalid:80`)
       await exchangeRaw(gateway.port, get('/', CLOSE))
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_unreachable', reached: false })
@@ -263,7 +266,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
   })
 
   describe('a client that keeps the backend waiting for its body', () => {
-    it('is waited for longer than for an answer, which has its whole time from then on', async () => {
+    it('a client that keeps the backend waiting for its body is waited for longer than for an answer, which has its whole time from then on', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 1000 })
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc')
@@ -276,7 +279,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(await gateway.settled()).toMatchObject({ outcome: 'forwarded', httpStatus: 200 })
     })
 
-    it('gets 504 where no answer comes after its last byte', async () => {
+    it('a client that keeps the backend waiting for its body gets 504 where no answer comes after its last byte', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 300 })
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -298,17 +301,20 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       })
     }
 
-    it.each(['GET', 'OPTIONS'])('is replaced, and %s sent once more', async (method) => {
-      const upstream = await flaky()
-      const gateway = await gatewayTo(upstream.url)
-      for (let i = 0; i < 2; i++) {
-        const { text } = await exchangeRaw(gateway.port, `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
-        expect(text).toMatch(/ok$/)
-      }
-      expect(upstream.received.join('').match(/^(GET|OPTIONS) /gm)).toHaveLength(3)
-    })
+    it.each(['GET', 'OPTIONS'])(
+      'an idle connection that the backend closes just now is replaced, and %s sent once more',
+      async (method) => {
+        const upstream = await flaky()
+        const gateway = await gatewayTo(upstream.url)
+        for (let i = 0; i < 2; i++) {
+          const { text } = await exchangeRaw(gateway.port, `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
+          expect(text).toMatch(/ok$/)
+        }
+        expect(upstream.received.join('').match(/^(GET|OPTIONS) /gm)).toHaveLength(3)
+      },
+    )
 
-    it('is replaced by a new one, not by another that may be closed too', async () => {
+    it('an idle connection that the backend closes just now is replaced by a new one, not by another that may be closed too', async () => {
       const heads: string[] = []
       // Answered when both are there, so that there are two connections.
       const waiting: Socket[] = []
@@ -325,7 +331,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(upstream.sockets).toHaveLength(3)
     })
 
-    it('is told as a backend that cannot be reached where it takes no new one, of a request that it may have seen', async () => {
+    it('an idle connection that the backend closes just now is told as a backend that cannot be reached where it takes no new one, of a request that it may have seen', async () => {
       let heads = 0
       const server = tcpServer((socket) => {
         socket.on('error', () => {})
@@ -342,7 +348,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(heads).toBe(2)
     })
 
-    it('is replaced for one more attempt only', async () => {
+    it('an idle connection that the backend closes just now is replaced for one more attempt only', async () => {
       const upstream = await rawUpstream((socket, _head, nth) =>
         nth === 1 ? socket.write(OK) : socket.resetAndDestroy(),
       )
@@ -359,20 +365,25 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       ['DELETE', 'X: 1', false],
       ['GET', 'Content-Length: 2\r\nX: 1', true],
       ['GET', 'Content-Length: 2\r\nX: 1', false],
-    ])('is an error for %s with %s (body read before: %s): it may have been done', async (method, field, readBody) => {
-      const upstream = await flaky()
-      const gateway = await gatewayTo(upstream.url, { readBody })
-      await exchangeRaw(gateway.port, get('/', CLOSE))
-      const body = field.startsWith('Content-Length: 2') ? 'ab' : ''
-      const { text } = await exchangeRaw(
-        gateway.port,
-        `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}${field}\r\n\r\n${body}`,
-      )
-      expect(text).toMatch(/^HTTP\/1\.1 502/)
-      expect(upstream.received.join('').match(new RegExp(`^${method} /`, 'gm'))).toHaveLength(method === 'GET' ? 2 : 1)
-    })
+    ])(
+      'an idle connection that the backend closes just now is an error for %s with %s (body read before: %s): it may have been done',
+      async (method, field, readBody) => {
+        const upstream = await flaky()
+        const gateway = await gatewayTo(upstream.url, { readBody })
+        await exchangeRaw(gateway.port, get('/', CLOSE))
+        const body = field.startsWith('Content-Length: 2') ? 'ab' : ''
+        const { text } = await exchangeRaw(
+          gateway.port,
+          `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}${field}\r\n\r\n${body}`,
+        )
+        expect(text).toMatch(/^HTTP\/1\.1 502/)
+        expect(upstream.received.join('').match(new RegExp(`^${method} /`, 'gm'))).toHaveLength(
+          method === 'GET' ? 2 : 1,
+        )
+      },
+    )
 
-    it('is no reason to send again where the backend keeps it open and is only slow', async () => {
+    it('an idle connection that the backend closes just now is no reason to send again where the backend keeps it open and is only slow', async () => {
       const upstream = await rawUpstream((socket, _head, nth) => nth === 1 && socket.write(OK))
       const gateway = await gatewayTo(upstream.url, { responseTimeoutMs: 200 })
       await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -380,7 +391,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       expect(upstream.received.join('').match(/^GET /gm)).toHaveLength(2)
     })
 
-    it('is no reason to send again where the answer had begun, or on a new connection', async () => {
+    it('an idle connection that the backend closes just now is no reason to send again where the answer had begun, or on a new connection', async () => {
       const upstream = await rawUpstream((socket, _head, nth) => {
         if (nth === 1) socket.write(OK)
         else socket.write('HTTP/1.1 2', () => setTimeout(() => socket.resetAndDestroy(), 30))
@@ -393,24 +404,27 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
   })
 
   describe('a backend that answers before it has read the body', () => {
-    it.each(['closes', 'keeps the connection'])('and %s gets its answer passed on', async (what) => {
-      const upstream = await rawUpstream((socket) => {
-        const response = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig'
-        if (what === 'closes') socket.end(response)
-        else socket.write(response)
-      })
-      const gateway = await gatewayTo(upstream.url)
-      const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n')
-      client.socket.write(Buffer.alloc(10_000))
-      await client.until('big')
-      client.socket.write(Buffer.alloc(2_990_000))
-      client.socket.write(get('/next', CLOSE))
-      await until(() => client.ending() !== 'closed')
-      expect(client.text().match(/HTTP\/1\.1 413/g)).toHaveLength(2)
-      expect(await gateway.settled()).toMatchObject({ httpStatus: 413, outcome: 'forwarded' })
-    })
+    it.each(['closes', 'keeps the connection'])(
+      'a backend that answers before it has read the body and %s gets its answer passed on',
+      async (what) => {
+        const upstream = await rawUpstream((socket) => {
+          const response = 'HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig'
+          if (what === 'closes') socket.end(response)
+          else socket.write(response)
+        })
+        const gateway = await gatewayTo(upstream.url)
+        const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n')
+        client.socket.write(Buffer.alloc(10_000))
+        await client.until('big')
+        client.socket.write(Buffer.alloc(2_990_000))
+        client.socket.write(get('/next', CLOSE))
+        await until(() => client.ending() !== 'closed')
+        expect(client.text().match(/HTTP\/1\.1 413/g)).toHaveLength(2)
+        expect(await gateway.settled()).toMatchObject({ httpStatus: 413, outcome: 'forwarded' })
+      },
+    )
 
-    it('with an error of ours leaves the connection usable too', async () => {
+    it('a backend that answers before it has read the body with an error of ours leaves the connection usable too', async () => {
       const upstream = await rawUpstream((socket) => socket.end('nonsense\r\n\r\n'))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nabc')
@@ -513,7 +527,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream, tcpServer }) => {
       await until(() => timers() < 100)
     })
 
-    it('by reading nothing for the idle timeout is let go', async () => {
+    it('a client that leaves by reading nothing for the idle timeout is let go', async () => {
       const upstream = await httpUpstream((_req, res) => {
         res.writeHead(200, { 'content-length': 100_000_000 })
         const more = (): void => {

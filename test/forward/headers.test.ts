@@ -39,7 +39,7 @@ const NAMING = headerRules({
 })
 
 describe('a request on its way to the backend', () => {
-  it('keeps names, values, order and repetition of ordinary fields', () => {
+  it('a request on its way to the backend keeps names, values, order and repetition of ordinary fields', () => {
     const raw = ['Accept', 'a', 'X-Custom', '1', 'accept', 'b', 'Cookie', 'c=1', 'X-Custom', '2']
     expect(outgoingHead(raw, CALLER, PLAIN).headers.slice(0, raw.length)).toEqual(raw)
   })
@@ -50,16 +50,19 @@ describe('a request on its way to the backend', () => {
     ['tollgate_session=a.1.b; theme=dark', ['theme=dark']],
     ['theme=dark; tollgate_session=a.1.b;tollgate_session=c; x=1', ['theme=dark; x=1']],
     ['my_tollgate_session=1; x=tollgate_session=2', ['my_tollgate_session=1; x=tollgate_session=2']],
-  ])('never carries the session of an administrator, which browsers send to every port of a host: %s', (sent, kept) => {
-    expect(groupedFields(['Cookie', sent]).cookie).toEqual(kept)
-  })
+  ])(
+    'a request on its way to the backend never carries the session of an administrator, which browsers send to every port of a host: %s',
+    (sent, kept) => {
+      expect(groupedFields(['Cookie', sent]).cookie).toEqual(kept)
+    },
+  )
 
-  it('takes it out by the name under which the dashboard sets it', () => {
+  it('a request on its way to the backend takes it out by the name under which the dashboard sets it', () => {
     const token = { name: 'a', role: 'admin', token: 'a-token-of-the-tests' } as const
     expect(sessionCookie(token, 1, false).startsWith(`${ADMIN_SESSION}=`)).toBe(true)
   })
 
-  it('loses the fields of its own connection and those that Connection names', () => {
+  it('a request on its way to the backend loses the fields of its own connection and those that Connection names', () => {
     const raw = [
       'Connection',
       'close, X-Secret ,  te',
@@ -92,7 +95,7 @@ describe('a request on its way to the backend', () => {
     expect(names.filter((name) => name.startsWith('proxy-'))).toEqual([])
   })
 
-  it('cannot have our own fields taken off by naming them in Connection', () => {
+  it('a request on its way to the backend cannot have our own fields taken off by naming them in Connection', () => {
     const fields = groupedFields(['Connection', 'x-tollgate-user, x-forwarded-for, x-request-id'])
     expect(fields).toMatchObject({
       'x-tollgate-user': ['alice'],
@@ -135,29 +138,29 @@ describe('a request on its way to the backend', () => {
     'Content_Length',
     'Proxy',
     'Authorization',
-  ])('does not carry the client’s %s', (name) => {
+  ])('a request on its way to the backend does not carry the client’s %s', (name) => {
     expect(Object.values(groupedFields([name, 'forged'])).flat()).not.toContain('forged')
   })
 
-  it('carries the Authorization only where that is configured', () => {
+  it('a request on its way to the backend carries the Authorization only where that is configured', () => {
     const passing = headerRules({ headers: {}, passAuthorization: true })
     expect(outgoingHead(['Authorization', 'Bearer t'], CALLER, passing).headers).toContain('Bearer t')
   })
 
-  it('gets fixed fields that the client cannot set', () => {
+  it('a request on its way to the backend gets fixed fields that the client cannot set', () => {
     const headers = { 'X-Backend-Secret': 's3cret', Cookie: 'key=s3cret' }
     const rules = headerRules({ headers, passAuthorization: true })
     const head = outgoingHead(['x-backend-secret', 'forged', 'cookie', 'key=forged'], CALLER, rules)
     expect(grouped(head.headers)).toMatchObject({ 'x-backend-secret': ['s3cret'], cookie: ['key=s3cret'] })
   })
 
-  it('gets no fixed field that a head cannot hold', () => {
+  it('a request on its way to the backend gets no fixed field that a head cannot hold', () => {
     expect(() => headerRules({ headers: { 'X-Bad': 'a\u0000b' }, passAuthorization: false })).toThrow(TypeError)
     expect(() => headerRules({ headers: { 'X-Bad': 'a\r\nX-B: c' }, passAuthorization: false })).toThrow(TypeError)
     expect(() => headerRules({ headers: { 'X Bad': 'a' }, passAuthorization: false })).toThrow()
   })
 
-  it('names the caller in the fields of the configuration, percent-encoded where it is not plain ASCII', () => {
+  it('a request on its way to the backend names the caller in the fields of the configuration, percent-encoded where it is not plain ASCII', () => {
     const caller = {
       user: 'zoë',
       organisation: 'acme inc',
@@ -176,19 +179,28 @@ describe('a request on its way to the backend', () => {
     expect(Object.keys(grouped(head))).not.toContain('x-made-up')
   })
 
-  it.each(IDENTITY)('carries no %s of a client, trusted or not, verified or not, however it is spelt', (name) => {
-    const spellings = [name, name.toLowerCase(), name.toUpperCase(), name.replaceAll('-', '_'), name.replace('-', '_')]
-    for (const spelt of spellings)
-      for (const peer of [CALLER.peer, STRANGER.peer])
-        for (const caller of [null, callerNamed('alice')]) {
-          const raw = [spelt, 'forged']
-          expect(outgoingHead(raw, { ...CALLER, peer, caller }, NAMING).headers).not.toContain('forged')
-          const named = outgoingHead([...raw, 'Connection', name], { ...CALLER, peer, caller }, NAMING).headers
-          expect(named).toEqual(outgoingHead([], { ...CALLER, peer, caller }, NAMING).headers)
-        }
-  })
+  it.each(IDENTITY)(
+    'a request on its way to the backend carries no %s of a client, trusted or not, verified or not, however it is spelt',
+    (name) => {
+      const spellings = [
+        name,
+        name.toLowerCase(),
+        name.toUpperCase(),
+        name.replaceAll('-', '_'),
+        name.replace('-', '_'),
+      ]
+      for (const spelt of spellings)
+        for (const peer of [CALLER.peer, STRANGER.peer])
+          for (const caller of [null, callerNamed('alice')]) {
+            const raw = [spelt, 'forged']
+            expect(outgoingHead(raw, { ...CALLER, peer, caller }, NAMING).headers).not.toContain('forged')
+            const named = outgoingHead([...raw, 'Connection', name], { ...CALLER, peer, caller }, NAMING).headers
+            expect(named).toEqual(outgoingHead([], { ...CALLER, peer, caller }, NAMING).headers)
+          }
+    },
+  )
 
-  it('carries nothing that a server of variables takes for a field with underscores of the configuration', () => {
+  it('a request on its way to the backend carries nothing that a server of variables takes for a field with underscores of the configuration', () => {
     const identity = new Map([['X_Remote_User', { kind: 'user' }]] as const)
     const rules = headerRules({ headers: {}, passAuthorization: false, identity, removeHeaders: ['X_Debug'] })
     const fields = outgoingHead(['X-Remote-User', 'forged', 'X-Debug', 'forged'], CALLER, rules).headers
@@ -196,7 +208,7 @@ describe('a request on its way to the backend', () => {
     expect(fields).toContain('X_Remote_User')
   })
 
-  it('loses the fields that are to be removed, those of the gateway too', () => {
+  it('a request on its way to the backend loses the fields that are to be removed, those of the gateway too', () => {
     const removeHeaders = ['X-Legacy-Debug', 'via', 'Cookie', 'X-Forwarded-For', 'X-Request-ID']
     const rules = headerRules({ headers: {}, passAuthorization: false, removeHeaders, trustedProxies: () => true })
     const raw = ['x-legacy-debug', '1', 'Via', '1.1 a', 'Cookie', 'a=1', 'X-Forwarded-For', '1.1.1.1', 'X-Kept', '1']
@@ -204,7 +216,7 @@ describe('a request on its way to the backend', () => {
     expect(Object.keys(fields)).toEqual(['x-kept', 'x-forwarded-proto', 'x-tollgate-user'])
   })
 
-  it('says where it came from', () => {
+  it('a request on its way to the backend says where it came from', () => {
     const fields = groupedFields(['Host', 'shop.example', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-Proto', 'https'])
     expect(fields).toMatchObject({
       'x-forwarded-for': ['192.0.2.7'],
@@ -214,14 +226,14 @@ describe('a request on its way to the backend', () => {
     expect(fields.host).toBeUndefined()
   })
 
-  it('has the Via of the client, and of the gateway only if the configuration asks for it', () => {
+  it('a request on its way to the backend has the Via of the client, and of the gateway only if the configuration asks for it', () => {
     const viaOf = (raw: string[], via?: boolean) =>
       grouped(outgoingHead(raw, CALLER, headerRules({ headers: {}, passAuthorization: false, via })).headers).via
     expect([viaOf([]), viaOf([], true)]).toEqual([undefined, ['1.1 tollgate']])
     expect([viaOf(['Via', '1.0 a']), viaOf(['Via', '1.0 a'], true)]).toEqual([['1.0 a'], ['1.0 a', '1.1 tollgate']])
   })
 
-  it('continues the chain of a trusted proxy, and of nobody else', () => {
+  it('a request on its way to the backend continues the chain of a trusted proxy, and of nobody else', () => {
     const raw = ['Host', 'h', 'X-Forwarded-For', '1.1.1.1', 'X-Forwarded-For', '2.2.2.2', 'X-Forwarded-Proto', 'HTTPS']
     raw.push('X-Forwarded-Host', 'shop.example')
     const trusted = grouped(outgoingHead(raw, CALLER, TRUSTING).headers)
@@ -244,16 +256,19 @@ describe('a request on its way to the backend', () => {
     ['gopher', 'http'],
     ['constructor', 'http'],
     ['', 'http'],
-  ])('has the scheme that a trusted proxy reports as "%s": %s', (reported, proto) => {
-    const fields = grouped(outgoingHead(['X-Forwarded-Proto', reported], CALLER, TRUSTING).headers)
-    expect(fields['x-forwarded-proto']).toEqual([proto])
-    const ours = grouped(
-      outgoingHead(['X-Forwarded-Proto', reported], { ...STRANGER, encrypted: true }, TRUSTING).headers,
-    )
-    expect(ours['x-forwarded-proto']).toEqual(['https'])
-  })
+  ])(
+    'a request on its way to the backend has the scheme that a trusted proxy reports as "%s": %s',
+    (reported, proto) => {
+      const fields = grouped(outgoingHead(['X-Forwarded-Proto', reported], CALLER, TRUSTING).headers)
+      expect(fields['x-forwarded-proto']).toEqual([proto])
+      const ours = grouped(
+        outgoingHead(['X-Forwarded-Proto', reported], { ...STRANGER, encrypted: true }, TRUSTING).headers,
+      )
+      expect(ours['x-forwarded-proto']).toEqual(['https'])
+    },
+  )
 
-  it('has host, port and prefix as the first of a chain of trusted proxies saw them', () => {
+  it('a request on its way to the backend has host, port and prefix as the first of a chain of trusted proxies saw them', () => {
     const raw = ['Host', 'inner', 'X-Forwarded-Host', 'shop.example, middle', 'X-Forwarded-Port', '443, 8080']
     raw.push('X-Forwarded-Prefix', '/shop, /b', 'X-Forwarded-Prefix', '/c', 'x-forwarded-proto', 'https')
     raw.push('X-Forwarded-Proto', 'http')
@@ -280,12 +295,15 @@ describe('a request on its way to the backend', () => {
     ['Front-End-Https', 'on'],
     ['Client-Cert', ':AA==:'],
     ['SSL-Client-Verify', 'SUCCESS'],
-  ])('has the %s of a trusted proxy as it came, and nobody else’s', (name, value) => {
-    const raw = [name, value]
-    const passed = (caller: Origin) => grouped(outgoingHead(raw, caller, TRUSTING).headers)[name.toLowerCase()]
-    expect(passed(CALLER)).toEqual([value])
-    expect(passed(STRANGER)).toBeUndefined()
-  })
+  ])(
+    'a request on its way to the backend has the %s of a trusted proxy as it came, and nobody else’s',
+    (name, value) => {
+      const raw = [name, value]
+      const passed = (caller: Origin) => grouped(outgoingHead(raw, caller, TRUSTING).headers)[name.toLowerCase()]
+      expect(passed(CALLER)).toEqual([value])
+      expect(passed(STRANGER)).toBeUndefined()
+    },
+  )
 
   it.each([
     'X-Tollgate-User',
@@ -298,9 +316,12 @@ describe('a request on its way to the backend', () => {
     'X-Request-Id',
     'Proxy',
     'Authorization',
-  ])('does not carry the %s of a trusted proxy either, which may be its client’s', (name) => {
-    expect(outgoingHead([name, 'forged'], CALLER, TRUSTING).headers).not.toContain('forged')
-  })
+  ])(
+    'a request on its way to the backend does not carry the %s of a trusted proxy either, which may be its client’s',
+    (name) => {
+      expect(outgoingHead([name, 'forged'], CALLER, TRUSTING).headers).not.toContain('forged')
+    },
+  )
 
   it.each([
     ['app.test', '8443', '/api', 'app.test:8443', '/api'],
@@ -316,7 +337,7 @@ describe('a request on its way to the backend', () => {
     ['app.test', '65536', '/..', 'app.test', ''],
     ['app.test', '1', '/a/.b/c..', 'app.test:1', '/a/.b/c..'],
   ])(
-    'knows how the client reaches %s with port %s and prefix %s, of a trusted proxy',
+    'a request on its way to the backend knows how the client reaches %s with port %s and prefix %s, of a trusted proxy',
     (host, port, prefix, ...known) => {
       const raw = ['X-Forwarded-Host', host, 'X-Forwarded-Port', port, 'X-Forwarded-Prefix', prefix]
       const { authority, prefix: path } = outgoingHead(raw, CALLER, TRUSTING)
@@ -326,7 +347,7 @@ describe('a request on its way to the backend', () => {
     },
   )
 
-  it('has a fixed field once, in the place of what a trusted proxy or the gateway says', () => {
+  it('a request on its way to the backend has a fixed field once, in the place of what a trusted proxy or the gateway says', () => {
     const headers = { 'X-Forwarded-Proto': 'https', 'x-forwarded-port': '443', 'X-Real-IP': 'hidden' }
     const rules = headerRules({ headers, passAuthorization: false, trustedProxies: () => true })
     const raw = ['X-Forwarded-Proto', 'http', 'X-Forwarded-Port', '80', 'X-Real-IP', '1.1.1.1']
@@ -337,7 +358,7 @@ describe('a request on its way to the backend', () => {
     })
   })
 
-  it('has each fixed field once, whatever the client sends and the gateway says itself', () => {
+  it('a request on its way to the backend has each fixed field once, whatever the client sends and the gateway says itself', () => {
     const said = outgoingHead(['Host', 'a', 'TE', 'trailers'], CALLER, PLAIN).headers.filter((_, i) => i % 2 === 0)
     // The configuration takes no fixed field of the other names.
     const names = said.filter((name) => nameProblem(name) === null)
@@ -349,7 +370,7 @@ describe('a request on its way to the backend', () => {
     }
   })
 
-  it('has the length of its body in canonical digits', () => {
+  it('a request on its way to the backend has the length of its body in canonical digits', () => {
     const lengthOf = (text: string) => outgoingHead(['Content-Length', text], CALLER, PLAIN)
     expect(lengthOf('05')).toMatchObject({ contentLength: '5', hasBody: true })
     expect(lengthOf('000')).toMatchObject({ contentLength: '0', hasBody: false })
@@ -357,13 +378,13 @@ describe('a request on its way to the backend', () => {
     expect(outgoingHead(['transfer-encoding', 'chunked'], CALLER, PLAIN).hasBody).toBe(true)
   })
 
-  it('asks for trailers only where the client does', () => {
+  it('a request on its way to the backend asks for trailers only where the client does', () => {
     expect(outgoingHead(['TE', 'gzip, Trailers'], CALLER, PLAIN)).toMatchObject({ takesTrailers: true })
     expect(groupedFields(['TE', 'gzip, trailers']).te).toEqual(['trailers'])
     expect(groupedFields(['TE', 'gzip']).te).toBeUndefined()
   })
 
-  it('never carries a forged field, however it is spelt, repeated or nominated', () => {
+  it('a request on its way to the backend never carries a forged field, however it is spelt, repeated or nominated', () => {
     const ours = [
       'x-tollgate-user',
       'x-forwarded-for',
@@ -418,17 +439,17 @@ it('what is remembered of addresses has a bound, whoever comes', () => {
 })
 
 describe('the user id in a field', () => {
-  it('is itself where it is plain ASCII', () => {
+  it('the user id in a field is itself where it is plain ASCII', () => {
     expect(encodeFact('auth0|64:a@b.c')).toBe('auth0|64:a@b.c')
   })
 
-  it('is percent-encoded otherwise, with the percent sign', () => {
+  it('the user id in a field is percent-encoded otherwise, with the percent sign', () => {
     expect(encodeFact('100%')).toBe('100%25')
     expect(encodeFact('王 a')).toBe('%E7%8E%8B%20a')
     expect(encodeFact('a\r\nX: 1')).toBe('a%0D%0AX:%201')
   })
 
-  it('always decodes to the same id, and is always a legal value', () => {
+  it('the user id in a field always decodes to the same id, and is always a legal value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (user) => {
         expect(encodeFact(user)).toMatch(/^[\x21-\x7e]+$/)
@@ -441,12 +462,12 @@ describe('the user id in a field', () => {
 describe('an answer on its way to the client', () => {
   const response = (raw: string[], ours: string[] = [], status = 200) => headersToClient(fieldsOf(status, raw), ours)
 
-  it('keeps every Set-Cookie, the order, and bytes beyond ASCII', () => {
+  it('an answer on its way to the client keeps every Set-Cookie, the order, and bytes beyond ASCII', () => {
     const raw = ['Set-Cookie', 'a=1', 'X-A', 'caf\xe9', 'Set-Cookie', 'b=2', 'Set-Cookie', 'a=3']
     expect(response(raw)).toEqual(raw)
   })
 
-  it('loses the fields of the backend’s connection and those that Connection names', () => {
+  it('an answer on its way to the client loses the fields of the backend’s connection and those that Connection names', () => {
     const raw = [
       'Connection',
       'X-Internal, close',
@@ -461,13 +482,13 @@ describe('an answer on its way to the client', () => {
     expect(response(raw)).toEqual(['ETag', '"1"'])
   })
 
-  it('has the fields of the gateway instead of those of the upstream', () => {
+  it('an answer on its way to the client has the fields of the gateway instead of those of the upstream', () => {
     const raw = ['x-request-id', 'theirs', 'X-Quota-Reset', 'theirs', 'ETag', '"1"']
     const ours = ['X-Request-Id', 'ours', 'RateLimit', '"a";r=1']
     expect(response(raw, ours)).toEqual(['ETag', '"1"', ...ours])
   })
 
-  it('has the limits of the upstream before those of the gateway, as one list in one line', () => {
+  it('an answer on its way to the client has the limits of the upstream before those of the gateway, as one list in one line', () => {
     const theirs = ['ratelimit', '"burst";r=3;t=2', 'RateLimit', '', 'ETag', '"1"', 'RATELIMIT', '"day";r=9;t=2']
     theirs.push('RateLimit-Policy', '"burst";q=5;w=2')
     const ours = ['X-Request-Id', 'ours', 'RateLimit-Policy', '"a";q=4;w=60', 'RateLimit', '"a";r=1']
@@ -477,20 +498,20 @@ describe('an answer on its way to the client', () => {
     ])
   })
 
-  it('keeps the limits of the upstream where the gateway has none', () => {
+  it('an answer on its way to the client keeps the limits of the upstream where the gateway has none', () => {
     const theirs = ['RateLimit', '"burst";r=3;t=2', 'RateLimit-Policy', '"burst";q=5;w=2']
     const ours = ['X-Request-Id', 'ours']
     expect(response(theirs, ours)).toEqual([...theirs, ...ours])
   })
 
   it.each(['X-Tollgate-Shadow', 'X-Tollgate-Charged', 'x-tollgate-debug', 'X-Quota-Reset', 'X-Request-Id'])(
-    'has no %s of the upstream, also if the gateway sends none: a client takes it for the gateway’s',
+    'an answer on its way to the client has no %s of the upstream, also if the gateway sends none: a client takes it for the gateway’s',
     (name) => {
       expect(response([name, 'theirs', 'ETag', '"1"'])).toEqual(['ETag', '"1"'])
     },
   )
 
-  it('keeps the Retry-After of the upstream', () => {
+  it('an answer on its way to the client keeps the Retry-After of the upstream', () => {
     expect(response(['Retry-After', '5'], ['X-Request-Id', 'ours'], 503)).toEqual([
       'Retry-After',
       '5',
@@ -499,12 +520,12 @@ describe('an answer on its way to the client', () => {
     ])
   })
 
-  it('has no length on a 204, and keeps it on a 304', () => {
+  it('an answer on its way to the client has no length on a 204, and keeps it on a 304', () => {
     expect(response(['Content-Length', '5'], [], 204)).toEqual([])
     expect(response(['Content-Length', '5'], [], 304)).toEqual(['Content-Length', '5'])
   })
 
-  it('has no trailer that belongs into the head, or is ours', () => {
+  it('an answer on its way to the client has no trailer that belongs into the head, or is ours', () => {
     const raw = ['Set-Cookie', 'a=1', 'Content-Length', '5', 'Authorization', 'x', 'X-Checksum', 'abc', 'Host', 'evil']
     raw.push(
       'X-Request-Id',

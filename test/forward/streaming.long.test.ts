@@ -41,7 +41,7 @@ function watchMemory(): () => number {
 
 overEachTransport(({ httpUpstream }) => {
   describe('a body of 300 MB', () => {
-    it('goes up to a backend that reads slowly, through flat memory', async () => {
+    it('a body of 300 MB goes up to a backend that reads slowly, through flat memory', async () => {
       let received = 0
       const upstream = await httpUpstream(async (req, res) => {
         for await (const chunk of req) {
@@ -61,7 +61,7 @@ overEachTransport(({ httpUpstream }) => {
       expect(peak()).toBeLessThan(GROWTH)
     })
 
-    it('comes down to a client that reads slowly, through flat memory', async () => {
+    it('a body of 300 MB comes down to a client that reads slowly, through flat memory', async () => {
       const upstream = await httpUpstream((_req, res) => void zeros(SIZE).pipe(res))
       const gateway = await gatewayTo(upstream.url)
       const peak = watchMemory()
@@ -75,7 +75,7 @@ overEachTransport(({ httpUpstream }) => {
       expect(peak()).toBeLessThan(GROWTH)
     })
 
-    it('with a declared length arrives with it', async () => {
+    it('a body of 300 MB with a declared length arrives with it', async () => {
       let length: string | undefined
       const upstream = await httpUpstream((req, res) => {
         length = req.headers['content-length']
@@ -165,21 +165,21 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       return { upstream, gateway, client }
     }
 
-    it('does not leave a connection to the backend behind that nobody reads', async () => {
+    it('a client that reads slowly does not leave a connection to the backend behind that nobody reads', async () => {
       const { upstream, gateway } = await fullAtTheEnd(10_000)
       const other = rawClient(gateway.port, get('/small'))
       await other.until('ok')
       expect(upstream.sockets).toHaveLength(1)
     })
 
-    it('gets the rest of an answer that the backend has finished', async () => {
+    it('a client that reads slowly gets the rest of an answer that the backend has finished', async () => {
       const { client, gateway } = await fullAtTheEnd(10_000)
       client.socket.resume()
       await client.until('\r\n0\r\n\r\n')
       expect((await gateway.settled()).outcome).toBe('forwarded')
     })
 
-    it('is let go where it reads nothing more of an answer that the backend has finished, whatever it sends meanwhile', async () => {
+    it('a client that reads slowly is let go where it reads nothing more of an answer that the backend has finished, whatever it sends meanwhile', async () => {
       // Longer than a busy machine may stand still in the middle of the answer.
       const { client, gateway } = await fullAtTheEnd(4_000)
       // Empty lines before a request are no beginning of one, so no timeout of a head counts either.
@@ -191,7 +191,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       clearInterval(drip)
     })
 
-    it('has its whole time for each part of the rest, where all of that is buffered', async () => {
+    it('a client that reads slowly has its whole time for each part of the rest, where all of that is buffered', async () => {
       const upstream = await httpUpstream((_req, res) => {
         res.writeHead(200, { 'content-length': 16 * MB }).end(Buffer.alloc(16 * MB, 'x'))
       })
@@ -212,7 +212,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       await until(() => read > 16 * MB)
     })
 
-    it('has its whole time for an answer behind another, from its turn on', async () => {
+    it('a client that reads slowly has its whole time for an answer behind another, from its turn on', async () => {
       const upstream = await rawUpstream((socket, head) => {
         const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
         if (head.includes('/first')) setTimeout(() => socket.write(response), 900)
@@ -225,7 +225,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       await until(() => client.text().split('\r\n\r\nok').length === 3)
     })
 
-    it('does not excuse a backend that then stops for good', async () => {
+    it('a client that reads slowly does not excuse a backend that then stops for good', async () => {
       let response: ServerResponse | undefined
       let full = false
       const upstream = await rawUpstream(async (socket) => {
@@ -267,7 +267,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
     const bodies = fc.array(body, { minLength: 2, maxLength: 4 })
     type Body = typeof body extends fc.Arbitrary<infer T> ? T : never
 
-    it('arrive unchanged, however an answer is cut and however many come at once', async () => {
+    it('bytes on their way to a slow side arrive unchanged, however an answer is cut and however many come at once', async () => {
       const known = new Map<string, Body>()
       const upstream = await httpUpstream((req, res) => {
         const { framed, size, ...rest } = known.get(req.url ?? '') as Body
@@ -299,7 +299,7 @@ overEachTransport(({ httpUpstream, rawUpstream }) => {
       expect(stalled).toBeGreaterThan(0)
     })
 
-    it('arrive unchanged, however a request is cut and however many come at once', async () => {
+    it('bytes on their way to a slow side arrive unchanged, however a request is cut and however many come at once', async () => {
       const upstream = await httpUpstream(async (req, res) => {
         await sleep(20)
         res.end(await slowHash(req))

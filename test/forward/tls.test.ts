@@ -73,21 +73,21 @@ const UNTRUSTED = /^[A-Z_]+: [^;:]*certificate: name its authority under upstrea
 const UPGRADE = `GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
 
 describe('an https backend', () => {
-  it('is verified by an authority of our own, under the name that is configured', async () => {
+  it('an https backend is verified by an authority of our own, under the name that is configured', async () => {
     const upstream = await httpsUpstream(server)
     const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test' } })
     for (let i = 0; i < 2; i++) expect((await exchangeRaw(gateway.port, get('/a', CLOSE))).text).toMatch(/ok$/)
     expect(upstream.served[0]).toMatchObject({ name: 'backend.test', path: '/a' })
   })
 
-  it('gets our certificate', async () => {
+  it('an https backend gets our certificate', async () => {
     const upstream = await httpsUpstream({ ...server, ca, requestCert: true, rejectUnauthorized: true })
     const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test', ...client } })
     await exchangeRaw(gateway.port, get('/', CLOSE))
     expect(upstream.served[0]?.clientName).toBe('client')
   })
 
-  it('that wants a certificate and gets none is an error', async () => {
+  it('an https backend that wants a certificate and gets none is an error', async () => {
     const upstream = await httpsUpstream({ ...server, ca, requestCert: true, rejectUnauthorized: true })
     const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test' } })
     expect((await exchangeRaw(gateway.port, get('/', CLOSE))).text).toMatch(/^HTTP\/1\.1 502/)
@@ -123,7 +123,7 @@ describe('an https backend', () => {
     },
   )
 
-  it('that does not shake hands in time is unreachable', async () => {
+  it('an https backend that does not shake hands in time is unreachable', async () => {
     const silent = createTcpServer((socket) => socket.on('error', () => {}))
     const port = await listen(silent as never)
     const gateway = await gatewayTo(`https://127.0.0.1:${port}`, { connectTimeoutMs: 150 })
@@ -135,7 +135,7 @@ describe('an https backend', () => {
       expect(result).toMatchObject({ error: 'upstream_unreachable', reached: false })
   })
 
-  it('is sent nothing by a client that leaves before the handshake is done', async () => {
+  it('an https backend is sent nothing by a client that leaves before the handshake is done', async () => {
     const upstream = await httpsUpstream(server)
     let open = (): void => {}
     const opened = new Promise<void>((resolve) => {
@@ -165,7 +165,7 @@ describe('an https backend', () => {
     expect(upstream.served.map((request) => request.path)).toEqual(['/stayed'])
   })
 
-  it('is sent a request again only on a connection that it had used', async () => {
+  it('an https backend is sent a request again only on a connection that it had used', async () => {
     let requests = 0
     const rude = createServer(server, (req) => {
       requests++
@@ -178,7 +178,7 @@ describe('an https backend', () => {
     expect(requests).toBe(1)
   })
 
-  it('can open a WebSocket', async () => {
+  it('an https backend can open a WebSocket', async () => {
     const upstream = await httpsUpstream({ ...server, ca, requestCert: true, rejectUnauthorized: true })
     const gateway = await gatewayTo(upstream.url, { tls: { ca, serverName: 'backend.test', ...client } })
     const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/`)
@@ -189,7 +189,7 @@ describe('an https backend', () => {
     expect(String(echo)).toBe('hello')
   })
 
-  it('cannot be configured with a certificate that is none', () => {
+  it('an https backend cannot be configured with a certificate that is none', () => {
     const options = {
       connectTimeoutMs: 1,
       connectRetryMs: 0,
@@ -214,7 +214,7 @@ describe('an https backend', () => {
 })
 
 describe('a client with TLS', () => {
-  it('is told to the backend, and never sees a broken body as a whole one', async () => {
+  it('a client with TLS is told to the backend, and never sees a broken body as a whole one', async () => {
     const heads: string[] = []
     const upstream = createTcpServer((socket) => {
       socket.on('error', () => {})
@@ -241,7 +241,7 @@ describe('a client with TLS', () => {
 })
 
 describe('a client with TLS that asks for a WebSocket', () => {
-  it('has its connection ended where the backend declines and breaks off', async () => {
+  it('a client with TLS that asks for a WebSocket has its connection ended where the backend declines and breaks off', async () => {
     const upstream = await rawUpstream(async (socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
       await sleep(20)
@@ -256,7 +256,7 @@ describe('a client with TLS that asks for a WebSocket', () => {
 })
 
 describe('a connection that was opened for a client who has left', () => {
-  it('asks the backend nothing for that one, and serves the next', async () => {
+  it('a connection that was opened for a client who has left asks the backend nothing for that one, and serves the next', async () => {
     const upstream = await httpsUpstream(server)
     const way = await wayTo(Number(new URL(upstream.url).port))
     const gateway = await gatewayTo(`https://127.0.0.1:${way.port}`, {

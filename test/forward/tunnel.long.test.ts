@@ -99,7 +99,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
   }
 
   describe('a WebSocket through the gateway', () => {
-    it('carries messages both ways, and tells the backend who it is', async () => {
+    it('a WebSocket through the gateway carries messages both ways, and tells the backend who it is', async () => {
       const { url } = await echoUpstream()
       const gateway = await gatewayTo(url)
       const socket = dial(gateway, '/room?a=1&b')
@@ -123,7 +123,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       })
     })
 
-    it('asks the backend with a head of our making, to the byte', async () => {
+    it('a WebSocket through the gateway asks the backend with a head of our making, to the byte', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const forged =
@@ -140,14 +140,14 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
         expect(sent.toLowerCase()).not.toContain(gone)
     })
 
-    it('asks for the very target, an empty query too', async () => {
+    it('a WebSocket through the gateway asks for the very target, an empty query too', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       await rawClient(gateway.port, handshake('/a?')).until('101')
       expect(upstream.received[0]).toMatch(/^GET \/a\? HTTP/)
     })
 
-    it('gets a 101 with our fields and without the backend’s hop-by-hop ones', async () => {
+    it('a WebSocket through the gateway gets a 101 with our fields and without the backend’s hop-by-hop ones', async () => {
       const upstream = await rawUpstream((socket) => {
         socket.write(
           SWITCH.replace(
@@ -166,19 +166,19 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(client.text()).not.toMatch(/keep-alive|theirs/i)
     })
 
-    it('is opened by a backend that writes WebSocket in other letters', async () => {
+    it('a WebSocket through the gateway is opened by a backend that writes WebSocket in other letters', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH.replace('websocket', 'WebSocket')))
       const gateway = await gatewayTo(upstream.url)
       await rawClient(gateway.port, handshake()).until('101')
     })
 
-    it('has its time to connect and its time for an answer one after the other', async () => {
+    it('a WebSocket through the gateway has its time to connect and its time for an answer one after the other', async () => {
       const upstream = await rawUpstream((socket) => setTimeout(() => socket.write(SWITCH), 300))
       const gateway = await gatewayTo(upstream.url, { connectTimeoutMs: 100 })
       await rawClient(gateway.port, handshake()).until('101')
     })
 
-    it('leaves no timer behind, opened or not', async () => {
+    it('a WebSocket through the gateway leaves no timer behind, opened or not', async () => {
       const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
       // Timers of the tests before end meanwhile: there are so many here that those make no difference.
       for (const response of [SWITCH, '']) {
@@ -192,7 +192,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       }
     })
 
-    it('delivers what either side sends together with its handshake', async () => {
+    it('a WebSocket through the gateway delivers what either side sends together with its handshake', async () => {
       const upstream = await rawUpstream((socket) => socket.write(`${SWITCH}early-down`))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, `${handshake()}early-up`)
@@ -200,7 +200,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => upstream.received[0]?.endsWith('early-up') === true)
     })
 
-    it('passes nothing on before the backend has agreed', async () => {
+    it('a WebSocket through the gateway passes nothing on before the backend has agreed', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, `${handshake()}GET /admin HTTP/1.1\r\n\r\n`)
@@ -210,7 +210,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       client.socket.destroy()
     })
 
-    it('is not cut for being idle', async () => {
+    it('a WebSocket through the gateway is not cut for being idle', async () => {
       const { url } = await echoUpstream()
       const gateway = await gatewayTo(url, { idleTimeoutMs: 50, responseTimeoutMs: 50, connectTimeoutMs: 50 })
       const socket = dial(gateway)
@@ -230,21 +230,26 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       ],
       ['in chunks', 'HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n'],
       ['until it closes', 'HTTP/1.1 403 Forbidden\r\n\r\nno'],
-    ])('has its answer %s passed on as a plain one, and the connection is closed', async (_what, response) => {
-      const upstream = await rawUpstream((socket) =>
-        response.includes('\r\n\r\nno') && !response.includes('Length') ? socket.end(response) : socket.write(response),
-      )
-      const gateway = await gatewayTo(upstream.url)
-      const { text, ending } = await exchangeRaw(gateway.port, handshake())
-      expect(text).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/)
-      expect(text).toMatch(/\r\nConnection: close\r\n\r\nno$/)
-      expect(text).toContain('X-Request-Id: req-1')
-      expect(text).not.toMatch(/X-Hop|chunked/)
-      expect(ending).toBe('end')
-      expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded', headSent: true })
-    })
+    ])(
+      'a backend that does not open the tunnel has its answer %s passed on as a plain one, and the connection is closed',
+      async (_what, response) => {
+        const upstream = await rawUpstream((socket) =>
+          response.includes('\r\n\r\nno') && !response.includes('Length')
+            ? socket.end(response)
+            : socket.write(response),
+        )
+        const gateway = await gatewayTo(upstream.url)
+        const { text, ending } = await exchangeRaw(gateway.port, handshake())
+        expect(text).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n/)
+        expect(text).toMatch(/\r\nConnection: close\r\n\r\nno$/)
+        expect(text).toContain('X-Request-Id: req-1')
+        expect(text).not.toMatch(/X-Hop|chunked/)
+        expect(ending).toBe('end')
+        expect(await gateway.settled()).toMatchObject({ httpStatus: 403, outcome: 'forwarded', headSent: true })
+      },
+    )
 
-    it('because it wants another version says so by the Upgrade of its 426', async () => {
+    it('a backend that does not open the tunnel because it wants another version says so by the Upgrade of its 426', async () => {
       const fields = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nContent-Length: 0'
       const upstream = await rawUpstream((socket) => socket.write(`HTTP/1.1 426 Upgrade Required\r\n${fields}\r\n\r\n`))
       const gateway = await gatewayTo(upstream.url)
@@ -253,7 +258,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(text).toMatch(/\r\nConnection: close, Upgrade\r\n\r\n$/)
     })
 
-    it('and takes longer over the body of its answer than over the head has all of it passed on', async () => {
+    it('a backend that does not open the tunnel and takes longer over the body of its answer than over the head has all of it passed on', async () => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n')
         await sleep(1500)
@@ -267,17 +272,20 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     it.each([
       [30_000, '403'],
       [40_000, '502'],
-    ])('and answers with a head of %i bytes: up to maxHeaderSize it is passed on', async (length, status) => {
-      const long = `X-Long: ${'x'.repeat(length)}`
-      const upstream = await rawUpstream((socket) =>
-        socket.write(`HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n${long}\r\n\r\nno`),
-      )
-      const gateway = await gatewayTo(upstream.url, { maxHeaderSize: 32 * 1024 })
-      const { text } = await exchangeRaw(gateway.port, handshake())
-      expect([text.slice(9, 12), text.includes(long)]).toEqual([status, status === '403'])
-    })
+    ])(
+      'a backend that does not open the tunnel and answers with a head of %i bytes: up to maxHeaderSize it is passed on',
+      async (length, status) => {
+        const long = `X-Long: ${'x'.repeat(length)}`
+        const upstream = await rawUpstream((socket) =>
+          socket.write(`HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n${long}\r\n\r\nno`),
+        )
+        const gateway = await gatewayTo(upstream.url, { maxHeaderSize: 32 * 1024 })
+        const { text } = await exchangeRaw(gateway.port, handshake())
+        expect([text.slice(9, 12), text.includes(long)]).toEqual([status, status === '403'])
+      },
+    )
 
-    it('and breaks its answer off breaks off the client', async () => {
+    it('a backend that does not open the tunnel and breaks its answer off breaks off the client', async () => {
       const upstream = await rawUpstream(async (socket) => {
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 20\r\n\r\nno')
         await sleep(20)
@@ -302,7 +310,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       ['accepts two', SWITCH.replace('\r\n\r\n', `\r\nSec-WebSocket-Accept: ${ACCEPT}\r\n\r\n`)],
       ['switches to something else', SWITCH.replace('websocket', 'h2c')],
       ['does not name Upgrade in Connection', SWITCH.replace('Connection: Upgrade', 'Connection: keep-alive')],
-    ])('because it %s is answered by the caller', async (_what, response) => {
+    ])('a backend that does not open the tunnel because it %s is answered by the caller', async (_what, response) => {
       const upstream = await rawUpstream((socket) => socket.end(response))
       const gateway = await gatewayTo(upstream.url)
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
@@ -314,7 +322,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       })
     })
 
-    it('because its 101 is no acceptance gets and gives not a byte more', async () => {
+    it('a backend that does not open the tunnel because its 101 is no acceptance gets and gives not a byte more', async () => {
       const upstream = await rawUpstream((socket) =>
         socket.write(`${SWITCH.replace(ACCEPT, 'x')}HTTP/1.1 200 OK\r\n\r\n`),
       )
@@ -325,7 +333,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(upstream.received[0]).not.toContain('/admin')
     })
 
-    it('and stops in the middle of its answer is cut after the idle timeout, and the client with it', async () => {
+    it('a backend that does not open the tunnel and stops in the middle of its answer is cut after the idle timeout, and the client with it', async () => {
       const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\nno'),
       )
@@ -339,37 +347,40 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     it.each([
       ['reads all of its answer, if late', true, 'forwarded', 'end'],
       ['reads nothing of its answer', false, 'aborted', 'ECONNRESET'],
-    ] as const)('and whose client %s', async (_what, reads, outcome, ending) => {
-      const upstream = await rawUpstream((socket) =>
-        socket.write('HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n'),
-      )
-      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: reads ? 60_000 : 300 })
-      const upgraded = nextUpgrade(gateway)
-      const reader = rawClient(gateway.port, handshake(), true)
-      reader.socket.pause()
-      const exchange = await upgraded
-      const forwarded = gateway.forwarder.upgrade(exchange)
-      const client = exchange.socket as Socket
-      await until(() => client.bytesWritten > 0)
-      const head = client.bytesWritten
-      let sent = 0
-      // Until the kernels take no more, and a little waits.
-      while (client.writableLength === 0) {
-        upstream.sockets[0]?.write(`4000\r\n${PIECE.toString('latin1')}\r\n`, 'latin1')
-        sent += PIECE.length
-        await until(() => client.bytesWritten === head + sent)
-      }
-      upstream.sockets[0]?.write('0\r\n\r\n')
-      await until(() => client.writableEnded)
-      if (reads) reader.socket.resume()
-      expect(await forwarded).toMatchObject({ httpStatus: 403, outcome })
-      reader.socket.resume()
-      await until(() => reader.socket.readableEnded || reader.socket.destroyed)
-      expect(reader.ending()).toBe(ending)
-      if (reads) expect(reader.text()).toHaveLength(head + sent)
-    })
+    ] as const)(
+      'a backend that does not open the tunnel and whose client %s',
+      async (_what, reads, outcome, ending) => {
+        const upstream = await rawUpstream((socket) =>
+          socket.write('HTTP/1.1 403 Forbidden\r\nTransfer-Encoding: chunked\r\n\r\n'),
+        )
+        const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: reads ? 60_000 : 300 })
+        const upgraded = nextUpgrade(gateway)
+        const reader = rawClient(gateway.port, handshake(), true)
+        reader.socket.pause()
+        const exchange = await upgraded
+        const forwarded = gateway.forwarder.upgrade(exchange)
+        const client = exchange.socket as Socket
+        await until(() => client.bytesWritten > 0)
+        const head = client.bytesWritten
+        let sent = 0
+        // Until the kernels take no more, and a little waits.
+        while (client.writableLength === 0) {
+          upstream.sockets[0]?.write(`4000\r\n${PIECE.toString('latin1')}\r\n`, 'latin1')
+          sent += PIECE.length
+          await until(() => client.bytesWritten === head + sent)
+        }
+        upstream.sockets[0]?.write('0\r\n\r\n')
+        await until(() => client.writableEnded)
+        if (reads) reader.socket.resume()
+        expect(await forwarded).toMatchObject({ httpStatus: 403, outcome })
+        reader.socket.resume()
+        await until(() => reader.socket.readableEnded || reader.socket.destroyed)
+        expect(reader.ending()).toBe(ending)
+        if (reads) expect(reader.text()).toHaveLength(head + sent)
+      },
+    )
 
-    it('and whose client stops reading in the middle of its answer is not to blame', async () => {
+    it('a backend that does not open the tunnel and whose client stops reading in the middle of its answer is not to blame', async () => {
       const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 1000000000\r\n\r\n'),
       )
@@ -386,7 +397,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(reader.ending()).toBe('ECONNRESET')
     })
 
-    it('because it sends interim answers without end is given up', async () => {
+    it('a backend that does not open the tunnel because it sends interim answers without end is given up', async () => {
       const upstream = await rawUpstream((socket) => {
         const storm = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50)), 1)
         socket.once('close', () => clearInterval(storm))
@@ -398,7 +409,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => upstream.sockets[0]?.destroyed === true)
     })
 
-    it('because nobody listens was certainly not reached', async () => {
+    it('a backend that does not open the tunnel because nobody listens was certainly not reached', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:${await freePort()}`)
       expect((await exchangeRaw(gateway.port, handshake())).text).toMatch(/^HTTP\/1\.1 502 /)
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_unreachable', reached: false, headSent: false })
@@ -420,7 +431,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(await gateway.settled()).toMatchObject({ error: 'upstream_timeout', reached: true, reason })
     })
 
-    it('because it cannot be asked is a failure, and no exception', async () => {
+    it('a backend that does not open the tunnel because it cannot be asked is a failure, and no exception', async () => {
       const gateway = await gatewayTo(`${scheme}://127.0.0.1:1`)
       const upgraded = nextUpgrade(gateway)
       rawClient(gateway.port, handshake())
@@ -428,7 +439,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(result).toMatchObject({ outcome: 'failed', reached: false, reason: expect.stringContaining('UNESCAPED') })
     })
 
-    it('is not asked where the client has left while it was admitted', async () => {
+    it('a backend that does not open the tunnel is not asked where the client has left while it was admitted', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
@@ -467,7 +478,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('gets nothing of a client that sends more than 16 KiB ahead, which is closed', async () => {
+    it('a backend that does not open the tunnel gets nothing of a client that sends more than 16 KiB ahead, which is closed', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
@@ -479,7 +490,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(upstream.received[0]).not.toContain('and more')
     })
 
-    it('because the client had ended its side while it was admitted is left alone', async () => {
+    it('a backend that does not open the tunnel because the client had ended its side while it was admitted is left alone', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
@@ -491,7 +502,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => client.socket.readableEnded)
     })
 
-    it('does, and is given what the client has sent ahead', async () => {
+    it('a backend that does not open the tunnel does, and is given what the client has sent ahead', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
@@ -510,7 +521,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
   })
 
   describe('the end of a tunnel', () => {
-    it.each(LEAVE)('by %s of the client closes the backend’s side', async (_what, close) => {
+    it.each(LEAVE)('the end of a tunnel by %s of the client closes the backend’s side', async (_what, close) => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
@@ -520,7 +531,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(await gateway.settled()).toMatchObject({ httpStatus: 101, outcome: 'forwarded' })
     })
 
-    it.each(LEAVE)('by %s of the backend closes the client’s side', async (_what, close) => {
+    it.each(LEAVE)('the end of a tunnel by %s of the backend closes the client’s side', async (_what, close) => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
@@ -531,7 +542,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     })
 
     it.each(LEAVE)(
-      'by %s of the client leaves nothing half open where the backend ignores it',
+      'the end of a tunnel by %s of the client leaves nothing half open where the backend ignores it',
       async (_what, close) => {
         const upstream = await rawUpstream((socket) => socket.write(SWITCH), true)
         const gateway = await gatewayTo(upstream.url)
@@ -542,7 +553,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('leaves nothing half open where the client ignores the backend’s', async () => {
+    it('the end of a tunnel leaves nothing half open where the client ignores the backend’s', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake(), true)
@@ -551,7 +562,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect((await gateway.settled()).outcome).toBe('forwarded')
     })
 
-    it('is told once the client’s side is closed, also where it reads nothing of what is left', async () => {
+    it('the end of a tunnel is told once the client’s side is closed, also where it reads nothing of what is left', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const gateway = await gatewayTo(upstream.url)
       const upgraded = nextUpgrade(gateway)
@@ -572,7 +583,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
     })
 
     it.each(LEAVE)(
-      'by %s of the backend ends it also where the client reads nothing of what waits',
+      'the end of a tunnel by %s of the backend ends it also where the client reads nothing of what waits',
       async (_what, close) => {
         const upstream = await rawUpstream((socket) => socket.write(SWITCH))
         const { forwarded } = await unread(upstream, 1000)
@@ -585,7 +596,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       },
     )
 
-    it('goes on where the client reads what waits before its time is over', async () => {
+    it('the end of a tunnel goes on where the client reads what waits before its time is over', async () => {
       const upstream = await rawUpstream((socket) => socket.write(SWITCH))
       const { reader, client } = await unread(upstream, 4000)
       reader.socket.resume()
@@ -595,30 +606,33 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => reader.text().endsWith('last words'))
     })
 
-    it.each(LEAVE)('comes where the backend reads nothing, also after %s of the client', async (_what, close) => {
-      const upstream = await rawUpstream((socket) => {
-        socket.pause()
-        socket.write(SWITCH)
-      })
-      const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
-      const client = rawClient(gateway.port, handshake(), true)
-      await client.until('101')
-      // Until the gateway reads no more, since the backend does not.
-      while (client.socket.writableLength < 1_000_000) {
-        client.socket.write(Buffer.alloc(1_000_000))
-        await sleep(5)
-      }
-      close(client.socket)
-      expect(await gateway.settled()).toMatchObject({
-        httpStatus: 101,
-        outcome: 'failed',
-        error: 'upstream_timeout',
-        reason: expect.stringContaining('stopped reading'),
-      })
-      await until(() => upstream.sockets[0]?.resume().closed === true)
-    })
+    it.each(LEAVE)(
+      'the end of a tunnel comes where the backend reads nothing, also after %s of the client',
+      async (_what, close) => {
+        const upstream = await rawUpstream((socket) => {
+          socket.pause()
+          socket.write(SWITCH)
+        })
+        const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 1000 })
+        const client = rawClient(gateway.port, handshake(), true)
+        await client.until('101')
+        // Until the gateway reads no more, since the backend does not.
+        while (client.socket.writableLength < 1_000_000) {
+          client.socket.write(Buffer.alloc(1_000_000))
+          await sleep(5)
+        }
+        close(client.socket)
+        expect(await gateway.settled()).toMatchObject({
+          httpStatus: 101,
+          outcome: 'failed',
+          error: 'upstream_timeout',
+          reason: expect.stringContaining('stopped reading'),
+        })
+        await until(() => upstream.sockets[0]?.resume().closed === true)
+      },
+    )
 
-    it('delivers the last words', async () => {
+    it('the end of a tunnel delivers the last words', async () => {
       const upstream = await rawUpstream((socket) => {
         socket.write(SWITCH)
         socket.end(Buffer.alloc(2_000_000, 'z'))
@@ -628,7 +642,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       expect(text.length).toBeGreaterThan(2_000_000)
     })
 
-    it('comes with destroy(), while close() waits for it', async () => {
+    it('the end of a tunnel comes with destroy(), while close() waits for it', async () => {
       const { url } = await echoUpstream()
       const gateway = await gatewayTo(url)
       const socket = dial(gateway)
@@ -644,7 +658,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await Promise.all([gone, closing])
     })
 
-    it('comes with destroy() before the backend has agreed, too', async () => {
+    it('the end of a tunnel comes with destroy() before the backend has agreed, too', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)
       const client = rawClient(gateway.port, handshake())
@@ -655,7 +669,7 @@ overEachTransport(({ scheme, httpUpstream, rawUpstream }) => {
       await until(() => upstream.sockets[0]?.destroyed === true)
     })
 
-    it('survives a hundred abrupt ones at random moments', async () => {
+    it('the end of a tunnel survives a hundred abrupt ones at random moments', async () => {
       const { url } = await echoUpstream()
       const gateway = await gatewayTo(url)
       for (let i = 0; i < 100; i++) {

@@ -35,17 +35,17 @@ describe('what a proxy in front has taken off a path', () => {
     ['Refresh', '0; url=http://legacy:9000/base/x', '0; url=https://shop.example:8443/api/x'],
     ['Set-Cookie', 'a=b; Path=/base/x', 'a=b; Path=/api/x'],
     ['Set-Cookie', 'a=b; Path=/base', 'a=b; Path=/api/'],
-  ])('stands in %s again: %s', (name, value, expected) => {
+  ])('what a proxy in front has taken off a path stands in %s again: %s', (name, value, expected) => {
     expect(becomes(name, value, { url: 'http://legacy:9000/base', asked })).toBe(expected)
   })
 
-  it('is added only to addresses that name the upstream where it has no base path', () => {
+  it('what a proxy in front has taken off a path is added only to addresses that name the upstream where it has no base path', () => {
     expect(becomes('Location', 'http://legacy:9000/x', { asked })).toBe('https://shop.example:8443/api/x')
     expect(becomes('Location', 'http://legacy:9000/api/x', { asked })).toBe('https://shop.example:8443/api/x')
     expect(becomes('Location', '/x', { asked })).toBe('/x')
   })
 
-  it('is taken off the Destination of WebDAV', () => {
+  it('what a proxy in front has taken off a path is taken off the Destination of WebDAV', () => {
     const names = upstreamNames({ origin: new URL('http://legacy:9000'), base: '/base', host: 'legacy:9000' })
     expect(names.destinationFor('https://shop.example:8443/api/z', asked)).toBe('http://legacy:9000/base/z')
     expect(names.destinationFor('/api/z', asked)).toBe('/base/z')
@@ -63,7 +63,7 @@ describe('a Location', () => {
     ['https://legacy:9000/x', 'https://shop.example/x'],
     ['http://legacy:9000//evil.test/', 'https://shop.example//evil.test/'],
     ['http://legacy:9000/\xe9', 'https://shop.example/\xe9'],
-  ])('that names the upstream names what the client asked: %s', (value, expected) => {
+  ])('a Location that names the upstream names what the client asked: %s', (value, expected) => {
     expect(becomes('Location', value)).toBe(expected)
     expect(becomes('content-location', value, { status: 200 })).toBe(expected)
   })
@@ -86,11 +86,11 @@ describe('a Location', () => {
     '?back=http://legacy:9000/x',
     'x',
     '',
-  ])('that does not surely name the upstream stays as it is: %j', (value) => {
+  ])('a Location that does not surely name the upstream stays as it is: %j', (value) => {
     expect(becomes('Location', value)).toBe(value)
   })
 
-  it('names the host that the client asked for where a name of its own is sent to the upstream', () => {
+  it('a Location names the host that the client asked for where a name of its own is sent to the upstream', () => {
     const options = { host: 'inner.test' }
     for (const value of [
       'http://inner.test/x',
@@ -102,7 +102,7 @@ describe('a Location', () => {
     expect(becomes('Location', 'http://inner.test:81/x', options)).toBe('http://inner.test:81/x')
   })
 
-  it('keeps the client’s own Host, and loses the port of the upstream that a server puts behind it', () => {
+  it('a Location keeps the client’s own Host, and loses the port of the upstream that a server puts behind it', () => {
     const options = { host: null }
     expect(becomes('Location', 'http://shop.example:9000/docs/', options)).toBe('https://shop.example/docs/')
     for (const value of [
@@ -118,7 +118,7 @@ describe('a Location', () => {
     )
   })
 
-  it('is a path alone for a client that names no host', () => {
+  it('a Location is a path alone for a client that names no host', () => {
     const asked: Asked = { scheme: 'http', authority: '', host: '', prefix: '' }
     for (const host of [null, 'legacy:9000']) {
       expect(becomes('Location', 'http://legacy:9000/x', { host, asked })).toBe('/x')
@@ -139,7 +139,7 @@ describe('a Location', () => {
     ['http://legacy:9000/base/x', 'https://shop.example/x'],
     ['http://legacy:9000/other', 'http://legacy:9000/other'],
     ['http://legacy:9000', 'http://legacy:9000'],
-  ])('loses the path of the URL of the upstream: %s', (value, expected) => {
+  ])('a Location loses the path of the URL of the upstream: %s', (value, expected) => {
     expect(becomes('Location', value, { url: 'http://legacy:9000/base' })).toBe(expected)
     const kept = value.replace('http://legacy:9000', 'https://shop.example')
     const own = expected.replace('http://legacy:9000', 'https://shop.example')

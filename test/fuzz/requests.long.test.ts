@@ -128,7 +128,7 @@ describe.each(BOTH_WAYS)('bytes that are nearly requests, by $name', (way) => {
     ['bodies are streamed', ''],
     ['bodies are bounded', 'max_body: 1MiB'],
   ])(
-    'reach the backend only as what they are, and are charged as that, where %s',
+    'bytes that are nearly requests reach the backend only as what they are, and are charged as that, where %s',
     async (_how, edge) => {
       const fuzzed = await start(way, edge)
       const { seed, parameters } = budget(0.2, 6)

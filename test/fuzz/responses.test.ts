@@ -80,13 +80,16 @@ async function judge(bytes: Buffer, method: string): Promise<'ours only' | 'llht
 }
 
 describe('bytes that are written down', () => {
-  it.each(ALIKE)('are judged alike by both parsers: %s', async (_what, verdict, text, method = 'GET') => {
-    expect(ours(latin1(text), method) === null ? 'refused' : 'accepted').toBe(verdict)
-    expect(ours(latin1(text), method)).toEqual(await llhttps(latin1(text), method))
-  })
+  it.each(ALIKE)(
+    'bytes that are written down are judged alike by both parsers: %s',
+    async (_what, verdict, text, method = 'GET') => {
+      expect(ours(latin1(text), method) === null ? 'refused' : 'accepted').toBe(verdict)
+      expect(ours(latin1(text), method)).toEqual(await llhttps(latin1(text), method))
+    },
+  )
 
   it.each(DIFFERENCES.flatMap((difference) => difference.examples.map((text) => ({ ...difference, text }))))(
-    'are still accepted by one parser alone: $what, $text',
+    'bytes that are written down are still accepted by one parser alone: $what, $text',
     async ({ accepts, applies, text }) => {
       expect(applies(text)).toBe(true)
       expect(await judge(latin1(text), 'GET')).toBe(accepts)

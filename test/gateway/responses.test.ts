@@ -29,12 +29,12 @@ function parts({ response }: Refusal) {
 }
 
 describe('the 429 of a decision', () => {
-  it('is made once', () => {
+  it('the 429 of a decision is made once', () => {
     const refused = decision()
     expect(refusalOf(ALICE, CHARGE, refused, RULES, '*/*')).toBe(refusalOf(ALICE, CHARGE, refused, RULES, undefined))
   })
 
-  it('says in Retry-After no more than the configuration allows, and the true time everywhere else', () => {
+  it('the 429 of a decision says in Retry-After no more than the configuration allows, and the true time everywhere else', () => {
     const refused = decision()
     const [bounded, whole] = [60, 3600].map((retryAfterMax) =>
       parts(refusalOf(ALICE, CHARGE, refused, { ...RULES, retryAfterMax }, undefined)),
@@ -45,13 +45,13 @@ describe('the 429 of a decision', () => {
     for (const name of ['X-Quota-Reset', 'RateLimit']) expect(bounded?.field(name)).toBe(whole?.field(name))
   })
 
-  it('is made anew for another decision with the same numbers, which may be later', () => {
+  it('the 429 of a decision is made anew for another decision with the same numbers, which may be later', () => {
     const later = decision(AT + 5000)
     expect(parts(refusalOf(ALICE, CHARGE, decision(), RULES, undefined)).field('Retry-After')).toBe('1800')
     expect(parts(refusalOf(ALICE, CHARGE, later, RULES, undefined)).field('Retry-After')).toBe('1795')
   })
 
-  it('is that of this request where one decision refuses different ones', () => {
+  it('the 429 of a decision is that of this request where one decision refuses different ones', () => {
     const refused = decision()
     const first = parts(refusalOf(ALICE, CHARGE, refused, RULES, undefined))
     const problem = parts(refusalOf(ALICE, CHARGE, refused, RULES, PROBLEM))
@@ -68,7 +68,7 @@ describe('the 429 of a decision', () => {
     expect(again.body).toEqual(first.body)
   })
 
-  it('names the scope that refused', () => {
+  it('the 429 of a decision names the scope that refused', () => {
     const global = [{ window: HOUR, limit: 3 }]
     const charge = { ...CHARGE, cost: 1, limits: { ...CHARGE.limits, global } }
     const used = [{ startedAt: AT - 1000, used: 3 }]

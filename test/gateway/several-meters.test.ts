@@ -134,7 +134,7 @@ describe.each<[string, () => Promise<Store>]>([
   const reports = () =>
     seen.map(({ kind, charge, tokens, isFurther }) => [kind, charge.category, tokens, isFurther === true])
 
-  it('is reported once for each meter, and as one request', async () => {
+  it('a charge of several meters is reported once for each meter, and as one request', async () => {
     await paid(order(40))
     expect(await used()).toEqual([1, 40])
     expect(reports()).toEqual([
@@ -149,7 +149,7 @@ describe.each<[string, () => Promise<Store>]>([
     expect(sums('route', 'POST /v1/chat')).toMatchObject({ tokens: 41, accepted: 1 })
   })
 
-  it('names the meter that refuses it, with the limit of that and where it comes from', async () => {
+  it('a charge of several meters names the meter that refuses it, with the limit of that and where it comes from', async () => {
     await paid(order(90))
     const refused = await asked(order(11))
     expect(refused).toMatchObject({
@@ -165,7 +165,7 @@ describe.each<[string, () => Promise<Store>]>([
     expect(await used()).toEqual([3, 92])
   })
 
-  it('is corrected meter by meter, and given back whole if it reached nobody', async () => {
+  it('a charge of several meters is corrected meter by meter, and given back whole if it reached nobody', async () => {
     const first = await paid(order(40))
     void correct(charging(), first, { tokens: 12, source: 'response' }, 1)
     const second = await paid(order(20))

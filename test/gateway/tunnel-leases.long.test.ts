@@ -229,7 +229,7 @@ describe('what an open tunnel costs (tunnel_charge)', () => {
   const refusals = async (query = '') =>
     (await (await fetch(`${app.admin}/api/refusals${query}`, { headers: ADMIN })).json()) as { refusals: object[] }
 
-  it('is refused as a request is, once: for the log, the metrics and the refusals', async () => {
+  it('what an open tunnel costs (tunnel_charge) is refused as a request is, once: for the log, the metrics and the refusals', async () => {
     await start('', 'tunnel_charge: 1s')
     await admin('PATCH', 'quota', { mode: 'conservative', reason: 'test' })
     const ws = await open(bearer('alice'))
@@ -250,7 +250,7 @@ describe('what an open tunnel costs (tunnel_charge)', () => {
     expect(first?.tunnel?.requestId).toBe(record?.requestId)
   })
 
-  it('is reported in shadow as what would have been refused, and nobody is cut off', async () => {
+  it('what an open tunnel costs (tunnel_charge) is reported in shadow as what would have been refused, and nobody is cut off', async () => {
     await start('', 'tunnel_charge: 1s, shadow: true', 'shadow: false')
     const ws = await open(bearer('alice'))
     await expect.poll(() => ofTunnel().map(({ kind }) => kind), { timeout: 20_000 }).toContain('shadowed')
@@ -266,7 +266,7 @@ describe('what an open tunnel costs (tunnel_charge)', () => {
       .toMatchObject({ refusals: [{ user: 'alice' }] })
   })
 
-  it('ends when its user is made exempt, and begins again when that is taken away', async () => {
+  it('what an open tunnel costs (tunnel_charge) ends when its user is made exempt, and begins again when that is taken away', async () => {
     await start('', 'tunnel_charge: 1s')
     const exempt = 'exempt: { users: [alice] }'
     const ws = await open(bearer('alice'))

@@ -58,7 +58,7 @@ it('tells PHP the address of the client, and no user of whom only the address is
   expect(JSON.parse(text)).toMatchObject({ user: null, address: '127.0.0.9' })
 })
 
-it('is where the redirect of nginx from a folder leads', async () => {
+it('nginx redirects from a folder to the gateway', async () => {
   const { status, headers } = await ask(guide.door, { path: '/assets/css' })
   expect({ status, location: headers.location }).toEqual({ status: 301, location: `${guide.door.origin}/assets/css/` })
 })

@@ -79,8 +79,8 @@ describe('what Connection may name', () => {
     'X-Forwarded-Anything',
     'X_Real_IP',
     'x.token',
-  ])('is not %s', (name) => expect(mayBeNominated(name, rules)).toBe(false))
-  it.each(['te', 'upgrade', 'close', 'keep-alive', 'x-hop', 'x-tokens', ''])('is %j', (name) =>
+  ])('what Connection may name is not %s', (name) => expect(mayBeNominated(name, rules)).toBe(false))
+  it.each(['te', 'upgrade', 'close', 'keep-alive', 'x-hop', 'x-tokens', ''])('what Connection may name is %j', (name) =>
     expect(mayBeNominated(name, rules)).toBe(true),
   )
 })

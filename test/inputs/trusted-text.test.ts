@@ -13,7 +13,7 @@ describe('what a trusted proxy says percent-encoded', () => {
     ['a+b', 'a+b'],
     ['a%2Cb', 'a,b'],
     ['', ''],
-  ])('is decoded once: %s', (value, text) => {
+  ])('what a trusted proxy says percent-encoded is decoded once: %s', (value, text) => {
     expect(trustedText(value, 'percent')).toBe(text)
   })
 
@@ -32,11 +32,11 @@ describe('what a trusted proxy says percent-encoded', () => {
     ['an overlong form of zero', '%C0%80'],
     ['half of a pair of UTF-16', '%ED%A0%80'],
     ['a byte order of its own above Unicode', '%F4%90%80%80'],
-  ])('is refused where it is %s', (_what, value) => {
+  ])('what a trusted proxy says percent-encoded is refused where it is %s', (_what, value) => {
     expect(trustedText(value, 'percent')).toBeNull()
   })
 
-  it('is what another Tollgate writes of any id, except one that looks encoded itself', () => {
+  it('what a trusted proxy says percent-encoded is what another Tollgate writes of any id, except one that looks encoded itself', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (id) => {
         fc.pre(id.isWellFormed() && !/%[0-9a-f]{2}/i.test(id))
@@ -45,7 +45,7 @@ describe('what a trusted proxy says percent-encoded', () => {
     )
   }, 60_000)
 
-  it('has one text at most that is read of two values, and that is the same caller', () => {
+  it('what a trusted proxy says percent-encoded has one text at most that is read of two values, and that is the same caller', () => {
     expect(trustedText('%61lice', 'percent')).toBe(trustedText('alice', 'percent'))
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { csvCell, csvRow, rowOf } from '../../src/lib/csv.ts'
 
 describe('a row of CSV', () => {
-  it('gives back every text without line breaks, and no cell of it is a formula to a spreadsheet', () => {
+  it('a row of CSV gives back every text without line breaks, and no cell of it is a formula to a spreadsheet', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }).filter((each) => !/[\r\n]/.test(each)),
       fc.stringMatching(/^'{0,3}[=+@"',;-]{0,3}[a-z"',;=]{0,5}$/),
@@ -33,17 +33,17 @@ describe('a row of CSV', () => {
     [' a b ', '" a b "'],
     ['a b', 'a b'],
     [-1, '-1'],
-  ])('has %s as %s', (text, cell) => expect(csvCell(text)).toBe(cell))
+  ])('a row of CSV has %s as %s', (text, cell) => expect(csvCell(text)).toBe(cell))
 
   it.each([
     ['"open, and on', 'column 1: a quote is not closed'],
     ['a,"b" c', 'column 6: behind a closed quote'],
     ['a,b"c', 'column 3: has a quote in a cell'],
-  ])('of %s has a problem', (line, problem) => {
+  ])('a row of CSV of %s has a problem', (line, problem) => {
     expect(rowOf(line, 5)).toEqual({ problem: expect.stringContaining(problem) })
   })
 
-  it('of a million commas is not read to its end', () => {
+  it('a row of CSV of a million commas is not read to its end', () => {
     expect(rowOf(','.repeat(1_000_000), 3)).toEqual({ cells: ['', '', '', ''] })
   })
 })

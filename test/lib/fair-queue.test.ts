@@ -9,7 +9,7 @@ const drain = <T>(queue: FairQueue<T>): T[] => {
 }
 
 describe('a fair queue', () => {
-  it('gives each party one turn in each round, in the order in which they came', () => {
+  it('a fair queue gives each party one turn in each round, in the order in which they came', () => {
     const queue = new FairQueue<string>(100)
     for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) expect(queue.push(item.slice(0, 1), item)).toBe(null)
     expect(queue.size).toBe(6)
@@ -17,7 +17,7 @@ describe('a fair queue', () => {
     expect(queue.size).toBe(0)
   })
 
-  it('drops the last one of the party that has most for one that has fewer, and else the one that comes', () => {
+  it('a fair queue drops the last one of the party that has most for one that has fewer, and else the one that comes', () => {
     const queue = new FairQueue<string>(4)
     for (const item of ['a1', 'a2', 'a3', 'b1']) queue.push(item.slice(0, 1), item)
     expect(queue.push('a', 'a4')).toBe('a4')
@@ -28,7 +28,7 @@ describe('a fair queue', () => {
     expect(drain(queue)).toEqual(['a1', 'b1', 'c1', 'd1'])
   })
 
-  it('forgets one that waits no longer', () => {
+  it('a fair queue forgets one that waits no longer', () => {
     const queue = new FairQueue<string>(2)
     queue.push('a', 'a1')
     queue.push('b', 'b1')
@@ -38,7 +38,7 @@ describe('a fair queue', () => {
     expect(drain(queue)).toEqual(['b1', 'c1'])
   })
 
-  it('never has more than it may, and nobody in it waits for more than one turn of each other for each of its own', () => {
+  it('a fair queue never has more than it may, and nobody in it waits for more than one turn of each other for each of its own', () => {
     const step = fc.oneof(fc.constant(null), fc.constantFrom('a', 'b', 'c', 'd', 'e'))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 1, max: 20 }), (steps, max) => {

@@ -22,13 +22,13 @@ function ask(url: URL, more: { deadlineMs?: number; maxBytes?: number; signal?: 
 }
 
 describe('the HTTP client', () => {
-  it('gives status, fields and text of a 200', async () => {
+  it('the HTTP client gives status, fields and text of a 200', async () => {
     const url = await serve((_, response) => response.setHeader('X-A', 'b').end('ä'))
     const { status, header, text } = await ask(url)
     expect([status, header('x-a'), header('x-none'), text]).toEqual([200, 'b', null, 'ä'])
   })
 
-  it('counts the bytes of a body after it is decompressed', async () => {
+  it('the HTTP client counts the bytes of a body after it is decompressed', async () => {
     const url = await serve((request, response) => {
       const size = Number(request.headers.accept)
       response.setHeader('Content-Encoding', 'gzip').end(gzipSync('x'.repeat(size)))
@@ -45,7 +45,7 @@ describe('the HTTP client', () => {
     await expect(sized(2049)).rejects.toThrow('answered more than 2 KiB')
   })
 
-  it('follows no redirect, and reads no body but that of a 200', async () => {
+  it('the HTTP client follows no redirect, and reads no body but that of a 200', async () => {
     let asked = 0
     const url = await serve((_, response) => {
       asked++
@@ -55,7 +55,7 @@ describe('the HTTP client', () => {
     expect(asked).toBe(1)
   })
 
-  it('has a connection of its own for each request, and says so', async () => {
+  it('the HTTP client has a connection of its own for each request, and says so', async () => {
     const seen: unknown[] = []
     const sockets = new Set<unknown>()
     const url = await serve((request, response) => {
@@ -67,7 +67,7 @@ describe('the HTTP client', () => {
     expect([seen, sockets.size]).toEqual([['close', 'close', 'close'], 3])
   })
 
-  it('gives up at its deadline, and when its caller does', async () => {
+  it('the HTTP client gives up at its deadline, and when its caller does', async () => {
     const url = await serve((_, response) => response.write('x'))
     await expect(ask(url, { deadlineMs: 100 })).rejects.toThrow('timeout')
     const stop = new AbortController()

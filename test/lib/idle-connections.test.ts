@@ -28,7 +28,7 @@ function goers(connections: IdleConnections<Connection>): string[] {
 }
 
 describe('to make room', () => {
-  it('of one address the connection goes that is idle longest', () => {
+  it('to make room of one address the connection goes that is idle longest', () => {
     expect(goers(holding(['a', idle('2', 20), idle('1', 10), idle('3', 30)]))).toEqual(['1', '2', '3'])
   })
 

@@ -30,7 +30,7 @@ describe('a value by path', () => {
     expect(jsonAt(text, path)).toBe(null)
   })
 
-  it('is what JSON.parse finds where no name has a dot or stands twice', () => {
+  it('a value by path is what JSON.parse finds where no name has a dot or stands twice', () => {
     const name = fc.string({ minLength: 1, maxLength: 3 }).filter((text) => !text.includes('.'))
     const object = fc.dictionary(name, fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })), { minKeys: 1 })
     fc.assert(

@@ -47,7 +47,7 @@ describe('the key of a JSON value', () => {
     expect(keyOfJson(json)).toBeNull()
   })
 
-  it('is one for each number, whatever its spelling, and no other number has it', () => {
+  it('the key of a JSON value is one for each number, whatever its spelling, and no other number has it', () => {
     fc.assert(
       fc.property(
         fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -63,7 +63,7 @@ describe('the key of a JSON value', () => {
     )
   }, 60_000)
 
-  it('can be written down, and is read as the same key', () => {
+  it('the key of a JSON value can be written down, and is read as the same key', () => {
     const scalar = fc.oneof(fc.string(), fc.integer().map(String), fc.integer(), fc.boolean(), fc.constant(null))
     fc.assert(
       fc.property(scalar, scalar, (a, b) => {
@@ -92,7 +92,7 @@ describe('the key of what a person writes', () => {
     expect(keyOfWritten(written)).toBe(key)
   })
 
-  it('is none if the number has more digits than readers of JSON keep', () => {
+  it('the key of what a person writes is none if the number has more digits than readers of JSON keep', () => {
     expect(keyOfWritten('9007199254740993')).toBeNull()
   })
 })

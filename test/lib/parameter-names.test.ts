@@ -32,20 +32,20 @@ describe('a name', () => {
   it.each([
     ...['api_key', 'API_KEY', 'api.key', 'api key', 'api+key', 'api[key', ' api_key', '%20api_key', 'api%5fkey'],
     ...['api_key%00x', 'api_key[]', 'api_key[a]', '%61pi_key', '?api_key', 'api_key '],
-  ])('is read by some service in %j', (text) => expect(reads(text, 'api_key')).toBe(true))
+  ])('a name is read by some service in %j', (text) => expect(reads(text, 'api_key')).toBe(true))
 
   it.each([
     ...['', 'api', 'api_key2', 'xapi_key', 'apikey', 'api-key', 'api%key', 'api_ke%zz', 'api_key%', '[api_key]'],
     ...['%2561pi_key'],
-  ])('is read by no service in %j', (text) => expect(reads(text, 'api_key')).toBe(false))
+  ])('a name is read by no service in %j', (text) => expect(reads(text, 'api_key')).toBe(false))
 
-  it('ends where it is said to end in a longer text', () => {
+  it('a name ends where it is said to end in a longer text', () => {
     expect(isReadAs('a=1&ke%79=2', 4, 9, 'key')).toBe(true)
     expect(isReadAs('a=1&ke%79=2', 4, 8, 'key')).toBe(false)
     expect(isReadAs('key2=1', 0, 3, 'key')).toBe(true)
   })
 
-  it('is the same by one look at each character as by decoding, cutting and folding the whole', () => {
+  it('a name is the same by one look at each character as by decoding, cutting and folding the whole', () => {
     fc.assert(
       fc.property(written, folded, (parts, name) => {
         expect(reads(parts.join(''), name), JSON.stringify(parts)).toBe(model(parts.join(''), name))
@@ -54,7 +54,7 @@ describe('a name', () => {
     )
   }, 60_000)
 
-  it('is found wherever PHP reads it, in any letter case', () => {
+  it('a name is found wherever PHP reads it, in any letter case', () => {
     fc.assert(
       fc.property(written, folded, (parts, name) => {
         const text = parts.join('')

@@ -32,7 +32,7 @@ describe('an address', () => {
     expect(peerOf('192.0.2.1')).not.toBe(peerOf('192.0.2.2'))
   })
 
-  it('is one client in each way to write it, and IPv4 in IPv6 is the client of IPv4', () => {
+  it('an address is one client in each way to write it, and IPv4 in IPv6 is the client of IPv4', () => {
     fc.assert(
       fc.property(bytes(4), ways, (ipv4, way) => {
         const address = ipv4.join('.')
@@ -73,7 +73,7 @@ describe('the network of an address', () => {
     expect(networkOf(address, { ipv4, ipv6 })).toBe(network)
   })
 
-  it('has exactly the addresses that share so many bits, as Node counts them', () => {
+  it('the network of an address has exactly the addresses that share so many bits, as Node counts them', () => {
     const bits = fc.record({ ipv4: fc.integer({ min: 8, max: 32 }), ipv6: fc.integer({ min: 32, max: 128 }) })
     const near = fc.tuple(fc.uint8Array({ minLength: 16, maxLength: 16 }), fc.integer({ min: 0, max: 127 }))
     fc.assert(

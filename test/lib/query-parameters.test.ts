@@ -29,13 +29,13 @@ describe('a parameter', () => {
       '??key=1',
     ],
     ...['?x;key=1', '?key=1;x', '?key=1;key=2', '?a=1;%6Bey=2', '?a&b;KEY'],
-  ])('has another reading to some service in %s', (query) => {
+  ])('a parameter has another reading to some service in %s', (query) => {
     expect(readParameter(query, 'key', 'key').isUnclear).toBe(true)
     expect(withoutParameters(query, KEY)).not.toMatch(/(?:key|%6Bey)(?!s)/i)
   })
 
   it.each(['?api.key=1', '?api%20key=1', '?api+key=1', '?api[key=1', '?api%5bkey=1', '?API_KEY=1'])(
-    'of PHP is api_key in %s',
+    'a parameter of PHP is api_key in %s',
     (query) => {
       expect(readParameter(query, 'api_key', 'api_key')).toEqual({ values: [], isUnclear: true })
       expect(withoutParameters(query, ['api_key'])).toBe('')
@@ -56,7 +56,7 @@ describe('a parameter', () => {
     ['?a', '?a'],
     ['?', '?'],
     ['', ''],
-  ])('is taken out of %s, which leaves %s', (query, rest) => {
+  ])('a parameter is taken out of %s, which leaves %s', (query, rest) => {
     expect(withoutParameters(query, KEY)).toBe(rest)
   })
 
@@ -65,7 +65,7 @@ describe('a parameter', () => {
     ['/p?key=2', '/p'],
     ['/key=2#?key=1', '/key=2#?key=1'],
     ['a\n?key=1', 'a\n'],
-  ])('is taken out of the URL %s', (url, rest) => {
+  ])('a parameter is taken out of the URL %s', (url, rest) => {
     expect(urlWithoutParameters(url, KEY)).toBe(rest)
   })
 })

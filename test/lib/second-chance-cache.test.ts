@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createCache } from '../../src/lib/second-chance-cache.ts'
 
 describe('the cache', () => {
-  it('holds a value until its end and not at it', () => {
+  it('the cache holds a value until its end and not at it', () => {
     const cache = createCache<string>(10)
     cache.set('a', 'alice', 1000, 0)
     expect(cache.get('a', 999)).toBe('alice')
@@ -11,7 +11,7 @@ describe('the cache', () => {
     expect(cache.size).toBe(0)
   })
 
-  it('does not take a value that is over already, and forgets the older one', () => {
+  it('the cache does not take a value that is over already, and forgets the older one', () => {
     const cache = createCache<string>(10)
     cache.set('a', 'alice', 1000, 0)
     cache.set('a', 'bob', 500, 500)
@@ -19,13 +19,13 @@ describe('the cache', () => {
     expect(cache.get('a', 500)).toBeUndefined()
   })
 
-  it('holds nothing for longer because the clock was set back', () => {
+  it('the cache holds nothing for longer because the clock was set back', () => {
     const cache = createCache<string>(10)
     cache.set('a', 'alice', 101_000, 100_000)
     expect(cache.get('a', 40_000)).toBeUndefined()
   })
 
-  it('keeps what is used when it must let one go', () => {
+  it('the cache keeps what is used when it must let one go', () => {
     const cache = createCache<string>(3)
     for (const key of ['a', 'b', 'c']) cache.set(key, key, 1000, 0)
     cache.get('a', 1)
@@ -33,7 +33,7 @@ describe('the cache', () => {
     expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key, 3))).toEqual(['a', undefined, 'c', 'd'])
   })
 
-  it('lets one go whose time is over before one that is good, however much it was used', () => {
+  it('the cache lets one go whose time is over before one that is good, however much it was used', () => {
     const cache = createCache<string>(2)
     cache.set('over', 'over', 10, 0)
     cache.set('good', 'good', 1000, 0)
@@ -42,13 +42,13 @@ describe('the cache', () => {
     expect(['good', 'new'].map((key) => cache.get(key, 11))).toEqual(['good', 'new'])
   })
 
-  it('remembers nothing if it has no room', () => {
+  it('the cache remembers nothing if it has no room', () => {
     const cache = createCache<string>(0)
     cache.set('a', 'alice', 1000, 0)
     expect(cache.get('a', 1)).toBeUndefined()
   })
 
-  it('never holds more than it may, nor gives a wrong or ended value', () => {
+  it('the cache never holds more than it may, nor gives a wrong or ended value', () => {
     const step = fc.record({
       key: fc.constantFrom(...'abcdef', 'alice.signature', 'bob.signature'),
       life: fc.integer({ min: -2, max: 20 }),

@@ -20,7 +20,7 @@ function problem(text: string, kind: TextKind): string | null {
 }
 
 describe('a text with placeholders', () => {
-  test('has in JSON what each value is, and within a string its text', () => {
+  test('a text with placeholders has in JSON what each value is, and within a string its text', () => {
     const text = '{"a":{"n":{{limit}},"m":{{ msg }}},"s":"\\"{{msg}}: {{limit}} {{user}}"}'
     expect(JSON.parse(filled(text, 'json', { msg: 'a "b"\n', limit: 5, user: null }))).toEqual({
       a: { n: 5, m: 'a "b"\n' },
@@ -29,7 +29,7 @@ describe('a text with placeholders', () => {
     expect(JSON.parse(filled(text, 'json', {}))).toEqual({ a: { n: null, m: null }, s: '": ' + ' ' })
   })
 
-  test('has in markup no value that is any, and in plain text none that a terminal acts on', () => {
+  test('a text with placeholders has in markup no value that is any, and in plain text none that a terminal acts on', () => {
     expect(filled('<p title="{{limit}}">{{msg}}</p>', 'markup', { msg: `<a href="x" o='1'>&\`\0`, limit: 5 })).toBe(
       '<p title="5">&#60;a href=&#34;x&#34; o=&#39;1&#39;&#62;&#38;&#96; </p>',
     )
@@ -53,16 +53,16 @@ describe('a text with placeholders', () => {
     ['<!-- a > b {{msg}} -->', 'markup', /stands within/],
     ['<![CDATA[ a > b {{msg}} ]]>', 'markup', /stands within/],
     ['<![CDATA[ {{msg}} ]]>', 'markup', /stands within/],
-  ])('is refused with its line and the cure: %s as %s', (text, kind, expected) => {
+  ])('a text with placeholders is refused with its line and the cure: %s as %s', (text, kind, expected) => {
     expect(problem(text, kind)).toMatch(expected)
   })
 
-  test('may have a number anywhere in markup, and texts between whatever has ended', () => {
+  test('a text with placeholders may have a number anywhere in markup, and texts between whatever has ended', () => {
     const text = '<!-- a --><meta content="{{limit}}"><script>let a = 1 < 2</script><a title=">">{{msg}}</a>'
     expect(problem(text, 'markup')).toBeNull()
   })
 
-  test('stays what it is, whatever the values are', () => {
+  test('a text with placeholders stays what it is, whatever the values are', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (msg, user) => {
         const json = JSON.parse(filled('{"a":{{msg}},"b":"{{user}}"}', 'json', { msg, user })) as unknown

@@ -35,7 +35,7 @@ describe('a traceparent', () => {
     expect(traceparentOf({ traceparent })).toBeNull()
   })
 
-  it('is sampled by the last bit of its flags alone', () => {
+  it('a traceparent is sampled by the last bit of its flags alone', () => {
     const flags = ['00', '01', '02', '03', 'fe', 'ff']
     expect(flags.map((each) => isSampled(`00-${TRACE}-${SPAN}-${each}`))).toEqual([
       false,
@@ -49,18 +49,18 @@ describe('a traceparent', () => {
 })
 
 describe('a request without a traceparent', () => {
-  it('has the digits of its UUID as its ids', () => {
+  it('a request without a traceparent has the digits of its UUID as its ids', () => {
     const id = uuid()
     const digits = id.replaceAll('-', '')
     expect(idsOfRequest(id)).toEqual({ traceId: digits, spanId: digits.slice(16) })
   })
 
-  it('has the id of nginx as its ids, which is hex without dashes', () => {
+  it('a request without a traceparent has the id of nginx as its ids, which is hex without dashes', () => {
     expect(idsOfRequest(TRACE)).toEqual({ traceId: TRACE, spanId: TRACE.slice(16) })
   })
 
   it.each([['r-1'], ['A'.repeat(128)], ['00000000-0000-0000-0000-000000000000'], [VALID.toUpperCase()], ['']])(
-    'has valid ids of a request id of another form: %s',
+    'a request without a traceparent has valid ids of a request id of another form: %s',
     (id) => {
       const { traceId, spanId } = idsOfRequest(id)
       expect(traceparentOf({ traceparent: `00-${traceId}-${spanId}-00` })).not.toBeNull()

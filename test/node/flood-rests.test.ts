@@ -66,7 +66,7 @@ async function open(localAddress: string, head: string): Promise<Socket> {
   return client
 }
 
-it('of floods that come in one moment from eight addresses each turn of the event loop has one, and others are read in between', async () => {
+it('each turn of the event loop has one of the floods that come in one moment from eight addresses, and others are read in between', async () => {
   const floods: Socket[] = []
   for (let i = 2; i < 10; i++) floods.push(await open(`127.0.0.${i}`, POST))
   const other = await open('127.0.0.20', GET)

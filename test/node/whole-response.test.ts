@@ -48,23 +48,26 @@ const REQUESTS: Record<string, (path: string) => string> = {
 }
 
 describe('a response that is sent whole', () => {
-  it.each(Object.entries(REQUESTS))('has the bytes that Node would have sent, on %s', async (_what, request) => {
-    const both = await twoWays()
-    const text = fc.stringMatching(/^[!-~\x80-\xff]{1,20}$/)
-    const field = fc.tuple(fc.constantFrom('X-A', 'ETag', 'Set-Cookie', 'Server', 'date', 'RateLimit'), text)
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(200, 201, 299, 404, 429, 500, 599),
-        fc.option(fc.stringMatching(/^[\t -~\x80-\xff]{0,40}$/)),
-        fc.array(field, { maxLength: 5 }),
-        fc.stringMatching(/^[ -~\x80-\xff]{1,40}$/),
-        async (status, phrase, fields, body) => {
-          const headers = [...fields.flat(), 'Content-Length', String(body.length)]
-          const [ours, node] = await both({ status, ...(phrase !== null && { phrase }), headers, body }, request)
-          expect(ours).toBe(node)
-        },
-      ),
-      { numRuns: 40 },
-    )
-  })
+  it.each(Object.entries(REQUESTS))(
+    'a response that is sent whole has the bytes that Node would have sent, on %s',
+    async (_what, request) => {
+      const both = await twoWays()
+      const text = fc.stringMatching(/^[!-~\x80-\xff]{1,20}$/)
+      const field = fc.tuple(fc.constantFrom('X-A', 'ETag', 'Set-Cookie', 'Server', 'date', 'RateLimit'), text)
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(200, 201, 299, 404, 429, 500, 599),
+          fc.option(fc.stringMatching(/^[\t -~\x80-\xff]{0,40}$/)),
+          fc.array(field, { maxLength: 5 }),
+          fc.stringMatching(/^[ -~\x80-\xff]{1,40}$/),
+          async (status, phrase, fields, body) => {
+            const headers = [...fields.flat(), 'Content-Length', String(body.length)]
+            const [ours, node] = await both({ status, ...(phrase !== null && { phrase }), headers, body }, request)
+            expect(ours).toBe(node)
+          },
+        ),
+        { numRuns: 40 },
+      )
+    },
+  )
 })

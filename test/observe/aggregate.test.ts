@@ -77,7 +77,7 @@ describe('what fills up or falls behind', () => {
     })
   }
 
-  it('is of the process that is worst, so that one full worker is seen among idle ones', async () => {
+  it('what fills up or falls behind is of the process that is worst, so that one full worker is seen among idle ones', async () => {
     const sums = createSums()
     const idle = { process_open_fds: 12, process_max_fds: 64, process_start_time_seconds: 2000 }
     sums.take(1, await figuresWith({ ...idle, process_open_fds: 63, nodejs_eventloop_lag_p99_seconds: 0.7 }))
@@ -90,7 +90,7 @@ describe('what fills up or falls behind', () => {
     expect(value('process_start_time_seconds')).toBe(1000)
   })
 
-  it('is that of a gauge of ours too, if the gauge says so', async () => {
+  it('what fills up or falls behind is that of a gauge of ours too, if the gauge says so', async () => {
     const sums = createSums()
     for (const [worker, used] of [0.2, 0.9, 0.1].entries()) {
       const gauge = { name: 'heap_used_ratio', help: 'h', together: 'max', read: () => used } as const
@@ -99,7 +99,7 @@ describe('what fills up or falls behind', () => {
     expect(parseMetrics(await sums.render([])).value('tollgate_heap_used_ratio')).toBe(0.9)
   })
 
-  it('is not what a process reads as 0 that never learns it: a store whose clock is behind is seen', async () => {
+  it('what fills up or falls behind is not what a process reads as 0 that never learns it: a store whose clock is behind is seen', async () => {
     const sums = createSums()
     for (const worker of [1, 2]) {
       const one = createMetrics({ version: '1' })
@@ -112,7 +112,7 @@ describe('what fills up or falls behind', () => {
     expect(value('tollgate_control_version')).toBe(0)
   })
 
-  it('is seen if a process has reported again before somebody scrapes, and once', async () => {
+  it('what fills up or falls behind is seen if a process has reported again before somebody scrapes, and once', async () => {
     const sums = createSums()
     const lag = async (value: number) => figuresWith({ nodejs_eventloop_lag_p99_seconds: value })
     const scraped = async () =>

@@ -40,7 +40,7 @@ const INFO = 30
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 describe('a worker', () => {
-  test('names itself in each of its lines', async () => {
+  test('a worker names itself in each of its lines', async () => {
     const told = await lines([request(), { type: 'stopped' }], { worker: 2 })
     expect(told).toMatchObject([
       { msg: 'request', worker: 2 },
@@ -48,7 +48,7 @@ describe('a worker', () => {
     ])
   })
 
-  test('that is started, or ends, has a line, with the reason and what it said', async () => {
+  test('a worker that is started, or ends, has a line, with the reason and what it said', async () => {
     const ended = { type: 'worker_ended', worker: 1, pid: 7 } as const
     const told = await lines([
       { type: 'worker_started', worker: 1, pid: 7 },
@@ -64,7 +64,7 @@ describe('a worker', () => {
     expect(told[2]).not.toHaveProperty('detail')
   })
 
-  test('may have its lines written by another process as they are', async () => {
+  test('a worker may have its lines written by another process as they are', async () => {
     const destination = join(folder, 'passed')
     const log = createLog({ destination })
     log.pass('{"msg":"one"}\n{"msg":"two"}\n')
@@ -74,7 +74,7 @@ describe('a worker', () => {
 })
 
 describe('a request', () => {
-  test('is one line with exactly these fields', async () => {
+  test('a request is one line with exactly these fields', async () => {
     const [line, ...more] = await lines([request()])
     expect(more).toEqual([])
     expect(line).toEqual({
@@ -96,17 +96,17 @@ describe('a request', () => {
     })
   })
 
-  test('has the ids of the traceparent that came with it', async () => {
+  test('a request has the ids of the traceparent that came with it', async () => {
     const [line] = await lines([request({ traceparent: TRACEPARENT })])
     expect(line).toMatchObject({ traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' })
   })
 
-  test('without a traceparent has ids of its own, which are those of its request id', async () => {
+  test('a request without a traceparent has ids of its own, which are those of its request id', async () => {
     const [line] = await lines([request({ requestId: '0198c1d2-5a3f-4c77-9b1e-2f6a7d8e9c01' })])
     expect(line).toMatchObject({ traceId: '0198c1d25a3f4c779b1e2f6a7d8e9c01', spanId: '9b1e2f6a7d8e9c01' })
   })
 
-  test('has the address and the path if they are asked for, and only then', async () => {
+  test('a request has the address and the path if they are asked for, and only then', async () => {
     const path = '/v1/"users"/jane'
     const [both, address, neither] = await lines([
       request({ access: { address: '2001:db8::7', path } }),
@@ -119,20 +119,20 @@ describe('a request', () => {
     expect(neither).not.toHaveProperty('address')
   })
 
-  test('says so if the quota refused it and it was let through, and only then', async () => {
+  test('a request says so if the quota refused it and it was let through, and only then', async () => {
     const [shadowed, other] = await lines([request({ shadowed: true }), request()])
     expect(shadowed).toMatchObject({ outcome: 'forwarded', shadowed: true })
     expect(other).not.toHaveProperty('shadowed')
   })
 
-  test('names what was let pass of it, and only then', async () => {
+  test('a request names what was let pass of it, and only then', async () => {
     const [mended, other] = await lines([request({ lenient: ['bare_lf', 'equal_lengths'] }), request()])
     expect(mended).toMatchObject({ outcome: 'forwarded', lenient: ['bare_lf', 'equal_lengths'] })
     expect(other).not.toHaveProperty('lenient')
     expect(other).not.toHaveProperty('notUpgraded')
   })
 
-  test('has the same envelope as the lines that pino writes', async () => {
+  test('a request has the same envelope as the lines that pino writes', async () => {
     const [ours, pinos] = await lines([request(), { type: 'stopped' }])
     expect(Object.keys(pinos)).toEqual(['level', 'time', 'msg'])
     expect(Object.keys(ours).slice(0, 2)).toEqual(['level', 'time'])
@@ -140,7 +140,7 @@ describe('a request', () => {
     expect(typeof ours.time).toBe(typeof pinos.time)
   })
 
-  test('that was denied has the error and the reason', async () => {
+  test('a request that was denied has the error and the reason', async () => {
     const [line] = await lines([
       request({
         outcome: 'denied',
@@ -187,7 +187,7 @@ describe('a request', () => {
     request({ requestId: 'backend 500', httpStatus: 500, clientStatus: 500 }),
   ]
 
-  test('that went well is left out when only errors are wanted', async () => {
+  test('a request that went well is left out when only errors are wanted', async () => {
     expect((await lines(mixed, { requests: 'errors' })).map((l) => [l.requestId, l.level])).toEqual([
       ['failed', WARN],
       ['broken off', WARN],
@@ -195,7 +195,7 @@ describe('a request', () => {
     ])
   })
 
-  test('that was refused for want of the store is reported once with a count, when only errors are wanted', async () => {
+  test('a request that was refused for want of the store is reported once with a count, when only errors are wanted', async () => {
     const denied = (requestId: string) =>
       request({ requestId, outcome: 'denied', error: 'store_unavailable', httpStatus: null, clientStatus: 503 })
     const many = Array.from({ length: 1000 }, (_, i) => denied(`r${i}`))
@@ -207,7 +207,7 @@ describe('a request', () => {
     expect(await lines(many, { requests: 'all' })).toHaveLength(1000)
   })
 
-  test('is not counted with others that were refused for another reason, nor with those that the upstream refused', async () => {
+  test('a request is not counted with others that were refused for another reason, nor with those that the upstream refused', async () => {
     const denied = request({ outcome: 'denied', httpStatus: null, clientStatus: 503 })
     const twice = (done: Observation): Observation[] => [done, done]
     const written = await lines(
@@ -225,16 +225,16 @@ describe('a request', () => {
     ])
   })
 
-  test('has no line when none is wanted, while everything else has', async () => {
+  test('a request has no line when none is wanted, while everything else has', async () => {
     expect((await lines([...mixed, { type: 'stopped' }], { requests: 'none' })).map((l) => l.msg)).toEqual(['stopped'])
   })
 
-  test('obeys the level', async () => {
+  test('a request obeys the level', async () => {
     expect((await lines(mixed, { level: 'warn' })).map((l) => l.requestId)).toEqual(['failed', 'broken off'])
     expect(await lines(mixed, { level: 'silent' })).toEqual([])
   })
 
-  test('is one line, and has its texts as they are, whatever they hold', async () => {
+  test('a request is one line, and has its texts as they are, whatever they hold', async () => {
     const odd = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a"\n{}\u2028\u0000\\', '\ud800', '配额', ''))
     const texts = fc.record({ user: fc.option(odd), method: odd, route: fc.option(odd), category: fc.option(odd) })
     await fc.assert(
@@ -254,7 +254,7 @@ describe('failures of the store', () => {
     message: 'no answer',
   })
 
-  test('are one line for each reason, with the count of the others, and recovery has one line', async () => {
+  test('failures of the store are one line for each reason, with the count of the others, and recovery has one line', async () => {
     const seen = [...Array(1000).fill(failed('timeout')), ...Array(3).fill(failed('connection'))]
     const told = await lines([...seen, { type: 'store_recovered', downMs: 1234.5 }])
     expect(told.map(({ msg, reason, count }) => [msg, reason, count])).toEqual([
@@ -269,7 +269,7 @@ describe('failures of the store', () => {
     expect(told.at(-1)).not.toHaveProperty('policy')
   })
 
-  test('that follow from an outage are warnings while the error that the store is out stands', async () => {
+  test('failures of the store that follow from an outage are warnings while the error that the store is out stands', async () => {
     const fails = (operation: 'settle' | 'control', reason: 'timeout' | 'connection'): Observation => {
       return { type: 'store_failed', operation, reason, message: 'no answer' }
     }
@@ -291,7 +291,7 @@ describe('failures of the store', () => {
     ])
   })
 
-  test('that come and go are reported once in an interval each, with their counts', async () => {
+  test('failures of the store that come and go are reported once in an interval each, with their counts', async () => {
     const flap: Observation[] = [
       { type: 'store_out', reason: 'timeout' },
       failed('timeout'),
@@ -310,7 +310,7 @@ describe('failures of the store', () => {
     ])
   })
 
-  test('that come and go are reported in their order, so that the last line says how it is', async () => {
+  test('failures of the store that come and go are reported in their order, so that the last line says how it is', async () => {
     const destination = join(folder, 'order')
     const log = createLog({ destination, storeFailureMs: 1000 })
     const out: Observation = { type: 'store_out', reason: 'timeout' }
@@ -335,7 +335,7 @@ describe('failures of the store', () => {
     ])
   })
 
-  test('that come after a connection are reported after it, also if both wait for the end of an interval', async () => {
+  test('failures of the store that come after a connection are reported after it, also if both wait for the end of an interval', async () => {
     const told = await lines(
       Array(3)
         .fill([{ type: 'store_connected' }, failed('connection')])
@@ -349,7 +349,7 @@ describe('failures of the store', () => {
     ])
   })
 
-  test('that last are reported once in an interval, with the policy in force and what became of the charges', async () => {
+  test('failures of the store that last are reported once in an interval, with the policy in force and what became of the charges', async () => {
     const destination = join(folder, 'outage')
     const log = createLog({ destination, storeFailureMs: 50 })
     const read = () =>
@@ -392,7 +392,7 @@ describe('failures of the store', () => {
     expect(still()).toEqual(lasted)
   })
 
-  test('that were not reported yet are reported at the end', async () => {
+  test('failures of the store that were not reported yet are reported at the end', async () => {
     expect((await lines([failed('timeout'), failed('timeout')])).map((l) => l.count)).toEqual([1, 1])
   })
 })

@@ -28,7 +28,7 @@ test('keys do not share an interval', () => {
   expect(told).toEqual(['a x1', 'b x1'])
 })
 
-test('of so many keys at a time others are not reported, until one was quiet', () => {
+test('keys beyond so many at a time are not reported, until one was quiet', () => {
   const told: string[] = []
   const throttle = createThrottle<string>(10_000, (latest, count) => told.push(`${latest} x${count}`), 2)
   for (const key of ['a', 'b', 'c', 'a']) throttle.add(key, key)

@@ -46,7 +46,7 @@ function changesOf(zone: string): number[] {
 }
 
 describe('the period that a moment lies in', () => {
-  it('is a day from midnight to midnight of the zone', () => {
+  it('the period that a moment lies in is a day from midnight to midnight of the zone', () => {
     expect(shown('Asia/Shanghai', 'day', '2026-11-26T15:59:59.999Z')).toEqual([
       '2026-11-25T16:00:00.000Z',
       '2026-11-26T16:00:00.000Z',
@@ -54,13 +54,13 @@ describe('the period that a moment lies in', () => {
     expect(shown('Asia/Shanghai', 'day', '2026-11-26T16:00:00.000Z')[0]).toBe('2026-11-26T16:00:00.000Z')
   })
 
-  it('is a week from Monday to Monday', () => {
+  it('the period that a moment lies in is a week from Monday to Monday', () => {
     for (const moment of ['2026-11-22T16:00:00.000Z', '2026-11-26T12:00:00.000Z', '2026-11-29T15:59:59.999Z']) {
       expect(shown('Asia/Shanghai', 'week', moment)).toEqual(['2026-11-22T16:00:00.000Z', '2026-11-29T16:00:00.000Z'])
     }
   })
 
-  it('is a month of 28 to 31 days, 29 February included', () => {
+  it('the period that a moment lies in is a month of 28 to 31 days, 29 February included', () => {
     const days = ['2027-02-10', '2028-02-29', '2028-04-30', '2028-12-31'].map((day) => {
       const { from, to } = periodOf(calendarOf('UTC', 'month'), Date.parse(day))
       return (to - from) / 86_400_000
@@ -69,7 +69,7 @@ describe('the period that a moment lies in', () => {
     expect(shown('UTC', 'month', '2028-02-29T23:59:59.999Z')[1]).toBe('2028-03-01T00:00:00.000Z')
   })
 
-  it('lasts 23 or 25 hours where the clock changes in a day, and 22 or 26 at a station in Antarctica', () => {
+  it('the period that a moment lies in lasts 23 or 25 hours where the clock changes in a day, and 22 or 26 at a station in Antarctica', () => {
     const hours = (zone: string, moment: string): number => {
       const { from, to } = periodOf(calendarOf(zone, 'day'), Date.parse(moment))
       return (to - from) / 3_600_000
@@ -80,17 +80,17 @@ describe('the period that a moment lies in', () => {
     ])
   })
 
-  it('begins with the first moment of a day that has no midnight', () => {
+  it('the period that a moment lies in begins with the first moment of a day that has no midnight', () => {
     expect(shown('Africa/Cairo', 'day', '2026-04-24T12:00:00Z')[0]).toBe('2026-04-23T22:00:00.000Z')
     expect(shown('Asia/Beirut', 'day', '2026-03-29T12:00:00Z')[0]).toBe('2026-03-28T22:00:00.000Z')
     expect(shown('America/Sao_Paulo', 'day', '2018-11-04T12:00:00Z')[0]).toBe('2018-11-04T03:00:00.000Z')
   })
 
-  it('begins with the earlier midnight of a day that has two', () => {
+  it('the period that a moment lies in begins with the earlier midnight of a day that has two', () => {
     expect(shown('America/Havana', 'day', '2026-11-01T12:00:00Z')[0]).toBe('2026-11-01T04:00:00.000Z')
   })
 
-  it('goes over a day that a zone skips, also if a month would begin with it', () => {
+  it('the period that a moment lies in goes over a day that a zone skips, also if a month would begin with it', () => {
     expect(shown('Pacific/Apia', 'day', '2011-12-30T09:59:59.999Z')[1]).toBe('2011-12-30T10:00:00.000Z')
     expect(shown('Pacific/Apia', 'day', '2011-12-30T10:00:00.000Z')).toEqual([
       '2011-12-30T10:00:00.000Z',
@@ -98,7 +98,7 @@ describe('the period that a moment lies in', () => {
     ])
   })
 
-  it('does not come back with a date that shows twice, since the clock is set back over midnight', () => {
+  it('the period that a moment lies in does not come back with a date that shows twice, since the clock is set back over midnight', () => {
     // One minute past midnight it was a minute past 23 hours again.
     const midnight = Date.parse('2010-11-07T02:30:00Z')
     for (const minutes of [0, 1, 30, 60, 61]) {
@@ -109,7 +109,7 @@ describe('the period that a moment lies in', () => {
 })
 
 describe('periods and Temporal', () => {
-  it('agree at each clock change of every zone from 2025 to 2028', () => {
+  it('periods and Temporal agree at each clock change of every zone from 2025 to 2028', () => {
     let changes = 0
     for (const zone of ZONES) {
       for (const change of changesOf(zone)) {
@@ -124,7 +124,7 @@ describe('periods and Temporal', () => {
     expect(changes).toBeGreaterThan(1000)
   }, 60_000)
 
-  it('agree in every zone around 29 February', () => {
+  it('periods and Temporal agree in every zone around 29 February', () => {
     const days = ['2028-02-28', '2028-02-29', '2028-03-01']
     for (const zone of ZONES) {
       for (const unit of CALENDAR_UNITS) {
@@ -137,7 +137,7 @@ describe('periods and Temporal', () => {
     }
   }, 60_000)
 
-  it('agree at any moment of any zone, and follow each other without a gap', () => {
+  it('periods and Temporal agree at any moment of any zone, and follow each other without a gap', () => {
     const moments = fc.integer({ min: Date.UTC(1973, 0, 1), max: Date.UTC(2037, 0, 1) })
     fc.assert(
       fc.property(fc.constantFrom(...ZONES), fc.constantFrom(...CALENDAR_UNITS), moments, (zone, unit, moment) => {

@@ -73,7 +73,7 @@ function chargeOf({ user, organisation, category, cost, bypass }: Request, of: S
 }
 
 describe('any history of charges', () => {
-  it('admits in each run of a window at most its limit, in every scope', () => {
+  it('any history of charges admits in each run of a window at most its limit, in every scope', () => {
     fc.assert(
       fc.property(history, ({ requests, ...of }) => {
         const { counterOf } = ledgerBook()
@@ -98,7 +98,7 @@ describe('any history of charges', () => {
     )
   }, 60_000)
 
-  it('refuses exactly what does not fit, and a refused charge changes nothing', () => {
+  it('any history of charges refuses exactly what does not fit, and a refused charge changes nothing', () => {
     fc.assert(
       fc.property(history, ({ requests, ...of }) => {
         const { counterOf, dump } = ledgerBook()
@@ -122,7 +122,7 @@ describe('any history of charges', () => {
     )
   }, 60_000)
 
-  it('keeps every limit and ends every window one length on at most, however the clock is set', () => {
+  it('any history of charges keeps every limit and ends every window one length on at most, however the clock is set', () => {
     const jumps = fc.array(
       fc.constantFrom(0, 1, 999, 5000, 3_600_000, 2_592_000_000).chain((ms) => fc.constantFrom(ms, -ms)),
       {
@@ -163,7 +163,7 @@ describe('any history of charges', () => {
     )
   }, 60_000)
 
-  it('that is given back whole within its windows leaves nothing used', () => {
+  it('any history of charges that is given back whole within its windows leaves nothing used', () => {
     fc.assert(
       fc.property(history, ({ requests, ...of }) => {
         const { counterOf } = ledgerBook()
@@ -180,7 +180,7 @@ describe('any history of charges', () => {
     )
   }, 60_000)
 
-  it('decides one by one as it decides in one batch', () => {
+  it('any history of charges decides one by one as it decides in one batch', () => {
     fc.assert(
       fc.property(history, ({ requests, ...of }) => {
         const charges = requests.map((each) => chargeOf(each, of))
@@ -194,7 +194,7 @@ describe('any history of charges', () => {
 })
 
 describe('a decision', () => {
-  it('is a picture of its moment: later charges of its batch do not change it', () => {
+  it('a decision is a picture of its moment: later charges of its batch do not change it', () => {
     const charge: Charge = {
       user: 'a',
       organisation: null,
@@ -206,7 +206,7 @@ describe('a decision', () => {
     expect(decisions.map((d) => d.personal[0]?.used)).toEqual([2, 4, 6])
   })
 
-  it('shows what refuses a charge as it stands, in the order of the limits', () => {
+  it('a decision shows what refuses a charge as it stands, in the order of the limits', () => {
     const [short, , long] = WINDOWS as [Limit['window'], Limit['window'], Limit['window']]
     const limits = {
       personal: [

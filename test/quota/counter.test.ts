@@ -15,7 +15,7 @@ import { NOT_RUNNING } from '../../src/quota/window.ts'
 const T = Date.UTC(2026, 7, 6)
 
 describe('put', () => {
-  it('sets the window of a length, and leaves the others alone', () => {
+  it('put sets the window of a length, and leaves the others alone', () => {
     const counter: Counter = []
     put(counter, 60, { startedAt: T, used: 4 })
     put(counter, 3600, { startedAt: T + 1000, used: 5 })
@@ -30,18 +30,18 @@ describe('put', () => {
 describe('usageOf', () => {
   const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
 
-  it('counts a window until the millisecond at which it ends', () => {
+  it('usageOf counts a window until the millisecond at which it ends', () => {
     expect(usageOf(counter, { seconds: 60 }, T + 59_999)).toMatchObject({ startedAt: T, used: 4 })
     expect(usageOf(counter, { seconds: 60 }, T + 60_000)).toBe(NOT_RUNNING)
   })
 
-  it('finds a window by its length alone', () => {
+  it('usageOf finds a window by its length alone', () => {
     expect(usageOf(counter, { seconds: 3600 }, T)).toBe(NOT_RUNNING)
   })
 })
 
 describe('usageToCharge', () => {
-  it('sets a start in the future to now for good, tells of it once, and keeps what was used', () => {
+  it('usageToCharge sets a start in the future to now for good, tells of it once, and keeps what was used', () => {
     const counter: Counter = [
       { seconds: 60, startedAt: T + 5000, used: 4 },
       { seconds: 3600, startedAt: T + 5000, used: 4 },
@@ -57,7 +57,7 @@ describe('usageToCharge', () => {
     expect(counter[1]?.startedAt).toBe(T + 5000)
   })
 
-  it('leaves what runs and what has ended as it is', () => {
+  it('usageToCharge leaves what runs and what has ended as it is', () => {
     const counter: Counter = [{ seconds: 60, startedAt: T, used: 4 }]
     const told: number[] = []
     expect(usageToCharge(counter, { seconds: 60 }, T, (ms) => told.push(ms))).toBe(counter[0])
@@ -68,13 +68,13 @@ describe('usageToCharge', () => {
 })
 
 describe('takeBack', () => {
-  it('takes from the very run that was charged', () => {
+  it('takeBack takes from the very run that was charged', () => {
     const counter: Counter = [{ seconds: 60, startedAt: T, used: 9 }]
     takeBack(counter, 60, 4, T)
     expect(counter[0]?.used).toBe(5)
   })
 
-  it('leaves a later run and other windows alone', () => {
+  it('takeBack leaves a later run and other windows alone', () => {
     const counter: Counter = [
       { seconds: 60, startedAt: T + 60_000, used: 9 },
       { seconds: 3600, startedAt: T, used: 9 },
@@ -83,7 +83,7 @@ describe('takeBack', () => {
     expect(counter.map((e) => e.used)).toEqual([9, 9])
   })
 
-  it('never goes below zero', () => {
+  it('takeBack never goes below zero', () => {
     const counter: Counter = [{ seconds: 60, startedAt: T, used: 3 }]
     takeBack(counter, 60, 4, T)
     expect(counter[0]?.used).toBe(0)
@@ -112,18 +112,18 @@ describe('what a store must keep', () => {
     { seconds: 60, startedAt: T - 1000, used: 1 },
   ]
 
-  it('is every entry that still runs', () => {
+  it('what a store must keep is every entry that still runs', () => {
     expect(running(counter, T + 999)).toEqual(counter)
     expect(running(counter, T + 1000)).toEqual([counter[1]])
     expect(running(counter, T + 59_000)).toEqual([])
   })
 
-  it('is kept until the last of its windows ends', () => {
+  it('what a store must keep is kept until the last of its windows ends', () => {
     expect(endsAt(counter)).toBe(T + 59_000)
     expect(endsAt([])).toBe(0)
   })
 
-  it('is nothing from the moment that endsAt names, and something before', () => {
+  it('what a store must keep is nothing from the moment that endsAt names, and something before', () => {
     const entry = fc.record({
       seconds: fc.integer({ min: 1, max: 100_000 }),
       startedAt: fc.integer({ min: T, max: T + 10 ** 9 }),

@@ -97,12 +97,12 @@ export function historyStoreSuite(open: OpenHistory): void {
     all.filter(({ seconds }) => seconds === 3600).map(({ startedAt, tokens }) => [startedAt - BEGIN, tokens])
 
   describe('the history of a user', () => {
-    it('is empty for one who has used nothing', () =>
+    it('the history of a user is empty for one who has used nothing', () =>
       withStore(KEPT_FOR_EVER, async ({ read }) => {
         expect([await read('nobody'), await read('nobody', 'organisation')]).toEqual([[], []])
       }))
 
-    it('has each run of each window, also when the limits and the windows have changed since', () =>
+    it('the history of a user has each run of each window, also when the limits and the windows have changed since', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         await settle([charge('alice', 5), charge('alice', 2)], 0)
         await settle([charge('alice', 3, { ...ROOMY, personal: windows(50, ['1h', '1d']) })], 2 * HOUR)
@@ -119,7 +119,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('has a run that is over, long before the next one starts', () =>
+    it('the history of a user has a run that is over, long before the next one starts', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         await settle([charge('alice', 5)], 0)
         await settle([charge('bob', 1)], 300 * DAY)
@@ -130,7 +130,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('is changed by what is given back or charged in addition after the run is over', () =>
+    it('the history of a user is changed by what is given back or charged in addition after the run is over', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         const order = charge('alice', 5)
         const [decision] = await settle([order], 0)
@@ -151,7 +151,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('has a run once that began by a clock which was ahead', () =>
+    it('the history of a user has a run once that began by a clock which was ahead', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         await settle([charge('alice', 5)], 2 * HOUR)
         await settle([charge('alice', 3)], HOUR)
@@ -162,7 +162,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('is changed once by a refund, where a clock that was set back gave another run the same start', () =>
+    it('the history of a user is changed once by a refund, where a clock that was set back gave another run the same start', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         const order = charge('alice', 5)
         const [decision] = await settle([order], 0)
@@ -173,7 +173,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         expect(tokens.reduce((sum, used) => sum + used)).toBe(5 + 9 + 1 - 4)
       }))
 
-    it('never has less than nothing in a run', () =>
+    it('the history of a user never has less than nothing in a run', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         const order = charge('alice', 5)
         const [decision] = await settle([order], 0)
@@ -189,7 +189,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('has two runs of one start as one, when a clock that was set back has made them', () =>
+    it('the history of a user has two runs of one start as one, when a clock that was set back has made them', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         await settle([charge('alice', 5)], 0)
         await settle([charge('alice', 9)], 2 * HOUR)
@@ -201,7 +201,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('keeps what was charged before a reset', () =>
+    it('the history of a user keeps what was charged before a reset', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, change, read }) => {
         const order = charge('alice', 5)
         const [decision] = await settle([order], 0)
@@ -216,7 +216,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         }
       }))
 
-    it('is that of an organisation as well, and never of everybody', () =>
+    it('the history of a user is that of an organisation as well, and never of everybody', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, change, read }) => {
         const limits = { personal: windows(100), organisation: windows(100, ['1h']), global: windows(100) }
         await settle([charge('alice', 5, limits, 'acme'), charge('bob', 2, limits, 'acme')], 0)
@@ -233,7 +233,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         expect([await read('acme'), await read('', 'organisation')]).toEqual([[], []])
       }))
 
-    it('has the runs of a time', () =>
+    it('the history of a user has the runs of a time', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, history }) => {
         for (const at of [0, HOUR, 2 * HOUR, 3 * HOUR]) await settle([charge('alice', 1)], at)
         const { history: found } = await history.readHistory('personal', 'alice')
@@ -243,7 +243,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('has the runs of one window, ended and running, to whoever asks for that one', () =>
+    it('the history of a user has the runs of one window, ended and running, to whoever asks for that one', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, history }) => {
         for (const at of [0, HOUR, 2 * HOUR]) await settle([charge('alice', 1)], at)
         const { history: found } = await history.readHistory('personal', 'alice')
@@ -293,7 +293,7 @@ export function historyStoreSuite(open: OpenHistory): void {
   describe('how long it is kept', () => {
     const DAYS: Retention = { ...KEPT_FOR_EVER, longestSeconds: 5 * 86_400, shorterSeconds: 2 * 86_400 }
 
-    it('is not at all of callers by a key that nobody checked', () =>
+    it('how long it is kept is not at all of callers by a key that nobody checked', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, change, read }) => {
         await settle([charge('key:a', 5)], 0)
         await settle([charge('key:a', 3)], 2 * HOUR)
@@ -302,7 +302,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         expect((await read('key:a')).map(({ tokens }) => tokens)).toEqual([1, 1, 1])
       }))
 
-    it('is as long after their ends as the retention says, of the longest window and of the others', () =>
+    it('how long it is kept is as long after their ends as the retention says, of the longest window and of the others', () =>
       withStore(DAYS, async ({ settle, read }) => {
         for (let at = 0; at <= 10 * DAY; at += HOUR) await settle([charge('alice', 1)], at)
         const found = (seconds: number) => read('alice').then((all) => all.filter((run) => run.seconds === seconds))
@@ -320,7 +320,7 @@ export function historyStoreSuite(open: OpenHistory): void {
     /** The first midnight of Berlin behind the beginning. */
     const MIDNIGHT = 23 * HOUR
 
-    it('have the days of a user and of an organisation, whatever windows limit them', () =>
+    it('the books have the days of a user and of an organisation, whatever windows limit them', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         const tenSeconds = [{ window: { name: '10s', seconds: 10 }, limit: 99 }]
         await settle([charge('alice', 5, BERLIN, 'acme'), charge('bob', 2, BERLIN, 'acme')], MIDNIGHT - 1)
@@ -346,7 +346,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         expect(daysOf(await read('alice'))).toEqual([[0, 10 ** 11]])
       }))
 
-    it('are given back to and added to on the day of the charge, long after it', () =>
+    it('the books are given back to and added to on the day of the charge, long after it', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, read }) => {
         const order = charge('alice', 5, BERLIN, 'acme')
         const [decision] = await settle([order], 0)
@@ -362,7 +362,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('go on through each reset, and no reset names them', () =>
+    it('the books go on through each reset, and no reset names them', () =>
       withStore(KEPT_FOR_EVER, async ({ settle, change, read }) => {
         const limits = { ...BERLIN, organisation: windows(100) }
         await settle([charge('alice', 5, limits, 'acme')], 0)
@@ -378,7 +378,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         ])
       }))
 
-    it('are kept as long as the longest window, which they are not', () =>
+    it('the books are kept as long as the longest window, which they are not', () =>
       withStore({ ...KEPT_FOR_EVER, longestSeconds: 5 * 86_400, shorterSeconds: 86_400 }, async ({ settle, read }) => {
         for (let at = 0; at <= 10 * DAY; at += 6 * HOUR) await settle([charge('alice', 1, BERLIN)], at)
         const all = await read('alice')
@@ -386,7 +386,7 @@ export function historyStoreSuite(open: OpenHistory): void {
         expect([BOOK_SECONDS, 86_400, 18_000].map(countOf)).toEqual([7, 6, 5])
       }))
 
-    it('leave what was kept of a window that is the longest no more', () =>
+    it('the books leave what was kept of a window that is the longest no more', () =>
       withStore({ ...KEPT_FOR_EVER, longestSeconds: 9 * 86_400, shorterSeconds: 86_400 }, async ({ settle, read }) => {
         for (let day = 0; day < 5; day++) await settle([charge('alice', 1)], day * DAY)
         const longer = [...windows(99), { window: { name: '7d', seconds: 7 * 86_400 }, limit: 99 }]
@@ -397,7 +397,7 @@ export function historyStoreSuite(open: OpenHistory): void {
 
   describe('looking through all histories', () => {
     it(
-      'gives each once, whatever characters the id holds, by users and by organisations',
+      'looking through all histories gives each once, whatever characters the id holds, by users and by organisations',
       () =>
         withStore(KEPT_FOR_EVER, async ({ settle, history }) => {
           const limits = { personal: windows(9), organisation: windows(9000), global: null }
@@ -463,7 +463,7 @@ export function historyStoreSuite(open: OpenHistory): void {
     )
   })
 
-  it('is, with what runs, all that was charged, whatever else happens', () => agreesWithTheBooks(open))
+  it('a history is, with what runs, all that was charged, whatever else happens', () => agreesWithTheBooks(open))
 }
 
 type Step =

@@ -69,7 +69,7 @@ export function keptSuite(open: (now: number) => Promise<KeptUnderTest>): void {
   }
 
   describe('runs that are to be kept for a shorter time', () => {
-    it('are hidden at once, also of somebody who is charged no more, and taken away by one look through all of them', () =>
+    it('runs that are to be kept for a shorter time are hidden at once, also of somebody who is charged no more, and taken away by one look through all of them', () =>
       withStore(async (under, now) => {
         expect(await used(under, 'alice')).toEqual([20, 10, 3, 2])
         expect(await used(under, 'bob')).toEqual([20, 10])
@@ -95,7 +95,7 @@ export function keptSuite(open: (now: number) => Promise<KeptUnderTest>): void {
         expect((await under.stored('personal', 'bob')).counterEnds).toBeLessThanOrEqual(now)
       }))
 
-    it('are all taken away where none are to be kept, but for those that run', () =>
+    it('runs that are to be kept for a shorter time are all taken away where none are to be kept, but for those that run', () =>
       withStore(async (under, now) => {
         const charges = [{ user: 'alice', organisation: null, category: 'read', cost: 7, limits: LIMITS }]
         await under.settle({ instance: 'i', sequence: 9, refunds: [], charges }, now)
@@ -107,7 +107,7 @@ export function keptSuite(open: (now: number) => Promise<KeptUnderTest>): void {
         expect(await used(under, 'alice')).toEqual([7])
       }))
 
-    it('are looked for until they are gone, and not again', () =>
+    it('runs that are to be kept for a shorter time are looked for until they are gone, and not again', () =>
       withStore(async (under) => {
         expect(await under.history.noteCounted(['3600'])).toBe(false)
         under.keep(days(5))
@@ -118,7 +118,7 @@ export function keptSuite(open: (now: number) => Promise<KeptUnderTest>): void {
         expect(await under.history.noteCounted(['3600'])).toBe(false)
       }))
 
-    it('are kept for the shorter time where two gateways differ, and no gateway looks for them each minute', () =>
+    it('runs that are to be kept for a shorter time are kept for the shorter time where two gateways differ, and no gateway looks for them each minute', () =>
       withStore(async (under) => {
         const keptDays = async (): Promise<number> =>
           ((await under.history.readCounted()).keeping.get('longest')?.keptSeconds ?? 0) / 86_400
@@ -136,7 +136,7 @@ export function keptSuite(open: (now: number) => Promise<KeptUnderTest>): void {
         expect([await note(5, false), await keptDays()]).toEqual([false, 5])
       }))
 
-    it('are known for the shorter time only when the time is made longer again', () =>
+    it('runs that are to be kept for a shorter time are known for the shorter time only when the time is made longer again', () =>
       withStore(async (under) => {
         under.keep(days(5))
         await under.history.noteCounted(['3600'])

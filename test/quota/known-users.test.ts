@@ -55,7 +55,7 @@ function world(options: Partial<KnownUsersOptions> = {}) {
 }
 
 describe('the users that a process knows', () => {
-  it('are those whose first charge lies as long ago as the reserve wants', async () => {
+  it('the users that a process knows are those whose first charge lies as long ago as the reserve wants', async () => {
     const { known, charge, pass } = world()
     expect(known.isKnown('alice')).toBe(false)
     await charge('alice')
@@ -67,7 +67,7 @@ describe('the users that a process knows', () => {
     expect(known.isKnown('bob')).toBe(false)
   })
 
-  it('are noted once a day, however often they charge', async () => {
+  it('the users that a process knows are noted once a day, however often they charge', async () => {
     const { charge, pass, calls } = world()
     for (let i = 0; i < 5; i++) await charge('alice')
     expect(calls).toEqual(['note alice'])
@@ -79,7 +79,7 @@ describe('the users that a process knows', () => {
     expect(calls).toEqual(['note alice', 'note alice'])
   })
 
-  it('are noted together, without anybody waiting for it', async () => {
+  it('the users that a process knows are noted together, without anybody waiting for it', async () => {
     const { known, calls } = world()
     for (let i = 0; i < 300; i++) known.note(`user-${i % 299}`)
     expect(calls).toEqual([])
@@ -87,7 +87,7 @@ describe('the users that a process knows', () => {
     expect(calls.map((call) => call.split(' ').length - 1)).toEqual([256, 43])
   })
 
-  it('are known no more when they have not charged for as long as they are remembered', async () => {
+  it('the users that a process knows are known no more when they have not charged for as long as they are remembered', async () => {
     const { known, charge, pass } = world()
     await charge('alice')
     pass(30 * DAY - 1)
@@ -99,7 +99,7 @@ describe('the users that a process knows', () => {
     expect(known.isKnown('alice')).toBe(false)
   })
 
-  it('stay known with a charge now and then, years after the first', async () => {
+  it('the users that a process knows stay known with a charge now and then, years after the first', async () => {
     const { known, charge, pass } = world()
     for (let i = 0; i < 40; i++) {
       await charge('alice')
@@ -108,7 +108,7 @@ describe('the users that a process knows', () => {
     }
   })
 
-  it('are looked up once by a process that does not know them, and noted at their next charge', async () => {
+  it('the users that a process knows are looked up once by a process that does not know them, and noted at their next charge', async () => {
     const { charge, process, pass, calls } = world()
     await charge('alice')
     pass(2 * DAY)
@@ -122,7 +122,7 @@ describe('the users that a process knows', () => {
     expect(calls).toEqual(['note alice', 'ask alice', 'note alice'])
   })
 
-  it('do not have those among them who never charged, and the store is not asked again for each request of these', async () => {
+  it('the users that a process knows do not have those among them who never charged, and the store is not asked again for each request of these', async () => {
     const { known, calls, pass } = world()
     for (let i = 0; i < 9; i++) expect(await known.lookUp('mallory')).toBe(false)
     expect(calls).toEqual(['ask mallory'])
@@ -131,7 +131,7 @@ describe('the users that a process knows', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('stay as they are while the store is out, which is asked again after a second', async () => {
+  it('the users that a process knows stay as they are while the store is out, which is asked again after a second', async () => {
     const { known, charge, pass, calls, out } = world()
     await charge('alice')
     pass(2 * DAY)
@@ -150,7 +150,7 @@ describe('the users that a process knows', () => {
     expect(known.isKnown('bob')).toBe(true)
   })
 
-  it('are forgotten by the process for want of room, and not by the store', async () => {
+  it('the users that a process knows are forgotten by the process for want of room, and not by the store', async () => {
     const { known, charge, pass, calls } = world({ most: 10 })
     await charge('alice')
     pass(2 * DAY)
@@ -160,7 +160,7 @@ describe('the users that a process knows', () => {
     expect(calls.filter((call) => call === 'ask alice')).toHaveLength(1)
   })
 
-  it('are nobody without a reserve, and then nobody is noted either', async () => {
+  it('the users that a process knows are nobody without a reserve, and then nobody is noted either', async () => {
     let reserve: Reserve | undefined = RESERVE
     const { known, charge, pass, calls } = world({ reserve: () => reserve })
     await charge('alice')

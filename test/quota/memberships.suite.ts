@@ -49,7 +49,7 @@ export function membershipStoreSuite(open: () => Promise<MembershipStoreUnderTes
       expect(await under.store.readMemberships(['alice', 'bob'])).toEqual([null, null])
     })
 
-    it('a store forgets a user who was not noted for so long, and not one who was', async () => {
+    it('a store forgets the plan of a user who was not noted for so long, and not of one who was', async () => {
       await under.store.noteMemberships([payer('gone', 'pro', 'away'), payer('here', 'pro')], 1000)
       await under.pass(600)
       await under.store.noteMemberships([payer('here', 'pro')], 1000)

@@ -35,14 +35,14 @@ function world(noting: (payers: readonly Payer[]) => Promise<void> = async () =>
 }
 
 describe('what credentials name', () => {
-  it('is noted together for all users, once for each', async () => {
+  it('what credentials name is noted together for all users, once for each', async () => {
     const { memberships, calls } = world()
     for (const user of ['alice', 'bob', 'alice']) memberships.note({ ...of(user), ...{ claims: {} } })
     await memberships.close()
     expect(calls).toEqual([[of('alice'), of('bob')]])
   })
 
-  it('is noted again when it is something else, and after a day', async () => {
+  it('what credentials name is noted again when it is something else, and after a day', async () => {
     const { memberships, calls, pass } = world()
     const note = async (payer: Payer) => {
       memberships.note(payer)
@@ -58,7 +58,7 @@ describe('what credentials name', () => {
     expect(await note(of('alice', null))).toEqual([of('alice', null)])
   })
 
-  it('that changes while it is being noted is noted once more', async () => {
+  it('what credentials name that changes while it is being noted is noted once more', async () => {
     const { memberships, calls } = world(async () => {
       if (calls.length === 1) memberships.note(of('alice', 'free'))
     })
@@ -67,7 +67,7 @@ describe('what credentials name', () => {
     expect(calls).toEqual([[of('alice')], [of('alice', 'free')]])
   })
 
-  it('is noted when the store is back', async () => {
+  it('what credentials name is noted when the store is back', async () => {
     let isOut = true
     const { memberships, calls } = world(async () => {
       if (isOut) throw new StoreError('out', 'timeout', 'no')
@@ -82,7 +82,7 @@ describe('what credentials name', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('goes to the store in steps of 256, and of more users than there is room for nothing is kept', async () => {
+  it('what credentials name goes to the store in steps of 256, and of more users than there is room for nothing is kept', async () => {
     const { memberships, calls } = world(undefined, 300)
     for (let i = 0; i < 1000; i++) memberships.note(of(`user ${i}`))
     await memberships.close()

@@ -64,7 +64,7 @@ const personal = (policy: ReturnType<typeof policyOf>, payer = payerOf('alice'),
   numbers(policy.limitsFor(category, payer).personal)
 
 describe('a plan', () => {
-  it('has its own limits, and what it leaves out follows the baselines', () => {
+  it('a plan has its own limits, and what it leaves out follows the baselines', () => {
     const policy = policyOf()
     expect(personal(policy, of('free'))).toEqual([60, 1200])
     expect(personal(policy, of('free'), 'write')).toEqual([60, 600])
@@ -75,23 +75,23 @@ describe('a plan', () => {
   it.each([
     ['conservative', [45, 900]],
     ['loose', [90, 1800]],
-  ] as const)('is multiplied by the factor of mode %s, as the baselines are', (mode, expected) => {
+  ] as const)('a plan is multiplied by the factor of mode %s, as the baselines are', (mode, expected) => {
     expect(personal(policyOf({ mode }), of('free'))).toEqual(expected)
   })
 
-  it('keeps its own values in mode custom, which replaces baselines only', () => {
+  it('a plan keeps its own values in mode custom, which replaces baselines only', () => {
     const custom = { personal: table({ read: { '1h': 7, '1d': 8 } }), global: table({}) }
     expect(personal(policyOf({ mode: 'custom', custom }), of('free'))).toEqual([60, 8])
   })
 
-  it('never changes the limits of all together', () => {
+  it('a plan never changes the limits of all together', () => {
     const policy = policyOf({ global: { enabled: true, multiplier: 2 } })
     for (const name of [null, ...PLANS.keys()]) {
       expect(numbers(policy.limitsFor('read', of(name, 'acme')).global)).toEqual([24_000, 240_000])
     }
   })
 
-  it('limits an organisation in the windows that it names, shortest first, in its categories and under the mode', () => {
+  it('a plan limits an organisation in the windows that it names, shortest first, in its categories and under the mode', () => {
     const policy = policyOf({ mode: 'conservative', global: { enabled: true, multiplier: 4 } })
     const { organisation } = policy.limitsFor('read', of('team', 'acme'))
     expect(organisation?.map(({ window, limit }) => [window.name, limit])).toEqual([
@@ -104,7 +104,7 @@ describe('a plan', () => {
     expect(policy.limitsFor('read', of(null, 'acme')).organisation).toBeNull()
   })
 
-  it('has the same object as whoever has equal limits, so that a batch sends each set once', () => {
+  it('a plan has the same object as whoever has equal limits, so that a batch sends each set once', () => {
     const policy = policyOf()
     expect(policy.limitsFor('read', of('same'))).toBe(policy.limitsFor('read', of(null)))
     expect(policy.limitsFor('read', of('twin'))).toBe(policy.limitsFor('read', of('team')))
@@ -113,10 +113,10 @@ describe('a plan', () => {
   })
 })
 
-describe('which plan somebody has', () => {
+describe('the plan that somebody has', () => {
   const policy = policyOf({ defaultPlan: 'free' }, { bob: { plan: 'pro' }, carol: { plan: 'gone' } })
 
-  it('is that of the override, then of the credential, then the default', () => {
+  it('the plan that somebody has is that of the override, then of the credential, then the default', () => {
     expect(policy.planOf(of('team', null, 'bob'))).toEqual({ name: 'pro', from: 'override', unknown: null })
     expect(policy.planOf(of('team'))).toEqual({ name: 'team', from: 'credential', unknown: null })
     expect(policy.planOf(of(null))).toEqual({ name: 'free', from: 'default', unknown: null })
@@ -125,19 +125,19 @@ describe('which plan somebody has', () => {
     expect(personal(policy, of(null))).toEqual([60, 1200])
   })
 
-  it('is the default for one that is not configured, and none without a default', () => {
+  it('the plan that somebody has is the default for one that is not configured, and none without a default', () => {
     expect(policy.planOf(of('gold'))).toEqual({ name: 'free', from: 'default', unknown: 'gold' })
     expect(personal(policy, of('gold'))).toEqual([60, 1200])
     expect(policyOf().planOf(of('gold'))).toEqual({ name: null, from: null, unknown: 'gold' })
     expect(personal(policyOf(), of('gold'))).toEqual([120, 1200])
   })
 
-  it('is not that of an override whose plan is not configured any more: it rests', () => {
+  it('the plan that somebody has is not that of an override whose plan is not configured any more: it rests', () => {
     expect(policy.planOf(of('team', null, 'carol'))).toEqual({ name: 'team', from: 'credential', unknown: null })
     expect(personal(policy, of('team', null, 'carol'))).toEqual([600, 6000])
   })
 
-  it('is nothing that anybody asks for without plans', () => {
+  it('the plan that somebody has is nothing that anybody asks for without plans', () => {
     const { plans: _, ...none } = { plans: null }
     const bare = createPolicy({ ...settingsOf(), ...none })
     expect(bare.planOf(of('gold'))).toBeNull()
@@ -157,7 +157,7 @@ function settingsOf(): QuotaSettings {
 }
 
 describe('an override of an organisation that only multiplies', () => {
-  it('multiplies what the plan of each member has, under the mode, and makes no limit where there is none', () => {
+  it('an override of an organisation that only multiplies multiplies what the plan of each member has, under the mode, and makes no limit where there is none', () => {
     const policy = policyOf({ mode: 'conservative' }, {}, { acme: { limits: table({}), factor: 2, reason: 'a fair' } })
     expect(numbers(policy.limitsFor('read', of('team', 'acme')).organisation)).toEqual([7500, 75_000])
     expect(numbers(policy.limitsFor('read', of('team', 'other')).organisation)).toEqual([3750, 37_500])
@@ -169,7 +169,7 @@ describe('an override of an organisation that only multiplies', () => {
     })
   })
 
-  it('blocks by factor 0 whatever the plan has', () => {
+  it('an override of an organisation that only multiplies blocks by factor 0 whatever the plan has', () => {
     const policy = policyOf({}, {}, { acme: { limits: table({}), factor: 0 } })
     for (const plan of [null, 'pro', 'team']) {
       expect(numbers(policy.limitsFor('write', of(plan, 'acme')).organisation)).toEqual([0, 0])
@@ -178,7 +178,7 @@ describe('an override of an organisation that only multiplies', () => {
 })
 
 describe('an override of limits', () => {
-  it('replaces those of the plan, and leaves the organisation its own', () => {
+  it('an override of limits replaces those of the plan, and leaves the organisation its own', () => {
     const policy = policyOf({}, { alice: { limits: table({ read: { '1h': 5 } }) } })
     const limits = policy.limitsFor('read', of('team', 'acme'))
     expect(numbers(limits.personal)).toEqual([5, 6000])
@@ -186,7 +186,7 @@ describe('an override of limits', () => {
     expect(policy.limitsFor('read', of('team', 'acme'))).toBe(limits)
   })
 
-  it('is remembered for each plan by itself: another credential of the user brings its own', () => {
+  it('an override of limits is remembered for each plan by itself: another credential of the user brings its own', () => {
     const policy = policyOf({}, { alice: { limits: table({ read: { '1h': 5 } }) } })
     expect(personal(policy, of('team'))).toEqual([5, 6000])
     expect(personal(policy, of(null))).toEqual([5, 1200])
@@ -195,7 +195,7 @@ describe('an override of limits', () => {
 })
 
 describe('a reserve', () => {
-  it('is kept from new users of every plan', () => {
+  it('a reserve is kept from new users of every plan', () => {
     const policy = policyOf({ reserve: { share: 0.5, knownAfterMs: 1, rememberMs: 2 } })
     for (const name of [null, ...PLANS.keys()]) {
       expect(numbers(policy.limitsFor('read', of(name, 'acme')).global)).toEqual([6000, 60_000])
@@ -211,7 +211,7 @@ describe('a trace', () => {
     return { personal: personal.map((each) => each.steps), organisation: organisation?.map((each) => each.steps) }
   }
 
-  it('names the plan and its line in the file', () => {
+  it('a trace names the plan and its line in the file', () => {
     const policy = policyOf({ mode: 'conservative' })
     expect(steps(policy)).toEqual({
       personal: [
@@ -227,14 +227,14 @@ describe('a trace', () => {
     expect(policy.trace('read', of('team')).organisation).toBeNull()
   })
 
-  it('names the baseline for what the plan leaves out', () => {
+  it('a trace names the baseline for what the plan leaves out', () => {
     expect(steps(policyOf(), of('free')).personal).toEqual([
       ['plan free (tollgate.yaml:personal 1h): 60'],
       ['baseline 1200 (tollgate.yaml:22)'],
     ])
   })
 
-  it('says where the plan is from, if the credential does not name it', () => {
+  it('a trace says where the plan is from, if the credential does not name it', () => {
     const policy = policyOf(
       { defaultPlan: 'free' },
       { bob: { plan: 'pro', reason: 'a trial' }, carol: { plan: 'pro', limits: table({ read: { '1h': 1 } }) } },
@@ -251,7 +251,7 @@ describe('a trace', () => {
     ])
   })
 
-  it('comes to the limits in force, whoever asks', () => {
+  it('a trace comes to the limits in force, whoever asks', () => {
     const names = fc.constantFrom(null, 'gold', ...PLANS.keys())
     const modes = fc.constantFrom('conservative' as const, 'normal' as const, 'loose' as const)
     fc.assert(
@@ -297,7 +297,7 @@ describe('the override of an organisation', () => {
   const theirs = (of: ReturnType<typeof policy>, payer: Parameters<typeof of.limitsFor>[1], category = 'read') =>
     of.limitsFor(category, payer).organisation?.map(({ window, limit }) => [window.name, limit]) ?? null
 
-  it('replaces limits of the plan as they stand, whatever the mode, and leaves the others to the plan', () => {
+  it('the override of an organisation replaces limits of the plan as they stand, whatever the mode, and leaves the others to the plan', () => {
     const conservative = policy({ mode: 'conservative' })
     const expected = [
       ['1h', 7],
@@ -309,7 +309,7 @@ describe('the override of an organisation', () => {
     expect(numbers(conservative.limitsFor('read', of('team', 'acme')).personal)).toEqual([450, 4500])
   })
 
-  it('limits also where no plan does, and where there is no plan', () => {
+  it('the override of an organisation limits also where no plan does, and where there is no plan', () => {
     expect(theirs(policy(), of('free', 'acme'))).toEqual([['1h', 7]])
     expect(theirs(policy(), of(null, 'small'), 'write')).toEqual([['1d', 5]])
     const { plans: _, ...bare } = policySettings()
@@ -325,7 +325,7 @@ describe('the override of an organisation', () => {
     expect(createPolicy({ ...bare, windows }).namesMatter).toBe(false)
   })
 
-  it('is for its members only, and rests in a category or window that the configuration does not have', () => {
+  it('the override of an organisation is for its members only, and rests in a category or window that the configuration does not have', () => {
     expect(theirs(policy(), of('free', 'other'))).toBeNull()
     expect(theirs(policy(), of('free'))).toBeNull()
     expect(policy().limitsFor('read', of('team', 'small')).organisation).toHaveLength(2)
@@ -333,7 +333,7 @@ describe('the override of an organisation', () => {
     expect(one.limitsFor('read', of('team', 'small'))).toBe(one.limitsFor('read', of('team', 'other')))
   })
 
-  it('is its own, also where another organisation has one for the same plan', () => {
+  it('the override of an organisation is its own, also where another organisation has one for the same plan', () => {
     const both = createPolicy(
       { ...policySettings(), windows },
       1,
@@ -353,7 +353,7 @@ describe('the override of an organisation', () => {
     }
   })
 
-  it('stands beside the override of a member and the reserve, and equal limits are the same object', () => {
+  it('the override of an organisation stands beside the override of a member and the reserve, and equal limits are the same object', () => {
     const mine: Override = { limits: table({ read: { '1d': 9 } }), bypassGlobal: true, shadow: false }
     const reserve = { share: 0.5, knownAfterMs: 1, rememberMs: 1 }
     const one = policy({ reserve }, { vip: mine }, () => false)
@@ -373,7 +373,7 @@ describe('the override of an organisation', () => {
     expect(one.limitsFor('read', of('team', 'acme', 'carol'))).toBe(ofNewcomer)
   })
 
-  it('is the layer that an explanation names, with its reason', () => {
+  it('the override of an organisation is the layer that an explanation names, with its reason', () => {
     const trace = policy().trace('read', of('team', 'acme'))
     expect(trace.organisation?.map(({ source, steps }) => [source, ...steps])).toEqual([
       ['override of organisation', 'override of the organisation: 7 (a big event)'],

@@ -68,7 +68,7 @@ function oneLimit(
 }
 
 describe('the limits in force', () => {
-  it('are the baselines in mode normal, window by window in the order of the settings', () => {
+  it('the limits in force are the baselines in mode normal, window by window in the order of the settings', () => {
     const { personal, global } = createPolicy(settings()).limitsOf('read')
     expect(personal).toEqual([
       { window: WINDOWS[0], limit: 120 },
@@ -111,7 +111,7 @@ describe('the limits in force', () => {
     expect(numbers(createPolicy(settings({ custom: CUSTOM })).limitsOf('write').personal)).toEqual([60, 600])
   })
 
-  it('multiply the global scope only', () => {
+  it('the limits in force multiply the global scope only', () => {
     const { personal, global } = createPolicy(settings({ global: { enabled: true, multiplier: 0.25 } })).limitsOf(
       'read',
     )
@@ -121,23 +121,23 @@ describe('the limits in force', () => {
     ])
   })
 
-  it('have no global scope when it is switched off', () => {
+  it('the limits in force have no global scope when it is switched off', () => {
     expect(createPolicy(settings({ global: { enabled: false, multiplier: 1 } })).limitsOf('read').global).toBeNull()
   })
 
-  it('are the same objects for every request, so that a batch can send each set once', () => {
+  it('the limits in force are the same objects for every request, so that a batch can send each set once', () => {
     const policy = createPolicy(settings())
     expect(policy.limitsOf('read')).toBe(policy.limitsOf('read'))
   })
 
-  it('are not to be had for a category that the settings do not name', () => {
+  it('the limits in force are not to be had for a category that the settings do not name', () => {
     const policy = createPolicy(settings())
     expect(policy.categories).toEqual(['read', 'write'])
     for (const category of ['admin', 'constructor', '__proto__', ''])
       expect(() => policy.limitsOf(category)).toThrow(category)
   })
 
-  it('of a category are in the windows that it names, in each scope by itself', () => {
+  it('the limits in force of a category are in the windows that it names, in each scope by itself', () => {
     const baselines = {
       personal: table({ read: { '1d': 100 }, login: { '1h': 5 } }),
       global: table({ login: { '1d': 900 } }),
@@ -155,7 +155,7 @@ describe('the limits in force', () => {
     ])
   })
 
-  it('of an override are in windows that the category does not name as well', () => {
+  it('the limits in force of an override are in windows that the category does not name as well', () => {
     const baselines = { personal: table({ login: { '1d': 100 } }), global: table({}) }
     const override = { limits: table({ login: { '1h': 5 } }), bypassGlobal: false, shadow: false }
     const policy = createPolicy(settings({ baselines }), 1, new Map([['alice', override]]))
@@ -200,11 +200,11 @@ describe('rounding', () => {
     expect(oneLimit(baseline, 'adaptive', factor, 1).personal).toBe(limit)
   })
 
-  it('goes down after the last multiplication, not between', () => {
+  it('rounding goes down after the last multiplication, not between', () => {
     expect(oneLimit(5, 'conservative', 1, 4)).toEqual({ personal: 3, global: 15 })
   })
 
-  it('agrees with exact fractions for any baseline, factor and multiplier', () => {
+  it('rounding agrees with exact fractions for any baseline, factor and multiplier', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 10 ** 12 }),
@@ -222,7 +222,7 @@ describe('rounding', () => {
     )
   }, 60_000)
 
-  it('agrees with exact fractions for small baselines, where a slip shows most', () => {
+  it('rounding agrees with exact fractions for small baselines, where a slip shows most', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 2000 }),
@@ -239,7 +239,7 @@ describe('rounding', () => {
 })
 
 describe('an override', () => {
-  it('replaces the personal limits it names as they stand, and the others follow the default', () => {
+  it('an override replaces the personal limits it names as they stand, and the others follow the default', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode: 'conservative' })
     expect(policy.limitsFor('read', payerOf('alice')).personal).toEqual([
       { window: WINDOWS[0], limit: 5000 },
@@ -248,19 +248,19 @@ describe('an override', () => {
     expect(policy.limitsFor('read', payerOf('alice')).global).toEqual(policy.limitsOf('read').global)
   })
 
-  it('holds in every mode, custom and adaptive too', () => {
+  it('an override holds in every mode, custom and adaptive too', () => {
     for (const mode of ['conservative', 'loose', 'adaptive', 'custom'] as const) {
       const policy = withOverride({ limits: table({ read: { '1h': 5000 } }) }, { mode, custom: CUSTOM })
       expect(policy.limitsFor('read', payerOf('alice')).personal[0]?.limit).toBe(5000)
     }
   })
 
-  it('of zero shuts a user out', () => {
+  it('an override of zero shuts a user out', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 0 } }) })
     expect(numbers(policy.limitsFor('read', payerOf('alice')).personal)).toEqual([0, 1200])
   })
 
-  it('concerns its own user only', () => {
+  it('an override concerns its own user only', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 5 } }), bypassGlobal: true, shadow: true })
     for (const user of ['bob', 'Alice', '', '__proto__']) {
       expect(policy.limitsFor('read', payerOf(user))).toBe(policy.limitsOf('read'))
@@ -269,18 +269,18 @@ describe('an override', () => {
     expect(policy.isShadowed('alice')).toBe(true)
   })
 
-  it('of another category changes nothing, not even the object', () => {
+  it('an override of another category changes nothing, not even the object', () => {
     const policy = withOverride({ limits: table({ write: { '1h': 5 } }), shadow: true })
     expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
   })
 
-  it('rests for a window or a category that the settings do not name', () => {
+  it('an override rests for a window or a category that the settings do not name', () => {
     const policy = withOverride({ limits: table({ read: { '2h': 5 }, admin: { '1h': 5 } }) })
     expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
     expect(() => policy.limitsFor('admin', payerOf('alice'))).toThrow('no limits for category admin')
   })
 
-  it('may take the user out of the global scope, never out of the personal one', () => {
+  it('an override may take the user out of the global scope, never out of the personal one', () => {
     const policy = withOverride({ bypassGlobal: true })
     expect(policy.limitsFor('read', payerOf('alice'))).toEqual({
       personal: policy.limitsOf('read').personal,
@@ -289,12 +289,12 @@ describe('an override', () => {
     })
   })
 
-  it('brings no global scope back that is switched off', () => {
+  it('an override brings no global scope back that is switched off', () => {
     const off = withOverride({ limits: table({ read: { '1h': 5 } }) }, { global: { enabled: false, multiplier: 1 } })
     expect(off.limitsFor('read', payerOf('alice')).global).toBeNull()
   })
 
-  it('gives the same object for every request of the user, so that what is remembered of it stays true', () => {
+  it('an override gives the same object for every request of the user, so that what is remembered of it stays true', () => {
     const policy = withOverride({ limits: table({ read: { '1h': 5 }, write: { '1d': 7 } }) })
     const read = policy.limitsFor('read', payerOf('alice'))
     expect(policy.limitsFor('write', payerOf('alice'))).not.toBe(read)
@@ -313,7 +313,7 @@ describe('the way of a limit', () => {
     return { personal: line(personal[0]), global: line(global?.[0]), noGlobal }
   }
 
-  it('names the layers and the line in the file', () => {
+  it('the way of a limit names the layers and the line in the file', () => {
     const policy = createPolicy(settings({ mode: 'conservative', global: { enabled: true, multiplier: 2 } }))
     expect(told(policy)).toEqual({
       personal: [90, 'baseline x mode', 'baseline 120 (tollgate.yaml:22)', 'mode conservative x 0.75'],
@@ -330,7 +330,7 @@ describe('the way of a limit', () => {
     expect(policy.trace('read', payerOf('bob')).personal[0]?.steps[0]).toBe('baseline 120')
   })
 
-  it('leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
+  it('the way of a limit leaves out a layer that changes nothing, but for the adaptive one, which may at any moment', () => {
     expect(told(createPolicy(settings())).personal).toEqual([120, 'baseline', 'baseline 120 (tollgate.yaml:22)'])
     expect(told(createPolicy(settings({ mode: 'adaptive' }), 1)).personal).toEqual([
       120,
@@ -340,7 +340,7 @@ describe('the way of a limit', () => {
     ])
   })
 
-  it('names where it was rounded', () => {
+  it('the way of a limit names where it was rounded', () => {
     expect(told(createPolicy(settings({ mode: 'adaptive' }), 1.11)).personal?.slice(2)).toEqual([
       'baseline 120 (tollgate.yaml:22)',
       'mode adaptive x 1.11',
@@ -348,7 +348,7 @@ describe('the way of a limit', () => {
     ])
   })
 
-  it('keeps explicit values apart from baselines in mode custom', () => {
+  it('the way of a limit keeps explicit values apart from baselines in mode custom', () => {
     const custom = { personal: table({ read: { '1h': 7 } }), global: table({}) }
     expect(told(createPolicy(settings({ mode: 'custom', custom })))).toMatchObject({
       personal: [7, 'custom', 'custom 7 (tollgate.yaml:122)'],
@@ -356,7 +356,7 @@ describe('the way of a limit', () => {
     })
   })
 
-  it('names an override and a bypass with their reason', () => {
+  it('the way of a limit names an override and a bypass with their reason', () => {
     const override = { limits: table({ read: { '1h': 5000 } }), bypassGlobal: true, reason: 'load test until Friday' }
     const policy = withOverride(override, { mode: 'loose' })
     expect(told(policy, 'alice')).toEqual({
@@ -374,7 +374,7 @@ describe('the way of a limit', () => {
     })
   })
 
-  it('that only multiplies follows the mode, says so, and lets nothing pass by factor 0', () => {
+  it('the way of a limit that only multiplies follows the mode, says so, and lets nothing pass by factor 0', () => {
     const half = { factor: 1.5, reason: 'a big event' }
     expect(numbers(withOverride(half).limitsFor('read', payerOf('alice')).personal)).toEqual([180, 1800])
     const policy = withOverride({ ...half, limits: table({ read: { '1d': 5001 } }) }, { mode: 'conservative' })
@@ -391,7 +391,7 @@ describe('the way of a limit', () => {
     expect(numbers(blocked.limitsFor('read', payerOf('bob')).personal)).toEqual([120, 1200])
   })
 
-  it('says that a product of a factor was rounded if and only if it was', () => {
+  it('the way of a limit says that a product of a factor was rounded if and only if it was', () => {
     const millionths = fc.oneof(
       fc.integer({ min: 0, max: 10_000_000 }),
       fc.integer({ min: 0, max: 1000 }).map((n) => n * 10_000),
@@ -412,13 +412,13 @@ describe('the way of a limit', () => {
     )
   }, 60_000)
 
-  it('says that the global scope is switched off, which leaves a bypass nothing to change', () => {
+  it('the way of a limit says that the global scope is switched off, which leaves a bypass nothing to change', () => {
     const policy = withOverride({ bypassGlobal: true }, { global: { enabled: false, multiplier: 1 } })
     expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('switched off')
     expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
   })
 
-  it('says that all users together have no limit, which leaves a bypass nothing to change', () => {
+  it('the way of a limit says that all users together have no limit, which leaves a bypass nothing to change', () => {
     const baselines = { personal: BASELINES.personal, global: table({}) }
     const policy = withOverride({ bypassGlobal: true }, { baselines })
     expect(policy.trace('read', payerOf('alice')).noGlobal).toBe('no limit')
@@ -426,7 +426,7 @@ describe('the way of a limit', () => {
     expect(policy.limitsFor('read', payerOf('alice'))).toBe(policy.limitsOf('read'))
   })
 
-  it('always ends at the limit in force', () => {
+  it('the way of a limit always ends at the limit in force', () => {
     const modes = fc.constantFrom<Mode>('conservative', 'normal', 'loose', 'adaptive', 'custom')
     const limit = fc.integer({ min: 0, max: 10_000 })
     fc.assert(

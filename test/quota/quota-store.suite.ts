@@ -71,7 +71,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   describe('an organisation', () => {
     const of = withOrganisation(limits([10, 10], [100, 100]), [15, 20])
 
-    it('is charged with all its users together, and each organisation apart', async () => {
+    it('an organisation is charged with all its users together, and each organisation apart', async () => {
       const charges = [chargeIn('acme', 'a', 10, of), chargeIn('acme', 'b', 5, of), chargeIn('acme', 'c', 1, of)]
       const decisions = await settle([...charges, chargeIn('other', 'd', 1, of)])
       expect(verdicts(decisions)).toEqual([true, true, false, true])
@@ -82,7 +82,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ])
     })
 
-    it('that refuses a charge leaves no window of any scope charged', async () => {
+    it('an organisation that refuses a charge leaves no window of any scope charged', async () => {
       await settle([chargeIn('acme', 'a', 10, of)])
       const [refused] = await settle([chargeIn('acme', 'b', 6, of)])
       expect(refused).toMatchObject({ accepted: false, organisation: [{ used: 10 }, { used: 10 }] })
@@ -90,7 +90,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await usedBy('acme')).toEqual([10, 10])
     })
 
-    it('is not charged what another scope refuses', async () => {
+    it('an organisation is not charged what another scope refuses', async () => {
       await settle([
         chargeIn('acme', 'a', 11, of),
         chargeIn('acme', 'b', 8, { ...of, global: limits([7, 7]).personal }),
@@ -98,18 +98,18 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await usedBy('acme')).toEqual([0, 0])
     })
 
-    it('of the name of a user has windows of its own', async () => {
+    it('an organisation of the name of a user has windows of its own', async () => {
       await settle([chargeIn('a', 'a', 4, of), charge('a', 3, of)])
       expect([await used('a'), await usedBy('a')]).toEqual([{ personal: [7, 7], global: [7, 7] }, [4, 4]])
     })
 
-    it('is not charged by whoever belongs to none, also in one batch with its users', async () => {
+    it('an organisation is not charged by whoever belongs to none, also in one batch with its users', async () => {
       const decisions = await settle([charge('a', 1, of), chargeIn('acme', 'a', 2, of), charge('a', 4, of)])
       expect(decisions.map(({ organisation }) => organisation?.[0]?.used ?? null)).toEqual([null, 2, null])
       expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [7, 7], global: [7, 7] }, [2, 2]])
     })
 
-    it('is left by a user with the personal windows as they are', async () => {
+    it('an organisation is left by a user with the personal windows as they are', async () => {
       await settle([chargeIn('acme', 'a', 4, of)])
       expect(verdicts(await settle([chargeIn('other', 'a', 6, of), chargeIn('other', 'a', 1, of)]))).toEqual([
         true,
@@ -121,7 +121,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ])
     })
 
-    it('counts each of its categories, however they alternate in a batch', async () => {
+    it('an organisation counts each of its categories, however they alternate in a batch', async () => {
       const charges = [1, 2, 3, 4].map((cost, i) =>
         chargeIn('acme', 'abcd'[i] ?? '', cost, of, i % 2 ? 'write' : 'read'),
       )
@@ -132,20 +132,20 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ])
     })
 
-    it('holds each of its users to the limits of his own plan', async () => {
+    it('an organisation holds each of its users to the limits of his own plan', async () => {
       const tight = withOrganisation(limits([10, 10], [100, 100]), [6, 6])
       const charges = [chargeIn('acme', 'a', 5, of), chargeIn('acme', 'b', 2, tight), chargeIn('acme', 'c', 2, of)]
       expect(verdicts(await settle(charges))).toEqual([true, false, true])
       expect(await usedBy('acme')).toEqual([7, 7])
     })
 
-    it('gets back what is refunded, whatever its user belongs to since', async () => {
+    it('an organisation gets back what is refunded, whatever its user belongs to since', async () => {
       const [decision] = await settle([chargeIn('acme', 'a', 4, of)])
       await settle([], [{ charge: chargeIn('acme', 'a', 4, of), decision: decision as Decision }])
       expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [0, 0], global: [0, 0] }, [0, 0]])
     })
 
-    it('may be the only scope of a forced charge', async () => {
+    it('an organisation may be the only scope of a forced charge', async () => {
       const alone = { ...withOrganisation(limits([1, 1]), [1, 1]), personal: [] }
       const forced: Charge = { ...chargeIn('acme', 'a', 9, alone), forced: true }
       const [decision] = await settle([forced])
@@ -153,14 +153,14 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect([await used('a'), await usedBy('acme')]).toEqual([{ personal: [0, 0], global: [0, 0] }, [9, 9]])
     })
 
-    it('is read only if it is asked for', async () => {
+    it('an organisation is read only if it is asked for', async () => {
       expect((await under.store.readUsage('a', ['read'])).organisation).toBeNull()
       expect((await under.store.readUsage('a', ['read'], 'acme')).organisation).toEqual([[]])
     })
   })
 
   describe('a charge', () => {
-    it('starts every window of its category at the same moment and counts its cost in each', async () => {
+    it('a charge starts every window of its category at the same moment and counts its cost in each', async () => {
       const [decision] = await settle([charge('alice', 4, limits([10, 20], [100, 200]))])
       expect(decision).toMatchObject({ accepted: true })
       const at = decision?.at
@@ -169,7 +169,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(decision?.global).toEqual([usage, usage])
     })
 
-    it('is accepted up to the limit and not one token beyond', async () => {
+    it('a charge is accepted up to the limit and not one token beyond', async () => {
       const of = limits([10, 100])
       expect(verdicts(await settle([charge('a', 6, of), charge('a', 4, of), charge('a', 1, of)]))).toEqual([
         true,
@@ -179,7 +179,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([10, 10])
     })
 
-    it('that one window refuses changes no window of either scope', async () => {
+    it('a charge that one window refuses changes no window of either scope', async () => {
       await settle([charge('a', 3, limits([10, 100], [10, 100]))])
       const before = await used('a')
       const [refused] = await settle([charge('a', 8, limits([100, 100], [10, 100]))])
@@ -188,7 +188,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await used('a')).toEqual(before)
     })
 
-    it('that is refused before anything was accepted starts no window', async () => {
+    it('a charge that is refused before anything was accepted starts no window', async () => {
       const [refused] = await settle([charge('a', 11, limits([10, 100], [100, 100]))])
       expect(refused).toMatchObject({
         accepted: false,
@@ -204,13 +204,13 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(verdicts(await settle([charge('a', 1, limits([0, 10]))]))).toEqual([false])
     })
 
-    it('without the global scope neither reads nor writes it', async () => {
+    it('a charge without the global scope neither reads nor writes it', async () => {
       await settle([charge('a', 5, limits([10, 10], [5, 5]))])
       expect(verdicts(await settle([charge('b', 5, limits([10, 10], null))]))).toEqual([true])
       expect((await used('b')).global).toEqual([5, 5])
     })
 
-    it('counts the global scope over all users and keeps the users apart', async () => {
+    it('a charge counts the global scope over all users and keeps the users apart', async () => {
       const of = limits([10, 10], [15, 15])
       expect(verdicts(await settle([charge('a', 10, of), charge('b', 5, of), charge('c', 1, of)]))).toEqual([
         true,
@@ -220,12 +220,12 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await used('b')).toEqual({ personal: [5, 5], global: [15, 15] })
     })
 
-    it('keeps categories apart', async () => {
+    it('a charge keeps categories apart', async () => {
       await settle([charge('a', 10, limits([10, 10], [10, 10]), 'read')])
       expect(verdicts(await settle([charge('a', 10, limits([10, 10], [10, 10]), 'write')]))).toEqual([true])
     })
 
-    it('counts large numbers exactly', async () => {
+    it('a charge counts large numbers exactly', async () => {
       const of = limits([10 ** 12, 10 ** 12])
       expect(verdicts(await settle([charge('a', 10 ** 12 - 1, of), charge('a', 1, of), charge('a', 1, of)]))).toEqual([
         true,
@@ -239,7 +239,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   describe('a forced charge', () => {
     const forced = (user: string, cost: number, of: Limits): Charge => ({ ...charge(user, cost, of), forced: true })
 
-    it('is another one than a charge of the same limits and cost beside it, which they bound', async () => {
+    it('a forced charge is another one than a charge of the same limits and cost beside it, which they bound', async () => {
       const of = limits([10, 10])
       expect(verdicts(await settle([charge('a', 8, of), forced('a', 8, of), charge('b', 8, of)]))).toEqual([
         true,
@@ -250,14 +250,14 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([16, 16])
     })
 
-    it('is accepted above every limit and counts in all windows of both scopes', async () => {
+    it('a forced charge is accepted above every limit and counts in all windows of both scopes', async () => {
       await settle([charge('a', 9, limits([10, 10], [10, 10]))])
       const [decision] = await settle([forced('a', 5, limits([10, 10], [10, 10]))])
       expect(decision).toMatchObject({ accepted: true, personal: [{ used: 14 }, { used: 14 }] })
       expect(await used('a')).toEqual({ personal: [14, 14], global: [14, 14] })
     })
 
-    it('starts the windows that are not running', async () => {
+    it('a forced charge starts the windows that are not running', async () => {
       const [decision] = await settle([forced('a', 5, limits([0, 0]))])
       expect(decision?.personal).toEqual([
         { startedAt: decision?.at, used: 5 },
@@ -265,21 +265,21 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ])
     })
 
-    it('leaves no room for what its batch charges after it, and what came before it stays', async () => {
+    it('a forced charge leaves no room for what its batch charges after it, and what came before it stays', async () => {
       const of = limits([10, 10], [100, 100])
       const batch = [charge('a', 8, of), forced('a', 3, of), charge('a', 1, of), charge('b', 1, of)]
       expect(verdicts(await settle(batch))).toEqual([true, true, false, true])
       expect(await used('a')).toEqual({ personal: [11, 11], global: [12, 12] })
     })
 
-    it('can be given back, in parts too', async () => {
+    it('a forced charge can be given back, in parts too', async () => {
       const one = forced('a', 9, limits([5, 5]))
       const [decision] = await settle([one])
       await settle([], [{ charge: { ...one, cost: 4 }, decision: decision as Decision }])
       expect((await used('a')).personal).toEqual([5, 5])
     })
 
-    it('may be one in the global scope alone, and be given back', async () => {
+    it('a forced charge may be one in the global scope alone, and be given back', async () => {
       const both = limits([5, 5], [9, 9])
       const of = { personal: [], organisation: null, global: both.global }
       const batch = [charge('a', 1, both), forced('b', 7, of), charge('a', 1, both), charge('c', 1, both)]
@@ -294,7 +294,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('b')).global).toEqual([6, 6])
     })
 
-    it('that is sent again is applied once', async () => {
+    it('a forced charge that is sent again is applied once', async () => {
       const batch = { instance: 'again', sequence: 1, refunds: [], charges: [forced('a', 9, limits([5, 5]))] }
       expect(await under.store.settle(batch)).toEqual(await under.store.settle(batch))
       expect((await used('a')).personal).toEqual([9, 9])
@@ -302,7 +302,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   })
 
   describe('a window', () => {
-    it('ends at its own time, while a longer one goes on', async () => {
+    it('a window ends at its own time, while a longer one goes on', async () => {
       const of = limits([5, 8], null, SECOND)
       await settle([charge('a', 5, of)])
       await under.pass(1000)
@@ -314,13 +314,13 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(verdicts(await settle([charge('a', 1, of)]))).toEqual([false])
     })
 
-    it('keeps what it has counted when its limit changes', async () => {
+    it('a window keeps what it has counted when its limit changes', async () => {
       await settle([charge('a', 5, limits([10, 10]))])
       expect(verdicts(await settle([charge('a', 1, limits([5, 10]))]))).toEqual([false])
       expect(verdicts(await settle([charge('a', 5, limits([20, 10]))]))).toEqual([true])
     })
 
-    it('that the configuration no longer names is remembered until it ends', async () => {
+    it('a window that the configuration no longer names is remembered until it ends', async () => {
       await settle([charge('a', 5, limits([10, 10]))])
       const short: Limits = { personal: [{ window: MINUTE, limit: 10 }], organisation: null, global: null }
       await settle([charge('a', 5, short)])
@@ -331,14 +331,14 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
   describe('a refund', () => {
     const of = limits([10, 10], [20, 20])
 
-    it('gives back exactly what was charged, in both scopes', async () => {
+    it('a refund gives back exactly what was charged, in both scopes', async () => {
       const one = charge('a', 7, of)
       const [decision] = await settle([one])
       await settle([], [{ charge: one, decision: decision as Decision }])
       expect(await used('a')).toEqual({ personal: [0, 0], global: [0, 0] })
     })
 
-    it('of an amount gives back so much of the charge, once', async () => {
+    it('a refund of an amount gives back so much of the charge, once', async () => {
       const one = charge('a', 7, of)
       const [decision] = await settle([one, charge('a', 2, of)])
       const refunds = [{ charge: one, decision: decision as Decision, amount: 4 }]
@@ -348,7 +348,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await used('a')).toEqual({ personal: [5, 5], global: [5, 5] })
     })
 
-    it('of an amount below 0 charges in addition, above every limit', async () => {
+    it('a refund of an amount below 0 charges in addition, above every limit', async () => {
       const one = charge('a', 7, of)
       const [decision] = await settle([one])
       await settle([charge('b', 1, of)], [{ charge: one, decision: decision as Decision, amount: -30 }])
@@ -356,7 +356,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('b')).personal).toEqual([0, 0])
     })
 
-    it('of an amount below 0 adds nothing to a later run of the window', async () => {
+    it('a refund of an amount below 0 adds nothing to a later run of the window', async () => {
       const short = limits([10, 20], [20, 20], SECOND)
       const one = charge('a', 5, short)
       const [decision] = await settle([one])
@@ -369,7 +369,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(windows.map((each) => each.used)).toEqual([4, 12, 4, 12])
     })
 
-    it('of an amount below 0 stops at the most that a window can hold', async () => {
+    it('a refund of an amount below 0 stops at the most that a window can hold', async () => {
       const hour = { name: '1h', seconds: 3600 }
       const hours = [{ window: hour, limit: 10 ** 12 }]
       const one = charge('a', 10 ** 12, { personal: hours, organisation: null, global: null })
@@ -379,7 +379,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(usageOf(personal[0] ?? [], hour, at).used).toBeGreaterThanOrEqual(10 ** 12)
     })
 
-    it('comes before the charges of its batch', async () => {
+    it('a refund comes before the charges of its batch', async () => {
       const one = charge('a', 10, of)
       const [decision] = await settle([one])
       expect(verdicts(await settle([charge('a', 10, of)], [{ charge: one, decision: decision as Decision }]))).toEqual([
@@ -387,7 +387,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ])
     })
 
-    it('of more than a store still knows of, as one that lost its last charges, leaves nothing and not less', async () => {
+    it('a refund of more than a store still knows of, as one that lost its last charges, leaves nothing and not less', async () => {
       const one = charge('a', 7, of)
       const [decision] = await settle([one])
       await settle([], [{ charge: { ...one, cost: 9 }, decision: decision as Decision }])
@@ -395,7 +395,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(verdicts(await settle([charge('a', 10, of), charge('a', 1, of)]))).toEqual([true, false])
     })
 
-    it('leaves a later run of the window alone', async () => {
+    it('a refund leaves a later run of the window alone', async () => {
       const short = limits([10, 10], [20, 20], SECOND)
       const one = charge('a', 5, short)
       const [decision] = await settle([one])
@@ -420,14 +420,14 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       charges: [charge('a', cost, of)],
     })
 
-    it('that is sent again is applied once and has the same reply', async () => {
+    it('a batch that is sent again is applied once and has the same reply', async () => {
       const first = await under.store.settle(batch(1, 6))
       const second = await under.store.settle(batch(1, 6))
       expect(second).toEqual(first)
       expect((await used('a')).personal).toEqual([6, 6])
     })
 
-    it('that was overtaken is refused and never applied', async () => {
+    it('a batch that was overtaken is refused and never applied', async () => {
       await under.store.settle(batch(2, 1))
       await expect(under.store.settle(batch(1, 5))).rejects.toMatchObject({
         name: 'StaleBatch',
@@ -436,17 +436,17 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([1, 1])
     })
 
-    it('of another instance with the same sequence is its own', async () => {
+    it('a batch of another instance with the same sequence is its own', async () => {
       await under.store.settle({ ...batch(1, 2), instance: 'one' })
       await under.store.settle({ ...batch(1, 2), instance: 'two' })
       expect((await used('a')).personal).toEqual([4, 4])
     })
 
-    it('without anything in it is settled', async () => {
+    it('a batch without anything in it is settled', async () => {
       expect(await settle([])).toEqual([])
     })
 
-    it('of 256 charges of as many users is settled in order', async () => {
+    it('a batch of 256 charges of as many users is settled in order', async () => {
       const charges = Array.from({ length: 256 }, (_, i) => charge(`user-${i}`, 1, limits([1, 1], [200, 200])))
       expect(verdicts(await settle(charges))).toEqual(charges.map((_, i) => i < 200))
     })
@@ -464,7 +464,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       return all.map(({ personal }) => personal[0] as number)
     }
 
-    it('charges all windows of all scopes of each of them', async () => {
+    it('a charge of several meters charges all windows of all scopes of each of them', async () => {
       const [decision] = await settle([several('a', [1, 4, 7], roomy)])
       expect(decision).toMatchObject({
         accepted: true,
@@ -482,15 +482,18 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ['the first', [11, 1, 1]],
       ['one between', [1, 11, 1]],
       ['the last', [1, 1, 11]],
-    ])('charges nothing and starts no window where %s of them does not fit', async (_which, costs) => {
-      const [decision] = await settle([several('a', costs, roomy)])
-      expect(decision).toMatchObject({ accepted: false, personal: [{ startedAt: 0 }, { startedAt: 0 }] })
-      expect(decision?.others?.map(({ accepted }) => accepted)).toEqual([false, false])
-      const { personal, global } = await under.store.readUsage('a', ['requests', 'tokens', 'images'])
-      expect([...personal, ...global].flat().filter(({ startedAt }) => startedAt > 0)).toEqual([])
-    })
+    ])(
+      'a charge of several meters charges nothing and starts no window where %s of them does not fit',
+      async (_which, costs) => {
+        const [decision] = await settle([several('a', costs, roomy)])
+        expect(decision).toMatchObject({ accepted: false, personal: [{ startedAt: 0 }, { startedAt: 0 }] })
+        expect(decision?.others?.map(({ accepted }) => accepted)).toEqual([false, false])
+        const { personal, global } = await under.store.readUsage('a', ['requests', 'tokens', 'images'])
+        expect([...personal, ...global].flat().filter(({ startedAt }) => startedAt > 0)).toEqual([])
+      },
+    )
 
-    it('charges nothing to its user where everybody, or the organisation, has no room for one of them', async () => {
+    it('a charge of several meters charges nothing to its user where everybody, or the organisation, has no room for one of them', async () => {
       await settle([charge('b', 3, tight, 'tokens')])
       const ofOrganisation = withOrganisation(roomy, [2, 20])
       const inOrganisation = { organisation: 'acme', limits: ofOrganisation }
@@ -507,7 +510,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await usedBy('acme', 'requests')).toEqual([0, 0])
     })
 
-    it('counts with all others of its batch, before it and behind it', async () => {
+    it('a charge of several meters counts with all others of its batch, before it and behind it', async () => {
       const decisions = await settle([
         charge('a', 6, roomy, 'tokens'),
         several('a', [1, 4], roomy),
@@ -519,7 +522,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await usedIn('requests', 'tokens')).toEqual([10, 10])
     })
 
-    it('gives back each meter by itself, and charges more for one', async () => {
+    it('a charge of several meters gives back each meter by itself, and charges more for one', async () => {
       const one = several('a', [1, 8, 5], roomy)
       const [decision] = await settle([one])
       const refund = { charge: one, decision: decision as Decision }
@@ -535,7 +538,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await usedIn('requests', 'tokens', 'images')).toEqual([0, 2, 7])
     })
 
-    it('with a key is charged once, and all its requests together cost of each meter what the dearest of them did', async () => {
+    it('a charge of several meters with a key is charged once, and all its requests together cost of each meter what the dearest of them did', async () => {
       const once: Once = { key: 'k', body: 'a body', forMs: 86_400_000, replays: 2 }
       const one = several('a', [1, 8], roomy, { once })
       const [first, again] = await settle([one, one])
@@ -553,7 +556,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await settle([one]))[0]?.once?.kind).toBe('replayed')
     })
 
-    it('with a key is not held open by a repetition that has fewer meters', async () => {
+    it('a charge of several meters with a key is not held open by a repetition that has fewer meters', async () => {
       const once: Once = { key: 'k', body: 'a body', forMs: 86_400_000, replays: 2 }
       const [whole, single] = [several('a', [1, 8], roomy, { once }), several('a', [1], roomy, { once })]
       const [first, again] = await settle([whole, single])
@@ -565,7 +568,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await usedIn('requests', 'tokens')).toEqual([0, 3])
     })
 
-    it('with a key is forgotten only when all of its meters are given back whole', async () => {
+    it('a charge of several meters with a key is forgotten only when all of its meters are given back whole', async () => {
       const once: Once = { key: 'k', body: 'a body', forMs: 86_400_000, replays: 2 }
       const one = several('a', [1, 8], roomy, { once })
       const [decision] = await settle([one])
@@ -593,7 +596,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     }
     const keyed = (cost: number, by: Once, user = 'a'): Charge => ({ ...charge(user, cost, of), once: by })
 
-    it('is charged once, in one batch with its repetitions too, and beyond their number as any', async () => {
+    it('a request that may come again is charged once, in one batch with its repetitions too, and beyond their number as any', async () => {
       const one = keyed(3, once('k'))
       const decisions = [...(await settle([one, one])), ...(await settle([one])), ...(await settle([one]))]
       const since = decisions[0]?.at ?? 0
@@ -615,7 +618,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await used('a')).toEqual({ personal: [6, 6], global: [6, 6] })
     })
 
-    it('is known whichever process it comes to', async () => {
+    it('a request that may come again is known whichever process it comes to', async () => {
       const one = keyed(3, once('k'))
       const batch = { sequence: 1, refunds: [], charges: [one] }
       const [first] = await under.store.settle({ instance: 'one', ...batch })
@@ -624,7 +627,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([3, 3])
     })
 
-    it('is accepted again also where its windows are full', async () => {
+    it('a request that may come again is accepted again also where its windows are full', async () => {
       const one = keyed(10, once('k'))
       expect(verdicts(await settle([one, charge('a', 1, of), one, keyed(1, once('l'))]))).toEqual([
         true,
@@ -635,7 +638,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([10, 10])
     })
 
-    it('and is refused by its windows is not remembered', async () => {
+    it('a request that may come again and is refused by its windows is not remembered', async () => {
       await settle([charge('a', 8, of)])
       const [refused] = await settle([keyed(3, once('k'))])
       expect(refused).toMatchObject({ accepted: false })
@@ -644,7 +647,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await settle([wide]))[0]?.once?.kind).toBe('charged')
     })
 
-    it('with another body is refused, and nothing is charged', async () => {
+    it('a request that may come again with another body is refused, and nothing is charged', async () => {
       const decisions = await settle([keyed(3, once('k')), keyed(3, once('k', { body: 'another' }))])
       expect(verdicts(decisions)).toEqual([true, false])
       expect(decisions[1]).toMatchObject({ once: { kind: 'reused' }, personal: [{ used: 3 }, { used: 3 }] })
@@ -652,7 +655,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([3, 3])
     })
 
-    it('is charged anew after its time', async () => {
+    it('a request that may come again is charged anew after its time', async () => {
       const one = keyed(3, once('k', { forMs: 1000 }))
       await settle([one])
       await under.pass(1000)
@@ -661,7 +664,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([6, 6])
     })
 
-    it('is charged anew when it was given back', async () => {
+    it('a request that may come again is charged anew when it was given back', async () => {
       const one = keyed(3, once('k'))
       const [decision] = await settle([one])
       const [again] = await settle([one], [{ charge: one, decision: decision as Decision }])
@@ -672,7 +675,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
     it.each([
       ['the request first', [0, 1, 2]],
       ['the request last', [2, 1, 0]],
-    ])('is given back with the last of its repetitions, %s', async (_order, order) => {
+    ])('a request that may come again is given back with the last of its repetitions, %s', async (_order, order) => {
       const one = keyed(3, once('k'))
       const decisions = await settle([one, one, one])
       const back = order.map((i) => ({ charge: one, decision: decisions[i] as Decision }))
@@ -683,7 +686,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await settle([one]))[0]?.once?.kind).toBe('charged')
     })
 
-    it('stays known when a part of it was given back, and when more was charged', async () => {
+    it('a request that may come again stays known when a part of it was given back, and when more was charged', async () => {
       const [one, other] = [keyed(3, once('k')), keyed(3, once('l'))]
       const [first, second] = await settle([one, other])
       await settle(
@@ -760,11 +763,14 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
         ],
         [5, 5, 0],
       ],
-    ])('costs with all its repetitions what the dearest of them did: %s', async (_what, costs, expected) => {
-      expect(await usedBy(5, costs)).toEqual(expected)
-    })
+    ])(
+      'a request that may come again costs with all its repetitions what the dearest of them did: %s',
+      async (_what, costs, expected) => {
+        expect(await usedBy(5, costs)).toEqual(expected)
+      },
+    )
 
-    it('whose first request was cheap charges the difference for a dear one that comes later, and nothing for a cheap one', async () => {
+    it('a request that may come again whose first request was cheap charges the difference for a dear one that comes later, and nothing for a cheap one', async () => {
       const one = keyed(1, once('k', { replays: 5 }))
       const settled = async (cost: number) => {
         const [decision] = await settle([one])
@@ -776,7 +782,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       ])
     })
 
-    it('counts no repetition that reached nobody among those that are not charged', async () => {
+    it('a request that may come again counts no repetition that reached nobody among those that are not charged', async () => {
       const one = keyed(3, once('k', { replays: 1 }))
       await settle([one])
       for (const _ of [1, 2, 3]) {
@@ -788,7 +794,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([6, 6])
     })
 
-    it('is the same whatever category, organisation and windows its repetition has, and is corrected where it was charged', async () => {
+    it('a request that may come again is the same whatever category, organisation and windows its repetition has, and is corrected where it was charged', async () => {
       const one = keyed(3, once('k'))
       await settle([one])
       const changed: Charge = {
@@ -804,7 +810,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect(await used('a', 'write')).toEqual({ personal: [0, 0], global: [0, 0] })
     })
 
-    it('that is given back late leaves a later charge of its key alone', async () => {
+    it('a request that may come again that is given back late leaves a later charge of its key alone', async () => {
       const one = keyed(3, once('k', { forMs: 1000 }))
       const [first, repeated] = await settle([one, one])
       await under.pass(1000)
@@ -815,7 +821,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect((await used('a')).personal).toEqual([3, 3])
     })
 
-    it('gives nothing back in a window that began after it was charged', async () => {
+    it('a request that may come again gives nothing back in a window that began after it was charged', async () => {
       const short = limits([10, 20], null, SECOND)
       const one: Charge = { ...charge('a', 3, short), once: once('k') }
       const [first] = await settle([one])
@@ -829,7 +835,7 @@ export function quotaStoreSuite(open: () => Promise<StoreUnderTest>): void {
       expect([SECOND, DAY].map((window) => usageOf(personal[0] ?? [], window, at).used)).toEqual([5, 5])
     })
 
-    it('counts once for a batch that is sent again, which has the same reply', async () => {
+    it('a request that may come again counts once for a batch that is sent again, which has the same reply', async () => {
       const one = keyed(3, once('k'))
       const batch = {
         instance: 'again',

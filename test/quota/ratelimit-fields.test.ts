@@ -44,13 +44,13 @@ it('the windows of an organisation stand between those of the user and those of 
 })
 
 describe('RateLimit-Policy', () => {
-  it('names each window with its quota and its length in seconds', () => {
+  it('RateLimit-Policy names each window with its quota and its length in seconds', () => {
     expect(rateLimitPolicy('read', LIMITS, AT)).toBe(
       '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400, "global-read-1h";q=12000;w=3600',
     )
   })
 
-  it('has no global entry if the global scope does not apply', () => {
+  it('RateLimit-Policy has no global entry if the global scope does not apply', () => {
     expect(rateLimitPolicy('read', { ...LIMITS, global: null }, AT)).toBe(
       '"personal-read-1h";q=120;w=3600, "personal-read-1d";q=1200;w=86400',
     )
@@ -68,14 +68,14 @@ describe('the fields of a calendar window', () => {
     global: null,
   }
 
-  it('have the length of its period, which changes with the month', () => {
+  it('the fields of a calendar window have the length of its period, which changes with the month', () => {
     const lengths = [Date.UTC(2028, 0, 31), Date.UTC(2028, 1, 29), Date.UTC(2028, 0, 31)].map(
       (at) => /month";q=99;w=(\d+)$/.exec(rateLimitPolicy('read', limits, at))?.[1],
     )
     expect(lengths).toEqual([31, 29, 31].map((days) => String(days * 86_400)))
   })
 
-  it('have the seconds to the end of its period, also before the first charge', () => {
+  it('the fields of a calendar window have the seconds to the end of its period, also before the first charge', () => {
     const at = Date.UTC(2028, 1, 29, 23, 59, 58, 1)
     for (const startedAt of [0, Date.UTC(2028, 1, 3)]) {
       const used = startedAt === 0 ? 0 : 4
@@ -91,7 +91,7 @@ describe('the fields of a calendar window', () => {
 })
 
 describe('RateLimit', () => {
-  it('says of each window what remains and in how many seconds it resets', () => {
+  it('RateLimit says of each window what remains and in how many seconds it resets', () => {
     const text = rateLimit(
       'read',
       LIMITS,
@@ -108,25 +108,25 @@ describe('RateLimit', () => {
     )
   })
 
-  it('names no reset for a window that is not running', () => {
+  it('RateLimit names no reset for a window that is not running', () => {
     expect(rateLimit('read', LIMITS, decision([IDLE, IDLE], null))).toContain(
       '"personal-read-1h";r=120, "personal-read-1d";r=1200',
     )
   })
 
-  it('resets as the 429 says if a limit below the cost refuses although its window is not running', () => {
+  it('RateLimit resets as the 429 says if a limit below the cost refuses although its window is not running', () => {
     const refused = { ...decision([IDLE, { startedAt: AT, used: 20 }], [IDLE]), accepted: false }
     expect(rateLimit('read', LIMITS, refused, 130)).toBe(
       '"personal-read-1h";r=120;t=3600, "personal-read-1d";r=1180;t=86400, "global-read-1h";r=12000',
     )
   })
 
-  it('rounds the seconds up, and says 0 of what is overdrawn', () => {
+  it('RateLimit rounds the seconds up, and says 0 of what is overdrawn', () => {
     const text = rateLimit('read', LIMITS, decision([{ startedAt: AT - 3_599_999, used: 500 }, IDLE], [IDLE]))
     expect(parseList(text)[0]).toEqual(['personal-read-1h', { r: 0, t: 1 }])
   })
 
-  it('parses as a structured-field list and names the same policies, for any limits and usage', () => {
+  it('RateLimit parses as a structured-field list and names the same policies, for any limits and usage', () => {
     const seconds = fc.uniqueArray(fc.integer({ min: 1, max: 31_536_000 }), { minLength: 1, maxLength: 8 })
     const amount = fc.integer({ min: 0, max: 10 ** 12 })
     fc.assert(
@@ -189,7 +189,7 @@ describe('the fields of a snapshot', () => {
     ])
   }
 
-  it('hold every window of every category in both scopes', () => {
+  it('the fields of a snapshot hold every window of every category in both scopes', () => {
     const both = fields(true, AT - 1000)
     expect(parseList(both.get('RateLimit-Policy') ?? '').map(([name]) => name)).toEqual([
       'personal-read-1h',
@@ -205,11 +205,11 @@ describe('the fields of a snapshot', () => {
     ])
   })
 
-  it('leave the global scope out if it does not apply', () => {
+  it('the fields of a snapshot leave the global scope out if it does not apply', () => {
     expect(parseList(fields(false, AT).get('RateLimit') ?? '')).toHaveLength(2)
   })
 
-  it('count a window that has ended as full again and name no reset for it', () => {
+  it('the fields of a snapshot count a window that has ended as full again and name no reset for it', () => {
     expect(parseList(fields(false, AT - 3_600_000).get('RateLimit') ?? '')[0]).toEqual(['personal-read-1h', { r: 120 }])
   })
 })

@@ -53,7 +53,7 @@ describe('a refusal by an organisation', () => {
   const full = (window: Limit['window'], startedAt = STARTED): Row => [window, 10, { startedAt, used: 10 }]
   const room: Row = [HOUR, 10, IDLE]
 
-  it('says that the quota of the organisation is used up', () => {
+  it('a refusal by an organisation says that the quota of the organisation is used up', () => {
     const { msg, quota } = refusalBody(...refused(4, [room], [room], 'read', [full(HOUR)]), 'Asia/Shanghai')
     expect(msg).toBe(
       'Organisation 1-hour read quota is used up. Requests may continue after 2026-08-06 23:06:26 Asia/Shanghai (UTC+8).',
@@ -61,17 +61,17 @@ describe('a refusal by an organisation', () => {
     expect(quota).toMatchObject({ scope: 'Organisation', window: '1h', limit: 10, used: 10, requested: 4 })
   })
 
-  it('comes behind the personal scope and before the global one if they reset at the same moment', () => {
+  it('a refusal by an organisation comes behind the personal scope and before the global one if they reset at the same moment', () => {
     expect(reported(refused(4, [full(HOUR)], [full(HOUR)], 'read', [full(HOUR)]))).toBe('Personal 1h')
     expect(reported(refused(4, [room], [full(HOUR)], 'read', [full(HOUR)]))).toBe('Organisation 1h')
   })
 
-  it('is named before the others if it resets later', () => {
+  it('a refusal by an organisation is named before the others if it resets later', () => {
     expect(reported(refused(4, [full(HOUR)], [full(HOUR)], 'read', [full(DAY)]))).toBe('Organisation 1d')
     expect(reported(refused(4, [full(HOUR)], [full(DAY)], 'read', [full(HOUR)]))).toBe('Global 1d')
   })
 
-  it('says that waiting does not help if its limit is below the cost', () => {
+  it('a refusal by an organisation says that waiting does not help if its limit is below the cost', () => {
     expect(message(refused(11, [[HOUR, 20, IDLE]], null, 'read', [room]), 'UTC')).toBe(
       'This request costs 11 read tokens, more than the Organisation 1-hour limit of 10 ever allows; waiting does not help.',
     )
@@ -79,7 +79,7 @@ describe('a refusal by an organisation', () => {
 })
 
 describe('the body of a 429', () => {
-  it('is the example of the contract, to the letter', () => {
+  it('the body of a 429 is the example of the contract, to the letter', () => {
     const of = refused(4, [
       [HOUR, 120, { startedAt: STARTED, used: 118 }],
       [FIVE, 400, { startedAt: STARTED, used: 118 }],
@@ -106,7 +106,7 @@ describe('the body of a 429', () => {
 
   const MONTH = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'Asia/Shanghai' } } as const
 
-  it('says when the month ends in its zone, to the second', () => {
+  it('the body of a 429 says when the month ends in its zone, to the second', () => {
     const body = refusalBody(...refused(1, [[MONTH, 5, { startedAt: STARTED, used: 5 }]]), 'Asia/Shanghai')
     expect(body.msg).toBe(
       'Personal monthly read quota is used up. Requests may continue after 2026-09-01 00:00:00 Asia/Shanghai (UTC+8).',
@@ -115,19 +115,19 @@ describe('the body of a 429', () => {
     expect(body.retryAfterSeconds).toBe((Date.UTC(2026, 7, 31, 16) - AT) / 1000)
   })
 
-  it('names the end of the month, and its limit, for what costs more than that ever allows', () => {
+  it('the body of a 429 names the end of the month, and its limit, for what costs more than that ever allows', () => {
     const body = refusalBody(...refused(6, [[MONTH, 5, IDLE]]), 'UTC')
     expect(body.quota.resetAt).toBe('2026-08-31T16:00:00.000Z')
     expect(body.msg).toContain('more than the Personal monthly limit of 5 ever allows')
   })
 
-  it.each(['day', 'week', 'month'] as const)('has a word for a calendar window: %s', (unit) => {
+  it.each(['day', 'week', 'month'] as const)('the body of a 429 has a word for a calendar window: %s', (unit) => {
     const window = { name: 'w', seconds: 2_707_201, calendar: { unit, zone: 'UTC' } }
     const word = { day: 'daily', week: 'weekly', month: 'monthly' }[unit]
     expect(message(refused(1, [[window, 5, { startedAt: AT, used: 5 }]]), 'UTC')).toContain(`Personal ${word} read`)
   })
 
-  it('names the global scope, the category and the window in its sentence', () => {
+  it('the body of a 429 names the global scope, the category and the window in its sentence', () => {
     const of = refused(4, [[FIVE, 400, IDLE]], [[FIVE, 6, { startedAt: STARTED, used: 3 }]], 'write')
     expect(message(of, 'UTC')).toMatch(/^Global 5-hour write quota is used up\./)
   })
@@ -140,14 +140,14 @@ describe('the body of a 429', () => {
     [18_000, '5-hour'],
     [86_400, '1-day'],
     [604_800, '7-day'],
-  ])('speaks of a window of %d seconds as %s', (seconds, spoken) => {
+  ])('the body of a 429 speaks of a window of %d seconds as %s', (seconds, spoken) => {
     expect(message(refused(1, [[{ name: 'w', seconds }, 5, { startedAt: AT, used: 5 }]]), 'UTC')).toContain(
       `Personal ${spoken} read`,
     )
     expect(message(refused(9, [[{ name: 'w', seconds }, 5, IDLE]]), 'UTC')).toContain(`Personal ${spoken} limit`)
   })
 
-  it('says of a cost that a limit never allows that waiting does not help, and leaves every field as it is', () => {
+  it('the body of a 429 says of a cost that a limit never allows that waiting does not help, and leaves every field as it is', () => {
     expect(refusalBody(...refused(130, [[HOUR, 120, IDLE]]), 'Asia/Shanghai')).toEqual({
       error: 'quota_exceeded',
       msg: 'This request costs 130 read tokens, more than the Personal 1-hour limit of 120 ever allows; waiting does not help.',
@@ -169,7 +169,7 @@ describe('the body of a 429', () => {
     )
   })
 
-  it('says so also if another window is the one that resets last', () => {
+  it('the body of a 429 says so also if another window is the one that resets last', () => {
     const body = refusalBody(
       ...refused(
         130,
@@ -194,13 +194,13 @@ describe('the body of a 429', () => {
     expect(other.quota).toMatchObject({ scope: 'Personal', window: '1d', used: 1199 })
   })
 
-  it('promises a time if a share of the limits refuses, which holds only while the store is out', () => {
+  it('the body of a 429 promises a time if a share of the limits refuses, which holds only while the store is out', () => {
     const [charge, decision] = refused(13, [[HOUR, 120, IDLE]])
     const limits = { personal: [{ window: HOUR, limit: 12 }], organisation: null, global: null }
     expect(refusalBody(charge, { ...decision, limits }, 'UTC').msg).toContain('is used up. Requests may continue after')
   })
 
-  it('cannot be made of an accepted charge', () => {
+  it('the body of a 429 cannot be made of an accepted charge', () => {
     const [charge, decision] = refused(1, [[HOUR, 5, IDLE]])
     expect(() => refusalBody(charge, { ...decision, accepted: true }, 'UTC')).toThrow('accepted')
   })
@@ -210,7 +210,7 @@ describe('the reported window', () => {
   const early = { startedAt: STARTED, used: 5 }
   const late = { startedAt: STARTED + 60_000, used: 5 }
 
-  it('is the one that resets last, so that waiting once is enough', () => {
+  it('the reported window is the one that resets last, so that waiting once is enough', () => {
     expect(
       reported(
         refused(1, [
@@ -222,7 +222,7 @@ describe('the reported window', () => {
     expect(reported(refused(1, [[HOUR, 5, early]], [[HOUR, 5, late]]))).toBe('Global 1h')
   })
 
-  it('is never one that has room, however late it resets', () => {
+  it('the reported window is never one that has room, however late it resets', () => {
     expect(
       reported(
         refused(
@@ -237,11 +237,11 @@ describe('the reported window', () => {
     ).toBe('Personal 1h')
   })
 
-  it('is the personal one on a tie', () => {
+  it('the reported window is the personal one on a tie', () => {
     expect(reported(refused(1, [[HOUR, 5, early]], [[HOUR, 5, early]]))).toBe('Personal 1h')
   })
 
-  it('is the longer one on a tie of one scope', () => {
+  it('the reported window is the longer one on a tie of one scope', () => {
     const sameEnd = { startedAt: STARTED + (HOUR.seconds - FIVE.seconds) * 1000, used: 5 }
     expect(
       reported(
@@ -265,12 +265,12 @@ describe('the reported window', () => {
     ).toBe('Global 5h')
   })
 
-  it('is the shorter personal one before the longer global one on a tie', () => {
+  it('the reported window is the shorter personal one before the longer global one on a tie', () => {
     const sameEnd = { startedAt: STARTED + (HOUR.seconds - FIVE.seconds) * 1000, used: 5 }
     expect(reported(refused(1, [[HOUR, 5, early]], [[FIVE, 5, sameEnd]]))).toBe('Personal 1h')
   })
 
-  it('resets one length from now if it has not started and still refuses', () => {
+  it('the reported window resets one length from now if it has not started and still refuses', () => {
     const body = refusalBody(...refused(6, [[HOUR, 5, IDLE]]), 'UTC')
     expect(body).toMatchObject({
       retryAfterSeconds: 3600,
@@ -278,7 +278,7 @@ describe('the reported window', () => {
     })
   })
 
-  it('counts as not started once it has ended', () => {
+  it('the reported window counts as not started once it has ended', () => {
     const ended = { startedAt: AT - 3_600_000, used: 5 }
     expect(refusalBody(...refused(6, [[HOUR, 5, ended]]), 'UTC').quota).toMatchObject({
       used: 0,
@@ -286,7 +286,7 @@ describe('the reported window', () => {
     })
   })
 
-  it('is followed by every other one that refuses, and by no window that has room', () => {
+  it('the reported window is followed by every other one that refuses, and by no window that has room', () => {
     const of = refused(
       1,
       [
@@ -314,11 +314,11 @@ describe('retryAfterSeconds', () => {
     [1, 1],
     [0, 1],
     [-5000, 1],
-  ])('of %d milliseconds is %d', (ms, seconds) => {
+  ])('retryAfterSeconds of %d milliseconds is %d', (ms, seconds) => {
     expect(secondsUntil(AT + ms, AT)).toBe(seconds)
   })
 
-  it('is long enough to have passed the reset, and less than a second longer', () => {
+  it('retryAfterSeconds is long enough to have passed the reset, and less than a second longer', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10 ** 9 }), (ms) => {
         const waited = secondsUntil(AT + ms, AT) * 1000
@@ -345,28 +345,28 @@ describe('the time in the sentence', () => {
     ['America/St_Johns', '2026-08-06 12:36:26 America/St_Johns (UTC-2:30)'],
     ['Pacific/Auckland', '2026-08-07 03:06:26 Pacific/Auckland (UTC+12)'],
     ['America/New_York', '2026-08-06 11:06:26 America/New_York (UTC-4)'],
-  ])('is the local one of %s, with its distance from UTC', (timeZone, text) => {
+  ])('the time in the sentence is the local one of %s, with its distance from UTC', (timeZone, text) => {
     expect(message(summer, timeZone)).toContain(`continue after ${text}.`)
   })
 
-  it('follows daylight saving: the hour that comes twice is told apart by its offset', () => {
+  it('the time in the sentence follows daylight saving: the hour that comes twice is told apart by its offset', () => {
     const before = message(ending(Date.UTC(2026, 9, 25, 0, 30)), 'Europe/Berlin')
     const after = message(ending(Date.UTC(2026, 9, 25, 1, 30)), 'Europe/Berlin')
     expect(before).toContain('2026-10-25 02:30:00 Europe/Berlin (UTC+2)')
     expect(after).toContain('2026-10-25 02:30:00 Europe/Berlin (UTC+1)')
   })
 
-  it('writes midnight as 00 and not as 24', () => {
+  it('the time in the sentence writes midnight as 00 and not as 24', () => {
     expect(message(ending(Date.UTC(2026, 7, 6, 16)), 'Asia/Shanghai')).toContain('2026-08-07 00:00:00')
   })
 
-  it('is rounded up to the second, so that whoever waits for it has waited long enough', () => {
+  it('the time in the sentence is rounded up to the second, so that whoever waits for it has waited long enough', () => {
     const body = refusalBody(...ending(Date.UTC(2026, 11, 31, 15, 59, 59, 1)), 'UTC')
     expect(body.quota).toMatchObject({ resetAt: '2026-12-31T15:59:59.001Z', retryAtBeijing: '2027-01-01 00:00:00' })
     expect(body.msg).toContain('2026-12-31 16:00:00 UTC')
   })
 
-  it('leaves retryAtBeijing in Beijing, whatever the zone of the sentence', () => {
+  it('the time in the sentence leaves retryAtBeijing in Beijing, whatever the zone of the sentence', () => {
     const { quota } = refusalBody(...summer, 'America/New_York')
     expect(quota).toMatchObject({ retryAtBeijing: '2026-08-06 23:06:26', timeZone: 'Asia/Shanghai' })
   })

@@ -25,7 +25,7 @@ const policyOf = (change?: Partial<QuotaSettings>) =>
   createPolicy(settings(change), 1, new Map([['vip', override]]), (user) => user === 'old')
 
 describe('the limits with a reserve', () => {
-  it('are whole for known users and for those with an override, and in both scopes lower for nobody but new ones', () => {
+  it('the limits with a reserve are whole for known users and for those with an override, and in both scopes lower for nobody but new ones', () => {
     const policy = policyOf()
     for (const user of ['old', 'vip']) expect(policy.limitsFor('read', payerOf(user))).toBe(policy.limitsOf('read'))
     const { personal, global } = policy.limitsFor('read', payerOf('new'))
@@ -36,17 +36,17 @@ describe('the limits with a reserve', () => {
     ])
   })
 
-  it('are one object for all new users, so that a batch can send each set once', () => {
+  it('the limits with a reserve are one object for all new users, so that a batch can send each set once', () => {
     const policy = policyOf()
     expect(policy.limitsFor('read', payerOf('new'))).toBe(policy.limitsFor('read', payerOf('another')))
   })
 
-  it('are those without one if the global scope is switched off', () => {
+  it('the limits with a reserve are those without one if the global scope is switched off', () => {
     const policy = policyOf({ global: { enabled: false, multiplier: 1 } })
     expect(policy.limitsFor('read', payerOf('new')).global).toBeNull()
   })
 
-  it('say in the layers of a new user how much is kept', () => {
+  it('the limits with a reserve say in the layers of a new user how much is kept', () => {
     const policy = policyOf({ mode: 'loose' })
     expect(policy.trace('read', payerOf('new')).global?.[0]).toEqual({
       window: WINDOWS[0],
@@ -58,7 +58,7 @@ describe('the limits with a reserve', () => {
     expect(policy.trace('read', payerOf('old')).global?.[0]?.steps).toEqual(['baseline 12000', 'mode loose x 1.5'])
   })
 
-  it('are for new users the whole ones less the part, rounded up, and never 0 unless the whole one is', () => {
+  it('the limits with a reserve are for new users the whole ones less the part, rounded up, and never 0 unless the whole one is', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 10 ** 12 }),
@@ -83,7 +83,7 @@ describe('the limits with a reserve', () => {
     )
   }, 60_000)
 
-  it('leave known users their part, whatever new ones charge before', () => {
+  it('the limits with a reserve leave known users their part, whatever new ones charge before', () => {
     const charges = fc.array(
       fc.record({
         user: fc.constantFrom('old', 'new-1', 'new-2', 'new-3', 'vip'),

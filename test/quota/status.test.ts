@@ -30,7 +30,7 @@ const SETTINGS = (enabled: boolean): QuotaSettings => ({
 const NOTHING = { at: AT, personal: [[], []], organisation: null, global: [[], []] }
 
 describe('the quota status', () => {
-  it('has an array for each category, Personal first, shortest window first', () => {
+  it('the quota status has an array for each category, Personal first, shortest window first', () => {
     const { windows } = quotaStatus(policy(), NOTHING, payerOf('bob'))
     const names = (category: string) => windows[category]?.map(({ scope, window }) => `${scope} ${window}`)
     expect(Object.keys(windows)).toEqual(['read', 'write'])
@@ -38,7 +38,7 @@ describe('the quota status', () => {
     expect(names('write')).toEqual(names('read'))
   })
 
-  it('says of a running window when it started and when it resets', () => {
+  it('the quota status says of a running window when it started and when it resets', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
     const { windows } = quotaStatus(policy(), { ...NOTHING, personal }, payerOf('bob'))
     expect(windows.read?.[0]).toEqual({
@@ -52,7 +52,7 @@ describe('the quota status', () => {
     })
   })
 
-  it('shows a calendar window from the beginning of its period to the next, also before the first charge', () => {
+  it('the quota status shows a calendar window from the beginning of its period to the next, also before the first charge', () => {
     const month = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'Asia/Shanghai' } } as const
     const of = (used: number, counter: readonly { startedAt: number; used: number }[]) => {
       const entries = counter.map((entry) => ({ seconds: month.seconds, ...entry }))
@@ -67,7 +67,7 @@ describe('the quota status', () => {
     of(0, [{ startedAt: Date.UTC(2026, 6, 31, 15, 59, 59, 999), used: 3 }])
   })
 
-  it('shows a window that is not running as empty, with no start and no reset', () => {
+  it('the quota status shows a window that is not running as empty, with no start and no reset', () => {
     const idle = {
       scope: 'Personal',
       window: '1h',
@@ -82,7 +82,7 @@ describe('the quota status', () => {
     expect(quotaStatus(policy(), { ...NOTHING, personal: ended }, payerOf('bob')).windows.read?.[0]).toEqual(idle)
   })
 
-  it('keeps the numbers of each category and scope where they belong', () => {
+  it('the quota status keeps the numbers of each category and scope where they belong', () => {
     const counter = (used: number) => [{ seconds: 86_400, startedAt: STARTED, used }]
     const { windows } = quotaStatus(
       policy(),
@@ -101,7 +101,7 @@ describe('the quota status', () => {
     ])
   })
 
-  it('shows the windows of the organisation of the caller behind the personal ones, if the plan limits it', () => {
+  it('the quota status shows the windows of the organisation of the caller behind the personal ones, if the plan limits it', () => {
     const table = new Map([['read', new Map([['1h', 50]])]])
     const plans = new Map([['team', { personal: new Map(), organisation: table }]])
     const ofTeam = createPolicy({ ...SETTINGS(true), plans })
@@ -123,7 +123,7 @@ describe('the quota status', () => {
     expect(shown('write')).toEqual(['Personal 1h 0', 'Personal 1d 0', 'Global 1h 0', 'Global 1d 0'])
   })
 
-  it('never says that less than nothing remains, also if a limit was lowered', () => {
+  it('the quota status never says that less than nothing remains, also if a limit was lowered', () => {
     const personal = [[{ seconds: 3600, startedAt: STARTED, used: 500 }], []]
     expect(quotaStatus(policy(), { ...NOTHING, personal }, payerOf('bob')).windows.read?.[0]).toMatchObject({
       limit: 120,
@@ -132,12 +132,12 @@ describe('the quota status', () => {
     })
   })
 
-  it('leaves the global scope out if it does not apply', () => {
+  it('the quota status leaves the global scope out if it does not apply', () => {
     const { windows } = quotaStatus(policy(false), NOTHING, payerOf('bob'))
     expect(windows.read?.map((entry) => entry.scope)).toEqual(['Personal', 'Personal'])
   })
 
-  it("of a user with an override shows the user's own limits, and no global scope that is bypassed", () => {
+  it("the quota status of a user with an override shows the user's own limits, and no global scope that is bypassed", () => {
     const { windows } = quotaStatus(policy(), NOTHING, payerOf('alice'))
     expect(windows.read?.map(({ scope, window, limit }) => [scope, window, limit])).toEqual([
       ['Personal', '1h', 500],
@@ -147,7 +147,7 @@ describe('the quota status', () => {
 })
 
 describe('the status of all users together', () => {
-  it('has the global windows of each category', () => {
+  it('the status of all users together has the global windows of each category', () => {
     const global = [[{ seconds: 3600, startedAt: STARTED, used: 20 }], []]
     const windows = globalStatus(policy(), { at: AT, global })
     expect(Object.values(windows).map((each) => each.map(({ scope, window, used }) => [scope, window, used]))).toEqual([
@@ -162,7 +162,7 @@ describe('the status of all users together', () => {
     ])
   })
 
-  it('is empty if the global scope is switched off', () => {
+  it('the status of all users together is empty if the global scope is switched off', () => {
     expect(globalStatus(policy(false), NOTHING)).toEqual({ read: [], write: [] })
   })
 })

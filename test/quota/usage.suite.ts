@@ -68,11 +68,11 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
   const names = (steps: readonly Used[][]): string[] => steps.flat().map(({ id }) => id)
 
   describe('looking through the users', () => {
-    it('of a fresh store finds nobody', async () => {
+    it('looking through the users of a fresh store finds nobody', async () => {
       expect((await scan()).flat()).toEqual([])
     })
 
-    it('gives for each, whatever characters the id holds, what was used in each category', async () => {
+    it('looking through the users gives for each, whatever characters the id holds, what was used in each category', async () => {
       await charge(STRANGE_IDS, 2)
       await charge(STRANGE_IDS.slice(0, 9), 3, 'write')
       const found = (await scan()).flat()
@@ -86,7 +86,7 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       }
     })
 
-    it('gives organisations apart from the users of their names', async () => {
+    it('looking through the users gives organisations apart from the users of their names', async () => {
       const of = { ...OF, organisation: OF.personal }
       const charges = STRANGE_IDS.map((organisation): Charge => {
         return {
@@ -112,7 +112,7 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       expect(names(await scan()).sort()).toEqual(['alice', 'bob'])
     })
 
-    it('counts the time of the store', async () => {
+    it('looking through the users counts the time of the store', async () => {
       await charge(['alice'])
       let step = await under.store.scanUsers(null)
       // A step of a cluster may find nobody.
@@ -124,7 +124,7 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       expect(at - started).toBeLessThan(600_000)
     })
 
-    it('takes several steps for many, and finds each once', async () => {
+    it('looking through the users takes several steps for many, and finds each once', async () => {
       const many = Array.from({ length: 3000 }, (_, i) => `user-${i}`)
       await charge(many)
       const steps = await scan()
@@ -132,7 +132,7 @@ export function usageStoreSuite(open: () => Promise<UsageStoreUnderTest>): void 
       expect(names(steps).sort()).toEqual(many.sort())
     })
 
-    it('finds all who were there from its beginning to its end, while others come', async () => {
+    it('looking through the users finds all who were there from its beginning to its end, while others come', async () => {
       const many = Array.from({ length: 3000 }, (_, i) => `user-${i}`)
       await charge(many)
       const steps = await scan((step) => charge(Array.from({ length: 300 }, (_, i) => `new-${step}-${i}`)))

@@ -8,17 +8,17 @@ const HOUR = 3600
 describe('a window', () => {
   const usage = { startedAt: START, used: 7 }
 
-  it('ends its length after it started', () => {
+  it('a window ends its length after it started', () => {
     expect(resetAt(usage, { seconds: HOUR })).toBe(Date.UTC(2026, 7, 6, 16, 6, 26))
   })
 
-  it('runs to the last millisecond before its end and is over at its end', () => {
+  it('a window runs to the last millisecond before its end and is over at its end', () => {
     expect(usageAt(usage, { seconds: HOUR }, START)).toBe(usage)
     expect(usageAt(usage, { seconds: HOUR }, START + 3_599_999)).toBe(usage)
     expect(usageAt(usage, { seconds: HOUR }, START + 3_600_000)).toBe(NOT_RUNNING)
   })
 
-  it('whose start lies in the future counts as started now, with what was used in it', () => {
+  it('a window whose start lies in the future counts as started now, with what was used in it', () => {
     expect(usageAt(usage, { seconds: HOUR }, START - 1)).toEqual({ startedAt: START - 1, used: 7 })
     expect(usageAt(usage, { seconds: HOUR }, START - 30 * 86_400_000)).toEqual({
       startedAt: START - 30 * 86_400_000,
@@ -26,7 +26,7 @@ describe('a window', () => {
     })
   })
 
-  it('has never more than its length left, wherever the clock is', () => {
+  it('a window has never more than its length left, wherever the clock is', () => {
     const moment = fc.integer({ min: 1, max: 2 ** 45 })
     fc.assert(
       fc.property(moment, fc.integer({ min: 1, max: 31_536_000 }), moment, (startedAt, seconds, now) => {
@@ -39,11 +39,11 @@ describe('a window', () => {
     )
   }, 60_000)
 
-  it('that never started is not running, however long it is', () => {
+  it('a window that never started is not running, however long it is', () => {
     expect(usageAt({ startedAt: 0, used: 0 }, { seconds: 2 ** 32 - 1 }, 1)).toBe(NOT_RUNNING)
   })
 
-  it('runs at a moment exactly when that moment lies before its end', () => {
+  it('a window runs at a moment exactly when that moment lies before its end', () => {
     const moment = fc.integer({ min: 1, max: 2 ** 45 })
     fc.assert(
       fc.property(
@@ -66,7 +66,7 @@ describe('a calendar window', () => {
   const midnight = Date.UTC(2026, 9, 24, 22)
   const next = Date.UTC(2026, 9, 25, 23)
 
-  it('runs from midnight to midnight, whenever it was charged first', () => {
+  it('a calendar window runs from midnight to midnight, whenever it was charged first', () => {
     for (const startedAt of [midnight, midnight + 1, next - 1]) {
       const usage = { startedAt, used: 7 }
       expect([beginOf(day, startedAt), resetAt(usage, day)]).toEqual([midnight, next])
@@ -75,13 +75,13 @@ describe('a calendar window', () => {
     }
   })
 
-  it('whose start lies in the future counts as started now, on whatever day', () => {
+  it('a calendar window whose start lies in the future counts as started now, on whatever day', () => {
     const usage = { startedAt: next + 1, used: 7 }
     expect(usageAt(usage, day, next)).toEqual({ startedAt: next, used: 7 })
     expect(usageAt(usage, day, next - 1)).toEqual({ startedAt: next - 1, used: 7 })
   })
 
-  it('that never started is not running', () => {
+  it('a calendar window that never started is not running', () => {
     expect(usageAt({ startedAt: 0, used: 0 }, day, 1)).toBe(NOT_RUNNING)
   })
 })
@@ -92,7 +92,7 @@ describe('a window lacks room', () => {
     expect(lacksRoom({ used: 0, limit: 0 }, 1)).toBe(true)
   })
 
-  it('never if the quota refuses nothing of the category', () => {
+  it('a window lacks room never if the quota refuses nothing of the category', () => {
     expect(lacksRoom({ used: 10, limit: 10 }, undefined)).toBe(false)
   })
 })

@@ -93,20 +93,20 @@ describe('the operations of the backend', () => {
       { routes: ['GET /*'], paths: { '/me/quota': item, '/reference': item, '/reference/x': item, '/b': item } },
       ['GET /b'],
     ],
-  ])('are shown where the route map lets them through: %s', (_what, given, expected) => {
+  ])('the operations of the backend are shown where the route map lets them through: %s', (_what, given, expected) => {
     expect(operations(made(given))).toEqual(expected)
   })
 
   test.each<[string, object]>([
     ['its address', { url: `${BACKEND}/v2/` }],
     ['the default of a variable', { url: '/{version}', variables: { version: { default: 'v2' } } }],
-  ])('are behind the path of the server, as %s says', (_how, server) => {
+  ])('the operations of the backend are behind the path of the server, as %s says', (_how, server) => {
     const paths = { '/a': { get: { ...OK, summary: 'Known' } } }
     const document = made({ routes: ['GET /v2/a', 'GET /a'], paths, more: { servers: [server] } })
     expect([document.paths['/v2/a'].get.summary, document.paths['/a'].get.summary]).toEqual(['Known', 'GET /a'])
   })
 
-  test('have the price of the rule that a request would meet', () => {
+  test('the operations of the backend have the price of the rule that a request would meet', () => {
     const rest = `${QUOTA}
 routes:
   - { match: POST /user/:what, category: read, cost: 2 }
@@ -150,7 +150,7 @@ routes:
     })
   })
 
-  test('that fix a parameter lose it, and keep the others of the path', () => {
+  test('the operations of the backend that fix a parameter lose it, and keep the others of the path', () => {
     const parameter = (name: string) => ({ name, in: 'path', required: true, schema: { type: 'string' } })
     const paths = {
       '/user/{what}/{id}': { parameters: [parameter('what'), parameter('id')], get: { ...OK, operationId: 'u' } },
@@ -162,7 +162,7 @@ routes:
     expect(document.paths['/user/data/{id}'].get.operationId).toBe('u_2')
   })
 
-  test('that answer 401 or 429 themselves may do either', () => {
+  test('the operations of the backend that answer 401 or 429 themselves may do either', () => {
     const theirs = {
       description: 'No.',
       content: { 'application/json': { schema: { type: 'string' } }, 'text/html': {} },
@@ -176,7 +176,7 @@ routes:
     expect(responses['429']).toEqual({ $ref: '#/components/responses/TollgateTooManyRequests' })
   })
 
-  test('that tell of a class of answers, or of all others, may do either too', () => {
+  test('the operations of the backend that tell of a class of answers, or of all others, may do either too', () => {
     const own = { 404: { description: 'None.' }, '4XX': { description: 'Yours.' }, default: { description: 'Any.' } }
     const { responses } = made({ routes: ['GET /a'], paths: { '/a': { get: { responses: own } } } }).paths['/a'].get
     expect(responses).toMatchObject(own)
@@ -186,7 +186,7 @@ routes:
 })
 
 describe('rules that describe nothing known', () => {
-  test('are shown with what the map knows of them', () => {
+  test('rules that describe nothing known are shown with what the map knows of them', () => {
     const document = made({ routes: ['GET|POST /a/:id', '* /files/*', 'PROPFIND /dav', 'GET /x/:rest/*'] })
     expect(operations(document)).toEqual([
       'GET /a/{id}',
@@ -202,7 +202,7 @@ describe('rules that describe nothing known', () => {
     expect(document.paths['/files/{rest}'].put.requestBody.content).toEqual({ 'application/json': { schema: {} } })
   })
 
-  test('are not repeated where operations are known, and share the path of those that differ in a name only', () => {
+  test('rules that describe nothing known are not repeated where operations are known, and share the path of those that differ in a name only', () => {
     const document = made({
       routes: ['GET /a/:id', 'POST /a/:id', '* /b/*'],
       paths: { '/a/{x}': { get: OK }, '/b/c': { get: OK } },
@@ -211,7 +211,7 @@ describe('rules that describe nothing known', () => {
     expect(document.paths['/a/{x}'].post.parameters).toMatchObject([{ name: 'x' }])
   })
 
-  test('whose response decides the cost say so', () => {
+  test('rules that describe nothing known whose response decides the cost say so', () => {
     const rest = `${QUOTA}\nroutes: [{ match: POST /a, category: read, cost: 9, settle: { status: { 4xx: 1 } } }]`
     const { description } = documentOf(rest).paths['/a'].post
     expect(description).toBe(
@@ -219,7 +219,7 @@ describe('rules that describe nothing known', () => {
     )
   })
 
-  test('whose repetitions cost nothing say so, and what a key of another request gets', () => {
+  test('rules that describe nothing known whose repetitions cost nothing say so, and what a key of another request gets', () => {
     const rest = `${QUOTA}\nroutes: [{ match: POST /a, category: read, idempotency: {} }, { match: POST /b, category: read }]`
     const [one, other] = ['/a', '/b'].map((path) => documentOf(rest).paths[path].post)
     expect(one.description).toBe(
@@ -279,7 +279,7 @@ describe('what is between the gateway and the backend', () => {
     },
   }
 
-  test('is not told: addresses, headers, security, extensions', () => {
+  test('what is between the gateway and the backend is not told: addresses, headers, security, extensions', () => {
     const document = made({ routes: ['GET /a'], paths, more })
     const text = JSON.stringify(document).toLowerCase()
     for (const word of ['score.internal', 'very-secret', 'x-backend-secret', 'x-tollgate-user', '"backend"']) {
@@ -305,7 +305,7 @@ describe('how a client says who it is', () => {
   - { match: GET /named, category: read, anonymous: false }
   - { match: GET /open, public: true }`
 
-  test('is a scheme for each place that has one', () => {
+  test('how a client says who it is is a scheme for each place that has one', () => {
     const document = documentOf(`${QUOTA}\n${RULES}`, undefined, `from: ${from}\n  unverified_keys: { header: X-Key }`)
     expect(document.components.securitySchemes).toEqual({
       bearer: { type: 'http', scheme: 'bearer', description: TOKEN },
@@ -320,14 +320,14 @@ describe('how a client says who it is', () => {
     expect(document.paths['/open'].get.security).toEqual([])
   })
 
-  test('need not be said where callers without a credential are let in', () => {
+  test('how a client says who it is need not be said where callers without a credential are let in', () => {
     const document = documentOf(`${QUOTA}\n${RULES}`, undefined, 'anonymous: { by: address }')
     expect(document.paths['/a'].get.security).toEqual([{ bearer: [] }, {}])
     expect(document.paths['/named'].get.security).toEqual([{ bearer: [] }])
     expect(document.paths['/me/quota'].get.security).toEqual([{ bearer: [] }, {}])
   })
 
-  test('is no parameter of an operation: what the gateway reads it takes away', () => {
+  test('how a client says who it is is no parameter of an operation: what the gateway reads it takes away', () => {
     const parameters = [
       { name: 'x-api-key', in: 'header' },
       { name: 'access_token', in: 'query' },
@@ -348,7 +348,7 @@ describe('references', () => {
     responses: { 200: { description: 'ok', content: { 'application/json': { schema } } } },
   })
 
-  test('are kept with all that they lead to, and the schemas of operations that are left out are not', () => {
+  test('references are kept with all that they lead to, and the schemas of operations that are left out are not', () => {
     const schemas = {
       Player: { properties: { friends: { items: ref('Player') }, pet: ref('Pet'), odd: ref('a~1b%20c') } },
       Pet: {
@@ -368,7 +368,7 @@ describe('references', () => {
     expect(document.paths['/a'].get.responses['200'].content['application/json'].schema).toEqual(ref('Player'))
   })
 
-  test('of a path are followed', () => {
+  test('references of a path are followed', () => {
     const components = { pathItems: { A: { get: OK } } }
     expect(
       operations(
@@ -392,7 +392,7 @@ describe('the group of an operation', () => {
     return Object.values<Any>(document.paths).map(({ get }) => get.tags)
   }
 
-  test('is what the service says, or else the title of the service: none stands under "default"', () => {
+  test('the group of an operation is what the service says, or else the title of the service: none stands under "default"', () => {
     const rest = [['Other routes'], ['Quota'], ['Quota'], ['Quota']]
     expect(tagsIn({ info: { title: 'Songs' } })).toEqual([['Songs'], ['Own'], ['Songs'], ...rest])
     expect(tagsIn({})).toEqual([['Service'], ['Own'], ['Service'], ...rest])
@@ -400,7 +400,7 @@ describe('the group of an operation', () => {
 })
 
 describe('the bundled score service behind the demo configuration', () => {
-  test('has an example of each request and each success, and each operation in a group', () => {
+  test('the bundled score service behind the demo configuration has an example of each request and each success, and each operation in a group', () => {
     const text = readFileSync(new URL('../../config/demo.yaml', import.meta.url), 'utf8')
     const backend = JSON.parse(readFileSync(new URL('../../config/score/openapi.json', import.meta.url), 'utf8'))
     const env = { TOLLGATE_UPSTREAM: BACKEND, TOLLGATE_STORE: 'sqlite::memory:', SCORE_BACKEND_SECRET: 'x'.repeat(20) }
@@ -455,7 +455,7 @@ describe('a document of an odd shape', () => {
         '{"paths":{"/a":{"get":{"responses":{"__proto__":{"x":1}}}}},"components":{"schemas":{"__proto__":{}},"__proto__":{}}}',
       ),
     ],
-  ])('is taken for what it is: %s', (_what, document) => {
+  ])('a document of an odd shape is taken for what it is: %s', (_what, document) => {
     const made = documentOf(`${QUOTA}\nroutes: [{ match: "* /*", category: read }]`, { openapi: '3.1.0', ...document })
     expect(made.openapi).toBe('3.1.1')
     expect(made.info).toMatchObject({ title: 'Gateway', version: '1' })
@@ -463,7 +463,7 @@ describe('a document of an odd shape', () => {
     expect({}).not.toHaveProperty('x')
   })
 
-  test('of version 3.0 has its schemas in the words of 3.1', () => {
+  test('a document of an odd shape of version 3.0 has its schemas in the words of 3.1', () => {
     const schema = { type: 'string', nullable: true, enum: ['a'], example: { nullable: true } }
     const bounds = { type: 'integer', minimum: 0, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false }
     const paths = {

@@ -13,7 +13,7 @@ function listOf(routes: readonly string[], quota = baselines(), more = '') {
 }
 
 describe('a price list', () => {
-  test('has each route with its methods, its path, its category and its cost', () => {
+  test('a price list has each route with its methods, its path, its category and its cost', () => {
     const list = listOf([
       '{ match: GET|POST /items/:id, category: read, cost: 4 }',
       '{ match: "* /open/*", public: true }',
@@ -41,22 +41,22 @@ describe('a price list', () => {
     ['{ status: { 2xx: 5 }, otherwise: 0 }', 20],
     ['{ status: { 2xx: 5, gateway: 0 }, otherwise: 0 }', 5],
     ['{ json: code, values: { 1: all }, otherwise: 70 }', 70],
-  ])('says the most that a cost by settle %s can be', (settle, max) => {
+  ])('a price list says the most that a cost by settle %s can be', (settle, max) => {
     const { routes } = listOf([`{ match: GET /a, category: read, cost: 20, settle: ${settle} }`])
     expect(routes[0]).toMatchObject({ cost: 20, settle: { max } })
   })
 
-  test('says what a WebSocket costs again while it is open', () => {
+  test('a price list says what a WebSocket costs again while it is open', () => {
     const { routes } = listOf(['{ match: GET /ws, category: read, cost: 2, tunnel_charge: 1m }'])
     expect(routes[0]).toMatchObject({ cost: 2, tunnelCharge: { seconds: 60 } })
   })
 
-  test('says which repetitions cost nothing', () => {
+  test('a price list says which repetitions cost nothing', () => {
     const { routes } = listOf(['{ match: POST /a, category: read, cost: 2, idempotency: { for: 1h, replays: 3 } }'])
     expect(routes[0]).toMatchObject({ idempotency: { header: 'Idempotency-Key', seconds: 3600, replays: 3 } })
   })
 
-  test('has the limits of each plan, and windows of a calendar by their zone', () => {
+  test('a price list has the limits of each plan, and windows of a calendar by their zone', () => {
     const month = 'windows: { 1h: 1h, month: { calendar: month, zone: Asia/Shanghai } }'
     const plans = 'plans: { team: { personal: { read: { 1h: 600 } }, organisation: { read: { month: 5000 } } } }'
     const list = listOf([], `${baselines(', month: 3000')}, ${month}, ${plans}, default_plan: team`)
@@ -74,11 +74,11 @@ describe('a price list', () => {
     ['refuse', null],
     ['forward', { public: true }],
     ['{ category: read, cost: 7 }', { public: false, category: 'read', cost: 7 }],
-  ])('says what other paths cost if they are unmatched: %s', (unmatched, others) => {
+  ])('a price list says what other paths cost if they are unmatched: %s', (unmatched, others) => {
     expect(listOf([], undefined, `unmatched: ${unmatched}`).others).toEqual(others)
   })
 
-  test('has nothing of the upstream, and no limit of all users together', () => {
+  test('a price list has nothing of the upstream, and no limit of all users together', () => {
     const text = JSON.stringify(listOf(['{ match: GET /a, category: read }']))
     expect(text).not.toMatch(/secret|internal|hidden|9999|9000/i)
   })

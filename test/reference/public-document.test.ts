@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createPublicDocument } from '../../src/reference/public-document.ts'
 
 describe('a public document', () => {
-  test('is made once for each state, whoever asks meanwhile', async () => {
+  test('a public document is made once for each state, whoever asks meanwhile', async () => {
     const made: number[] = []
     let state = { n: 1 }
     const document = createPublicDocument({
@@ -20,7 +20,7 @@ describe('a public document', () => {
     expect(made).toEqual([1, 2])
   })
 
-  test('is nothing while nothing is known, and 304 for who has it', async () => {
+  test('a public document is nothing while nothing is known, and 304 for who has it', async () => {
     let state: object | null = null
     const document = createPublicDocument({ current: () => state, documentOf: (known) => known, maxAgeSeconds: 10 })
     expect(await document({})).toBeNull()

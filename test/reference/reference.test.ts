@@ -38,7 +38,7 @@ const HTML = { accept: 'text/html' }
 
 describe('the page of the API', () => {
   test.each(['/docs/api', '/docs/api/', '/docs/api?url=http://evil.test', '/d%6fcs/api'])(
-    'is at %s for everybody, and costs nothing',
+    'the page of the API is at %s for everybody, and costs nothing',
     async (path) => {
       const url = await start()
       const response = await fetch(url + path, { headers: HTML })
@@ -56,14 +56,14 @@ describe('the page of the API', () => {
     },
   )
 
-  test('reads no credential, not even one that is wrong', async () => {
+  test('the page of the API reads no credential, not even one that is wrong', async () => {
     const url = await start()
     const response = await fetch(`${url}/docs/api`, { headers: { authorization: 'Bearer wrong' } })
     expect(response.status).toBe(200)
     expect(app?.observations.some(({ type }) => type === 'credential_checked')).toBe(false)
   })
 
-  test('has files of which each is there as the page names it', async () => {
+  test('the page of the API has files of which each is there as the page names it', async () => {
     const url = await start()
     for (const page of ['index.html', 'frame.html']) {
       const text = await (await fetch(`${url}/docs/api/${page}`)).text()
@@ -78,7 +78,7 @@ describe('the page of the API', () => {
     }
   })
 
-  test('may run nothing but its files and ask nobody but the services, and only the frame may be framed', async () => {
+  test('the page of the API may run nothing but its files and ask nobody but the services, and only the frame may be framed', async () => {
     const url = await start()
     const policy = async (path: string) =>
       String((await fetch(url + path)).headers.get('content-security-policy'))
@@ -102,7 +102,7 @@ describe('the page of the API', () => {
     expect([headers.get('x-content-type-options'), headers.get('referrer-policy')]).toEqual(['nosniff', 'no-referrer'])
   })
 
-  test('is sent small to who takes it so, and not at all to who has it', async () => {
+  test('the page of the API is sent small to who takes it so, and not at all to who has it', async () => {
     const url = await start()
     const raw = await rawResponse(url, 'Accept-Encoding: br;q=1, gzip\r\n')
     expect(raw.head).toMatch(/\r\ncontent-encoding: gzip\r\n/i)
@@ -120,7 +120,7 @@ describe('the page of the API', () => {
     expect(Number(head.headers.get('content-length'))).toBeGreaterThan(200)
   })
 
-  test('costs no more for a header that is nearly all blanks', async () => {
+  test('the page of the API costs no more for a header that is nearly all blanks', async () => {
     const url = await start()
     const before = process.cpuUsage()
     for (let i = 0; i < 40; i++) await rawResponse(url, `If-None-Match: a${' '.repeat(15_000)}b\r\n`)
@@ -129,7 +129,7 @@ describe('the page of the API', () => {
     expect((user + system) / 1000).toBeLessThan(1000)
   })
 
-  test('is not there for other methods, other paths, and for an upgrade', async () => {
+  test('the page of the API is not there for other methods, other paths, and for an upgrade', async () => {
     const url = await start(BLOCK)
     expect(await (await fetch(`${url}/docs/api`, { method: 'POST' })).text()).toBe('ok')
     for (const path of ['/docs', '/docs/apis', '/docs/api/nothing.js', '/docs/api/..%2f', '/docs/API']) {
@@ -147,7 +147,7 @@ describe('the page of the API', () => {
     expect((await rawResponse(url, upgrade, '')).body.toString()).toBe('ok')
   })
 
-  test('is off unless the configuration has it, and follows a reload', async () => {
+  test('the page of the API is off unless the configuration has it, and follows a reload', async () => {
     const url = await start('')
     expect(await (await fetch(`${url}/docs/api`)).text()).toBe('ok')
     await app?.reload(yaml(upstream.url, `${QUOTA}\nreference: { path: /r, title: "<b>Ours" }`))
@@ -160,7 +160,7 @@ describe('the page of the API', () => {
     expect(await (await fetch(`${url}/r`)).text()).toBe('ok')
   })
 
-  test('tells of each service where it is and where its document is', async () => {
+  test('the page of the API tells of each service where it is and where its document is', async () => {
     const url = await start()
     const { services } = (await (await fetch(`${url}/docs/api/services.json`)).json()) as { services: object[] }
     expect(services[1]).toEqual({
@@ -170,7 +170,7 @@ describe('the page of the API', () => {
     })
   })
 
-  test('is explained to administrators as what it is', async () => {
+  test('the page of the API is explained to administrators as what it is', async () => {
     await start()
     const ask = async (path: string) => {
       const response = await fetch(`${app?.admin}/api/explain?user=alice&method=GET&path=${path}`, {
@@ -198,7 +198,7 @@ async function rawResponse(
 }
 
 describe('a page that is not built', () => {
-  test('is told with the cure, and is there after a reload', async () => {
+  test('a page that is not built is told with the cure, and is there after a reload', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
     try {
       const config: ReferenceConfig = { path: '/r', title: 'x', openapi: null, document: null, services: [] }
@@ -217,7 +217,7 @@ describe('a page that is not built', () => {
 })
 
 describe('the document of the gateway', () => {
-  test('describes the answers that the gateway really gives', async () => {
+  test('the document of the gateway describes the answers that the gateway really gives', async () => {
     const url = await start()
     // biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
     const document = (await (await fetch(`${url}/docs/api/gateway.json`)).json()) as any
@@ -250,7 +250,7 @@ describe('the document of the gateway', () => {
     }
   })
 
-  test('has the answers of a gateway that cannot forward, at each operation that it may give them for', async () => {
+  test('the document of the gateway has the answers of a gateway that cannot forward, at each operation that it may give them for', async () => {
     app = await startApp(yaml('http://127.0.0.1:1', `${QUOTA}\n${BLOCK}\nedge: { max_body: 10B }`))
     const { url } = app
     // biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
@@ -275,7 +275,7 @@ describe('the document of the gateway', () => {
     expect(document.info.description).toMatch(/405 to other methods.*404/)
   })
 
-  test('is made of the file that the configuration names, and again at a reload', async () => {
+  test('the document of the gateway is made of the file that the configuration names, and again at a reload', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-reference-'))
     const file = join(folder, 'tollgate.yaml')
     const write = (summary: string) =>

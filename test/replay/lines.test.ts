@@ -58,7 +58,7 @@ test('a file that is not there is an error with its name', async () => {
   await expect(readLines(join(folder, 'none'), () => {})).rejects.toThrow(/none: ENOENT/)
 })
 
-test('of a line without an end only the beginning is kept', async () => {
+test('only the beginning of a line without an end is kept', async () => {
   const [[line] = ['']] = await linesOf(Buffer.alloc(3_000_000, 'x'))
   expect(line.length).toBe(65_536)
 })

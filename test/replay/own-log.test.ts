@@ -27,7 +27,7 @@ const fateOf = (changes: object): Entry['fate'] | string => {
 }
 
 describe('a line of a gateway', () => {
-  it('says when the request came, whose it was and what it cost', () => {
+  it('a line of a gateway says when the request came, whose it was and what it cost', () => {
     expect(read({})).toEqual({
       kind: 'request',
       entry: {
@@ -70,26 +70,26 @@ describe('a line of a gateway', () => {
   ])('%s is told apart', (_what, changes, fate) => expect(fateOf(changes)).toBe(fate))
 
   it.each([{ outcome: 'refused' }, { shadowed: true, scope: 'Global' }, { exempt: 'user' }, { replayed: true }])(
-    'that nothing was charged for says nothing of its cost by the response: %o',
+    'a line of a gateway that nothing was charged for says nothing of its cost by the response: %o',
     (changes) => expect(read({ charged: 0, ...changes })).toMatchObject({ entry: { cost: 20, charged: null } }),
   )
 
-  it('names the plan of the credential, if that is another one than the plan in force, or none', () => {
+  it('a line of a gateway names the plan of the credential, if that is another one than the plan in force, or none', () => {
     expect(read({ namedPlan: 'gold' })).toMatchObject({ entry: { plan: 'gold' } })
     expect(read({ namedPlan: null })).toMatchObject({ entry: { plan: null } })
   })
 
-  it('of a WebSocket says which one it is, and how long that was open', () => {
+  it('a line of a gateway of a WebSocket says which one it is, and how long that was open', () => {
     expect(read({ clientStatus: 101 })).toMatchObject({ entry: { tunnel: { id: 'r', openMs: 0, everyMs: 0 } } })
     const charge = { msg: 'tunnel charge', openMs: 3000, everyMs: 1000 }
     expect(read(charge)).toMatchObject({ entry: { tunnel: { id: 'r', openMs: 3000, everyMs: 1000 } } })
   })
 
-  it('with a decision at no moment came when it ended less its duration', () => {
+  it('a line of a gateway with a decision at no moment came when it ended less its duration', () => {
     expect(read({ decidedAt: 1e300 })).toMatchObject({ entry: { at: 1_795_000_000_249.75 } })
   })
 
-  it('of another kind is no request', () => {
+  it('a line of a gateway of another kind is no request', () => {
     expect(readOwnLine('{"level":30,"time":1,"msg":"listening"}')).toEqual({ kind: 'other', why: 'not a request' })
   })
 
@@ -102,7 +102,7 @@ describe('a line of a gateway', () => {
     ['{"msg":"request","time":1,"durationMs":-1}', '"durationMs" is no duration'],
     ['{"msg":"request","time":1,"durationMs":1e300}', '"durationMs" is no duration'],
     ['{"msg":"request","time":1,"outcome":"forwarded"}', '"method" is no text'],
-  ])('that is not whole is named: %s', (line, problem) => {
+  ])('a line of a gateway that is not whole is named: %s', (line, problem) => {
     expect(readOwnLine(line)).toEqual({ kind: 'unreadable', problem })
   })
 })

@@ -65,13 +65,13 @@ describe('what a request of the log costs under the configuration', () => {
     ['nothing without any name', { user: null }, 'no_caller'],
   ])('%s', (_what, changes, expected) => expect(priced(changes)).toEqual(expected))
 
-  it('is paid by the address where the route lets it in', () => {
+  it('what a request of the log costs under the configuration is paid by the address where the route lets it in', () => {
     expect(tariffs({ ...BASE, user: null, address: '192.0.2.7' })).toMatchObject({
       payer: { user: 'address:192.0.2.7', plan: 'free', organisation: null },
     })
   })
 
-  it('is paid by the address where auth.shadow lets everybody in, also on a path that no rule matches', async () => {
+  it('what a request of the log costs under the configuration is paid by the address where auth.shadow lets everybody in, also on a path that no rule matches', async () => {
     const text = 'unmatched: { category: read, cost: 1, shadow: true }\n'
     const { config: shadowed } = understood(YAML.replace('auth: {', 'auth: { shadow: true,') + text)
     const tariffOf = createTariffs(shadowed, await planRulesOf(shadowed))

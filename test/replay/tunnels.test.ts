@@ -72,7 +72,7 @@ test('under a lower limit it is closed earlier, and costs no more; in shadow it 
   ])
 })
 
-test('that costs the same again more often, more seldom or never is charged so', async () => {
+test('a tunnel that costs the same again more often, more seldom or never is charged so', async () => {
   expect(await replayed(100, 'tunnel_charge: 2s')).toMatchObject([{ tokens: 6 }, { not_due: 2 }])
   expect(await replayed(100, '')).toMatchObject([{ tokens: 4 }, { not_due: 3 }])
 })

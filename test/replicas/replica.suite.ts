@@ -40,11 +40,11 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
   const instances = async (): Promise<string[]> => (await under.store.listReplicas()).map((one) => one.instance)
 
   describe('the processes that share a store', () => {
-    it('are none at first', async () => {
+    it('the processes that share a store are none at first', async () => {
       expect(await under.store.listReplicas()).toEqual([])
     })
 
-    it('are listed with all they told and how long they were silent, by host and pid', async () => {
+    it('the processes that share a store are listed with all they told and how long they were silent, by host and pid', async () => {
       const told = [replica('c', { host: 'host-b', pid: 3 }), replica('b', { pid: 20 }), replica('a', { pid: 3 })]
       for (const one of told) await under.store.beat(one)
       await under.pass(3000)
@@ -56,7 +56,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       }
     })
 
-    it('are each known by what they told last', async () => {
+    it('the processes that share a store are each known by what they told last', async () => {
       await under.store.beat(replica('a', { ready: false, controlVersion: 1 }))
       await under.pass(9000)
       await under.store.beat(replica('a', { controlVersion: 2 }))
@@ -64,7 +64,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect((await under.store.listReplicas())[0]?.silentMs).toBeLessThan(9000)
     })
 
-    it('are forgotten when they were silent for too long, and no sooner', async () => {
+    it('the processes that share a store are forgotten when they were silent for too long, and no sooner', async () => {
       await under.store.beat(replica('silent'))
       await under.pass(FORGET_MS - 2000)
       await under.store.beat(replica('speaks'))
@@ -75,7 +75,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await instances()).toEqual(['speaks'])
     })
 
-    it('take no room any more when they were silent for too long and another speaks', async () => {
+    it('the processes that share a store take no room any more when they were silent for too long and another speaks', async () => {
       for (const instance of ['a', 'b']) await under.store.beat(replica(instance))
       await under.pass(FORGET_MS + 1)
       expect(await under.held()).toBe(2)
@@ -83,7 +83,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await under.held()).toBe(1)
     })
 
-    it('come back when they speak again', async () => {
+    it('the processes that share a store come back when they speak again', async () => {
       for (const instance of ['a', 'b']) await under.store.beat(replica(instance))
       await under.pass(FORGET_MS + 1)
       await under.store.beat(replica('b'))
@@ -92,7 +92,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await instances()).toEqual(['a', 'b'])
     })
 
-    it('are gone at once when they say that they end', async () => {
+    it('the processes that share a store are gone at once when they say that they end', async () => {
       for (const instance of ['a', 'b']) await under.store.beat(replica(instance))
       await under.store.leave('a')
       await under.store.leave('never seen')
@@ -100,7 +100,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await under.held()).toBe(1)
     })
 
-    it('have a silence from their last word on, less what they had not sent, when they end without a word', async () => {
+    it('the processes that share a store have a silence from their last word on, less what they had not sent, when they end without a word', async () => {
       await under.store.beat(replica('dead', { unsent: { forMs: 1500, lateMs: 500 } }))
       await under.pass(3000)
       expect(await under.store.readSilences()).toEqual([])
@@ -119,7 +119,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await under.store.readSilences()).toEqual([noted])
     })
 
-    it('have no silence when they leave, or when they speak again', async () => {
+    it('the processes that share a store have no silence when they leave, or when they speak again', async () => {
       for (const instance of ['a', 'b']) await under.store.beat(replica(instance))
       await under.pass(7000)
       expect(await under.store.readSilences()).toHaveLength(2)
@@ -132,7 +132,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await under.store.readSilences()).toEqual([])
     })
 
-    it('have a silence while they speak, if they send nothing of what they counted', async () => {
+    it('the processes that share a store have a silence while they speak, if they send nothing of what they counted', async () => {
       await under.store.beat(replica('a', { unsent: { forMs: 60_000, lateMs: 0 } }))
       const [silence] = await under.store.readSilences()
       expect((silence?.to ?? 0) - (silence?.from ?? 0)).toBeGreaterThanOrEqual(60_000)
@@ -140,7 +140,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(await under.store.readSilences()).toEqual([])
     })
 
-    it('that end by the hundred have so many silences and no more, of which the nearest are one', async () => {
+    it('the processes that share a store that end by the hundred have so many silences and no more, of which the nearest are one', async () => {
       const all = Array.from({ length: MOST_SILENCES + 1 }, (_, pid) => `i-${pid}`)
       await under.store.beat(replica('first', { unsent: { forMs: 3_600_000, lateMs: 0 } }))
       for (const instance of all) await under.store.beat(replica(instance))
@@ -152,7 +152,7 @@ export function replicaStoreSuite(open: () => Promise<ReplicaStoreUnderTest>): v
       expect(lengths[0]).toBeGreaterThanOrEqual(3_600_000 + FORGET_MS)
     })
 
-    it('may all speak at once', async () => {
+    it('the processes that share a store may all speak at once', async () => {
       await Promise.all(Array.from({ length: 50 }, (_, pid) => under.store.beat(replica(`i-${pid}`, { pid }))))
       expect(await instances()).toEqual(Array.from({ length: 50 }, (_, pid) => `i-${pid}`))
     })

@@ -68,7 +68,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
     to: { limits: { read: { '1h': 5 } }, bypassGlobal: false, shadow: false, reason: 'test', expiresAt },
   })
 
-  it('follow what either of them changes, and agree', async () => {
+  it('two replicas follow what either of them changes, and agree', async () => {
     await change(stores[0], { kind: 'settings', to: { mode: 'loose', baselines: { personal: { read: { '1h': 7 } } } } })
     await change(stores[1], override('用户 "x"', null))
     await vi.waitFor(() => expect(keepers.map((keeper) => keeper.state().version)).toEqual([2, 2]), GENEROUS)
@@ -89,7 +89,7 @@ describe.each(PLACES)('two replicas that share %s', (_, make) => {
     expect(late.state()).toEqual(keepers[1].state())
   })
 
-  it('let an override end by itself', async () => {
+  it('two replicas let an override end by itself', async () => {
     const { at } = await stores[0].controlVersion()
     await change(stores[0], override('alice', at + 2000))
     expect((await keepers[1].fresh()).overrides.has('alice')).toBe(true)

@@ -14,7 +14,7 @@ describe('a client gets a problem document', () => {
     'application/problem+json;q=0, application/problem+json',
     'application/problem+json;q=high',
     'application/problem+json ; profile=x',
-  ])('that accepts %s', (accept) => {
+  ])('a client gets a problem document that accepts %s', (accept) => {
     expect(acceptsProblem(accept)).toBe(true)
   })
 })
@@ -36,7 +36,7 @@ describe('a client gets JSON', () => {
     'application/problem+json;q=0.5, application/*',
     'application/problem+json;q=0.5, */*;q=0.6',
     'text/plain, application/problem+json;q=0.0',
-  ])('that accepts %s', (accept) => {
+  ])('a client gets JSON that accepts %s', (accept) => {
     expect(acceptsProblem(accept)).toBe(false)
   })
 })

@@ -32,7 +32,7 @@ describe('the status of a response', () => {
     expect(costByStatus(rule({ statuses }), status, 20)).toEqual({ tokens, source: 'response' })
   })
 
-  it('that the rule does not have leaves it to the field of the response, or is otherwise', () => {
+  it('the status of a response that the rule does not have leaves it to the field of the response, or is otherwise', () => {
     expect(costByStatus(rule({ statuses }), 302, 20)).toBe(null)
     const alone = rule({ statuses, source: null, otherwise: 2 })
     expect(costByStatus(alone, 302, 20)).toEqual({ tokens: 2, source: 'response' })
@@ -45,7 +45,7 @@ describe('the responses that cost nothing', () => {
     [['status.5xx', 'status.gateway'], rule({ statuses: { '4xx': 1, '5xx': 0, gateway: 0 } })],
     [['values.HIT', 'otherwise', 'missing'], rule({ reading: values({ HIT: 0, 1: 'all' }), otherwise: 0, missing: 0 })],
     [['otherwise'], rule({ statuses: { '2xx': 'all' }, source: null, otherwise: 0 })],
-  ])('have the keys %j', (keys, given) => {
+  ])('the responses that cost nothing have the keys %j', (keys, given) => {
     expect(freeBy(given)).toEqual(keys)
   })
 })
@@ -80,11 +80,11 @@ describe('the tokens that a response names', () => {
     ['missing', 0],
     ['malformed', 20],
     ['unread', 20],
-  ])('that are %s leave %i of a reserve of 20 if missing is 0', (found, tokens) => {
+  ])('the tokens that a response names that are %s leave %i of a reserve of 20 if missing is 0', (found, tokens) => {
     expect(costByValue(rule({ missing: 0 }), found, 20)).toEqual({ tokens, source: found })
   })
 
-  it('never make it more than max or the reserve, whatever the response says', () => {
+  it('the tokens that a response names never make it more than max or the reserve, whatever the response says', () => {
     const found = fc.oneof(
       fc.string().map((text) => ({ text })),
       fc.json().map((json) => ({ json })),

@@ -39,11 +39,11 @@ describe('the price of a body', () => {
     ['{"chargeId":20e-1}', 10],
     [' {\n"x" : [1], "chargeId" : 5 ,"y":{"chargeId":2}}', 25],
     ['{"\\u0063hargeId":3}', 15],
-  ])('is that of the value of its field: %s', (body, cost) => {
+  ])('the price of a body is that of the value of its field: %s', (body, cost) => {
     expect(price(body)).toBe(cost)
   })
 
-  test('may hang on true, false and null, and on text', () => {
+  test('the price of a body may hang on true, false and null, and on text', () => {
     const values = new Map([
       ['true', 7],
       ['null', 8],
@@ -55,7 +55,7 @@ describe('the price of a body', () => {
     expect(price('{"chargeId":false}', { values })).toBe('bad_request')
   })
 
-  test('hangs on the type too: the number 2 and the text "2" are two values', () => {
+  test('the price of a body hangs on the type too: the number 2 and the text "2" are two values', () => {
     const values = new Map([
       ['2', 7],
       ['"2"', 8],
@@ -71,7 +71,7 @@ describe('the price of a body', () => {
     expect(sentence('{"chargeId":1}', { values })).toMatch(/one of these values: 2, "2", 02, "true"\.$/)
   })
 
-  test('may be zero', () => {
+  test('the price of a body may be zero', () => {
     expect(price('{"chargeId":1}', { values: new Map([['1', 0]]) })).toBe(0)
   })
 })
@@ -92,18 +92,18 @@ describe('a value without a price', () => {
     '[2]',
     '{"2":2}',
     '2.0000000000000000001',
-  ])('%s is refused', (value) => {
+  ])('the value %s is refused', (value) => {
     expect(price(`{"chargeId":${value}}`)).toBe('bad_request')
   })
 
-  test('is refused with the values that have one', () => {
+  test('a value without a price is refused with the values that have one', () => {
     expect(sentence('{"chargeId":4}')).toBe('The body must have "chargeId" with one of these values: 2, 3, 5.')
     expect(sentence('{}', { fields: ['chargeId', 'id'] })).toBe(
       'The body must have "chargeId" or "id" with one of these values: 2, 3, 5.',
     )
   })
 
-  test('is refused if it is a list or an object, whatever the map holds', () => {
+  test('a value without a price is refused if it is a list or an object, whatever the map holds', () => {
     const values = new Map([
       ['[]', 1],
       ['{}', 1],
@@ -113,7 +113,7 @@ describe('a value without a price', () => {
     }
   })
 
-  test('is not found on the prototype of anything', () => {
+  test('a value without a price is not found on the prototype of anything', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'size']) {
       expect(price(`{"chargeId":"${name}"}`)).toBe('bad_request')
       expect(price(`{"${name}":2}`)).toBe('bad_request')
@@ -141,19 +141,19 @@ describe('a field that parsers find differently', () => {
     ['with full-width letters', '"chargeId":2,"ｃhargeId":5'],
     ['with a dotted I', '"chargeId":2,"chargeİd":5'],
     ['with a dotless i', '"chargeId":2,"chargeıd":5'],
-  ])('is refused: %s', (_, members) => {
+  ])('a field that parsers find differently is refused: %s', (_, members) => {
     const [first, second] = members.split(/,(?=")/)
     expect(price(`{${members}}`)).toBe('bad_request')
     expect(price(`{${second},${first}}`)).toBe('bad_request')
     expect(sentence(`{${members}}`)).toMatch(/only once, in one spelling/)
   })
 
-  test('is refused if it is there in another spelling only', () => {
+  test('a field that parsers find differently is refused if it is there in another spelling only', () => {
     expect(price('{"ChargeId":2}')).toBe('bad_request')
     expect(price('{"charge_id":2}')).toBe('bad_request')
   })
 
-  test('is refused under two of its names, and accepted under any one', () => {
+  test('a field that parsers find differently is refused under two of its names, and accepted under any one', () => {
     const fields = ['chargeId', 'charge_id', 'id']
     expect(price('{"chargeId":2}', { fields })).toBe(10)
     expect(price('{"charge_id":2}', { fields })).toBe(10)
@@ -163,12 +163,12 @@ describe('a field that parsers find differently', () => {
     expect(price('{"chargeId":2,"ID":5}', { fields })).toBe('bad_request')
   })
 
-  test('knows that a long s and a Kelvin sign are letters in another case', () => {
+  test('a field that parsers find differently knows that a long s and a Kelvin sign are letters in another case', () => {
     expect(price('{"size":2,"\u017fize":5}', { fields: ['size'] })).toBe('bad_request')
     expect(price('{"kind":2,"\u212aind":5}', { fields: ['kind'] })).toBe('bad_request')
   })
 
-  test('is found behind any number of marks, which cost no more than letters', () => {
+  test('a field that parsers find differently is found behind any number of marks, which cost no more than letters', () => {
     // Normalising sorts a run of marks, one by one.
     const marks = ['\u0345', '\u0315', '\u0300', '\u0323'].map((mark) => mark.repeat(7500)).join('')
     const before = process.cpuUsage()
@@ -179,14 +179,14 @@ describe('a field that parsers find differently', () => {
     expect((user + system) / 1000).toBeLessThan(1000)
   })
 
-  test('is found behind characters of which nothing is left, however many and in any row', () => {
+  test('a field that parsers find differently is found behind characters of which nothing is left, however many and in any row', () => {
     for (const nothing of ['\u00a8', '_', '\ud800', '\u200b', '\u0301', '\u00b4\u2017']) {
       const name = ['charge', 'Id'].join(nothing.repeat(3000))
       expect(price(JSON.stringify({ chargeId: 2, [name]: 5 }), { maxBody: 64 * 1024 })).toBe('bad_request')
     }
   })
 
-  test('is not looked for in more of a name than the field is long: one character may stand for 18', () => {
+  test('a field that parsers find differently is not looked for in more of a name than the field is long: one character may stand for 18', () => {
     const body = `{"${'\ufdfa'.repeat(21_000)}":0,"chargeId":2}`
     const normalize = vi.spyOn(String.prototype, 'normalize')
     onTestFinished(() => normalize.mockRestore())
@@ -195,7 +195,7 @@ describe('a field that parsers find differently', () => {
     expect(normalized).toBeLessThan(100)
   })
 
-  test('is not looked for in more of a name than one of the fields begins with', () => {
+  test('a field that parsers find differently is not looked for in more of a name than one of the fields begins with', () => {
     let char = 0xac00
     const hangul = () => String.fromCharCode(...Array.from({ length: 8 }, () => char++))
     const members = Array.from({ length: 690 }, () => `"${hangul()}":0,"Char${hangul()}":0`)
@@ -205,7 +205,7 @@ describe('a field that parsers find differently', () => {
     expect(normalize).toHaveBeenCalledTimes('chargeId'.length + 'C'.length + 2 * members.length)
   })
 
-  test('leaves other members alone', () => {
+  test('a field that parsers find differently leaves other members alone', () => {
     expect(price('{"chargeId":2,"x":1,"X":2,"@chargeId":5,"chargeIds":5}')).toBe(10)
   })
 })
@@ -236,7 +236,7 @@ describe('a body that is not one JSON object in UTF-8', () => {
     expect(sentence(body)).toBe('The body of this request must be a JSON object.')
   })
 
-  test('is refused in an invalid or another encoding', () => {
+  test('a body that is not one JSON object in UTF-8 is refused in an invalid or another encoding', () => {
     expect(price(Buffer.from([...Buffer.from('{"chargeId":2,"x":"'), 0xff, ...Buffer.from('"}')]))).toBe('bad_request')
     expect(price(Buffer.from([...Buffer.from('{"chargeId":2,"x":"'), 0xc0, 0xa2, ...Buffer.from('"}')]))).toBe(
       'bad_request',
@@ -244,7 +244,7 @@ describe('a body that is not one JSON object in UTF-8', () => {
     expect(price(Buffer.from('{"chargeId":2}', 'utf16le'))).toBe('bad_request')
   })
 
-  test('is refused with more than 10000 members, whether the rest of it is JSON or not', () => {
+  test('a body that is not one JSON object in UTF-8 is refused with more than 10000 members, whether the rest of it is JSON or not', () => {
     const maxBody = 1024 * 1024
     const members = Array.from({ length: 9_999 }, (_, i) => `"k${i}":{"chargeId":5,"a":[1,2]}`).join()
     expect(price(`{${members},"chargeId":2}`, { maxBody })).toBe(10)
@@ -254,13 +254,13 @@ describe('a body that is not one JSON object in UTF-8', () => {
     expect(sentence(`[${'"a",'.repeat(10_001)}1]`, { maxBody })).toBe('The body of this request must be a JSON object.')
   })
 
-  test('is judged alike at any depth of its values', () => {
+  test('a body that is not one JSON object in UTF-8 is judged alike at any depth of its values', () => {
     const maxBody = 1_000_000
     const deep = '['.repeat(400_000) + ']'.repeat(400_000)
     expect(price(`{"x":${deep},"chargeId":2}`, { maxBody })).toBe(10)
   })
 
-  test('is refused when it is larger than the limit, and not when it is as large', () => {
+  test('a body that is not one JSON object in UTF-8 is refused when it is larger than the limit, and not when it is as large', () => {
     const body = '{"chargeId":2}'
     expect(price(body, { maxBody: body.length })).toBe(10)
     expect(price(body, { maxBody: body.length - 1 })).toBe('payload_too_large')
@@ -290,11 +290,11 @@ describe('the type of the body', () => {
     'application/json; charset=utf-8; charset=utf-16',
     'application/json; x=y',
     'application/json, text/xml',
-  ])('%j is refused', (type) => {
+  ])('the type %j of a body is refused', (type) => {
     expect(price('{"chargeId":2}', {}, type)).toBe('bad_request')
   })
 
-  test('is refused if it is missing, and with any content coding', () => {
+  test('the type of the body is refused if it is missing, and with any content coding', () => {
     const body = Buffer.from('{"chargeId":2}')
     expect(priceOfBody(CHARGE, body, undefined, undefined)).toMatchObject({ code: 'bad_request' })
     for (const coding of ['gzip', 'identity', '']) {
@@ -408,12 +408,12 @@ describe('a query beside a priced body', () => {
     },
   )
 
-  test('is looked at for each name of the field', () => {
+  test('a query beside a priced body is looked at for each name of the field', () => {
     expect(inQuery('?ticket=2', ['chargeId', 'ticket'])).toBe(true)
     expect(inQuery('?a.b=2', ['a.b'])).toBe(true)
   })
 
-  test('is refused where it has more than 32 names that are escaped, or one of more than 128 octets, wherever they stand', () => {
+  test('a query beside a priced body is refused where it has more than 32 names that are escaped, or one of more than 128 octets, wherever they stand', () => {
     const names = (count: number) => Array.from({ length: count }, (_, i) => `x%CC%81${i}=1`).join('&')
     expect(faultIn(`?${names(32)}`)).toBeNull()
     expect(faultIn(`?${names(33)}`)).toBe('unclear')
@@ -421,14 +421,14 @@ describe('a query beside a priced body', () => {
     expect(faultIn(`?a=1&x${'%CC%81'.repeat(22)}`)).toBe('unclear')
   })
 
-  test('may have any number of plain names, and any text behind them', () => {
+  test('a query beside a priced body may have any number of plain names, and any text behind them', () => {
     expect(faultIn(`?${'&'.repeat(8000)}`)).toBeNull()
     expect(faultIn(`?${'a&'.repeat(4000)}`)).toBeNull()
     expect(faultIn(`?a=${'%CC%81'.repeat(1300)}`)).toBeNull()
     expect(faultIn(`?${'a'.repeat(8000)}`)).toBeNull()
   })
 
-  test('has the name of the field if one of its pairs, decoded each by itself, has it', () => {
+  test('a query beside a priced body has the name of the field if one of its pairs, decoded each by itself, has it', () => {
     const pieces = [
       ...'&&&;;==+.[]-_',
       'charge',

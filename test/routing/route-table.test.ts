@@ -94,26 +94,26 @@ describe('the rule that wins', () => {
 })
 
 describe('HEAD', () => {
-  test('is priced as GET if no rule names it', () => {
+  test('HEAD is priced as GET if no rule names it', () => {
     expect(ask(['GET /a', '* /a'], 'HEAD /a')).toBe('GET /a')
     expect(ask(['GET /a', 'HEAD /a'], 'HEAD /a')).toBe('HEAD /a')
   })
 
-  test('is priced by the rule of the same shape, not by a less specific one that names it', () => {
+  test('HEAD is priced by the rule of the same shape, not by a less specific one that names it', () => {
     expect(ask(['GET /a/b', 'HEAD /a/:x'], 'HEAD /a/b')).toBe('GET /a/b')
   })
 
-  test('falls to any method if GET is not named', () => {
+  test('HEAD falls to any method if GET is not named', () => {
     expect(ask(['POST /a', '* /a'], 'HEAD /a')).toBe('* /a')
   })
 
-  test('does not lend its rule to GET', () => {
+  test('HEAD does not lend its rule to GET', () => {
     expect(ask(['HEAD /a'], 'GET /a')).toEqual(['HEAD'])
   })
 })
 
 describe('a denial of a known path with another method', () => {
-  test('names the methods of every rule that matches the path', () => {
+  test('a denial of a known path with another method names the methods of every rule that matches the path', () => {
     expect(ask(['POST|PUT /a/b', 'GET /a/:x', 'DELETE /a/*', 'PATCH /b'], 'QUERY /a/b')).toEqual([
       'POST',
       'PUT',
@@ -123,7 +123,7 @@ describe('a denial of a known path with another method', () => {
     ])
   })
 
-  test('names each method once', () => {
+  test('a denial of a known path with another method names each method once', () => {
     expect(ask(['GET|HEAD /a/b', 'GET /a/:x'], 'POST /a/b')).toEqual(['GET', 'HEAD'])
   })
 })
@@ -141,7 +141,7 @@ describe('the rules of a table', () => {
     expect(() => createRouteTable([rule('GET /a/*/b')])).toThrow('"*" must be the last segment')
   })
 
-  test('names from the prototype of objects are ordinary names', () => {
+  test('the rules of a table names from the prototype of objects are ordinary names', () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty']
     for (const name of names) {
       expect(ask(['GET /a'], `GET /${name}`)).toBeNull()
@@ -159,7 +159,7 @@ describe('the rules of a table', () => {
     expect(table.lookup('GET', '/v1/tenant1/x/thing0')).toBeNull()
   }, 60_000)
 
-  test('names that are the same, or nearly so, are found each below its own', () => {
+  test('the rules of a table names that are the same, or nearly so, are found each below its own', () => {
     const names = Array.from({ length: 60 }, (_, i) => `n${10 + i}`)
     const rules = names.flatMap((a) => names.filter((b) => a !== b).map((b) => rule(`GET /${a}/${b}`)))
     const table = createRouteTable(rules)

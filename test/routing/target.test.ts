@@ -62,7 +62,7 @@ describe('a harmless other spelling', () => {
 
 describe('a target that servers read differently', () => {
   test.each(['', 'a', '?a', '*', 'http://evil/api', 'HTTPS://evil', 'evil:80', '\\a', '#', '%2Fa'])(
-    'is refused if it is not a path: %j',
+    'a target that servers read differently is refused if it is not a path: %j',
     (url) => {
       expect(problem(url)).not.toBeNull()
       expect(problem(url, LAX)).not.toBeNull()
@@ -88,13 +88,16 @@ describe('a target that servers read differently', () => {
     '/`',
     '/{',
     '/}',
-  ])('is refused for a raw character that belongs nowhere: %j', (url) => {
+  ])('a target that servers read differently is refused for a raw character that belongs nowhere: %j', (url) => {
     expect(problem(url, LAX)).toMatch(/percent-encoded/)
   })
 
-  test.each(['/%', '/%2', '/%zz', '/%2g', '/a%', '/%%36', '/%u0041'])('is refused for an invalid escape: %s', (url) => {
-    expect(problem(url, LAX)).toMatch(/invalid percent escape/)
-  })
+  test.each(['/%', '/%2', '/%zz', '/%2g', '/a%', '/%%36', '/%u0041'])(
+    'a target that servers read differently is refused for an invalid escape: %s',
+    (url) => {
+      expect(problem(url, LAX)).toMatch(/invalid percent escape/)
+    },
+  )
 
   test.each([
     '/a%5cb',
@@ -108,7 +111,7 @@ describe('a target that servers read differently', () => {
     '/%c2%85',
     '/%C2%90',
     '/a%c2%9fb',
-  ])('is refused for an encoded backslash or control character: %s', (url) => {
+  ])('a target that servers read differently is refused for an encoded backslash or control character: %s', (url) => {
     expect(problem(url, LAX)).toMatch(/backslash or control/)
   })
 
@@ -124,7 +127,7 @@ describe('a target that servers read differently', () => {
     '/a/%2e./b',
     '/..?x',
     '/a/.?',
-  ])('is refused for a dot segment: %s', (url) => {
+  ])('a target that servers read differently is refused for a dot segment: %s', (url) => {
     expect(problem(url, LAX)).toMatch(/"\." or "\.\."/)
   })
 
@@ -137,19 +140,22 @@ describe('a target that servers read differently', () => {
     '/a/..%3bx',
     '/a/.;',
     '/a%2f.;/b',
-  ])('is refused for a dot segment beside an encoded slash or a parameter, even if those are allowed: %s', (url) => {
-    expect(problem(url, LAX)).toMatch(/"\." or "\.\."/)
-  })
+  ])(
+    'a target that servers read differently is refused for a dot segment beside an encoded slash or a parameter, even if those are allowed: %s',
+    (url) => {
+      expect(problem(url, LAX)).toMatch(/"\." or "\.\."/)
+    },
+  )
 
   test.each(['/%252f', '/%255c', '/%252e%252e/a', '/%2500', '/api/%2573earch', '/%25%32%66', '/%25252f', '/%2525'])(
-    'is refused if it is encoded twice: %s',
+    'a target that servers read differently is refused if it is encoded twice: %s',
     (url) => {
       expect(problem(url, LAX)).toMatch(/twice/)
     },
   )
 
   test.each(['/%c0%af', '/%c0%ae%c0%ae/', '/%e0%80%af', '/%ff', '/%c3', '/%c3x', '/%ed%a0%80', '/%f4%90%80%80'])(
-    'is refused for overlong or invalid UTF-8: %s',
+    'a target that servers read differently is refused for overlong or invalid UTF-8: %s',
     (url) => {
       expect(problem(url, LAX)).toMatch(/UTF-8/)
     },
@@ -170,10 +176,13 @@ describe('a spelling that a route map may allow', () => {
     expect(read(url, { [allowance]: true })).toEqual({ path: url, matched, query: '' })
   })
 
-  test.each(['/;/a', '/a/;x/b', '/%3bx'])('counts as empty if a segment has parameters only: %s', (url) => {
-    expect(problem(url, { semicolon: true })).toMatch(/empty segment/)
-    expect(problem(url, { semicolon: true, emptySegment: true })).toBeNull()
-  })
+  test.each(['/;/a', '/a/;x/b', '/%3bx'])(
+    'a spelling that a route map may allow counts as empty if a segment has parameters only: %s',
+    (url) => {
+      expect(problem(url, { semicolon: true })).toMatch(/empty segment/)
+      expect(problem(url, { semicolon: true, emptySegment: true })).toBeNull()
+    },
+  )
 })
 
 describe('whatever is sent', () => {

@@ -21,7 +21,9 @@ function mustBeExact({ seed, trace, failure }: Outcome): void {
 }
 
 describe('gateways, a network and a Redis that a seed drives', () => {
-  it(`end with every charge counted once, in each of ${SEEDS} worlds`, { timeout: 300_000 }, async () => {
+  it(`gateways, a network and a Redis that a seed drives end with every charge counted once, in each of ${SEEDS} worlds`, {
+    timeout: 300_000,
+  }, async () => {
     const inUsage = { flushes: 0, repeatedFlushes: 0, lostFlushes: 0, forgottenFlushes: 0, inEpisodes: 0 }
     const inInvoices = { invoices: 0, invoiced: 0, incomplete: 0, invoicedBySeries: 0, incompleteBySeries: 0 }
     const sum = { ...NOTHING_COUNTED, ...inUsage, tokensOfDays: 0, ...inInvoices }
@@ -34,7 +36,9 @@ describe('gateways, a network and a Redis that a seed drives', () => {
     for (const [name, count] of Object.entries(sum)) expect(count, name).toBeGreaterThan(0)
   })
 
-  it('tell the same story for the same seed, whatever ran before', { timeout: 60_000 }, async () => {
+  it('gateways, a network and a Redis that a seed drives tell the same story for the same seed, whatever ran before', {
+    timeout: 60_000,
+  }, async () => {
     const seeds = [4711, 4712, 4713]
     const first = await hashes(seeds)
     const second = await hashes([...seeds].reverse())
@@ -42,7 +46,9 @@ describe('gateways, a network and a Redis that a seed drives', () => {
     expect(new Set(first).size).toBe(seeds.length)
   })
 
-  it('tell the same story in another process, by the command that a failure names', { timeout: 60_000 }, async () => {
+  it('gateways, a network and a Redis that a seed drives tell the same story in another process, by the command that a failure names', {
+    timeout: 60_000,
+  }, async () => {
     const [hash] = await hashes([4711])
     const { stdout } = await promisify(execFile)(process.execPath, ['test/simulate/main.ts', '--seed', '4711'])
     expect(stdout).toContain(`trace ${hash}`)

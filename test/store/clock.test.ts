@@ -255,7 +255,7 @@ describe.each([
   })
 })
 
-it('of a process that died then Redis keeps nothing', async () => {
+it('Redis keeps nothing of a process that died then', async () => {
   const { store, close } = await openShared(() => {})
   const redis = new Redis(server.url)
   const { beats, replicas } = createKeys(`clock-${prefixes}`)

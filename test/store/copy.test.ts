@@ -316,7 +316,7 @@ function portionsOf(of: typeof content extends fc.Arbitrary<infer T> ? T : never
 describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
   'a copy from $from to $to',
   ({ from, to }) => {
-    it('gives the same readings there, and back again', async () => {
+    it('a copy gives the same readings there, and back again', async () => {
       await fc.assert(
         fc.asyncProperty(content, async (of) => {
           const [one, other, back] = [PLACES[from](), PLACES[to](), PLACES[from]()]
@@ -335,7 +335,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       )
     })
 
-    it('has as many changes as the audit has forgotten, and the count goes on from there', async () => {
+    it('a copy has as many changes as the audit has forgotten, and the count goes on from there', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const bounds = { newest: 5, olderOfKind: 2 }
       const author = { who: 'ada', why: null }
@@ -352,7 +352,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect((await readings(other)).forgotten).toBe(14)
     })
 
-    it('has all that a gateway and administrators put there, and the next charge is decided as in the first', async () => {
+    it('a copy has all that a gateway and administrators put there, and the next charge is decided as in the first', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
       const copied = await copy(one, other)
@@ -400,7 +400,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(reset).toMatchObject({ done: true, entry: { version: version + 1 } })
     })
 
-    it('has which organisation and plan users have, and since when usage is counted', async () => {
+    it('a copy has which organisation and plan users have, and since when usage is counted', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const store = await one.store()
       const payers = [
@@ -423,7 +423,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect([...since.keys()].sort()).toEqual(['118800 Europe/Berlin', '3600'])
     })
 
-    it('has the times of which series may lack something', async () => {
+    it('a copy has the times of which series may lack something', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const start = bucketStart(Date.now())
       const silences = [
@@ -439,7 +439,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(there.toSorted((a, b) => a.from - b.from)).toEqual(silences)
     })
 
-    it('leaves out windows that have ended', async () => {
+    it('a copy leaves out windows that have ended', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const now = Date.now()
       const ended = { seconds: 60, startedAt: now - 60_000, used: 5 }
@@ -464,7 +464,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       ])
     })
 
-    it('has all of what takes several portions', async () => {
+    it('a copy has all of what takes several portions', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const versions = Array.from({ length: 600 }, (_, i) => i + 1)
       const rest = { at: 1, who: 'a', what: 'override', subject: 'u', from: null, to: null, why: null } as const
@@ -480,7 +480,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(entries.map(({ version }) => version)).toEqual(versions.toReversed())
     })
 
-    it('is refused if the target holds anything, and with force takes its place', async () => {
+    it('a copy is refused if the target holds anything, and with force takes its place', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
       const target = await other.store()
@@ -493,7 +493,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await readings(other)).toEqual(await readings(one))
     })
 
-    it('has once what the source lists twice, as a scan of Redis may', async () => {
+    it('a copy has once what the source lists twice, as a scan of Redis may', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
       const refill = await (await other.copyable()).refill()
@@ -506,7 +506,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await readings(other)).toEqual(await readings(one))
     })
 
-    it('with force leaves nothing of the target, of whatever kind', async () => {
+    it('a copy with force leaves nothing of the target, of whatever kind', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       const source = await one.store()
       await source.settle({ instance: 'x', sequence: 1, refunds: [], charges: [charge('alone')] })
@@ -515,7 +515,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await readings(other)).toEqual(await readings(one))
     })
 
-    it('is refused while a gateway uses either store, and made with force', async () => {
+    it('a copy is refused while a gateway uses either store, and made with force', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(one)
       for (const [place, option] of [
@@ -533,7 +533,7 @@ describe.each(KINDS.flatMap((from) => KINDS.map((to) => ({ from, to }))))(
       expect(await (await other.store()).listReplicas()).toEqual([])
     })
 
-    it('of a store that holds nothing is refused, also with force', async () => {
+    it('a copy of a store that holds nothing is refused, also with force', async () => {
       const [one, other] = [PLACES[from](), PLACES[to]()]
       await live(other)
       const before = await readings(other)
@@ -560,7 +560,7 @@ const REPLICA: Replica = {
 }
 
 describe('a Redis that is filled', () => {
-  it('has byte for byte what the gateway wrote into the other, and its keys end at the same moment, but for what Redis took to write', async () => {
+  it('a Redis that is filled has byte for byte what the gateway wrote into the other, and its keys end at the same moment, but for what Redis took to write', async () => {
     const [one, other] = [PLACES.redis(), PLACES.redis()]
     await live(one)
     await copy(one, other)
@@ -598,7 +598,7 @@ describe('a Redis that is filled', () => {
     return isJson ? Object.fromEntries(Object.entries(hash).map(([id, text]) => [id, JSON.parse(text)])) : hash
   }
 
-  it('is without what lies under keys of the other and is no counter of anybody', async () => {
+  it('a Redis that is filled is without what lies under keys of the other and is no counter of anybody', async () => {
     const [one, other] = [PLACES.redis(), PLACES.redis()]
     await live(one)
     const client = new Redis(redis.url)
@@ -613,7 +613,7 @@ describe('a Redis that is filled', () => {
     expect(users).toEqual((await readings(one)).users)
   })
 
-  it('is marked until it is whole; the next copy begins anew without being forced, and none is made from it', async () => {
+  it('a Redis that is filled is marked until it is whole; the next copy begins anew without being forced, and none is made from it', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.redis()]
     await live(one)
     const half = await (await other.copyable()).refill()
@@ -630,7 +630,7 @@ describe('a Redis that is filled', () => {
     await expect(half.done()).rejects.toThrow('another copy')
   })
 
-  it('is left alone if it is the source by another name', async () => {
+  it('a Redis that is filled is left alone if it is the source by another name', async () => {
     const one = PLACES.redis()
     await live(one)
     const before = await readings(one)
@@ -642,7 +642,7 @@ describe('a Redis that is filled', () => {
     expect(await (await one.copyable()).unfinished()).toBe(mark)
   })
 
-  it('keeps what gateways remember of their last batch, so that none that is alive charges it twice', async () => {
+  it('a Redis that is filled keeps what gateways remember of their last batch, so that none that is alive charges it twice', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.redis()]
     await live(one)
     await (await other.store()).settle({ instance: 'alive', sequence: 1, refunds: [], charges: [charge('u')] })
@@ -652,7 +652,7 @@ describe('a Redis that is filled', () => {
     client.disconnect()
   })
 
-  it('keeps what gateways that are alive report of themselves', async () => {
+  it('a Redis that is filled keeps what gateways that are alive report of themselves', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.redis()]
     await live(one)
     await (await other.store()).beat(REPLICA)
@@ -660,7 +660,7 @@ describe('a Redis that is filled', () => {
     expect(await (await other.store()).listReplicas()).toMatchObject([{ instance: REPLICA.instance, pid: 42 }])
   })
 
-  it('keeps what lies beside the prefix', async () => {
+  it('a Redis that is filled keeps what lies beside the prefix', async () => {
     const [one, beside, other] = [PLACES.sqlite(), PLACES.redis(), PLACES.redis()]
     await live(one)
     await live(beside)
@@ -672,7 +672,7 @@ describe('a Redis that is filled', () => {
 })
 
 describe('a file that is copied while a gateway uses it', () => {
-  it('is copied as it was at one moment', async () => {
+  it('a file that is copied while a gateway uses it is copied as it was at one moment', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.sqlite()]
     const store = await one.store()
     const users = Array.from({ length: 2000 }, (_, i) => `user ${i}`)
@@ -703,7 +703,7 @@ describe('a file that is copied while a gateway uses it', () => {
     expect((await readings(one)).global[0]?.[0]?.used).toBe(4000)
   })
 
-  it('is as it was if the copy breaks off', async () => {
+  it('a file that is copied while a gateway uses it is as it was if the copy breaks off', async () => {
     const [one, other] = [PLACES.sqlite(), PLACES.sqlite()]
     await live(one)
     await live(other)

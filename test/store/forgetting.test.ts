@@ -50,7 +50,7 @@ describe.each([
   ['Redis', openRedis],
   ['SQLite', openSqlite],
 ])('%s: a user who is forgotten', (_, open) => {
-  it('is named nowhere in the store, whatever of the user was there, and all others stay as they are', async () => {
+  it('a user who is forgotten is named nowhere in the store, whatever of the user was there, and all others stay as they are', async () => {
     const under = await open()
     const { store } = under
     try {
@@ -75,7 +75,7 @@ describe.each([
     }
   }, 60_000)
 
-  it('has the same windows with the next charge, so that nobody gets new tokens by it', async () => {
+  it('a user who is forgotten has the same windows with the next charge, so that nobody gets new tokens by it', async () => {
     const under = await open()
     const { store } = under
     const settle = settling(store)
@@ -96,7 +96,7 @@ describe.each([
     }
   })
 
-  it('has them once: they do not come again when they were emptied since', async () => {
+  it('a user who is forgotten has them once: they do not come again when they were emptied since', async () => {
     const under = await open(() => NO_RETENTION)
     const settle = settling(under.store)
     try {
@@ -110,7 +110,7 @@ describe.each([
     }
   })
 
-  it('gets back what a request that was under way gives back, without the name', async () => {
+  it('a user who is forgotten gets back what a request that was under way gives back, without the name', async () => {
     const under = await open()
     const settle = settling(under.store)
     try {
@@ -126,7 +126,7 @@ describe.each([
     }
   })
 
-  it('is not brought back by a process that sends the refusals that it had counted before', async () => {
+  it('a user who is forgotten is not brought back by a process that sends the refusals that it had counted before', async () => {
     const under = await open()
     const { store } = under
     try {
@@ -151,7 +151,7 @@ describe.each([
     }
   })
 
-  it('whose name is a usual word stays in what others wrote, and one of four letters goes from it', async () => {
+  it('a user who is forgotten whose name is a usual word stays in what others wrote, and one of four letters goes from it', async () => {
     const under = await open()
     const { store } = under
     const why = (text: string) => ({ who: 'ann', why: text })

@@ -25,13 +25,13 @@ function startsIn(bytes: Buffer): number[] {
 }
 
 describe('a packed history', () => {
-  it(`has ${MOST_RUNS} runs of a window, without the oldest of more`, () => {
+  it(`a packed history has ${MOST_RUNS} runs of a window, without the oldest of more`, () => {
     let bytes: Buffer = NOTHING
     for (let i = 0; i < MOST_RUNS + 2; i++) bytes = addRuns(bytes, 'read', [run(i)], AT)
     expect(startsIn(bytes)).toEqual(Array.from({ length: MOST_RUNS }, (_, i) => i + 2))
   })
 
-  it('grows no more when it is as long as no other', () => {
+  it('a packed history grows no more when it is as long as no other', () => {
     let bytes: Buffer = NOTHING
     for (let i = 0; i < 3; i++) bytes = addRuns(bytes, 'read', [run(i)], AT)
     for (let i = 0; bytes.length <= LONGEST_HISTORY; i++) {
@@ -48,7 +48,7 @@ describe('a packed history', () => {
     expect(addRuns(bytes, 'read', [run(3)], AT).length).toBeLessThanOrEqual(bytes.length)
   })
 
-  it('is read as far as it is whole', () => {
+  it('a packed history is read as far as it is whole', () => {
     const bytes = addRuns(addRuns(NOTHING, 'read', [run(0)], AT), 'write', [run(1)], AT)
     for (let length = 0; length < bytes.length; length++) {
       expect(startsIn(bytes.subarray(0, length)).length).toBeLessThanOrEqual(1)
@@ -56,14 +56,14 @@ describe('a packed history', () => {
     expect(startsIn(bytes)).toEqual([0, 1])
   })
 
-  it('is read from one moment on and before another', () => {
+  it('a packed history is read from one moment on and before another', () => {
     const bytes = [0, 1, 2].reduce((before, i) => addRuns(before, 'read', [run(i)], AT), NOTHING as Buffer)
     const starts: number[] = []
     eachPackedRun(bytes, AT + HOUR, AT + 2 * HOUR, (_category, _seconds, startedAt) => starts.push(startedAt))
     expect(starts).toEqual([AT + HOUR])
   })
 
-  it('ends with the run that is kept longest, and leaves out what is kept no more', () => {
+  it('a packed history ends with the run that is kept longest, and leaves out what is kept no more', () => {
     const bytes = addRuns(addRuns(NOTHING, 'read', [run(0, 7200)], AT), 'write', [run(1, 3600)], AT)
     expect(packedHistoryEnds(bytes)).toBe(AT + 3 * HOUR)
     expect(packedHistoryEnds(NOTHING)).toBe(0)

@@ -10,7 +10,7 @@ const entry: fc.Arbitrary<Entry> = fc.record({
 })
 
 describe('a packed counter', () => {
-  it('unpacks to what it was', () => {
+  it('a packed counter unpacks to what it was', () => {
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 16 }), (counter) => {
         expect(unpack(pack(counter))).toEqual(counter)
@@ -18,13 +18,13 @@ describe('a packed counter', () => {
     )
   })
 
-  it('is 16 bytes a window, big-endian: length, start, used', () => {
+  it('a packed counter is 16 bytes a window, big-endian: length, start, used', () => {
     const bytes = pack([{ seconds: 3600, startedAt: 0x0123456789ab, used: 120 }])
     expect(bytes.toString('hex')).toBe('00000e10' + '0123456789ab' + '000000000078')
     expect(pack([])).toHaveLength(0)
   })
 
-  it('unpacks also from the middle of a larger buffer', () => {
+  it('a packed counter unpacks also from the middle of a larger buffer', () => {
     const counter = [{ seconds: 60, startedAt: 5, used: 6 }]
     const padded = Buffer.concat([Buffer.from('xyz'), pack(counter)])
     expect(unpack(padded.subarray(3))).toEqual(counter)
@@ -33,7 +33,7 @@ describe('a packed counter', () => {
 })
 
 describe('a value that is not ours', () => {
-  it('counts as nothing', () => {
+  it('a value that is not ours counts as nothing', () => {
     expect(unpack(null)).toEqual([])
     expect(unpack(undefined)).toEqual([])
     fc.assert(

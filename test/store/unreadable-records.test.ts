@@ -219,49 +219,55 @@ describe.each([
     return store
   }
 
-  it.each(GARBAGE)('spoils nothing else and is reported with its place, also after a restart (%$)', async (value) => {
-    const before = await readings(place.store)
-    await place.spoil(value)
-    for (const store of [place.store, await again()]) {
-      seen = []
-      expect(await readings(store)).toEqual(before)
-      expect([...new Set(seen.map(({ kind }) => kind))].sort()).toEqual([...kinds].sort())
-      for (const { list, id } of seen.slice(0, 20)) expect(await store.isUnreadable(list, id)).toBe(true)
-    }
-  })
-
-  it.each(GARBAGE)('stands in the way of nothing that is written (%$)', async (value) => {
-    await place.spoil(value)
-    const store = await again()
-    await store.change({ kind: 'settings', to: { mode: 'loose' } }, ANN, null)
-    await store.change({ kind: 'override', user: 'zz', to: OVERRIDE }, ANN, null)
-    await store.change({ kind: 'organisation_override', organisation: 'zz', to: null }, ANN, null)
-    await keepAccessKey(store, mintToken({ user: 'bob', name: 'n', expiresAt: null }, 2000).record)
-    await store.change(revocationOf((await store.findTokens([key.id]))[0] as FoundAccessKey, 3000), ANN, null)
-    const { settings, overrides } = await store.readControl()
-    expect([settings.value, [...overrides.keys()].sort()]).toEqual([{ mode: 'loose' }, ['alice', 'zz']])
-    expect((await store.readAudit(null, 5)).map(({ what, from }) => [what, from])).toEqual([
-      ['token_revoked', null],
-      ['token_created', null],
-      ['organisation_override', null],
-      ['override', null],
-      ['settings', null],
-    ])
-    expect((await store.listTokens()).map(({ user, revokedAt }) => [user, revokedAt])).toEqual([
-      ['bob', null],
-      ['alice', 3000],
-    ])
-    await use(store, 2)
-    expect((await store.readRefusals({}, { cursor: null, limit: 9 })).episodes).toMatchObject([{ count: 2 }])
-    await store.addTally({ ...NOTHING, total: 4 })
-    expect(await store.noteUsers(['alice', 'zz'], 60_000)).toEqual([expect.any(Number), 0])
-    const wanted = [{ alert: 'near', most: 9 }]
-    expect((await store.takeAlerts(wanted, 60_000)).map(({ happening }) => happening.alert)).toEqual(['near'])
-    expect(await store.takeAlerts(wanted, 60_000)).toEqual([])
-  })
+  it.each(GARBAGE)(
+    'a record that somebody else wrote spoils nothing else and is reported with its place, also after a restart (%$)',
+    async (value) => {
+      const before = await readings(place.store)
+      await place.spoil(value)
+      for (const store of [place.store, await again()]) {
+        seen = []
+        expect(await readings(store)).toEqual(before)
+        expect([...new Set(seen.map(({ kind }) => kind))].sort()).toEqual([...kinds].sort())
+        for (const { list, id } of seen.slice(0, 20)) expect(await store.isUnreadable(list, id)).toBe(true)
+      }
+    },
+  )
 
   it.each(GARBAGE)(
-    'of an access key lets nobody in, and can be revoked, by its id and by itself (%$)',
+    'a record that somebody else wrote stands in the way of nothing that is written (%$)',
+    async (value) => {
+      await place.spoil(value)
+      const store = await again()
+      await store.change({ kind: 'settings', to: { mode: 'loose' } }, ANN, null)
+      await store.change({ kind: 'override', user: 'zz', to: OVERRIDE }, ANN, null)
+      await store.change({ kind: 'organisation_override', organisation: 'zz', to: null }, ANN, null)
+      await keepAccessKey(store, mintToken({ user: 'bob', name: 'n', expiresAt: null }, 2000).record)
+      await store.change(revocationOf((await store.findTokens([key.id]))[0] as FoundAccessKey, 3000), ANN, null)
+      const { settings, overrides } = await store.readControl()
+      expect([settings.value, [...overrides.keys()].sort()]).toEqual([{ mode: 'loose' }, ['alice', 'zz']])
+      expect((await store.readAudit(null, 5)).map(({ what, from }) => [what, from])).toEqual([
+        ['token_revoked', null],
+        ['token_created', null],
+        ['organisation_override', null],
+        ['override', null],
+        ['settings', null],
+      ])
+      expect((await store.listTokens()).map(({ user, revokedAt }) => [user, revokedAt])).toEqual([
+        ['bob', null],
+        ['alice', 3000],
+      ])
+      await use(store, 2)
+      expect((await store.readRefusals({}, { cursor: null, limit: 9 })).episodes).toMatchObject([{ count: 2 }])
+      await store.addTally({ ...NOTHING, total: 4 })
+      expect(await store.noteUsers(['alice', 'zz'], 60_000)).toEqual([expect.any(Number), 0])
+      const wanted = [{ alert: 'near', most: 9 }]
+      expect((await store.takeAlerts(wanted, 60_000)).map(({ happening }) => happening.alert)).toEqual(['near'])
+      expect(await store.takeAlerts(wanted, 60_000)).toEqual([])
+    },
+  )
+
+  it.each(GARBAGE)(
+    'a record that somebody else wrote of an access key lets nobody in, and can be revoked, by its id and by itself (%$)',
     async (value) => {
       const other = mintToken({ user: 'bob', name: 'n', expiresAt: null }, 2000).record
       await keepAccessKey(place.store, other)
@@ -353,23 +359,26 @@ describe('a key in Redis that holds another type', () => {
     }
   }
 
-  it.each(KEYS)('empties its own list alone, and is reported until it is gone: $name', async (one) => {
-    const { name, kind, list = name, id = '', empty } = one
-    await place.store.change({ kind: 'settings', to: { mode: 'loose' } }, ANN, null)
-    const before = await everything()
-    await put(name)
-    const after = await everything()
-    const changed = Object.keys(before).filter((each) => !isDeepStrictEqual(before[each], after[each]))
-    expect(changed).toEqual(empty)
-    expect([...new Set(seen.map((each) => JSON.stringify([each.kind, each.list, each.id])))]).toEqual([
-      JSON.stringify([kind, nameOf(list), id]),
-    ])
-    expect(await place.store.isUnreadable(nameOf(list), id)).toBe(true)
-    await admin.del(nameOf(name))
-    expect(await place.store.isUnreadable(nameOf(list), id)).toBe(false)
-  })
+  it.each(KEYS)(
+    'a key in Redis that holds another type empties its own list alone, and is reported until it is gone: $name',
+    async (one) => {
+      const { name, kind, list = name, id = '', empty } = one
+      await place.store.change({ kind: 'settings', to: { mode: 'loose' } }, ANN, null)
+      const before = await everything()
+      await put(name)
+      const after = await everything()
+      const changed = Object.keys(before).filter((each) => !isDeepStrictEqual(before[each], after[each]))
+      expect(changed).toEqual(empty)
+      expect([...new Set(seen.map((each) => JSON.stringify([each.kind, each.list, each.id])))]).toEqual([
+        JSON.stringify([kind, nameOf(list), id]),
+      ])
+      expect(await place.store.isUnreadable(nameOf(list), id)).toBe(true)
+      await admin.del(nameOf(name))
+      expect(await place.store.isUnreadable(nameOf(list), id)).toBe(false)
+    },
+  )
 
-  it('spoils nothing else that is written', async () => {
+  it('a key in Redis that holds another type spoils nothing else that is written', async () => {
     for (const name of ['refusals', `series:route:${start}`, 'alert:due:near', 'settings', 'known:alice']) {
       await put(name)
     }

@@ -76,14 +76,14 @@ describe('a suggested file', () => {
     }
   })
 
-  test('refuses no path while the quota refuses nobody', () => {
+  test('a suggested file refuses no path while the quota refuses nobody', () => {
     const loaded = parseConfig(textOf(draftOf('users', NONE)), 'tollgate.yaml', ENVIRONMENT)
     expect(loaded).toMatchObject({
       config: { quota: { shadow: true }, unmatched: { kind: 'charge', shadow: true }, auth: { shadow: true } },
     })
   })
 
-  test('shows the credentials that the log of a trial has', () => {
+  test('a suggested file shows the credentials that the log of a trial has', () => {
     const seen = (user: string | null) => {
       const journal = new JournalBuilder()
       const reading = pathRequest({

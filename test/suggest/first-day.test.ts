@@ -232,7 +232,7 @@ describe('the file that a trial offers, served as it is,', () => {
     ['Authorization', (user: string, i: number) => `Authorization: Bearer ${credentialOf(user, i)}`],
     ['X-API-Key', (user: string) => `X-API-Key: key-of-${user}`],
   ])(
-    'gives each later request of callers by %s the response that the service gives',
+    'the file that a trial offers, served as it is, gives each later request of callers by %s the response that the service gives',
     async (key, field) => {
       const file = await trialOf(key, key, traffic(field))
       expect(routesIn(file)).toEqual(expect.arrayContaining(FOLDED))

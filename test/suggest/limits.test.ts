@@ -15,9 +15,9 @@ describe('a suggested limit', () => {
     [144, 150],
     [1.1 * 30, 33],
     [12_001, 13_000],
-  ])('of %d tokens is rounded up to %d', (tokens, limit) => expect(roundedUp(tokens)).toBe(limit))
+  ])('a suggested limit of %d tokens is rounded up to %d', (tokens, limit) => expect(roundedUp(tokens)).toBe(limit))
 
-  it('covers the percentage of users that was asked for', () => {
+  it('a suggested limit covers the percentage of users that was asked for', () => {
     const hundred = Array.from({ length: 100 }, (_, i) => i + 1)
     expect([1, 50, 99, 99.5, 100].map((each) => percentileOf(hundred, each))).toEqual([1, 50, 99, 100, 100])
     expect(percentileOf([5], 99)).toBe(5)
@@ -31,7 +31,7 @@ describe('what was used in the busiest run', () => {
     peaks.charged({ at } as never, tariff)
   }
 
-  it('counts runs as the gateway does, from the first charge on, for each user and for all together', () => {
+  it('what was used in the busiest run counts runs as the gateway does, from the first charge on, for each user and for all together', () => {
     const peaks = new Peaks()
     charge(peaks, 'alice', 1000, 5)
     charge(peaks, 'alice', 1000 + HOUR - 1, 2)
@@ -52,13 +52,13 @@ describe('the cost of a route', () => {
     return durations
   }
 
-  it('is how many times as long as all others it takes, 1 to 100', () => {
+  it('the cost of a route is how many times as long as all others it takes, 1 to 100', () => {
     const durations = durationsOf({ a: 10, b: 10, c: 31, d: 1, e: 60_000 })
     expect(['a', 'c', 'd', 'e'].map((route) => durations.costOf(route))).toEqual([1, 3, 1, 100])
     expect(durations.medianOf('c')).toBeCloseTo(31, -1)
   })
 
-  it('is 1 if the log does not say how long, or hardly ever', () => {
+  it('the cost of a route is 1 if the log does not say how long, or hardly ever', () => {
     expect(durationsOf({ a: 0, b: 0 }).costOf('a')).toBe(1)
     expect(durationsOf({ a: 0, b: 0 }).medianOf('a')).toBeNull()
     const seldom = durationsOf({ a: 10 })
@@ -67,7 +67,7 @@ describe('the cost of a route', () => {
     expect(seldom.costOf('unknown')).toBe(1)
   })
 
-  it('looks at no request that the quota refused', () => {
+  it('the cost of a route looks at no request that the quota refused', () => {
     const durations = durationsOf({ a: 10 })
     for (let i = 0; i < 100; i++) durations.add('a', { at: 1, endedAt: 2, fate: 'refused' })
     expect(durations.medianOf('a')).toBeCloseTo(10, -1)

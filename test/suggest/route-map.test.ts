@@ -115,7 +115,7 @@ describe('the suggested route map', () => {
     expect(rulesOf(tree, 32).map(({ match, category }) => `${category} ${match}`)).toEqual(rules)
   })
 
-  it('leaves out what the gateway never forwards, and says why', () => {
+  it('the suggested route map leaves out what the gateway never forwards, and says why', () => {
     const { requests, leftOut } = surveyed([
       { method: 'GET', path: '/a/../b' },
       { method: 'GET', path: '/a/../b' },
@@ -135,7 +135,7 @@ describe('the suggested route map', () => {
     })
   })
 
-  it('keeps the names that a rule of our own log has', () => {
+  it('the suggested route map keeps the names that a rule of our own log has', () => {
     const builder = new JournalBuilder()
     const reading = pathRequest({
       at: 1,
@@ -153,23 +153,26 @@ describe('the suggested route map', () => {
     expect(leftOut.get('no_rule')?.count).toBe(1)
   })
 
-  it.each(many((i) => i, 6))('matches each path of the log, whatever they are: seed %d', (seed) => {
-    const asked = randomPaths(seed + 1, 3000)
-    const { tree, requests } = surveyed(asked)
-    const rules = rulesOf(tree, 4 + seed * 8)
-    const table = tableOf(rules)
-    let matched = 0
-    for (const { method, path } of asked) {
-      const target = canonicalTarget(path, OPEN_PATHS)
-      if ('problem' in target) continue
-      expect(table.lookup(method, target.matched), `${method} ${path}`).toHaveProperty('rule')
-      matched++
-    }
-    expect(matched).toBe(requests)
-    expect(rules.length).toBeLessThanOrEqual(300)
-  })
+  it.each(many((i) => i, 6))(
+    'the suggested route map matches each path of the log, whatever they are: seed %d',
+    (seed) => {
+      const asked = randomPaths(seed + 1, 3000)
+      const { tree, requests } = surveyed(asked)
+      const rules = rulesOf(tree, 4 + seed * 8)
+      const table = tableOf(rules)
+      let matched = 0
+      for (const { method, path } of asked) {
+        const target = canonicalTarget(path, OPEN_PATHS)
+        if ('problem' in target) continue
+        expect(table.lookup(method, target.matched), `${method} ${path}`).toHaveProperty('rule')
+        matched++
+      }
+      expect(matched).toBe(requests)
+      expect(rules.length).toBeLessThanOrEqual(300)
+    },
+  )
 
-  it('stays small whatever paths a stranger makes up', () => {
+  it('the suggested route map stays small whatever paths a stranger makes up', () => {
     const random = randomNumbers(5)
     const asked = many(() => {
       const words = many(() => `w${random(1e6).toString(36).replace(/\d/g, 'z')}`, 1 + random(12))

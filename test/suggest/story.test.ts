@@ -89,22 +89,25 @@ describe('the file for the same hour', () => {
   test.each([
     ['Envoy', envoyLine],
     ['a gateway', ownLine],
-  ])('by the log of %s agrees with the replay, and a slow route costs more', async (_name, lineOf) => {
-    const { yaml, config, report } = await suggested(lineOf)
-    const said = foretold(yaml)
-    expect(said.refused).toBeGreaterThan(20)
-    expect(said).toMatchObject({
-      refused: report.total.refused + report.total.shadowed,
-      requests: report.total.requests,
-    })
-    expect(said.limits).toEqual(Object.fromEntries(report.windows))
-    const costs = Object.fromEntries(
-      config.routes.map((route) => [route.match, !route.public && route.cost.kind === 'fixed' && route.cost.cost]),
-    )
-    expect(costs).toMatchObject({ 'GET /search': 9, 'GET /users/:id': 1, 'POST /users/:id/orders': 2 })
-  })
+  ])(
+    'the file for the same hour by the log of %s agrees with the replay, and a slow route costs more',
+    async (_name, lineOf) => {
+      const { yaml, config, report } = await suggested(lineOf)
+      const said = foretold(yaml)
+      expect(said.refused).toBeGreaterThan(20)
+      expect(said).toMatchObject({
+        refused: report.total.refused + report.total.shadowed,
+        requests: report.total.requests,
+      })
+      expect(said.limits).toEqual(Object.fromEntries(report.windows))
+      const costs = Object.fromEntries(
+        config.routes.map((route) => [route.match, !route.public && route.cost.kind === 'fixed' && route.cost.cost]),
+      )
+      expect(costs).toMatchObject({ 'GET /search': 9, 'GET /users/:id': 1, 'POST /users/:id/orders': 2 })
+    },
+  )
 
-  test('has limits that no exempt caller and no free repetition raises', async () => {
+  test('the file for the same hour has limits that no exempt caller and no free repetition raises', async () => {
     const { config } = await suggested(ownLine)
     const of = (request: Request, more: object) => JSON.stringify({ ...JSON.parse(ownLine(request)), ...more })
     const [one] = HOUR
@@ -125,7 +128,7 @@ describe('the file for the same hour', () => {
     expect(loaded.ok && loaded.config.quota.baselines).toEqual(config.quota.baselines)
   })
 
-  test('lets callers in as the log names them', async () => {
+  test('the file for the same hour lets callers in as the log names them', async () => {
     expect((await suggested(envoyLine)).config.auth.anonymous).toMatchObject({ ipv4: 32 })
     const { config } = await suggested(combinedLine)
     expect(config.auth.anonymous).toBeNull()
@@ -157,7 +160,7 @@ describe('the file by the log of a gateway', () => {
     return { routes: yaml.split('\n').filter((line) => line.startsWith('  - { match: ')), uncharged }
   }
 
-  test('has its public rules as public ones, and no limit for what they alone have', async () => {
+  test('the file by the log of a gateway has its public rules as public ones, and no limit for what they alone have', async () => {
     const found = await routesBy(
       requestBy(null, 'GET /health'),
       requestBy(null, 'GET /pages/:page'),
@@ -177,7 +180,7 @@ describe('the file by the log of a gateway', () => {
     })
   })
 
-  test('charges a rule that was public for a while, and lets in whom it let in', async () => {
+  test('the file by the log of a gateway charges a rule that was public for a while, and lets in whom it let in', async () => {
     const { routes } = await routesBy(requestBy(null, 'GET /pages'), requestBy('alice', 'GET /pages'))
     expect(routes).toEqual(['  - { match: GET /pages, category: read, cost: 1, anonymous: true } # 1 request'])
   })

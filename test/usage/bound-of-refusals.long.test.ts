@@ -6,7 +6,7 @@ import { whenReady } from '../store/redis/ready.ts'
 import { boundOfRefusals } from './usage-log.suite.ts'
 
 describe('refusals of a week', { timeout: 120_000 }, () => {
-  it('are so many in the embedded store and no more: the oldest go first', async () => {
+  it('refusals of a week are so many in the embedded store and no more: the oldest go first', async () => {
     const store = openSqliteStore({ file: ':memory:' })
     try {
       await boundOfRefusals(store)
@@ -15,7 +15,7 @@ describe('refusals of a week', { timeout: 120_000 }, () => {
     }
   })
 
-  it('are so many in Redis and no more: the oldest go first', async () => {
+  it('refusals of a week are so many in Redis and no more: the oldest go first', async () => {
     const redis = await sharedRedis()
     const store = openRedisStore({ url: redis.url, prefix: redis.prefix, deadlineMs: 20_000, observe: () => {} })
     try {

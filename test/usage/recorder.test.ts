@@ -74,7 +74,7 @@ async function refusals(): Promise<readonly Episode[]> {
 }
 
 describe('the series', () => {
-  it('count what ends, and what is charged, given back and refused, for all, category, plan and route', async () => {
+  it('the series count what ends, and what is charged, given back and refused, for all, category, plan and route', async () => {
     start()
     see(charged(), done({ httpStatus: 404, durationMs: 25 }))
     see(charged(), done({ httpStatus: 503, durationMs: 25.1 }), refunded(15))
@@ -112,7 +112,7 @@ describe('the series', () => {
     expect(await rows('route')).toEqual([{ name: ROUTE, ...expected }])
   })
 
-  it('of a plan, a category and a route are apart, and what has none of them is only in the sum', async () => {
+  it('the series of a plan, a category and a route are apart, and what has none of them is only in the sum', async () => {
     start()
     see(done(), done({ planLabel: 'free' }), done({ planLabel: null, category: 'read', route: 'GET /a' }))
     see(done({ planLabel: null, category: null, route: null }))
@@ -133,7 +133,7 @@ describe('the series', () => {
     ])
   })
 
-  it("count tokens in the half hour of the charge on the store's clock, and requests in that of their end", async () => {
+  it("the series count tokens in the half hour of the charge on the store's clock, and requests in that of their end", async () => {
     start()
     time = START + BUCKET_MS - 1
     see(charged(15), charged(4))
@@ -147,7 +147,7 @@ describe('the series', () => {
     ])
   })
 
-  it('count what a repetition costs beyond in the half hour of the charge that it repeats', async () => {
+  it('the series count what a repetition costs beyond in the half hour of the charge that it repeats', async () => {
     start()
     see(charged(15))
     time += BUCKET_MS
@@ -158,7 +158,7 @@ describe('the series', () => {
     await expect.poll(() => rows('category'), SOON).toMatchObject([{ start: START, counts: { tokens: 21 } }])
   })
 
-  it('add up by the days of a zone too, also of one whose midnight lies within a half hour', async () => {
+  it('the series add up by the days of a zone too, also of one whose midnight lies within a half hour', async () => {
     const nepal = { unit: 'day', zone: 'Asia/Kathmandu' } as const
     start()
     recorder.keepDays(nepal)
@@ -195,7 +195,7 @@ describe('the series', () => {
     ])
   })
 
-  it('keep what is charged when the clock of the store was just set back, and nobody has heard it yet', async () => {
+  it('the series keep what is charged when the clock of the store was just set back, and nobody has heard it yet', async () => {
     start(undefined, { clock: () => START - behind })
     time = START - 30 * 48 * BUCKET_MS
     see(charged())
@@ -203,7 +203,7 @@ describe('the series', () => {
     expect((await rows('all')).map(({ start, counts }) => [start, counts.tokens])).toEqual([[time, 15]])
   })
 
-  it('learn the time of the store from a charge before they have heard its clock', async () => {
+  it('the series learn the time of the store from a charge before they have heard its clock', async () => {
     start(undefined, { clock: () => START - 5 * BUCKET_MS })
     await recorder.close(0)
     const early = createUsageRecorder({ store, instance: 'j', observe: () => {}, clock: () => START - 5 * BUCKET_MS })
@@ -213,7 +213,7 @@ describe('the series', () => {
     expect((await rows('all')).map(({ start, counts }) => [start, counts.requests])).toEqual([[START, 1]])
   })
 
-  it('go to the store on their own, and nothing goes while there is nothing', async () => {
+  it('the series go to the store on their own, and nothing goes while there is nothing', async () => {
     const sent: UsageFlush[] = []
     start((flush, add) => {
       sent.push(flush)
@@ -227,7 +227,7 @@ describe('the series', () => {
     await expect.poll(() => sent.map(({ sequence }) => sequence), SOON).toEqual([1, 2])
   })
 
-  it('whose reply was lost are sent again as they were, and are counted once', async () => {
+  it('the series whose reply was lost are sent again as they were, and are counted once', async () => {
     const sent: UsageFlush[] = []
     let lost = 3
     start(async (flush, add) => {
@@ -247,7 +247,7 @@ describe('the series', () => {
     expect(observed).toEqual([failure, failure, failure])
   })
 
-  it('of an outage wait by their half hours, and come when the store is back', async () => {
+  it('the series of an outage wait by their half hours, and come when the store is back', async () => {
     let isOut = true
     start((_, add) => (isOut ? Promise.reject(new StoreError('out', 'connection', 'no')) : add()))
     see(charged(1))
@@ -262,7 +262,7 @@ describe('the series', () => {
       .toEqual([1, 10, 100, 1000])
   })
 
-  it('of more routes than have a series are together, the busiest by themselves', async () => {
+  it('the series of more routes than have a series are together, the busiest by themselves', async () => {
     start(undefined, { flushMs: 60_000 })
     for (let i = 0; i < 2 * MOST_ROUTES; i++) {
       for (let n = 0; n <= i % 2; n++) see(done({ route: `GET /${i}` }))
@@ -274,7 +274,7 @@ describe('the series', () => {
     expect(all.filter(({ name }) => name !== OTHER_ROUTES).every(({ counts }) => counts.requests === 2)).toBe(true)
   })
 
-  it('are dropped by a fault of ours, which is reported and ends nothing', async () => {
+  it('the series are dropped by a fault of ours, which is reported and ends nothing', async () => {
     let first = true
     start((_, add) => {
       if (!first) return add()
@@ -288,7 +288,7 @@ describe('the series', () => {
     expect((await rows('all'))[0]?.counts.tokens).toBe(2)
   })
 
-  it('are sent at the end, again and again while the grace lasts', async () => {
+  it('the series are sent at the end, again and again while the grace lasts', async () => {
     let failures = 3
     start((_, add) => (failures-- > 0 ? Promise.reject(new StoreError('out', 'connection', 'no')) : add()), {
       flushMs: 60_000,
@@ -299,7 +299,7 @@ describe('the series', () => {
     expect(await refusals()).toHaveLength(1)
   })
 
-  it('that cannot be sent keep no process from its end', async () => {
+  it('the series that cannot be sent keep no process from its end', async () => {
     start(() => Promise.reject(new StoreError('out', 'connection', 'no')), { flushMs: 60_000 })
     see(charged())
     await expect(recorder.close(60)).resolves.toBe(false)
@@ -307,7 +307,7 @@ describe('the series', () => {
 })
 
 describe('refusals', () => {
-  it('are one episode for a user, category, scope, window and run', async () => {
+  it('refusals are one episode for a user, category, scope, window and run', async () => {
     start()
     const by = { startedAt: START - 60_000, source: 'baseline x mode', limit: 90, used: 80 }
     see(refused({}, by), refused({ route: 'GET /b' }, { ...by, at: time + 5, used: 81 }))
@@ -349,7 +349,7 @@ describe('refusals', () => {
     expect(episodes).toMatchObject([{ user: 'alice', count: 2, shadow: true }])
   })
 
-  it('of a window that does not run are one for each half hour', async () => {
+  it('refusals of a window that does not run are one for each half hour', async () => {
     start()
     for (const at of [START, START + 5, START + BUCKET_MS]) see(refused({}, { startedAt: null, at }))
     await recorder.close(0)
@@ -359,7 +359,7 @@ describe('refusals', () => {
     ])
   })
 
-  it('of callers whom nobody knows are one for all of them', async () => {
+  it('refusals of callers whom nobody knows are one for all of them', async () => {
     start()
     for (let i = 0; i < 50; i++) {
       see(refused({ user: `address:192.0.2.${i}`, isVerified: false }), refused({ user: `k${i}`, isVerified: false }))
@@ -372,7 +372,7 @@ describe('refusals', () => {
     ])
   })
 
-  it('are sent at once when an episode begins, and seldom while it is only repeated', async () => {
+  it('refusals are sent at once when an episode begins, and seldom while it is only repeated', async () => {
     let monotonic = 0
     const sent: UsageFlush[] = []
     start(
@@ -396,7 +396,7 @@ describe('refusals', () => {
     expect(sent.every(({ episodes }) => episodes.length <= 1)).toBe(true)
   })
 
-  it('of many users are sent in several flushes, and of too many, without those in shadow, some are counted with the unknown', async () => {
+  it('refusals of many users are sent in several flushes, and of too many, without those in shadow, some are counted with the unknown', async () => {
     const sizes: number[] = []
     start(
       (flush, add) => {

@@ -82,11 +82,11 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
     (await store.readRefusals(filter, FIRST_PAGE)).episodes
 
   describe('series', () => {
-    it('of a fresh store are empty', async () => {
+    it('series of a fresh store are empty', async () => {
       expect(await rows()).toEqual([])
     })
 
-    it('add up by half hour, kind and name, large numbers and those below 0 too', async () => {
+    it('series add up by half hour, kind and name, large numbers and those below 0 too', async () => {
       const many = { tokens: 2 ** 50, refusedGlobal: 3, shadowed: 1, status0: 7, gateway5xx: 2 }
       await add({
         series: [
@@ -114,21 +114,21 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await rows({ by: 'plan' })).toEqual([])
     })
 
-    it('are added once, however often the flush of a number is sent, and apart by instance', async () => {
+    it('series are added once, however often the flush of a number is sent, and apart by instance', async () => {
       const series = [entry({ start: now })]
       for (const sequence of [1, 1, 2, 2, 1]) await add({ sequence, series })
       await add({ instance: 'two', sequence: 1, series })
       expect((await rows())[0]?.counts).toMatchObject({ requests: 3, tokens: 45 })
     })
 
-    it('lose nothing of many flushes that come at once', async () => {
+    it('series lose nothing of many flushes that come at once', async () => {
       const series = [entry({ start: now }), entry({ by: 'route', start: now, name: 'GET /"用户"' })]
       await Promise.all(Array.from({ length: 40 }, (_, i) => add({ instance: `i${i}`, sequence: 1, series })))
       expect((await rows())[0]?.counts.tokens).toBe(600)
       expect(await rows({ by: 'route' })).toMatchObject([{ name: 'GET /"用户"', counts: { requests: 40 } }])
     })
 
-    it('are read for a time, in steps that are aligned', async () => {
+    it('series are read for a time, in steps that are aligned', async () => {
       const day = 24 * 60 * 60_000
       const starts = [0, 1, 2, 50, 100].map((ago) => now - ago * BUCKET_MS)
       await add({ series: starts.flatMap((start) => [entry({ start }), entry({ by: 'plan', start, name: 'pro' })]) })
@@ -140,7 +140,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(days.reduce((sum, { counts }) => sum + counts.requests, 0)).toBe(5)
     })
 
-    it('are read of one name alone, also of one that is like no other', async () => {
+    it('series are read of one name alone, also of one that is like no other', async () => {
       const names = ['GET /a', 'GET /b', '%']
       const starts = [now, now - 60 * BUCKET_MS]
       const series = names.flatMap((name) => starts.map((start) => entry({ by: 'route', start, name })))
@@ -152,7 +152,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await rows({ by: 'route', name: 'GET /' })).toEqual([])
     })
 
-    it('are kept for seven days, and nothing is taken that is older or far ahead', async () => {
+    it('series are kept for seven days, and nothing is taken that is older or far ahead', async () => {
       // A half hour may begin meanwhile.
       const oldest = oldestStart(now) + BUCKET_MS
       await add({
@@ -163,7 +163,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await under.heldHalfHours()).toBe(1)
     })
 
-    it('hold no more routes in a half hour than is meant, the others together, and all categories', async () => {
+    it('series hold no more routes in a half hour than is meant, the others together, and all categories', async () => {
       const many = 2 * MOST_ROUTES + 20
       const names = Array.from({ length: many }, (_, i) => `GET /${i}`)
       const series = names.flatMap((name) => [
@@ -197,7 +197,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
         counts.tokens,
       ])
 
-    it('are kept for as long as they are to be, apart from half hours and from days of other zones', async () => {
+    it('series of days are kept for as long as they are to be, apart from half hours and from days of other zones', async () => {
       under.keep(300)
       const start = dayBefore(1)
       for (let i = 0; i < 2; i++) await add({ series: [day(1), entry({ by: 'plan', name: 'pro', start })] })
@@ -213,13 +213,13 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await daysOf({ days: { unit: 'day', zone: 'Etc/GMT-8' } })).toEqual([[start, 'pro', 15]])
     })
 
-    it('are added once, however often the flush of a number is sent', async () => {
+    it('series of days are added once, however often the flush of a number is sent', async () => {
       under.keep(35)
       for (let i = 0; i < 3; i++) await add({ sequence: 1, series: [day(0)] })
       expect(await daysOf()).toEqual([[dayBefore(0), 'pro', 15]])
     })
 
-    it('have no more routes than is meant, the others together', async () => {
+    it('series of days have no more routes than is meant, the others together', async () => {
       under.keep(35)
       const names = Array.from({ length: 2 * MOST_ROUTES + 20 }, (_, i) => `GET /${i}`)
       const series = names.map((name) => day(0, { by: 'route', name }))
@@ -229,7 +229,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(found.find(([, name]) => name === OTHER_ROUTES)?.[2]).toBe(15 * 20)
     })
 
-    it('are hidden at once when they are to be kept for a shorter time, and taken away by one look', async () => {
+    it('series of days are hidden at once when they are to be kept for a shorter time, and taken away by one look', async () => {
       under.keep(35)
       await store.noteCounted([])
       await add({ series: [day(2), day(20)] })
@@ -241,7 +241,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await daysOf()).toEqual([[dayBefore(2), 'pro', 15]])
     })
 
-    it('are none where no days are to be kept', async () => {
+    it('series of days are none where no days are to be kept', async () => {
       await add({ series: [day(0)] })
       under.keep(35)
       expect(await daysOf()).toEqual([])
@@ -249,11 +249,11 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
   })
 
   describe('refusals', () => {
-    it('of a fresh store are empty', async () => {
+    it('refusals of a fresh store are empty', async () => {
       expect(await store.readRefusals({}, FIRST_PAGE)).toMatchObject({ episodes: [], next: null })
     })
 
-    it('come back as they were, whatever the user is called', async () => {
+    it('refusals come back as they were, whatever the user is called', async () => {
       const whole = episode({
         user: 'a/"b" {用户}',
         plan: 'pro',
@@ -269,7 +269,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await refusals()).toEqual([episode({ user: null, first: now, last: now }), whole])
     })
 
-    it('are one while they are the same, with the first and the last time, all counts, and the last limit', async () => {
+    it('refusals are one while they are the same, with the first and the last time, all counts, and the last limit', async () => {
       const of = (changes: Partial<Episode>) => [episode(changes)]
       await add({ episodes: of({ first: now - 50, last: now - 40, count: 3, routes: ['a', 'b'], plan: 'free' }) })
       await add({
@@ -309,19 +309,19 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await refusals()).toEqual([episode({ ...merged, plan: null, routes: ['a', 'b', 'c'] })])
     })
 
-    it('are added once, however often the flush of a number is sent', async () => {
+    it('refusals are added once, however often the flush of a number is sent', async () => {
       const episodes = [episode({ first: now, last: now, count: 2 })]
       for (const sequence of [1, 1, 2, 1]) await add({ sequence, episodes })
       expect(await refusals()).toMatchObject([{ count: 4 }])
     })
 
-    it('name so many routes and no more', async () => {
+    it('refusals name so many routes and no more', async () => {
       const named = (from: number) => Array.from({ length: 6 }, (_, i) => `GET /${from + i}`)
       for (const from of [0, 6]) await add({ episodes: [episode({ first: now, last: now, routes: named(from) })] })
       expect((await refusals())[0]?.routes).toEqual([...named(0), 'GET /6', 'GET /7'])
     })
 
-    it('are found by user, organisation, scope, category, route and time', async () => {
+    it('refusals are found by user, organisation, scope, category, route and time', async () => {
       await add({
         episodes: [
           episode({
@@ -364,7 +364,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(await refusals({ shadow: true })).toEqual([{ ...inShadow, count: 2 }])
     })
 
-    it('come page by page, each once, also many of one moment', async () => {
+    it('refusals come page by page, each once, also many of one moment', async () => {
       const all = Array.from({ length: 620 }, (_, i) => episode({ user: `u${i}`, last: now - (i % 2) }))
       for (let i = 0; i < all.length; i += MOST_CHANGES) await add({ episodes: all.slice(i, i + MOST_CHANGES) })
       const found: Episode[] = []
@@ -381,7 +381,7 @@ export function usageLogSuite(open: () => Promise<UsageLogUnderTest>): void {
       expect(found.map(({ last }) => last)).toEqual(found.map(({ last }) => last).toSorted((a, b) => b - a))
     })
 
-    it('are forgotten seven days after the last one', async () => {
+    it('refusals are forgotten seven days after the last one', async () => {
       const { at } = await store.readRefusals({}, FIRST_PAGE)
       const old = at - KEEP_EPISODES_MS
       await add({

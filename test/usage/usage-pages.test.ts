@@ -58,14 +58,14 @@ describe('the rows of one user', () => {
     run(AT - 5 * HOUR, 41, { seconds: MONTH.seconds, isCounted: true }),
   ])
 
-  test('count the runs of one window that start in the range', () => {
+  test('the rows of one user count the runs of one window that start in the range', () => {
     expect(shown(rowsOfRuns(history, queryOf({}).query, AT, NOT_MET))).toEqual([
       ['read', '11-19T00:00', 36, 35, true],
       ['write', '11-19T00:00', 36, 7, false],
     ])
   })
 
-  test('are runs, each with its end', () => {
+  test('the rows of one user are runs, each with its end', () => {
     expect(
       shown(rowsOfRuns(history, queryOf({ step: 'run', category: 'read', from: '24h' }).query, AT, NOT_MET)),
     ).toEqual([
@@ -75,7 +75,7 @@ describe('the rows of one user', () => {
     ])
   })
 
-  test('are those of each category by its own window, where none counts them all', () => {
+  test('the rows of one user are those of each category by its own window, where none counts them all', () => {
     const login = { category: 'login', seconds: 60 }
     const mixed = historyOf('alice', [
       run(AT - 4 * HOUR, 1, login),
@@ -99,7 +99,7 @@ describe('the rows of one user', () => {
     ])
   })
 
-  test('are steps of UTC, cut at the ends of the range', () => {
+  test('the rows of one user are steps of UTC, cut at the ends of the range', () => {
     const query = queryOf({ step: '1d', from: '2026-11-19T06:00:00Z', to: '2026-11-20T09:00:00Z', window: '1h' }).query
     expect(shown(rowsOfRuns(history, query, AT, NOT_MET))).toEqual([
       ['read', '11-19T06:00', 18, 1, false],
@@ -108,7 +108,7 @@ describe('the rows of one user', () => {
     ])
   })
 
-  test('of a calendar window are in the range in which they were charged first, and shown with their period', () => {
+  test('the rows of one user of a calendar window are in the range in which they were charged first, and shown with their period', () => {
     const begin = Date.UTC(2026, 9, 31, 16)
     const query = queryOf({ step: 'run', window: 'month' }).query
     const of = (from: number, to: number) => rowsOfRuns(history, { ...query, from, to }, AT, NOT_MET)
@@ -125,14 +125,14 @@ describe('the rows of one user', () => {
     ['ends with the range', AT - 9 * HOUR, AT - 2 * HOUR, run(AT - 3 * HOUR, 1), false],
     ['goes on now, in a range that ends now', AT - 9 * HOUR, AT + 1, run(AT - HOUR / 2, 1), false],
     ['is of another window', AT - 2 * HOUR, AT, run(AT - 2 * HOUR - 1, 1, { seconds: MONTH.seconds }), false],
-  ])('reach over an end of the range where one %s', (_, from, to, one, reachesOver) => {
+  ])('the rows of one user reach over an end of the range where one %s', (_, from, to, one, reachesOver) => {
     const found = { reachesOver: false }
     const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
     rowsOfRuns(historyOf('alice', [one]), queryOf({ window: '1h', ...range }).query, AT, found)
     expect(found.reachesOver).toBe(reachesOver)
   })
 
-  test('say of each category whether a run of it reaches over an end of the range', () => {
+  test('the rows of one user say of each category whether a run of it reaches over an end of the range', () => {
     const [from, to] = [AT - 9 * HOUR, AT - 2 * HOUR]
     const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
     const runs = [run(from - 1, 1), run(AT - 5 * HOUR, 1), run(AT - 5 * HOUR, 1, { category: 'write' })]
@@ -145,7 +145,7 @@ describe('the rows of one user', () => {
     ])
   })
 
-  test('are days of the zone, of 23 and of 25 hours where its clocks are set', () => {
+  test('the rows of one user are days of the zone, of 23 and of 25 hours where its clocks are set', () => {
     const books = bookWindow('Europe/Berlin')
     const context = { ...CONTEXT, at: Date.UTC(2026, 10, 1), books, zone: 'Europe/Berlin', since: new Map() }
     const day = (startedAt: number) => run(startedAt, 1, { seconds: books.seconds })
@@ -226,7 +226,7 @@ const owners = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLe
 const key = ({ name, category, place, tokens }: UsageRow) => JSON.stringify([name, category, place, tokens])
 
 describe('pages', () => {
-  test('have each row once, in whatever order steps have their users, while others come', async () => {
+  test('pages have each row once, in whatever order steps have their users, while others come', async () => {
     await fc.assert(
       fc.asyncProperty(
         owners,
@@ -255,7 +255,7 @@ describe('pages', () => {
     )
   }, 60_000)
 
-  test('of the most tokens have those, and together what there is', async () => {
+  test('pages of the most tokens have those, and together what there is', async () => {
     await fc.assert(
       fc.asyncProperty(owners, fc.integer({ min: 1, max: 5 }), async (all, limit) => {
         const histories = all.map(({ id, runs }) => historyOf(id, runs))
@@ -281,7 +281,7 @@ describe('pages', () => {
     ])
   })
 
-  test('stop looking after as many users as one request looks at, and go on there', async () => {
+  test('pages stop looking after as many users as one request looks at, and go on there', async () => {
     const histories = Array.from({ length: 10 }, (_, i) => historyOf(`u${i}`, i === 9 ? [run(AT - HOUR, 1)] : []))
     const steps = stepsThrough(() => histories, 2, AT)
     const { query } = queryOf({})
@@ -296,12 +296,12 @@ describe('a cursor', () => {
   const place = { step: '17', after: { name: 'älice', category: 'read', place: AT } }
   const written = (query: UsageQuery) => writeUsageCursor(query, place)
 
-  test('brings back the place and the range', () => {
+  test('a cursor brings back the place and the range', () => {
     const { query } = queryOf({ from: '2026-11-20' })
     expect(queryOf({}, written(query))).toMatchObject({ query: { from: query.from, to: query.to }, from: place })
   })
 
-  test('holds the latest time that a question can name', () => {
+  test('a cursor holds the latest time that a question can name', () => {
     const fields = { from: '9999-12-31', to: '9999-12-31T23:59:59.999-23:59', window: 'month' }
     const { query } = queryOf(fields)
     expect(queryOf({ window: 'month' }, writeUsageCursor(query, { step: '17', after: null })).query.to).toBe(query.to)
@@ -317,12 +317,12 @@ describe('a cursor', () => {
     { organisation: 'acme' },
     { from: '2026-11-19' },
     { to: '2026-11-21' },
-  ])('is of no use for another question: %j', (fields) => {
+  ])('a cursor is of no use for another question: %j', (fields) => {
     const { query } = queryOf({ from: '2026-11-20' })
     expect(readPagedQuery(fields, written(query), CONTEXT)).toMatchObject({ problems: [{ path: 'cursor' }] })
   })
 
-  test('that somebody made up is refused, or stays within the bounds of a range', () => {
+  test('a cursor that somebody made up is refused, or stays within the bounds of a range', () => {
     const { query } = queryOf({})
     const parts = JSON.parse(Buffer.from(written(query), 'base64url').toString()) as unknown[]
     const made = (change: (parts: unknown[]) => unknown) =>

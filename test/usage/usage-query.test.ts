@@ -33,7 +33,7 @@ const queryOf = (fields: UsageFields, context: Partial<UsageContext> = {}) => {
 }
 
 describe('a question about usage', () => {
-  test('is of users, today and the day before, and one row for all of it, unless it says otherwise', () => {
+  test('a question about usage is of users, today and the day before, and one row for all of it, unless it says otherwise', () => {
     expect(queryOf({})).toMatchObject({
       by: 'user',
       from: Date.UTC(2026, 10, 18, 23),
@@ -51,19 +51,22 @@ describe('a question about usage', () => {
     ['2026-11-18T06:00:00Z', '1d', true],
     ['2026-10-15T12:00:00Z', '1d', true],
     ['2026-10-15T11:59:59Z', '1d', false],
-  ])('that begins at %s counts runs of %s, and all of them are kept: %s', (from, window, isComplete) => {
-    const query = queryOf({ from })
-    expect([query.window?.name, query.gaps.length === 0]).toEqual([window, isComplete])
-  })
+  ])(
+    'a question about usage that begins at %s counts runs of %s, and all of them are kept: %s',
+    (from, window, isComplete) => {
+      const query = queryOf({ from })
+      expect([query.window?.name, query.gaps.length === 0]).toEqual([window, isComplete])
+    },
+  )
 
-  test('counts runs of the window that it names, and says whether all are kept', () => {
+  test('a question about usage counts runs of the window that it names, and says whether all are kept', () => {
     expect(queryOf({ window: '5h', from: '2026-11-01' })).toMatchObject({
       window: { name: '5h' },
       gaps: ['window 5h: the beginning is not kept any more (usage.keep, usage.shorter)'],
     })
   })
 
-  test('is not complete where runs were kept for a shorter time meanwhile, however long they are kept now', () => {
+  test('a question about usage is not complete where runs were kept for a shorter time meanwhile, however long they are kept now', () => {
     const day = 86_400
     const state = { keptSeconds: 35 * day, leastSeconds: 5 * day, changedAt: Date.UTC(2026, 10, 18) }
     const of = (from: string, keeping: Partial<typeof state> = {}) =>
@@ -77,7 +80,7 @@ describe('a question about usage', () => {
     expect(of('2026-11-10', { keptSeconds: 5 * day, leastSeconds: 35 * day })).toEqual([gap])
   })
 
-  test('goes by the range of the page before if it names none', () => {
+  test('a question about usage goes by the range of the page before if it names none', () => {
     const range = { from: AT - 7 * HOUR, to: AT - HOUR }
     expect(read({}, { range })).toMatchObject({ query: range })
     expect(read({ to: '2026-11-20T09:00:00Z' }, { range })).toMatchObject({
@@ -85,7 +88,7 @@ describe('a question about usage', () => {
     })
   })
 
-  test('begins a span before its end, of a page that follows where the page before did', () => {
+  test('a question about usage begins a span before its end, of a page that follows where the page before did', () => {
     expect(queryOf({ from: '90m' })).toMatchObject({ from: AT + 1 - 1.5 * HOUR, to: AT + 1 })
     expect(queryOf({ from: '6h', to: '2026-11-20T09:00:00Z' })).toMatchObject({ from: AT - 9 * HOUR })
     expect(queryOf({ from: '7d' })).toMatchObject({ from: Date.UTC(2026, 10, 12, 23) })
@@ -100,11 +103,14 @@ describe('a question about usage', () => {
     ['nothing in particular', {}, 'day', []],
     ['hours', { from: '2026-11-19', step: '1h' }, '1h', []],
     ['days of another zone', { from: '2026-11-19T00:00:00Z' }, '1h', []],
-  ])('is answered by the books where whole days of their zone answer it: %s', (_, fields, window, gaps) => {
-    expect(queryOf(fields, BOOKED)).toMatchObject({ window: { name: window }, gaps })
-  })
+  ])(
+    'a question about usage is answered by the books where whole days of their zone answer it: %s',
+    (_, fields, window, gaps) => {
+      expect(queryOf(fields, BOOKED)).toMatchObject({ window: { name: window }, gaps })
+    },
+  )
 
-  test('has no answer to what was used before its window was counted', () => {
+  test('a question about usage has no answer to what was used before its window was counted', () => {
     const since = Date.UTC(2026, 10, 19, 10)
     const context = { ...BOOKED, since: new Map([...CONTEXT.since, [countedName(BOOKS), since]]) }
     const gaps = ['days of this zone: what was used before 2026-11-19T10:00:00.000Z is not known']
@@ -115,7 +121,7 @@ describe('a question about usage', () => {
     expect(queryOf({}, unknown).gaps).toEqual(['days of this zone: it is not known since when they are counted'])
   })
 
-  test('takes a window that each category has, or one of the category that it names', () => {
+  test('a question about usage takes a window that each category has, or one of the category that it names', () => {
     const since = new Map([...CONTEXT.since, ['3600 read', 0]])
     since.delete('3600')
     expect(queryOf({ from: '6h' }, { since })).toMatchObject({ window: { name: '5h' }, gaps: [] })
@@ -128,7 +134,7 @@ describe('a question about usage', () => {
     ])
   })
 
-  test('reads each category by its own best window where none has them all, so that nothing is missing', () => {
+  test('a question about usage reads each category by its own best window where none has them all, so that nothing is missing', () => {
     const of = (...names: string[]) => {
       const { windows, gaps } = queryOf({ from: '50h' }, { since: new Map(names.map((name) => [name, 0])) })
       return { by: windows && [...windows].map(([category, { name }]) => `${category} ${name}`), gaps }
@@ -150,12 +156,12 @@ describe('a question about usage', () => {
     })
   })
 
-  test('takes a window that is counted for longer, before a shorter one that is new', () => {
+  test('a question about usage takes a window that is counted for longer, before a shorter one that is new', () => {
     const since = new Map([...CONTEXT.since, ['3600', AT - HOUR]])
     expect(queryOf({ from: '24h' }, { since })).toMatchObject({ window: { name: '5h' }, gaps: [] })
   })
 
-  test('has no answer to more runs than a store keeps', () => {
+  test('a question about usage has no answer to more runs than a store keeps', () => {
     const windows = [{ name: '10s', seconds: 10 }, ...WINDOWS]
     const since = new Map([...CONTEXT.since, ['10', 0]])
     expect(queryOf({ from: '10h' }, { windows, since })).toMatchObject({ window: { name: '1h' }, gaps: [] })
@@ -164,20 +170,20 @@ describe('a question about usage', () => {
     ])
   })
 
-  test('is not answered for certain within an organisation, and of one only for whole days', () => {
+  test('a question about usage is not answered for certain within an organisation, and of one only for whole days', () => {
     expect(queryOf({ organisation: 'acme', from: '2026-11-01' }, BOOKED).gaps).toEqual([
       expect.stringContaining('by=organisation'),
     ])
     expect(queryOf({ by: 'organisation', from: '6h' }, BOOKED).gaps).toEqual([expect.stringContaining('whole days')])
   })
 
-  test('of somebody whose days are not kept has no answer', () => {
+  test('a question about usage of somebody whose days are not kept has no answer', () => {
     const kept = { ...CONTEXT.kept, isAnonymous: (user: string) => user.startsWith('ip:') }
     expect(queryOf({ user: 'ip:10.0.0.1' }, { ...BOOKED, kept }).gaps).toEqual([expect.stringContaining('usage.keep')])
     expect(queryOf({ user: 'alice' }, { ...BOOKED, kept }).gaps).toEqual([])
   })
 
-  test('is not complete where its window was not the longest yet, whose runs were kept for a shorter time then', () => {
+  test('a question about usage is not complete where its window was not the longest yet, whose runs were kept for a shorter time then', () => {
     const since = new Map([...CONTEXT.since, [`${LONGEST}18000`, Date.UTC(2026, 10, 12)]])
     const of = (from: string) => queryOf({ window: '5h', from }, { windows: WINDOWS.slice(0, 2), since }).gaps
     const gap = 'window 5h: the beginning is not kept any more (usage.keep, usage.shorter)'
@@ -189,12 +195,12 @@ describe('a question about usage', () => {
     expect(unknown.gaps).toEqual([gap])
   })
 
-  test('takes an organisation for the one that is asked for, or for that of the users', () => {
+  test('a question about usage takes an organisation for the one that is asked for, or for that of the users', () => {
     expect(queryOf({ by: 'organisation', organisation: 'acme' })).toMatchObject({ name: 'acme', organisation: null })
     expect(queryOf({ organisation: 'acme' })).toMatchObject({ name: null, organisation: 'acme' })
   })
 
-  test('about a user within an organisation is told that this is not kept, and what to ask instead', () => {
+  test('a question about usage about a user within an organisation is told that this is not kept, and what to ask instead', () => {
     const query = queryOf({ user: 'alice', organisation: 'acme' })
     expect(query).toMatchObject({ name: 'alice', organisation: 'acme' })
     expect(query.gaps).toEqual([
@@ -202,7 +208,7 @@ describe('a question about usage', () => {
     ])
   })
 
-  test('has no window of plans, categories and routes, of whose half hours seven days are kept', () => {
+  test('a question about usage has no window of plans, categories and routes, of whose half hours seven days are kept', () => {
     expect(queryOf({ by: 'plan' })).toMatchObject({ window: null, gaps: [] })
     const gap = 'half hours are kept for 7 days: a range of whole days is known for as long as usage.keep says'
     for (const by of ['plan', 'category', 'route'] as const) {
@@ -216,7 +222,7 @@ describe('a question about usage', () => {
     expect(queryOf({ by: 'route', route: 'GET /x' })).toMatchObject({ name: 'GET /x' })
   })
 
-  test('is not answered for certain by series whose last seconds gateways may not have sent, unless it goes on still', () => {
+  test('a question about usage is not answered for certain by series whose last seconds gateways may not have sent, unless it goes on still', () => {
     const of = (by: string, to: string, at: number) => queryOf({ by, from: '2026-11-20', to }, { at }).gaps
     const noon = '2026-11-20T12:00:00Z'
     const gap = 'gateways may not have sent the last seconds of the range yet: ask again in 6 seconds'
@@ -228,7 +234,7 @@ describe('a question about usage', () => {
     expect(of('user', noon, AT)).toEqual([])
   })
 
-  test('about plans, categories and routes is answered by their days if it has whole ones, for as long as days are kept', () => {
+  test('a question about usage about plans, categories and routes is answered by their days if it has whole ones, for as long as days are kept', () => {
     for (const by of ['plan', 'category', 'route', 'all'] as const) {
       const october = { by, from: '2026-10-17', to: '2026-11-01' }
       for (const step of ['range', '1d']) {
@@ -255,7 +261,7 @@ describe('a question about usage', () => {
     ])
   })
 
-  test('about days is answered by half hours where more is known of these', () => {
+  test('a question about usage about days is answered by half hours where more is known of these', () => {
     const keeping = new Map([
       ['longest', { keptSeconds: 35 * 86_400, leastSeconds: 86_400, changedAt: Date.UTC(2026, 10, 20) }],
     ])
@@ -263,7 +269,7 @@ describe('a question about usage', () => {
     expect(queryOf(asked, { ...BOOKED, keeping })).toMatchObject({ byDays: false, gaps: [] })
   })
 
-  test('is not answered for certain by series where a process ended that may have counted something in the range', () => {
+  test('a question about usage is not answered for certain by series where a process ended that may have counted something in the range', () => {
     const silences = [{ from: Date.UTC(2026, 10, 20, 10, 20, 5), to: Date.UTC(2026, 10, 20, 10, 20, 21) }]
     const of = (fields: UsageFields) => queryOf({ by: 'route', ...fields }, { silences }).gaps
     const gap =
@@ -303,11 +309,11 @@ describe('a question about usage', () => {
     [{ by: 'all', route: 'GET /x' }, 'route', 'is not known of by=all: leave it out, or ask by=route'],
     [{ route: 'GET /x' }, 'route', 'is for by=route: leave it out'],
     [{ by: 'all', step: 'run' }, 'step', 'by=all has no runs: take 30m, 1h, 1d or range'],
-  ])('is refused with the place and the cure: %j', (fields, path, msg) => {
+  ])('a question about usage is refused with the place and the cure: %j', (fields, path, msg) => {
     expect(read(fields)).toEqual({ problems: [{ path, msg }] })
   })
 
-  test('reports all that is wrong at once', () => {
+  test('a question about usage reports all that is wrong at once', () => {
     expect(read({ by: 'x', step: 'y', from: 'z' })).toMatchObject({
       problems: [{ path: 'by' }, { path: 'step' }, { path: 'from' }],
     })

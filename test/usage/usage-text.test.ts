@@ -23,7 +23,7 @@ const row = (name: string, more: Partial<UsageRow> = {}): UsageRow => ({
 describe('usage as CSV', () => {
   const csv = writerOf('csv', QUERY)
 
-  test('begins with a byte order mark and the names of the columns, and has lines of RFC 4180', () => {
+  test('usage as CSV begins with a byte order mark and the names of the columns, and has lines of RFC 4180', () => {
     expect(csv.head).toBe('\ufeffuser,category,window,start,end,tokens,running,complete\r\n')
     expect(csv.line(row('alice'))).toBe(
       'alice,read,1h,2026-11-20T00:00:00.000Z,2026-11-20T01:00:00.000Z,118,false,true\r\n',
@@ -46,11 +46,11 @@ describe('usage as CSV', () => {
     ['＝1', "'＝1"],
     ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
     ['a=1', 'a=1'],
-  ])('has the name %j as %s, which is never a formula', (name, cell) => {
+  ])('usage as CSV has the name %j as %s, which is never a formula', (name, cell) => {
     expect(csv.line(row(name)).split(',read,')[0]).toBe(cell)
   })
 
-  test('has the counts of a series, and numbers below 0 as numbers', () => {
+  test('usage as CSV has the counts of a series, and numbers below 0 as numbers', () => {
     const series = writerOf('csv', { ...QUERY, by: 'plan', window: null } as UsageQuery)
     expect(series.head).toBe(
       '\ufeffplan,start,end,tokens,running,complete,requests,accepted,refusedPersonal,refusedOrganisation,refusedGlobal,shadowed,status4xx,status5xx,status0,gateway5xx\r\n',

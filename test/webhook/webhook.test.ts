@@ -30,7 +30,7 @@ function requestOf(text = ''): { line: string; fields: Record<string, string>; b
 }
 
 describe('an event', () => {
-  it('is a CloudEvent in structured JSON, signed so that the library of Standard Webhooks takes it, and nothing else', async () => {
+  it('an event is a CloudEvent in structured JSON, signed so that the library of Standard Webhooks takes it, and nothing else', async () => {
     expect(await deliverTo((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n'))).toEqual({ kind: 'delivered' })
     const [text = ''] = receiver?.requests ?? []
     const { line, body } = requestOf(text)
@@ -70,7 +70,7 @@ describe('an event', () => {
     expect(text).not.toContain(SECRET)
   })
 
-  it('has the same bytes at each attempt, whatever characters the user has', () => {
+  it('an event has the same bytes at each attempt, whatever characters the user has', () => {
     for (const user of ['alice', '用户\u0000"\\', '<b>\u2028', 'a'.repeat(300)]) {
       const happening = reachedBy(user, { startedAt: START })
       expect(eventBody({ id: 'x', happening })).toBe(eventBody({ id: 'x', happening: structuredClone(happening) }))
@@ -78,7 +78,7 @@ describe('an event', () => {
     }
   })
 
-  it('of failures, of an organisation and of all together says so', () => {
+  it('an event of failures, of an organisation and of all together says so', () => {
     const of = (more: object) =>
       JSON.parse(eventBody({ id: 'x', happening: { ...reachedBy('acme', { startedAt: START }), ...more } as never }))
     expect(of({ scope: 'organisation' })).toMatchObject({
@@ -120,14 +120,14 @@ describe('a receiver', () => {
     ['its path', '<pre>Cannot POST /hook?key=hidden</pre>', '<pre>Cannot POST [hidden]</pre>'],
     ['parts of it', '{"path":"\\/HOOK","key":"hidden"}', '{"path":"\\[hidden]","key":"[hidden]"}'],
     ['a part behind what is kept of the text', `${'x '.repeat(98)}hidden`, `${'x '.repeat(98)}[hid`],
-  ])('that repeats %s has failed, and nobody reads that', async (_what, text, error) => {
+  ])('a receiver that repeats %s has failed, and nobody reads that', async (_what, text, error) => {
     expect(await deliverTo((socket) => socket.end(`${head('404 Not Found')}${text}`))).toEqual({
       kind: 'failed',
       error: `status 404: ${error}`,
     })
   })
 
-  it('that is gone has refused', async () => {
+  it('a receiver that is gone has refused', async () => {
     expect(await deliverTo((socket) => socket.end(head('410 Gone')))).toMatchObject({ kind: 'refused' })
   })
 
@@ -146,14 +146,14 @@ describe('a receiver', () => {
       'sends interim responses without end',
       (socket: Socket) => pour(socket, '', head('103 Early Hints', 'Link: </x>\r\n')),
     ],
-  ])('that %s has failed, and its connection ends', async (_what, respond) => {
+  ])('a receiver that %s has failed, and its connection ends', async (_what, respond) => {
     const delivery = await deliverTo(respond)
     expect(delivery.kind).toBe('failed')
     expect(JSON.stringify(delivery)).not.toMatch(/hidden|hook/)
     await expect.poll(() => receiver?.open()).toBe(0)
   })
 
-  it('that takes an event and sends a body without end has taken it, and is cut off', async () => {
+  it('a receiver that takes an event and sends a body without end has taken it, and is cut off', async () => {
     expect(await deliverTo((socket) => pour(socket, head('200 OK'), 'x'.repeat(10_000)))).toEqual({ kind: 'delivered' })
     await expect.poll(() => receiver?.open()).toBe(0)
     expect(receiver?.sent()).toBeLessThan(50_000_000)
@@ -162,13 +162,13 @@ describe('a receiver', () => {
   it.each([
     ['never responds', () => {}],
     ['sends its head by the byte', (socket: Socket) => pour(socket, 'HTTP/1.1 200 OK\r\n', 'x', 20)],
-  ])('that %s has failed at the deadline', async (_what, respond) => {
+  ])('a receiver that %s has failed at the deadline', async (_what, respond) => {
     expect(await deliverTo(respond, 300)).toEqual({ kind: 'failed', error: 'no response in 0.3 s' })
     await expect.poll(() => receiver?.open()).toBe(0)
   })
 
   // A machine that stands still until the deadline is no fault of ours.
-  it('that takes an event and sends its body by the byte has taken it, and is cut off at the deadline', {
+  it('a receiver that takes an event and sends its body by the byte has taken it, and is cut off at the deadline', {
     retry: 2,
     timeout: 60_000,
   }, async () => {
@@ -177,7 +177,7 @@ describe('a receiver', () => {
     await expect.poll(() => receiver?.open()).toBe(0)
   })
 
-  it('that responds to nobody any more has failed: the error has the address and no path', async () => {
+  it('a receiver that responds to nobody any more has failed: the error has the address and no path', async () => {
     await deliverTo((socket) => socket.end(head('200 OK')))
     const { url = '' } = receiver ?? {}
     await receiver?.close()
@@ -187,7 +187,7 @@ describe('a receiver', () => {
     expect(JSON.stringify(delivery)).not.toMatch(/hidden|hook/)
   })
 
-  it('is left alone when the process stops', async () => {
+  it('a receiver is left alone when the process stops', async () => {
     const stop = new AbortController()
     const delivery = deliverTo(() => stop.abort(), LONG, stop.signal)
     expect(await delivery).toMatchObject({ kind: 'failed' })

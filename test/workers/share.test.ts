@@ -12,7 +12,7 @@ quota: { store_outage: { read: { allow: 10% } } }
 `).config
 
 describe('the share of a worker', () => {
-  it('is its part of every total of the gateway, rounded up, so that none is without', () => {
+  it('the share of a worker is its part of every total of the gateway, rounded up, so that none is without', () => {
     const whole = config(
       'max_connections: 10, max_in_flight: 4, max_tunnels: 6, max_connections_per_address: 7, max_in_flight_per_user: 3',
       'max_connections: 9, buffer_total: 1MiB',
@@ -28,7 +28,7 @@ describe('the share of a worker', () => {
     expect(upstream).toMatchObject({ maxConnections: 3, buffer: 256 * 1024, bufferTotal: 256 * 1024 })
   })
 
-  it('is its part of a share that is a number; a percentage is one of totals that are divided', () => {
+  it('the share of a worker is its part of a share that is a number; a percentage is one of totals that are divided', () => {
     const { shares } = shareOf(
       config('shares: { address: 40%, user: none, strangers: 30, bodies: { user: 7 } }'),
       4,
@@ -38,17 +38,17 @@ describe('the share of a worker', () => {
     expect(shares.requests.user).toBe(null)
   })
 
-  it('leaves a limit that is none without one', () => {
+  it('the share of a worker leaves a limit that is none without one', () => {
     const { edge } = shareOf(config('max_connections_per_address: none, max_in_flight_per_user: none'), 4)
     expect([edge.maxConnectionsPerAddress, edge.maxInFlightPerUser]).toEqual([null, null])
   })
 
-  it('decides alike, however many there are: what a replica with another number of workers compares itself with', () => {
+  it('the share of a worker decides alike, however many there are: what a replica with another number of workers compares itself with', () => {
     const whole = config('')
     expect([shareOf(whole, 4), shareOf(whole, 3)].map(fingerprint)).toEqual([fingerprint(whole), fingerprint(whole)])
   })
 
-  it('changes nothing else', () => {
+  it('the share of a worker changes nothing else', () => {
     const whole = config('')
     const { edge, upstream, ...rest } = shareOf(whole, 4)
     expect({ edge: whole.edge, upstream: whole.upstream, ...rest }).toEqual({ ...whole, sharedBy: 4 })
@@ -56,7 +56,7 @@ describe('the share of a worker', () => {
 })
 
 describe('the number of workers', () => {
-  it('is the one of the file, or that of the processors', () => {
+  it('the number of workers is the one of the file, or that of the processors', () => {
     expect(workerCount({ workers: 3 })).toBe(3)
     expect(workerCount({ workers: 'auto' })).toBe(availableParallelism())
   })

@@ -51,7 +51,7 @@ describe('a worker that hangs', () => {
     await supervisor.ask(10)
   })
 
-  it('is not ready after 5 seconds, and goes on where it left off when it comes to', async () => {
+  it('a worker that hangs is not ready after 5 seconds, and goes on where it left off when it comes to', async () => {
     clock += 5001
     await supervisor.ask(10)
     expect(supervisor.states()).toEqual([{ worker: 1, ready: false, reasons: ['does not answer'] }])
@@ -62,7 +62,7 @@ describe('a worker that hangs', () => {
     expect(ended()).toEqual([])
   })
 
-  it('is not taken to answer a configuration by what it says of the one before', async () => {
+  it('a worker that hangs is not taken to answer a configuration by what it says of the one before', async () => {
     void supervisor.reload()
     begun = understood(yaml('https://127.0.0.1:1', ROUTES, undefined, 'tls: { ca: /nowhere/ca.pem }'))
     const second = supervisor.reload()
@@ -70,7 +70,7 @@ describe('a worker that hangs', () => {
     expect(await second).toEqual([expect.stringContaining('/nowhere/ca.pem')])
   })
 
-  it('is ended after 30 seconds, and another takes its place', async () => {
+  it('a worker that hangs is ended after 30 seconds, and another takes its place', async () => {
     clock += 30_001
     await supervisor.ask(10)
     await expect.poll(ended).toMatchObject([{ worker: 1, reason: 'no answer for 30 s', restartMs: 100 }])
@@ -78,7 +78,7 @@ describe('a worker that hangs', () => {
     expect(started()).toHaveLength(2)
   })
 
-  it('is ended after 30 seconds also where all are told to stop, however long they may take', async () => {
+  it('a worker that hangs is ended after 30 seconds also where all are told to stop, however long they may take', async () => {
     const stopped = supervisor.stop(600_000)
     clock += 30_001
     await supervisor.ask(10)
@@ -93,7 +93,7 @@ describe('a worker that ends', () => {
   })
   const kill = (): void => void process.kill(started().at(-1) ?? 0, 'SIGKILL')
 
-  it('is waited for longer each time that it ends shortly after it began, up to 5 seconds', async () => {
+  it('a worker that ends is waited for longer each time that it ends shortly after it began, up to 5 seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
       for (let times = 1; times <= 7; times++) {
@@ -111,7 +111,7 @@ describe('a worker that ends', () => {
     await expect.poll(() => ended().map(({ restartMs }) => restartMs)).toEqual(pauses)
   })
 
-  it('is not started again where all are stopped meanwhile', async () => {
+  it('a worker that ends is not started again where all are stopped meanwhile', async () => {
     kill()
     await expect.poll(() => ended().length).toBe(1)
     await supervisor.stop(0)
@@ -119,7 +119,7 @@ describe('a worker that ends', () => {
     expect(started()).toHaveLength(1)
   })
 
-  it('is not ready from then on, and says why', async () => {
+  it('a worker that ends is not ready from then on, and says why', async () => {
     await expect.poll(isReady).toBe(true)
     kill()
     await expect.poll(() => ended().length).toBe(1)
@@ -136,7 +136,7 @@ describe('a worker that ends', () => {
     await expect.poll(reasons).toContain('draining')
   })
 
-  it('keeps nobody waiting who asks it for a report', async () => {
+  it('a worker that ends keeps nobody waiting who asks it for a report', async () => {
     await expect.poll(isReady).toBe(true)
     process.kill(started()[0] ?? 0, 'SIGSTOP')
     const asked = supervisor.ask(600_000)
@@ -144,7 +144,7 @@ describe('a worker that ends', () => {
     await asked
   })
 
-  it('keeps nobody waiting who gives it another configuration', async () => {
+  it('a worker that ends keeps nobody waiting who gives it another configuration', async () => {
     await expect.poll(isReady).toBe(true)
     process.kill(started()[0] ?? 0, 'SIGSTOP')
     const reloaded = supervisor.reload()

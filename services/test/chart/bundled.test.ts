@@ -24,11 +24,11 @@ const songs = JSON.parse(readFileSync(BUNDLED_CATALOGUE, 'utf8')) as Song[]
 const library = await loadLibrary(BUNDLED_CHARTS)
 
 describe('the bundled charts', () => {
-  it('are sound', () => {
+  it('the bundled charts are sound', () => {
     expect([library.errors, library.warnings]).toEqual([[], []])
   })
 
-  it('are those of the catalogue and no others, and say the same of themselves', () => {
+  it('the bundled charts are those of the catalogue and no others, and say the same of themselves', () => {
     const told = library.charts.map((chart) => {
       const { musicId, level, title, artist, bpm, designer, counts, maxDxScore } = chart
       return { musicId, level, title, artist, bpm, designer, notes: counts, maxDxScore, label: labelOf(chart) }
@@ -44,11 +44,11 @@ describe('the bundled charts', () => {
     expect(library.charts).toHaveLength(61)
   })
 
-  it('ask no hand to be on two buttons that are one', () => {
+  it('the bundled charts ask no hand to be on two buttons that are one', () => {
     for (const chart of library.charts) expect(clashes(chart), chart.chartKey).toEqual([])
   })
 
-  it('can be drawn from beginning to end', () => {
+  it('the bundled charts can be drawn from beginning to end', () => {
     for (const chart of library.charts) {
       expect(drawStrip(chart, 480)).toContain('<rect')
       for (let t = 0; t < chart.duration; t += 7.3)
@@ -74,7 +74,7 @@ function clashes({ notes }: Chart): string[] {
 }
 
 describe('the count of notes of a chart', () => {
-  it('is what the score service judges by: three for each note are taken, and one more is refused', async () => {
+  it('the count of notes of a chart is what the score service judges by: three for each note are taken, and one more is refused', async () => {
     const service = await createScoreService({
       database: join(tempFolder(), 'score.db'),
       catalogue: BUNDLED_CATALOGUE,

@@ -10,21 +10,21 @@ function wire(documented: string): string {
 }
 
 describe('the documented example', () => {
-  it('has the list that the service sends', async () => {
+  it('the documented example has the list that the service sends', async () => {
     const { ask } = await startCharts()
     const { status, text, headers } = await ask('/api/v1/charts')
     expect([status, text]).toEqual([200, wire(golden('list.json'))])
     expect(headers['content-type']).toContain('application/json')
   })
 
-  it('has the chart that the service sends', async () => {
+  it('the documented example has the chart that the service sends', async () => {
     const { ask } = await startCharts()
     const { status, text } = await ask('/api/v1/charts/1466:dx:5')
     const hash = createHash('md5').update(SAMPLE).digest('base64')
     expect([status, text]).toEqual([200, wire(golden('detail.json').replace('md5-base64-of-maidata', hash))])
   })
 
-  it('has some of the notes that the service sends', async () => {
+  it('the documented example has some of the notes that the service sends', async () => {
     const { ask } = await startCharts()
     const { status, text } = await ask('/api/v1/charts/1466:dx:5/notes')
     const documented = JSON.parse(golden('notes.json'))
@@ -34,7 +34,7 @@ describe('the documented example', () => {
     expect([status, JSON.stringify({ ...response, notes: kept })]).toEqual([200, wire(golden('notes.json'))])
   })
 
-  it('has notes that agree with those worked out by hand', async () => {
+  it('the documented example has notes that agree with those worked out by hand', async () => {
     const { ask } = await startCharts()
     const { json } = await ask('/api/v1/charts/1466:dx:5/notes')
     const worked = json.notes.map((note: { time: number; type: string; position: string; duration?: number }) =>
@@ -56,7 +56,7 @@ describe('the documented example', () => {
     ])
   })
 
-  it('has the maidata that the service sends byte for byte, with the MD5 as its tag', async () => {
+  it('the documented example has the maidata that the service sends byte for byte, with the MD5 as its tag', async () => {
     const { ask } = await startCharts()
     const { status, text, headers } = await ask('/api/v1/charts/1466:dx:5/maidata')
     expect([status, text]).toEqual([200, SAMPLE])
@@ -64,7 +64,7 @@ describe('the documented example', () => {
     expect(headers.etag).toBe(`"${createHash('md5').update(SAMPLE).digest('base64')}"`)
   })
 
-  it('has the new key that the service sends', async () => {
+  it('the documented example has the new key that the service sends', async () => {
     const { admin } = await startCharts()
     const { status, text, json } = await admin('/api/v1/api-keys', {
       method: 'POST',
@@ -79,7 +79,7 @@ describe('the documented example', () => {
     expect(text).toBe(JSON.stringify({ ...documented, id, key, prefix }))
   })
 
-  it('has the errors that the service sends', async () => {
+  it('the documented example has the errors that the service sends', async () => {
     const { ask } = await startCharts()
     const missing = await ask('/api/v1/charts/1:dx:5')
     expect([missing.status, missing.text]).toEqual([404, wire(golden('not-found.json'))])

@@ -35,7 +35,7 @@ describe('charts', () => {
     expect(url).toContain('127.0.0.1')
   })
 
-  it('are open to a key in any spelling of the scheme', async () => {
+  it('charts are open to a key in any spelling of the scheme', async () => {
     const { ask, key } = await startCharts()
     for (const authorization of [`Bearer ${key}`, `bearer  ${key}`]) {
       expect((await ask('/api/v1/charts', { token: null, headers: { authorization } })).status).toBe(200)
@@ -44,7 +44,7 @@ describe('charts', () => {
     expect((await ask('/api/v1/charts', { token: key.toLowerCase() })).status).toBe(401)
   })
 
-  it('are not served at another spelling of their path', async () => {
+  it('charts are not served at another spelling of their path', async () => {
     const { ask } = await startCharts()
     for (const path of [
       '/api/v1/%63harts',
@@ -60,7 +60,7 @@ describe('charts', () => {
 })
 
 describe('API keys', () => {
-  it('are managed with the administrator secret alone', async () => {
+  it('API keys are managed with the administrator secret alone', async () => {
     const { ask, key, id } = await startCharts()
     for (const token of [null, key, GATEWAY_TOKEN, JWT, `${ADMIN}x`, ADMIN.slice(1)]) {
       for (const [method, path] of [
@@ -75,7 +75,7 @@ describe('API keys', () => {
     expect((await ask('/api/v1/charts')).status).toBe(200)
   })
 
-  it('are shown once, listed without themselves, and refused as soon as they are revoked', async () => {
+  it('API keys are shown once, listed without themselves, and refused as soon as they are revoked', async () => {
     const { ask, admin } = await startCharts()
     const { json: made } = await admin('/api/v1/api-keys', { method: 'POST', body: { name: ' Second ' } })
     expect((await ask('/api/v1/charts', { token: made.key })).status).toBe(200)
@@ -92,7 +92,7 @@ describe('API keys', () => {
     expect([again.status, again.text]).toEqual([404, '{"message":"Resource not found"}'])
   })
 
-  it('are revoked also by a client that says JSON and sends no body', async () => {
+  it('API keys are revoked also by a client that says JSON and sends no body', async () => {
     const { admin, id } = await startCharts()
     const headers = { 'content-type': 'application/json' }
     expect((await admin(`/api/v1/api-keys/${id}`, { method: 'DELETE', headers })).status).toBe(204)
@@ -102,13 +102,13 @@ describe('API keys', () => {
     expect((await admin('/api/v1/api-keys')).json.items).toEqual([])
   })
 
-  it('are no two alike', async () => {
+  it('API keys are no two alike', async () => {
     const { service } = await startCharts()
     const made = await Promise.all(Array.from({ length: 50 }, () => service.createKey('same')))
     expect(new Set(made.map(({ key }) => key)).size).toBe(50)
   })
 
-  it('outlive the process and are nowhere in the file', async () => {
+  it('API keys outlive the process and are nowhere in the file', async () => {
     const database = join(tempFolder(), 'chart.db')
     const charts = chartsFolder({ 11466: SAMPLE })
     const first = await startCharts({ database, charts })
@@ -130,14 +130,14 @@ describe('API keys', () => {
     ['{"name": "a\\nb"}', 'name: has control characters'],
     ['{"name": "a\\ud800b"}', 'name: has half of a surrogate pair'],
     ['{"name": "x", "more": 1}', 'more: unknown; leave it out'],
-  ])('are not made of %s', async (body, told) => {
+  ])('API keys are not made of %s', async (body, told) => {
     const { admin } = await startCharts()
     const { status, json } = await admin('/api/v1/api-keys', { method: 'POST', body })
     expect([status, json.message]).toEqual([400, expect.stringContaining(told)])
     expect((await admin('/api/v1/api-keys')).json.items).toHaveLength(1)
   })
 
-  it('are not made of a body that is too large or of another type', async () => {
+  it('API keys are not made of a body that is too large or of another type', async () => {
     const { admin } = await startCharts()
     const large = await admin('/api/v1/api-keys', { method: 'POST', body: { name: 'x'.repeat(20_000) } })
     expect([large.status, large.json.message]).toEqual([413, 'The body is too large'])

@@ -10,8 +10,8 @@ const CATALOGUE = fileURLToPath(new URL('../../../config/score/catalogue.json', 
 
 const { start, run } = commandOf('chart', 'CHART_ADMIN_SECRET', ADMIN)
 
-describe('the command line', () => {
-  it('serves the charts of a folder, reports broken ones, and stops on SIGTERM with exit code 0', async () => {
+describe('the command line of chart', () => {
+  it('the command line of chart serves the charts of a folder, reports broken ones, and stops on SIGTERM with exit code 0', async () => {
     const database = join(tempFolder(), 'chart.db')
     const charts = chartsFolder({ 11466: SAMPLE, 417: '&title=B\n&inote_5=9,E\n' })
     const origin = 'http://127.0.0.1:8080'
@@ -32,7 +32,7 @@ describe('the command line', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  it('checks a folder for charts that cannot be shown, for oddities, and for being there', async () => {
+  it('the command line of chart checks a folder for charts that cannot be shown, for oddities, and for being there', async () => {
     const charts = chartsFolder({
       11466: SAMPLE,
       417: '&title=B\n&inote_4=(120)1,E\n&inote_5=(120)1,9,\n\n 1-2[4:1],E\n&inote_6=1,E\n',
@@ -58,13 +58,13 @@ describe('the command line', () => {
     expect(await run(['check', '--charts', sound])).toEqual({ code: 0, out: '1 charts, no problem\n', err: '' })
   })
 
-  it('counts the bundled charts into the bundled catalogue, byte for byte', async () => {
+  it('the command line of chart counts the bundled charts into the bundled catalogue, byte for byte', async () => {
     const { code, out } = await run(['catalogue', CATALOGUE])
     expect(code).toBe(0)
     expect(out).toBe(readFileSync(CATALOGUE, 'utf8'))
   })
 
-  it('corrects a catalogue that says otherwise, and names a chart that is missing', async () => {
+  it('the command line of chart corrects a catalogue that says otherwise, and names a chart that is missing', async () => {
     const charts = chartsFolder({ 11466: SAMPLE })
     const file = join(tempFolder(), 'catalogue.json')
     const entry = (level: number) => `[
@@ -122,12 +122,12 @@ describe('the command line', () => {
     [['check', 'x']],
     [['catalogue']],
     [['catalogue', 'a.json', 'b.json']],
-  ])('explains itself after %j', async (args) => {
+  ])('the command line of chart explains itself after %j', async (args) => {
     const { code, err } = await run(args)
     expect([code, err]).toEqual([2, expect.stringContaining('serve --database FILE')])
   })
 
-  it('does not serve without a secret, and names what it cannot read', async () => {
+  it('the command line of chart does not serve without a secret, and names what it cannot read', async () => {
     const database = join(tempFolder(), 'chart.db')
     expect(await run(['serve', '--database', database], '')).toMatchObject({ code: 2 })
     for (const args of [

@@ -10,8 +10,8 @@ const document = JSON.parse(JSON.stringify(describeApi())) as any
 const schemaOf = (path: string, method: string, status: number) =>
   document.paths[path][method].responses[status].content['application/json'].schema
 
-describe('the OpenAPI document', () => {
-  it('is public, and has every route of the service', async () => {
+describe('the OpenAPI document of chart', () => {
+  it('the OpenAPI document of chart is public, and has every route of the service', async () => {
     const { ask } = await startCharts()
     const { status, json } = await ask('/openapi.json', { token: null })
     expect([status, json]).toEqual([200, document])
@@ -24,7 +24,7 @@ describe('the OpenAPI document', () => {
     expect(document.openapi).toMatch(/^3\.1\./)
   })
 
-  it('asks for an API key at charts and for the administrator secret at keys', () => {
+  it('the OpenAPI document of chart asks for an API key at charts and for the administrator secret at keys', () => {
     for (const [path, item] of Object.entries<Record<string, { security: object[] }>>(document.paths)) {
       for (const { security } of Object.values(item)) {
         expect(security).toEqual([path.startsWith('/api/v1/charts') ? { apiKey: [] } : { adminSecret: [] }])
@@ -33,7 +33,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.components.securitySchemes)).toEqual(['apiKey', 'adminSecret'])
   })
 
-  it('shows each operation in a group', () => {
+  it('the OpenAPI document of chart shows each operation in a group', () => {
     for (const [path, item] of Object.entries<Record<string, { tags: string[] }>>(document.paths)) {
       for (const { tags } of Object.values(item)) {
         expect(tags).toEqual([path.startsWith('/api/v1/charts') ? 'Charts' : 'API keys'])
@@ -49,7 +49,7 @@ describe('the OpenAPI document', () => {
     ['/api/v1/charts', 'get', 401, 'unauthorized.json'],
     ['/api/v1/charts/{chartKey}', 'get', 404, 'not-found.json'],
   ] as const)(
-    'has a schema of %s %s %i that the documented example fits, and nothing more',
+    'the OpenAPI document of chart has a schema of %s %s %i that the documented example fits, and nothing more',
     (path, method, status, file) => {
       const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
       const fits = ajv.compile(schemaOf(path, method, status))
@@ -59,7 +59,7 @@ describe('the OpenAPI document', () => {
     },
   )
 
-  it('describes the numbers of a query as numbers with their bounds', () => {
+  it('the OpenAPI document of chart describes the numbers of a query as numbers with their bounds', () => {
     const parameters = document.paths['/api/v1/charts'].get.parameters as { name: string; schema: object }[]
     const limit = parameters.find(({ name }) => name === 'limit')
     expect(limit?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 20 })

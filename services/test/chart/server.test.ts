@@ -19,7 +19,7 @@ const SONGS = {
 const keysOf = (json: { items: { chartKey: string }[] }) => json.items.map(({ chartKey }) => chartKey)
 
 describe('the list', () => {
-  it('has the newest songs first, each with its easiest chart first', async () => {
+  it('the list has the newest songs first, each with its easiest chart first', async () => {
     const { ask } = await startCharts({ songs: SONGS })
     const { json } = await ask('/api/v1/charts')
     expect(keysOf(json)).toEqual([
@@ -51,19 +51,19 @@ describe('the list', () => {
     ['limit=3', ['100101:utage:7', '205:dx:5', '205:dx:6']],
     ['limit=3&page=3', ['417:standard:4', '417:standard:5']],
     ['page=99', []],
-  ])('has the charts that the query asks for: ?%s', async (query, keys) => {
+  ])('the list has the charts that the query asks for: ?%s', async (query, keys) => {
     const { ask } = await startCharts({ songs: SONGS })
     expect(keysOf((await ask(`/api/v1/charts?${query}`)).json)).toEqual(keys)
   })
 
-  it('says how many there are in all', async () => {
+  it('the list says how many there are in all', async () => {
     const { ask } = await startCharts({ songs: SONGS })
     expect((await ask('/api/v1/charts?limit=1&difficulty=5')).json).toMatchObject({ total: 3, page: 1, limit: 1 })
   })
 })
 
 describe('the notes', () => {
-  it('are those from one time to before another', async () => {
+  it('the notes are those from one time to before another', async () => {
     const { ask } = await startCharts()
     const times = async (query: string) =>
       (await ask(`/api/v1/charts/1466:dx:5/notes?${query}`)).json.notes.map(({ time }: { time: number }) => time)
@@ -75,7 +75,7 @@ describe('the notes', () => {
 })
 
 describe('a time', () => {
-  it('that the notes have can be asked for: as the moment of a frame, and as the first and the end of a part', async () => {
+  it('a time that the notes have can be asked for: as the moment of a frame, and as the first and the end of a part', async () => {
     const odd = '&title=T\n&inote_5=(137){12}1,2,3,(191.7){7}4,5,6,{#0.0000001}7,8,1,{4}2,E'
     const { ask } = await startCharts({ songs: { 11466: odd } })
     const chart = '/api/v1/charts/1466:dx:5'
@@ -90,7 +90,7 @@ describe('a time', () => {
   })
 
   it.each(['0', '1e1', '1E-2', '1e%2B1', '0.1000000000000000055511151231257827', '36000'])(
-    'may be %s',
+    'a time may be %s',
     async (text) => {
       const { ask } = await startCharts()
       expect((await ask(`/api/v1/charts/1466:dx:5/preview.svg?t=${text}`)).status).toBe(200)
@@ -99,7 +99,7 @@ describe('a time', () => {
 })
 
 describe('the maidata', () => {
-  it('is not sent again to a client that has it', async () => {
+  it('the maidata is not sent again to a client that has it', async () => {
     const { ask } = await startCharts()
     const path = '/api/v1/charts/1466:dx:5/maidata'
     const { etag = '' } = (await ask(path)).headers
@@ -112,7 +112,7 @@ describe('the maidata', () => {
     }
   })
 
-  it('has its head without its body', async () => {
+  it('the maidata has its head without its body', async () => {
     const { ask } = await startCharts()
     const { status, text, headers } = await ask('/api/v1/charts/1466:dx:5/maidata', { method: 'HEAD' })
     expect([status, text, headers['content-length']]).toEqual([200, '', String(SAMPLE.length)])
@@ -157,7 +157,7 @@ describe('a request that is not understood', () => {
     [`${CHART}/preview.svg?w=1201`, 'w: '],
     [`${CHART}/preview.svg?w=300.5`, 'w: '],
     [`${CHART}/preview.svg?t=%3Cscript%3E`, 't'],
-  ])('gets an error that says why: %s', async (path, told) => {
+  ])('a request that is not understood gets an error that says why: %s', async (path, told) => {
     const { ask } = await startCharts()
     const { status, json } = await ask(path)
     expect([status, json]).toEqual([400, { message: expect.stringContaining(told) }])
@@ -177,13 +177,13 @@ describe('a request that is not understood', () => {
     '/api/v1/charts/1466:dx:5/preview.png',
     '/api/v1/nothing',
     '/',
-  ])('gets a 404 at %s', async (path) => {
+  ])('a request that is not understood gets a 404 at %s', async (path) => {
     const { ask } = await startCharts()
     const { status, text } = await ask(path)
     expect([status, text]).toEqual([404, '{"message":"Resource not found"}'])
   })
 
-  it('gets the right methods for a wrong one', async () => {
+  it('a request that is not understood gets the right methods for a wrong one', async () => {
     const { ask, admin } = await startCharts()
     const post = await ask('/api/v1/charts/1466:dx:5/notes', { method: 'PUT', body: {} })
     expect([post.status, post.text, post.headers.allow]).toEqual([405, '{"message":"Method not allowed"}', 'GET, HEAD'])
@@ -191,7 +191,7 @@ describe('a request that is not understood', () => {
     expect([put.status, put.headers.allow]).toEqual([405, 'GET, HEAD, POST'])
   })
 
-  it('gets a message also if it is no HTTP or no URL, and the service lives on', async () => {
+  it('a request that is not understood gets a message also if it is no HTTP or no URL, and the service lives on', async () => {
     const { url, ask } = await startCharts()
     const { port, hostname } = new URL(url)
     const socket = createConnection({ port: Number(port), host: hostname })
@@ -226,7 +226,7 @@ describe('pages of other origins', () => {
 })
 
 describe('charts that are not sound', () => {
-  it('are reported with file, line and column, and the others serve', async () => {
+  it('charts that are not sound are reported with file, line and column, and the others serve', async () => {
     const broken = '&title=Broken\n&inote_4=(120)1,E\n&inote_5=\n{4}1,2,\n3,E\n&inote_6=(120),,E\n'
     const charts = chartsFolder({
       11466: SAMPLE,
@@ -251,7 +251,7 @@ describe('charts that are not sound', () => {
     )
   })
 
-  it('are shown without what cannot be read of them, which is reported with the chart', async () => {
+  it('charts that are not sound are shown without what cannot be read of them, which is reported with the chart', async () => {
     const odd =
       '&title=Odd\n&inote_4=(120)1,E\n&inote_5=\n(120){4}C4f,Ch[4:1]f,17.,9,/8,\n| 0:08\n1-2[4:1],5,E  thanks, all\n'
     const charts = chartsFolder({ 205: odd })
@@ -276,7 +276,7 @@ describe('charts that are not sound', () => {
     expect(warnings[0]).toBe(`${charts}/205/maidata.txt:4:9 warning: a C has no number but 1 or 2; C4 is read as C`)
   })
 
-  it('are those of a file that is too large, and of a song that has the key of another', async () => {
+  it('charts that are not sound are those of a file that is too large, and of a song that has the key of another', async () => {
     const charts = chartsFolder({ 417: `${song('A', [5])}${'|'.repeat(2 * 1024 * 1024)}`, 10000: SAMPLE })
     const { ask, service } = await startCharts({ charts })
     expect((await ask('/api/v1/charts')).json.total).toBe(0)
@@ -286,7 +286,7 @@ describe('charts that are not sound', () => {
     ])
   })
 
-  it('are those of another kind than their folder', async () => {
+  it('charts that are not sound are those of another kind than their folder', async () => {
     const charts = chartsFolder({ 417: song('A', [5, 7]), 100101: song('B', [5, 7]) })
     const { ask, service } = await startCharts({ charts })
     expect(keysOf((await ask('/api/v1/charts')).json)).toEqual(['100101:utage:7', '417:standard:5'])

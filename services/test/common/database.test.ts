@@ -20,7 +20,7 @@ function locked(file: string): DatabaseSync {
 }
 
 describe('openDatabase', () => {
-  it('makes the schema once and leaves it alone the second time', () => {
+  it('openDatabase makes the schema once and leaves it alone the second time', () => {
     const file = join(tempFolder(), 'score.db')
     openDatabase(file, MIGRATIONS).close()
     const { db } = open(file)
@@ -28,7 +28,7 @@ describe('openDatabase', () => {
     expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
   })
 
-  it('refuses a file of a newer version', () => {
+  it('openDatabase refuses a file of a newer version', () => {
     const file = join(tempFolder(), 'score.db')
     const newer = new DatabaseSync(file)
     newer.exec('PRAGMA user_version = 99')
@@ -36,7 +36,7 @@ describe('openDatabase', () => {
     expect(() => openDatabase(file, MIGRATIONS)).toThrow('newer')
   })
 
-  it('refuses the database of another program, and leaves it as it is', () => {
+  it('openDatabase refuses the database of another program, and leaves it as it is', () => {
     const file = join(tempFolder(), 'notes.db')
     const foreign = new DatabaseSync(file)
     foreign.exec('CREATE TABLE notes (text TEXT)')
@@ -57,7 +57,7 @@ it('a file that cannot be opened is named, with the cure', () => {
 describe('write', () => {
   const add = "INSERT INTO players (player, user) VALUES (1, 'a')"
 
-  it('undoes everything when the work throws, and can be used again', async () => {
+  it('write undoes everything when the work throws, and can be used again', async () => {
     const { db } = open()
     const count = () => Number(db.prepare('SELECT count(*) AS n FROM players').get()?.n)
     const failing = db.write(() => {
@@ -70,13 +70,13 @@ describe('write', () => {
     expect(count()).toBe(1)
   })
 
-  it('gives up with DatabaseBusy when another connection keeps the lock', async () => {
+  it('write gives up with DatabaseBusy when another connection keeps the lock', async () => {
     const { db, file } = open(undefined, 50)
     locked(file)
     await expect(db.write(() => db.prepare(add).run())).rejects.toThrow(DatabaseBusy)
   })
 
-  it('waits for the lock without blocking the thread', async () => {
+  it('write waits for the lock without blocking the thread', async () => {
     const { db, file } = open()
     const other = locked(file)
     const waiting = db.write(() => db.prepare(add).run())
@@ -87,7 +87,7 @@ describe('write', () => {
 })
 
 describe('read', () => {
-  it('does not wait for a writer', async () => {
+  it('read does not wait for a writer', async () => {
     const { db, file } = open(undefined, 0)
     locked(file)
     expect(await db.read(() => db.prepare('SELECT 1 AS one').get())).toMatchObject({ one: 1 })

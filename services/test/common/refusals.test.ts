@@ -54,7 +54,7 @@ const BODIES = [
 const OTHERS = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method))
 
 describe.each(BODIES)('a request with %s', (_, rest) => {
-  it('is 405 for each method that its path does not take, QUERY among them, and 404 if there is no such path', async () => {
+  it('a request is 405 for each method that its path does not take, QUERY among them, and 404 if there is no such path', async () => {
     const port = await start()
     expect(OTHERS).toContain('QUERY')
     for (const method of OTHERS) {

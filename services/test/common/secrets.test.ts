@@ -4,7 +4,7 @@ import { secretCheck } from '../../common/secrets.ts'
 describe('secretCheck', () => {
   const check = secretCheck('the-secret')
 
-  it('accepts the secret and nothing else', () => {
+  it('secretCheck accepts the secret and nothing else', () => {
     expect(check('the-secret')).toBe(true)
     for (const sent of [undefined, '', 'the-secre', 'the-secret ', 'The-secret', ['the-secret']]) {
       expect(check(sent)).toBe(false)

@@ -4,14 +4,14 @@ import { addressIn, originsOf } from '../../demo/addresses.ts'
 afterEach(() => vi.unstubAllEnvs())
 
 describe('the address of a service', () => {
-  it('is that of the variable, or the usual one', () => {
+  it('the address of a service is that of the variable, or the usual one', () => {
     expect(addressIn('SYNC_LISTEN', '127.0.0.1:9001')).toEqual({ host: '127.0.0.1', port: 9001 })
     vi.stubEnv('SYNC_LISTEN', '[::1]:7000')
     expect(addressIn('SYNC_LISTEN', '127.0.0.1:9001')).toEqual({ host: '::1', port: 7000 })
   })
 
   it.each(['9001', '127.0.0.1', 'garbage', '127.0.0.1:99999', ''])(
-    'is not "%s", which gets an error with its cure',
+    'the address of a service is not "%s", which gets an error with its cure',
     (text) => {
       vi.stubEnv('SYNC_LISTEN', text)
       expect(() => addressIn('SYNC_LISTEN', '127.0.0.1:9001')).toThrow(
@@ -31,7 +31,7 @@ describe('the origins of pages of a gateway', () => {
     ['0.0.0.0:8080', ['http://localhost:8080', 'http://0.0.0.0:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080']],
     ['[::]:8080', ['http://localhost:8080', 'http://[::]:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080']],
     ['9000', []],
-  ])('are known for the address %s', (listen, origins) => {
+  ])('the origins of pages of a gateway are known for the address %s', (listen, origins) => {
     expect(originsOf(listen)).toEqual(origins)
   })
 })

@@ -28,24 +28,24 @@ describe('parseAchievement', () => {
     ['99.99994999999999999999999', 999_999],
     ['0.00005', 1],
     ['0.00004999999999999999999', 0],
-  ])('reads %s as %i', (text, value) => expect(parse(text)).toBe(value))
+  ])('parseAchievement reads %s as %i', (text, value) => expect(parse(text)).toBe(value))
 
   it.each([
     ['', '-1', '-0', '+1', ' 1', '1 %', '1%%', '.5', '5.', '01', '0x10', 'NaN', 'Infinity', '1,5', '１００'],
     ['101.00001', '101.00000000000000000000001', '102', '9999', '1010001', '1e999', '1e99999', '10000.5', '1005000%'],
     [`100.${'0'.repeat(100)}`],
-  ])('refuses %s', (...texts) => {
+  ])('parseAchievement refuses %s', (...texts) => {
     for (const text of texts) expect(parse(text), text).toBeNull()
   })
 
-  it('takes up to 202 % on a buddy chart', () => {
+  it('parseAchievement takes up to 202 % on a buddy chart', () => {
     expect(parseAchievement('202', MAX_BUDDY_ACHIEVEMENT)).toBe(2_020_000)
     expect(parseAchievement('2020000', MAX_BUDDY_ACHIEVEMENT)).toBe(2_020_000)
     expect(parseAchievement('202.00001', MAX_BUDDY_ACHIEVEMENT)).toBeNull()
     expect(parseAchievement('2020001', MAX_BUDDY_ACHIEVEMENT)).toBeNull()
   })
 
-  it('gives back every value, written as percent, with a percent sign, or as an integer', () => {
+  it('parseAchievement gives back every value, written as percent, with a percent sign, or as an integer', () => {
     fc.assert(
       fc.property(fc.integer({ min: 10_000, max: MAX_ACHIEVEMENT }), (value) => {
         const percent = `${Math.floor(value / 10_000)}.${String(value % 10_000).padStart(4, '0')}`
@@ -54,7 +54,7 @@ describe('parseAchievement', () => {
     )
   })
 
-  it('rounds half up at the fifth decimal, whatever follows', () => {
+  it('parseAchievement rounds half up at the fifth decimal, whatever follows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_ACHIEVEMENT - 1 }), fc.stringMatching(/^\d{1,20}$/), (value, rest) => {
         const text = `${Math.floor(value / 10_000)}.${String(value % 10_000).padStart(4, '0')}${rest}`
@@ -63,7 +63,7 @@ describe('parseAchievement', () => {
     )
   })
 
-  it('gives null or a value in range for any text, and never throws', () => {
+  it('parseAchievement gives null or a value in range for any text, and never throws', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.double().map(String), fc.stringMatching(/^[\d.eE%+-]{0,30}$/)), (text) => {
         const value = parse(text)
@@ -76,7 +76,7 @@ describe('parseAchievement', () => {
 describe('parsePercent', () => {
   const percent = (text: string) => parsePercent(text, MAX_ACHIEVEMENT)
 
-  it('gives back every achievement, written as a platform writes it', () => {
+  it('parsePercent gives back every achievement, written as a platform writes it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_BUDDY_ACHIEVEMENT }), (value) => {
         expect(parsePercent(JSON.stringify(percentOf(value)), MAX_BUDDY_ACHIEVEMENT)).toBe(value)
@@ -84,12 +84,12 @@ describe('parsePercent', () => {
     )
   })
 
-  it('reads 100.5 as 1005000, and no value near it as 1004999', () => {
+  it('parsePercent reads 100.5 as 1005000, and no value near it as 1004999', () => {
     expect([percent('100.5'), percent('100.50'), percent('100.49995')]).toEqual([1_005_000, 1_005_000, 1_005_000])
     expect(percentOf(1_005_000)).toBe(100.5)
   })
 
-  it('rounds half up at the fifth decimal, whatever follows', () => {
+  it('parsePercent rounds half up at the fifth decimal, whatever follows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_ACHIEVEMENT - 1 }), fc.stringMatching(/^\d{1,20}$/), (value, rest) => {
         const text = `${Math.floor(value / 10_000)}.${String(value % 10_000).padStart(4, '0')}${rest}`
@@ -98,13 +98,16 @@ describe('parsePercent', () => {
     )
   })
 
-  it.each(['101.00001', '10000', '1005000', '-1', 'null', '', '1e999', 'NaN', '-0'])('refuses %s', (text) => {
-    expect(percent(text)).toBeNull()
-  })
+  it.each(['101.00001', '10000', '1005000', '-1', 'null', '', '1e999', 'NaN', '-0'])(
+    'parsePercent refuses %s',
+    (text) => {
+      expect(percent(text)).toBeNull()
+    },
+  )
 })
 
 describe('scoreRank', () => {
-  it('changes exactly at the bound of each rank', () => {
+  it('scoreRank changes exactly at the bound of each rank', () => {
     const bounds = [50, 60, 70, 75, 80, 90, 94, 97, 98, 99, 99.5, 100, 100.5].map((percent) => percent * 10_000)
     expect(scoreRank(0)).toBe(0)
     bounds.forEach((bound, i) => {

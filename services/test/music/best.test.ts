@@ -13,7 +13,7 @@ const result: fc.Arbitrary<Result> = fc.record({
 const STRENGTH = [0, 5, 1, 2, 3, 4]
 
 describe('the best of two results', () => {
-  it('does not depend on their order', () => {
+  it('the best of two results does not depend on their order', () => {
     fc.assert(
       fc.property(result, result, (a, b) => {
         expect(bestOf(a, b)).toEqual(bestOf(b, a))
@@ -26,7 +26,7 @@ describe('the best of two results', () => {
     )
   })
 
-  it('is the same when it is taken again', () => {
+  it('the best of two results is the same when it is taken again', () => {
     fc.assert(
       fc.property(result, result, (a, b) => {
         expect(bestOf(a, a)).toEqual(a)
@@ -35,7 +35,7 @@ describe('the best of two results', () => {
     )
   })
 
-  it('is in each field one of the two and never the lower one', () => {
+  it('the best of two results is in each field one of the two and never the lower one', () => {
     fc.assert(
       fc.property(result, result, (a, b) => {
         const best = bestOf(a, b)

@@ -9,7 +9,7 @@ const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')
 const songs: Song[] = catalogueFile.parse(JSON.parse(text))
 
 describe('the bundled catalogue', () => {
-  it('has every kind of song that the rules keep apart', () => {
+  it('the bundled catalogue has every kind of song that the rules keep apart', () => {
     const ids = songs.map((song) => song.musicId)
     expect(songs.length).toBeGreaterThanOrEqual(12)
     expect(ids.some((id) => ids.includes(id + 10_000))).toBe(true)
@@ -21,20 +21,20 @@ describe('the bundled catalogue', () => {
     expect(songs.some((song) => song.isNew) && songs.some((song) => !song.isNew)).toBe(true)
   })
 
-  it('has the sample chart with its documented maxima', async () => {
+  it('the bundled catalogue has the sample chart with its documented maxima', async () => {
     const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
     expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.maxDxScore)).toEqual([708, 1329, 1956, 2934])
     expect([0, 1, 2, 3].map((level) => catalogue.chart(11466, level)?.constant)).toEqual([50, 82, 117, 139])
     expect(catalogue.chart(837, 1)?.maxDxScore).toBeGreaterThanOrEqual(744)
   })
 
-  it('says of which songs Diving-Fish cannot know one from the other', async () => {
+  it('the bundled catalogue says of which songs Diving-Fish cannot know one from the other', async () => {
     const catalogue = await loadCatalogue(BUNDLED_CATALOGUE)
     const shared = songs.filter(({ musicId, charts }) => catalogue.chart(musicId, charts[0]?.level ?? 0)?.sharesTitle)
     expect(shared.map(({ musicId }) => musicId)).toEqual([417, 418])
   })
 
-  it('gives standard charts no touch notes', () => {
+  it('the bundled catalogue gives standard charts no touch notes', () => {
     const standard = songs.filter((song) => song.type === 'standard').flatMap((song) => song.charts)
     expect(standard.every((chart) => chart.notes.touch === 0)).toBe(true)
   })
@@ -59,13 +59,13 @@ describe('loadCatalogue', () => {
     ],
     ['an unknown field', (s: Song) => ({ ...s, extra: 1 })],
     ['a constant with two decimals', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, ds: 3.05 })) })],
-  ])('refuses a song with %s and names the file', async (_what, change) => {
+  ])('loadCatalogue refuses a song with %s and names the file', async (_what, change) => {
     const file = join(tempFolder(), 'songs.json')
     writeFileSync(file, JSON.stringify([change(songs[0] as Song)]))
     await expect(loadCatalogue(file)).rejects.toThrow(file)
   })
 
-  it('refuses a musicId that stands twice', async () => {
+  it('loadCatalogue refuses a musicId that stands twice', async () => {
     const file = join(tempFolder(), 'songs.json')
     writeFileSync(file, JSON.stringify([songs[0], songs[0]]))
     await expect(loadCatalogue(file)).rejects.toThrow('twice')

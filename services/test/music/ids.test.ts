@@ -9,7 +9,7 @@ const chart = fc.oneof(
 )
 
 describe('a chart', () => {
-  it('is the same chart after a way to LXNS and back', () => {
+  it('a chart is the same chart after a way to LXNS and back', () => {
     fc.assert(
       fc.property(chart, (one) => {
         expect(fromLxns(toLxns(one))).toEqual(one)
@@ -17,7 +17,7 @@ describe('a chart', () => {
     )
   })
 
-  it('is the same chart after a way to Diving-Fish and back', () => {
+  it('a chart is the same chart after a way to Diving-Fish and back', () => {
     fc.assert(
       fc.property(chart, (one) => {
         expect(fromFish(toFish(one))).toEqual(one)
@@ -46,12 +46,12 @@ describe('a chart', () => {
     expect(toFish(one)).toEqual(fish)
   })
 
-  it('of a platform that says DX with the id of the standard chart is the DX chart', () => {
+  it('a chart of a platform that says DX with the id of the standard chart is the DX chart', () => {
     expect(fromFish({ songId: 1466, type: 'DX', levelIndex: 3 })).toEqual({ musicId: 11466, level: 3 })
     expect(fromLxns({ id: 11466, type: 'dx', levelIndex: 3 })).toEqual({ musicId: 11466, level: 3 })
   })
 
-  it('is of the kind that its number says', () => {
+  it('a chart is of the kind that its number says', () => {
     expect([9999, 10_001, 19_999, 100_001].map(kindOf)).toEqual(['standard', 'dx', 'dx', 'utage'])
   })
 })

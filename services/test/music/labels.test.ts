@@ -3,15 +3,15 @@ import { comboName, levelLabel, rateOf, strongerCombo, strongerSync, syncName } 
 import { COMBO, SYNC } from '../../music/lamps.ts'
 
 describe('lamps', () => {
-  it.each([0, 1, 2, 3, 4])('of the combo %i have a name that means it', (combo) => {
+  it.each([0, 1, 2, 3, 4])('lamps of the combo %i have a name that means it', (combo) => {
     expect(COMBO.get(comboName(combo) || 'none')).toBe(combo)
   })
 
-  it.each([0, 1, 2, 3, 4, 5])('of the sync %i have a name that means it', (sync) => {
+  it.each([0, 1, 2, 3, 4, 5])('lamps of the sync %i have a name that means it', (sync) => {
     expect(SYNC.get(syncName(sync) || 'none')).toBe(sync)
   })
 
-  it('are ranked by strength and not by number: sync, which is 5, is the weakest', () => {
+  it('lamps are ranked by strength and not by number: sync, which is 5, is the weakest', () => {
     const ranked = ['none', 'sync', 'fs', 'fsp', 'fsd', 'fsdp'].map((name) => SYNC.get(name) as number)
     for (const [i, weak] of ranked.entries()) {
       for (const strong of ranked.slice(i)) {
@@ -25,7 +25,7 @@ describe('lamps', () => {
 })
 
 describe('names', () => {
-  it('show the rank from its first achievement on', () => {
+  it('names show the rank from its first achievement on', () => {
     expect([0, 499_999, 500_000, 799_999, 994_999, 995_000, 1_004_999, 1_005_000, 1_010_000].map(rateOf)).toEqual([
       'd',
       'd',
@@ -39,7 +39,7 @@ describe('names', () => {
     ])
   })
 
-  it('show the level, utage included', () => {
+  it('names show the level, utage included', () => {
     expect([0, 1, 2, 3, 4, 10].map(levelLabel)).toEqual(['Basic', 'Advanced', 'Expert', 'Master', 'Re:MASTER', 'Utage'])
   })
 })

@@ -12,11 +12,11 @@ describe('chartRating', () => {
     [916_265, 60, 83],
     [99_999, 150, 0],
     [0, 150, 0],
-  ])('of achievement %i on constant %i is %i', (achievement, constant, rating) => {
+  ])('chartRating of achievement %i on constant %i is %i', (achievement, constant, rating) => {
     expect(chartRating(achievement, constant)).toBe(rating)
   })
 
-  it('uses the lower factor just below each bound', () => {
+  it('chartRating uses the lower factor just below each bound', () => {
     const by = (achievement: number) => chartRating(achievement, 150)
     const floor = (factor: number, achievement: number) => Math.floor((factor * 15 * achievement) / 1_000_000)
     expect(by(799_998)).toBe(floor(12.0, 799_998))
@@ -27,7 +27,7 @@ describe('chartRating', () => {
     expect(by(1_004_999)).toBe(floor(22.2, 1_004_999))
   })
 
-  it('never falls when the achievement rises, and stops rising at 100.5 %', () => {
+  it('chartRating never falls when the achievement rises, and stops rising at 100.5 %', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_009_999 }), fc.integer({ min: 10, max: 150 }), (a, constant) => {
         expect(chartRating(a + 1, constant)).toBeGreaterThanOrEqual(chartRating(a, constant))
@@ -59,22 +59,22 @@ describe('playerRating', () => {
   const sum = (offsets: number[]) => offsets.reduce((total, i) => total + chartRating(1_000_000, 50 + i), 0)
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 
-  it('is zero without scores', () => {
+  it('playerRating is zero without scores', () => {
     expect(playerRating([], catalogue)).toEqual({ total: 0, old: 0, new: 0 })
   })
 
-  it('adds the best 35 old and the best 15 new charts', () => {
+  it('playerRating adds the best 35 old and the best 15 new charts', () => {
     const old = sum(range(5, 40))
     const fresh = sum(range(5, 20))
     const rating = playerRating([...scores(0, 40), ...scores(1000, 20)], catalogue)
     expect(rating).toEqual({ total: old + fresh, old, new: fresh })
   })
 
-  it('counts neither utage nor charts that the catalogue does not know', () => {
+  it('playerRating counts neither utage nor charts that the catalogue does not know', () => {
     expect(playerRating([...scores(2000, 5), ...scores(4000, 5)], catalogue).total).toBe(0)
   })
 
-  it('reads constants with a decimal without loss', () => {
+  it('playerRating reads constants with a decimal without loss', () => {
     const song = (ds: number) => ({
       musicId: 1,
       isNew: false,

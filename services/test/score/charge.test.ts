@@ -12,7 +12,7 @@ async function stocks({ post }: Score, user = 'alice') {
 }
 
 describe('POST /v1/charge', () => {
-  it('sells the kinds 2, 3 and 5, under both names of the field', async () => {
+  it('POST /v1/charge sells the kinds 2, 3 and 5, under both names of the field', async () => {
     const score = await startScore()
     for (const body of [{ chargeId: 2 }, { charge: 3 }, { chargeId: 5, charge: 5 }, { chargeId: 5 }]) {
       expect((await buy(score, body)).status).toBe(200)
@@ -31,13 +31,13 @@ describe('POST /v1/charge', () => {
     [{ chargeId: 2, stock: 9 }],
     [{ chargeId: 2, max_stock: 0 }],
     [[{ chargeId: 2 }]],
-  ])('refuses %j with 400 and sells nothing', async (body) => {
+  ])('POST /v1/charge refuses %j with 400 and sells nothing', async (body) => {
     const score = await startScore()
     expect(await buy(score, body)).toMatchObject({ status: 400, json: { error: 'invalid_request', returnCode: 1205 } })
     expect(await stocks(score)).toEqual({})
   })
 
-  it('stops at the maximum of one kind', async () => {
+  it('POST /v1/charge stops at the maximum of one kind', async () => {
     const score = await startScore({ maxStock: 2 })
     for (const _ of [1, 2]) await buy(score, { chargeId: 2 })
     expect(await buy(score, { chargeId: 2 })).toMatchObject({ status: 409, json: { error: 'ticket_limit' } })
@@ -45,7 +45,7 @@ describe('POST /v1/charge', () => {
     expect(await stocks(score)).toEqual({ 2: 2, 3: 1 })
   })
 
-  it('lets the client lower the maximum and never raise it', async () => {
+  it('POST /v1/charge lets the client lower the maximum and never raise it', async () => {
     const score = await startScore({ maxStock: 2 })
     await buy(score, { chargeId: 2, max_stock: 1 })
     expect((await buy(score, { chargeId: 2, max_stock: 1 })).json.error).toBe('ticket_limit')
@@ -53,7 +53,7 @@ describe('POST /v1/charge', () => {
     expect((await buy(score, { chargeId: 2, max_stock: 99 })).json.error).toBe('ticket_limit')
   })
 
-  it('forgets tickets 90 days after the last purchase', async () => {
+  it('POST /v1/charge forgets tickets 90 days after the last purchase', async () => {
     const score = await startScore()
     await buy(score, { chargeId: 2 })
     score.clock.now += 90 * DAY - 1
@@ -65,14 +65,14 @@ describe('POST /v1/charge', () => {
     expect(await stocks(score)).toEqual({ 2: 1 })
   })
 
-  it('lists no kind of which all tickets were taken away', async () => {
+  it('POST /v1/charge lists no kind of which all tickets were taken away', async () => {
     const score = await startScore()
     await buy(score, { chargeId: 2 })
     expect((await score.post('/v1/ticket/clear')).json.businessData).toEqual({ clearedKinds: 1, clearedStock: 1 })
     expect(await stocks(score)).toEqual({})
   })
 
-  it('counts every purchase of many at once', async () => {
+  it('POST /v1/charge counts every purchase of many at once', async () => {
     const score = await startScore()
     await Promise.all(Array.from({ length: 40 }, () => buy(score, { chargeId: 2 })))
     expect(await stocks(score)).toEqual({ 2: 40 })
@@ -80,7 +80,7 @@ describe('POST /v1/charge', () => {
 })
 
 describe('Idempotency-Key', () => {
-  it('buys once for the same key, also when the requests come together', async () => {
+  it('Idempotency-Key buys once for the same key, also when the requests come together', async () => {
     const score = await startScore()
     const responses = await Promise.all(Array.from({ length: 10 }, () => buy(score, { chargeId: 2 }, 'key-1')))
     expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
@@ -89,13 +89,13 @@ describe('Idempotency-Key', () => {
     expect(await stocks(score)).toEqual({ 2: 1 })
   })
 
-  it('knows the same request by its meaning', async () => {
+  it('Idempotency-Key knows the same request by its meaning', async () => {
     const score = await startScore()
     const first = await buy(score, { chargeId: 2, qrcode: 'one' }, 'key-1')
     expect((await buy(score, { charge: 2, qrcode: 'two' }, 'key-1')).text).toBe(first.text)
   })
 
-  it('refuses the key for another request', async () => {
+  it('Idempotency-Key refuses the key for another request', async () => {
     const score = await startScore()
     await buy(score, { chargeId: 2 }, 'key-1')
     for (const other of [{ chargeId: 3 }, { chargeId: 2, max_stock: 5 }]) {
@@ -104,14 +104,14 @@ describe('Idempotency-Key', () => {
     expect(await stocks(score)).toEqual({ 2: 1 })
   })
 
-  it('belongs to one user', async () => {
+  it('Idempotency-Key belongs to one user', async () => {
     const score = await startScore()
     await buy(score, { chargeId: 2 }, 'key-1', 'alice')
     expect((await buy(score, { chargeId: 3 }, 'key-1', 'bob')).status).toBe(200)
     expect(await stocks(score, 'bob')).toEqual({ 3: 1 })
   })
 
-  it('is kept for 24 hours', async () => {
+  it('Idempotency-Key is kept for 24 hours', async () => {
     const score = await startScore()
     await buy(score, { chargeId: 2 }, 'key-1')
     score.clock.now += DAY - 1
@@ -122,7 +122,7 @@ describe('Idempotency-Key', () => {
     expect(await stocks(score)).toEqual({ 2: 1, 3: 1 })
   })
 
-  it('does not keep a refusal', async () => {
+  it('Idempotency-Key does not keep a refusal', async () => {
     const score = await startScore({ maxStock: 1 })
     await buy(score, { chargeId: 2 })
     expect((await buy(score, { chargeId: 2 }, 'key-1')).json.error).toBe('ticket_limit')
@@ -130,9 +130,12 @@ describe('Idempotency-Key', () => {
     expect((await buy(score, { chargeId: 2 }, 'key-1')).status).toBe(200)
   })
 
-  it.each(['', 'a b', 'x'.repeat(256)])('must be visible ASCII of sensible length, not "%.20s"', async (key) => {
-    const score = await startScore()
-    expect((await buy(score, { chargeId: 2 }, key)).status).toBe(400)
-    expect(await stocks(score)).toEqual({})
-  })
+  it.each(['', 'a b', 'x'.repeat(256)])(
+    'Idempotency-Key must be visible ASCII of sensible length, not "%.20s"',
+    async (key) => {
+      const score = await startScore()
+      expect((await buy(score, { chargeId: 2 }, key)).status).toBe(400)
+      expect(await stocks(score)).toEqual({})
+    },
+  )
 })

@@ -13,7 +13,7 @@ async function everything({ post }: Score, user: string) {
 }
 
 describe('importFixture', () => {
-  it('imports the bundled file, and a second time changes nothing', async () => {
+  it('importFixture imports the bundled file, and a second time changes nothing', async () => {
     const score = await startScore()
     expect(await score.service.importFixture(BUNDLED)).toEqual({ users: 2 })
     const before = [await everything(score, 'demo'), await everything(score, 'alice')]
@@ -36,14 +36,14 @@ describe('importFixture', () => {
     ['more plays of this version than of all', { profile: { playCount: 5, currentPlayCount: 6 } }],
     ['plays of this version and none of all', { profile: { currentPlayCount: 1 } }],
     ['an item of an unknown kind', { items: [{ itemKind: 16, itemId: 1, stock: 1, isValid: true }] }],
-  ])('refuses %s and imports nothing of the file', async (_what, bad) => {
+  ])('importFixture refuses %s and imports nothing of the file', async (_what, bad) => {
     const score = await startScore()
     const fixture = { users: { alice: { freeTickets: [{ chargeId: 11001, stock: 1 }] }, bob: bad } }
     await expect(score.service.importFixture(fixture)).rejects.toThrow()
     expect((await score.post('/v1/user/charge')).json.businessData.userFreeChargeList).toEqual([])
   })
 
-  it('computes the rating from imported scores unless the file gives one', async () => {
+  it('importFixture computes the rating from imported scores unless the file gives one', async () => {
     const score = await startScore()
     const scores = [{ musicId: 11466, level: 3, achievement: 1_005_000 }]
     const ratings = { playerRating: 9, highestRating: 10, playerOldRating: 4, playerNewRating: 5 }
@@ -53,7 +53,7 @@ describe('importFixture', () => {
     expect(await rating('bob')).toMatchObject(ratings)
   })
 
-  it('keeps the date of the first clear of a Gate', async () => {
+  it('importFixture keeps the date of the first clear of a Gate', async () => {
     const score = await startScore()
     const clearDate = async () =>
       (await score.post('/v1/user/kaleidx-scope')).json.businessData.userKaleidxScopeList[0].clearDate
@@ -68,7 +68,7 @@ describe('importFixture', () => {
     expect(await clearDate()).toBe(new Date(NOON).toISOString())
   })
 
-  it('shows who is banned, and items by kind first', async () => {
+  it('importFixture shows who is banned, and items by kind first', async () => {
     const score = await startScore()
     const item = (itemKind: number, itemId: number) => ({ itemKind, itemId, stock: 1, isValid: true })
     const alice = { profile: { banState: 2 }, items: [item(3, 1), item(2, 9), item(2, 7)] }
@@ -79,7 +79,7 @@ describe('importFixture', () => {
     expect(userItemList).toEqual([item(2, 7), item(2, 9), item(3, 1)])
   })
 
-  it('takes the free tickets of a kind away with a stock of 0', async () => {
+  it('importFixture takes the free tickets of a kind away with a stock of 0', async () => {
     const score = await startScore()
     const owned = async (...freeTickets: object[]) => {
       await score.service.importFixture({ users: { alice: { freeTickets } } })
@@ -93,7 +93,7 @@ describe('importFixture', () => {
     expect(await owned({ chargeId: 2, stock: 0 })).toEqual([three])
   })
 
-  it('leaves what it does not mention', async () => {
+  it('importFixture leaves what it does not mention', async () => {
     const score = await startScore()
     const importUser = (alice: object) => score.service.importFixture({ users: { alice } })
     await importUser({ profile: { userName: 'Alice', firstPlayDate: '2024-01-01T00:00:00Z' } })

@@ -11,7 +11,7 @@ describe('gateState', () => {
     [true, false, true, 'locked'],
     [true, true, false, 'open'],
     [true, true, true, 'cleared'],
-  ])('found %s, key %s, clear %s is %s', (isGateFound, isKeyFound, isClear, state) => {
+  ])('gateState found %s, key %s, clear %s is %s', (isGateFound, isKeyFound, isClear, state) => {
     expect(gateState({ isGateFound, isKeyFound, isClear })).toBe(state)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { userFrom } from '../../score/identity.ts'
 
 describe('userFrom', () => {
-  it('reads back any user of 1 to 256 bytes', () => {
+  it('userFrom reads back any user of 1 to 256 bytes', () => {
     const user = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).filter((u) => Buffer.byteLength(u) <= 256)
     fc.assert(
       fc.property(user, (name) => {
@@ -12,7 +12,7 @@ describe('userFrom', () => {
     )
   })
 
-  it('counts the length in decoded bytes', () => {
+  it('userFrom counts the length in decoded bytes', () => {
     expect(userFrom(encodeURIComponent('雪'.repeat(85)))).toBe('雪'.repeat(85))
     expect(userFrom(encodeURIComponent('雪'.repeat(86)))).toBeNull()
     expect(userFrom('a'.repeat(256))).toBe('a'.repeat(256))
@@ -31,9 +31,9 @@ describe('userFrom', () => {
     ['jos\u00e9'],
     [' a'],
     ['a\t'],
-  ])('refuses %j', (header) => expect(userFrom(header)).toBeNull())
+  ])('userFrom refuses %j', (header) => expect(userFrom(header)).toBeNull())
 
-  it('does not merge two spellings of the same letter', () => {
+  it('userFrom does not merge two spellings of the same letter', () => {
     expect(userFrom(encodeURIComponent('e\u0301'))).not.toBe(userFrom(encodeURIComponent('\u00e9')))
   })
 })

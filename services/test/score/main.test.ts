@@ -12,8 +12,8 @@ const OPENAPI = fileURLToPath(new URL('../../../config/score/openapi.json', impo
 
 const { start, run } = commandOf('score', 'SCORE_BACKEND_SECRET', SECRET)
 
-describe('the command line', () => {
-  it('imports a fixture, serves it, and stops on SIGTERM with exit code 0', async () => {
+describe('the command line of score', () => {
+  it('the command line of score imports a fixture, serves it, and stops on SIGTERM with exit code 0', async () => {
     const database = join(tempFolder(), 'score.db')
     expect(await run(['import-fixture', '--database', database, FIXTURE])).toMatchObject({
       code: 0,
@@ -31,7 +31,7 @@ describe('the command line', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  it('asks the platforms of --external, and names a file of them that it cannot read', async () => {
+  it('the command line of score asks the platforms of --external, and names a file of them that it cannot read', async () => {
     const database = join(tempFolder(), 'score.db')
     const lxns = await startLxns({ key: 'a key' })
     afterTest(() => lxns.close())
@@ -55,7 +55,7 @@ describe('the command line', () => {
     })
   })
 
-  it('prints the OpenAPI document', async () => {
+  it('the command line of score prints the OpenAPI document', async () => {
     const { code, out } = await run(['openapi'], '')
     expect([code, out]).toEqual([0, readFileSync(OPENAPI, 'utf8')])
   })
@@ -69,12 +69,12 @@ describe('the command line', () => {
     [['serve', '--database', 'x.db', '--listen', '127.0.0.1:70000']],
     [['serve', '--database', 'x.db', '--wrong']],
     [['import-fixture', '--database', 'x.db']],
-  ])('explains itself after %j', async (args) => {
+  ])('the command line of score explains itself after %j', async (args) => {
     const { code, err } = await run(args)
     expect([code, err]).toEqual([2, expect.stringContaining('serve --listen HOST:PORT')])
   })
 
-  it('does not serve without a secret, and names a catalogue that it cannot read', async () => {
+  it('the command line of score does not serve without a secret, and names a catalogue that it cannot read', async () => {
     const database = join(tempFolder(), 'score.db')
     expect(await run(['serve', '--database', database], '')).toMatchObject({ code: 2 })
     const missing = await run(['serve', '--database', database, '--catalogue', '/no/such/file.json'])

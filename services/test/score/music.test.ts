@@ -15,7 +15,7 @@ async function stored({ post }: Score, user = 'alice') {
 }
 
 describe('upsert', () => {
-  it('takes a bare object as a list of one, and the other names of fields', async () => {
+  it('upsert takes a bare object as a list of one, and the other names of fields', async () => {
     const score = await startScore()
     for (const body of [
       record(),
@@ -28,7 +28,7 @@ describe('upsert', () => {
     expect(await stored(score)).toMatchObject([{ musicId: 11466, achievement: 1005000, playCount: 1 }])
   })
 
-  it('refuses two names of one field that differ', async () => {
+  it('upsert refuses two names of one field that differ', async () => {
     const { post } = await startScore()
     expect((await post(UPSERT, record({ id: 837 }))).json).toMatchObject({ error: 'invalid_request', returnCode: 1205 })
     expect((await post(UPSERT, record({ acc: 99 }))).json).toMatchObject({
@@ -36,7 +36,7 @@ describe('upsert', () => {
     })
   })
 
-  it('overwrites a better score, keeps its play count and forgets lamps that are not sent', async () => {
+  it('upsert overwrites a better score, keeps its play count and forgets lamps that are not sent', async () => {
     const score = await startScore()
     await score.service.importFixture({
       users: { alice: { scores: [{ musicId: 11466, level: 3, playCount: 7, achievement: 1010000, comboStatus: 4 }] } },
@@ -58,7 +58,7 @@ describe('upsert', () => {
     ])
   })
 
-  it('mixes exact and fuzzy records and answers in the order of the request', async () => {
+  it('upsert mixes exact and fuzzy records and answers in the order of the request', async () => {
     const { post } = await startScore()
     const { json } = await post(UPSERT, {
       musicList: [
@@ -71,7 +71,7 @@ describe('upsert', () => {
     expect(scores).toEqual([1898, 5, 0])
   })
 
-  it('accepts every lamp by name and by number', async () => {
+  it('upsert accepts every lamp by name and by number', async () => {
     const { post } = await startScore()
     const numberOf = async (lamp: object) => {
       const { json } = await post(UPSERT, record(lamp))
@@ -90,13 +90,13 @@ describe('upsert', () => {
     }
   })
 
-  it('keeps the digits of a number that a double cannot hold', async () => {
+  it('upsert keeps the digits of a number that a double cannot hold', async () => {
     const { post } = await startScore()
     const { json } = await post(UPSERT, '{"musicId":11466,"level":3,"achievement":99.99994999999999999999,"dxScore":0}')
     expect(json.businessData.userMusicDetailList[0].achievement).toBe(999999)
   })
 
-  it('allows up to 202 % on a buddy utage chart and 101 % on another', async () => {
+  it('upsert allows up to 202 % on a buddy utage chart and 101 % on another', async () => {
     const { post } = await startScore()
     const buddy = { musicId: 110205, level: 10, achievement: 202, dxScore: 4500 }
     expect((await post(UPSERT, buddy)).json.businessData.userMusicDetailList[0].achievement).toBe(2_020_000)
@@ -133,7 +133,7 @@ describe('upsert', () => {
     ['a lamp number out of range', record({ syncStatus: 6 })],
     ['fuzzy that is no boolean', record({ fuzzy: 1 })],
     ['a chart twice', { musicList: [record(), record({ achievement: 99 })] }],
-  ])('refuses %s with 400 and stores nothing', async (_what, body) => {
+  ])('upsert refuses %s with 400 and stores nothing', async (_what, body) => {
     const score = await startScore()
     const { status, json } = await score.post(UPSERT, body)
     expect(status).toBe(400)
@@ -142,7 +142,7 @@ describe('upsert', () => {
     expect(await stored(score)).toEqual([])
   })
 
-  it.each([-1, 2935, 1e300])('refuses the DX score %d of an exact record with 422', async (dxScore) => {
+  it.each([-1, 2935, 1e300])('upsert refuses the DX score %d of an exact record with 422', async (dxScore) => {
     const { post } = await startScore()
     expect(await post(UPSERT, record({ dxScore }))).toMatchObject({
       status: 422,
@@ -157,7 +157,7 @@ describe('upsert', () => {
     [11466, 10],
     [1466, 3],
     [100101, 0],
-  ])('does not know musicId %i level %i', async (musicId, level) => {
+  ])('upsert does not know musicId %i level %i', async (musicId, level) => {
     const { post } = await startScore()
     expect(await post(UPSERT, record({ musicId, level, dxScore: 0 }))).toMatchObject({
       status: 404,
@@ -165,7 +165,7 @@ describe('upsert', () => {
     })
   })
 
-  it('names every bad record and stores none of the good ones', async () => {
+  it('upsert names every bad record and stores none of the good ones', async () => {
     const score = await startScore()
     const { status, json } = await score.post(UPSERT, {
       musicList: [
@@ -187,14 +187,14 @@ describe('upsert', () => {
     expect(await stored(score)).toEqual([])
   })
 
-  it('follows the configured limit of the list', async () => {
+  it('upsert follows the configured limit of the list', async () => {
     const { post } = await startScore({ listLimit: 2 })
     const list = [0, 1, 2].map((level) => record({ level, dxScore: 0 }))
     expect((await post(UPSERT, { musicList: list })).status).toBe(400)
     expect((await post(UPSERT, { musicList: list.slice(0, 2) })).status).toBe(200)
   })
 
-  it('ignores what clients of the real service send besides, and never reports it', async () => {
+  it('upsert ignores what clients of the real service send besides, and never reports it', async () => {
     const score = await startScore()
     const besides = { type: 'sync', qr_text: 'SGWCMAID1', qrcode: { a: ['SGWCMAID2'] }, keychip: 'A63E' }
     const responses = [
@@ -208,7 +208,7 @@ describe('upsert', () => {
     expect(JSON.stringify([score.records, score.errors])).not.toContain('SGWCMAID')
   })
 
-  it('changes nothing if it is repeated', async () => {
+  it('upsert changes nothing if it is repeated', async () => {
     const score = await startScore()
     const maxima = [708, 1329, 1956, 2934]
     const scoreOf = fc.record({
@@ -255,7 +255,7 @@ describe('delete', () => {
     expect(await stored(score)).toEqual([])
   })
 
-  it('takes a bare object, and a score that comes back starts at one play', async () => {
+  it('delete takes a bare object, and a score that comes back starts at one play', async () => {
     const score = await startScore()
     await score.service.importFixture({
       users: { alice: { scores: [{ musicId: 11466, level: 3, playCount: 7, achievement: 1 }] } },
@@ -265,7 +265,7 @@ describe('delete', () => {
     expect(await stored(score)).toMatchObject([{ playCount: 1 }])
   })
 
-  it('knows a chart that does not exist from a score that does not', async () => {
+  it('delete knows a chart that does not exist from a score that does not', async () => {
     const { post } = await startScore()
     expect((await post(DELETE, { musicId: 999, level: 0 })).json.error).toBe('music_not_found')
     expect((await post(DELETE, { musicId: 837, level: 0 })).json.error).toBe('score_not_found')
@@ -276,7 +276,7 @@ describe('delete', () => {
     ['no level', { musicId: 11466 }],
     ['an empty list', { musicList: [] }],
     ['a key twice', { musicList: [1, 2].map(() => ({ musicId: 11466, level: 3 })) }],
-  ])('refuses %s', async (_what, body) => {
+  ])('delete refuses %s', async (_what, body) => {
     const score = await startScore()
     await score.post(UPSERT, record())
     expect((await score.post(DELETE, body)).status).toBe(400)
@@ -286,7 +286,7 @@ describe('delete', () => {
 
 describe('clear', () => {
   it.each([{}, { confirm: false }, { confirm: 'true' }, { confirm: 1 }])(
-    'needs a confirmation, not %j',
+    'clear needs a confirmation, not %j',
     async (body) => {
       const score = await startScore()
       await score.post(UPSERT, record())
@@ -297,7 +297,7 @@ describe('clear', () => {
 })
 
 describe('the rating', () => {
-  it('follows the scores, and the highest one stays', async () => {
+  it('the rating follows the scores, and the highest one stays', async () => {
     const score = await startScore()
     const ratings = async () => {
       const { userData } = (await score.post('/v1/user/data')).json.businessData
@@ -331,7 +331,7 @@ describe('players', () => {
     '😀',
   ]
 
-  it('are one for each user id, whatever its letters', async () => {
+  it('players are one for each user id, whatever its letters', async () => {
     const score = await startScore()
     for (const [i, user] of NAMES.entries()) {
       expect((await score.post(UPSERT, record({ dxScore: i }), { user })).status, user).toBe(200)
@@ -344,7 +344,7 @@ describe('players', () => {
     expect(new Set(ids).size).toBe(NAMES.length)
   })
 
-  it('start empty and keep the userId of their first request', async () => {
+  it('players start empty and keep the userId of their first request', async () => {
     const { post } = await startScore()
     const first = (await post('/v1/user/data', {}, { user: 'new' })).json.businessData
     await post('/v1/user/data', {}, { user: 'other' })
@@ -352,7 +352,7 @@ describe('players', () => {
     expect((await post('/v1/user/data', {}, { user: 'new' })).json.businessData).toEqual(first)
   })
 
-  it('keep everything over a restart', async () => {
+  it('players keep everything over a restart', async () => {
     const first = await startScore()
     await first.post(UPSERT, record())
     await first.post('/v1/charge', { chargeId: 5 }, { headers: { 'idempotency-key': 'k' } })

@@ -22,13 +22,13 @@ ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 /** The schema of the body of a request. */
 const bodyOf = (path: string) => document.paths[path].post.requestBody.content['application/json']
 
-describe('the OpenAPI document', () => {
-  it('is kept in config/score/openapi.json (npm run -s schema writes it anew)', () => {
+describe('the OpenAPI document of score', () => {
+  it('the OpenAPI document of score is kept in config/score/openapi.json (npm run -s schema writes it anew)', () => {
     const kept = readFileSync(new URL('../../../config/score/openapi.json', import.meta.url), 'utf8')
     expect(kept).toBe(`${JSON.stringify(document, null, 2)}\n`)
   })
 
-  it('is served to anybody', async () => {
+  it('the OpenAPI document of score is served to anybody', async () => {
     const { url, post } = await startScore()
     const response = await fetch(`${url}/openapi.json`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
@@ -36,14 +36,14 @@ describe('the OpenAPI document', () => {
     expect((await post('/openapi.json', {}, { method: 'GET' })).status).toBe(200)
   })
 
-  it('of a service with another limit has that limit', async () => {
+  it('the OpenAPI document of a score service with another limit has that limit', async () => {
     const { url } = await startScore({ listLimit: 3 })
     const served: Json = await (await fetch(`${url}/openapi.json`)).json()
     const [list] = served.paths['/v1/music/upsert'].post.requestBody.content['application/json'].schema.anyOf
     expect(list.properties.musicList.maxItems).toBe(3)
   })
 
-  it('is one of version 3.1 with every route and no other, each under a name of its own', () => {
+  it('the OpenAPI document of score is one of version 3.1 with every route and no other, each under a name of its own', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d$/)
     expect(operations.map(([name]) => name).sort()).toEqual(
       ROUTES.map(({ method, path }) => `${method} ${path}`).sort(),
@@ -52,7 +52,7 @@ describe('the OpenAPI document', () => {
     for (const [name, { summary }] of operations) expect(summary, name).not.toBe('')
   })
 
-  it('asks for the credential of the gateway where a user is needed', () => {
+  it('the OpenAPI document of score asks for the credential of the gateway where a user is needed', () => {
     expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
     for (const { method, path, access } of ROUTES) {
       const { security } = document.paths[path][method.toLowerCase()]
@@ -60,7 +60,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has schemas that are JSON Schema of 2020-12, and examples that fit them', () => {
+  it('the OpenAPI document of score has schemas that are JSON Schema of 2020-12, and examples that fit them', () => {
     for (const [name, { requestBody, responses }] of operations) {
       for (const { content } of [requestBody, ...Object.values(responses)].filter(Boolean) as Json[]) {
         const { schema, example } = content['application/json']
@@ -70,7 +70,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has an example of each request and of each success, and a group for each operation', () => {
+  it('the OpenAPI document of score has an example of each request and of each success, and a group for each operation', () => {
     for (const [name, { requestBody, responses, tags }] of operations) {
       expect(tags, name).toHaveLength(1)
       const success = responses['200']
@@ -93,12 +93,12 @@ describe('the OpenAPI document', () => {
     ['/v1/charge', 'charge'],
     ['/v1/ticket/clear', 'ticket-clear'],
     ['/v1/update-lx', 'update-lx'],
-  ])('shows of %s what the service sends', (path, name) => {
+  ])('the OpenAPI document of score shows of %s what the service sends', (path, name) => {
     const [operation]: Json[] = Object.values(document.paths[path])
     expect(operation.responses['200'].content['application/json'].example).toEqual(JSON.parse(golden(`${name}.200`)))
   })
 
-  it('shows of a list that is longer one entry as the service sends it', () => {
+  it('the OpenAPI document of score shows of a list that is longer one entry as the service sends it', () => {
     const shown = (path: string) => {
       const example = document.paths[path].post.responses['200'].content['application/json'].example
       return example.businessData as Json
@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
     expect(answered('user-kaleidx-scope').userKaleidxScopeList).toContainEqual(gate)
   })
 
-  it('describes the response of every refusal, with the numbers that clients know', () => {
+  it('the OpenAPI document of score describes the response of every refusal, with the numbers that clients know', () => {
     for (const [name, { responses, security }] of operations) {
       expect(Object.keys(responses), name).toEqual(
         expect.arrayContaining(security.length > 0 ? ['400', '401', '409', '413', '500'] : ['200', '500']),
@@ -144,7 +144,7 @@ describe('the OpenAPI document', () => {
     ['/v1/update-lx', '{"key": ""}', false],
     ['/v1/update-fish', golden('update-fish.request'), true],
     ['/v1/update-fish', '{"key": "a"}', false],
-  ])('of %s judges %s as the service does', async (path, text, isGood) => {
+  ])('the OpenAPI document of score, of %s, judges %s as the service does', async (path, text, isGood) => {
     expect(ajv.validate(bodyOf(path).schema, JSON.parse(text)), ajv.errorsText()).toBe(isGood)
     const { post } = await startScore({
       external: { lxns: { base_url: 'http://127.0.0.1:9' }, fish: { base_url: 'http://127.0.0.1:9' } },
@@ -152,7 +152,7 @@ describe('the OpenAPI document', () => {
     expect((await post(path, text)).json.error === 'invalid_request').toBe(!isGood)
   })
 
-  it('would report a response that is not what it promises', () => {
+  it('the OpenAPI document of score would report a response that is not what it promises', () => {
     const problemWith = responseValidator(document)
     const reply = (status: number, json: Json) => ({
       status,

@@ -11,7 +11,7 @@ const UPSERT = '/v1/music/upsert'
 const POSTS = ROUTES.filter(({ method }) => method === 'POST').map(({ path }) => path)
 
 describe('credentials', () => {
-  it.each(POSTS)('are refused at %s if the secret is unknown or no user is named', async (path) => {
+  it.each(POSTS)('credentials are refused at %s if the secret is unknown or no user is named', async (path) => {
     const { url, records } = await startScore()
     const as = async (headers: Record<string, string>) =>
       responseOf(await fetch(url + path, { method: 'POST', headers, body: 'not even JSON' }))
@@ -32,20 +32,20 @@ describe('credentials', () => {
     expect(records.every(({ status }) => status === 401)).toBe(true)
   })
 
-  it('are asked for before a stranger learns which paths exist', async () => {
+  it('credentials are asked for before a stranger learns which paths exist', async () => {
     const { url } = await startScore()
     expect((await fetch(`${url}/v1/nothing`)).status).toBe(401)
   })
 
-  it('need a secret to start', async () => {
+  it('credentials need a secret to start', async () => {
     const options = { database: `${tempFolder()}/score.db`, catalogue: BUNDLED_CATALOGUE, backendSecret: '' }
     await expect(createScoreService(options)).rejects.toThrow('secret')
   })
 })
 
-describe('routes', () => {
+describe('routes of score', () => {
   it.each(['/', '/v1', '/v1/music', '/v1/music/upsert/', '/V1/music/upsert', '/v1/update', '/v1//charge'])(
-    'do not include %s',
+    'routes of score do not include %s',
     async (path) => {
       const { post } = await startScore()
       const response = await post(path)
@@ -53,7 +53,7 @@ describe('routes', () => {
     },
   )
 
-  it('name the method that a path knows', async () => {
+  it('routes of score name the method that a path knows', async () => {
     const { post } = await startScore()
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const response = await post(UPSERT, {}, { method })
@@ -68,14 +68,14 @@ describe('routes', () => {
   })
 
   it.each(['/v1/item/upsert', '/v1/user/upsert-all', '/v1/kaleidx-scope/upsert', '/v1/update-lx', '/v1/update-fish'])(
-    'report that %s is left out',
+    'routes of score report that %s is left out',
     async (path) => {
       const { post } = await startScore()
       expect(await post(path)).toMatchObject({ status: 410, json: { error: 'capability_missing' } })
     },
   )
 
-  it('refuse a path that cannot be decoded', async () => {
+  it('routes of score refuse a path that cannot be decoded', async () => {
     const { post } = await startScore()
     expect(await post('/v1/%zz')).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
   })
@@ -93,7 +93,7 @@ describe('bodies', () => {
   const known = POSTS.filter((path) => !/upsert-all|item\/upsert|scope\/upsert/.test(path))
   const good = (path: string) => FIELDS[path] ?? (path.startsWith('/v1/music') ? record() : {})
 
-  it.each(known)('of %s may have no unknown field', async (path) => {
+  it.each(known)('bodies of %s may have no unknown field', async (path) => {
     const { post } = await startScore({ external })
     expect(await post(path, { ...good(path), unknown: 1 })).toMatchObject({
       status: 400,
@@ -101,7 +101,7 @@ describe('bodies', () => {
     })
   })
 
-  it.each(known)('of %s are JSON objects and nothing else', async (path) => {
+  it.each(known)('bodies of %s are JSON objects and nothing else', async (path) => {
     const { post } = await startScore({ external })
     for (const body of ['{', '[]', '"text"', '1', 'null', '{"__proto__":{}}', new Uint8Array([0x7b, 0xff, 0x7d])]) {
       expect(await post(path, body), String(body)).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
@@ -109,7 +109,7 @@ describe('bodies', () => {
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'text/json', 'nonsense'])(
-    'may not have the content type %s',
+    'bodies may not have the content type %s',
     async (type) => {
       const { post } = await startScore()
       const response = await post('/v1/charge', '{"chargeId":2}', { headers: { 'content-type': type } })
@@ -117,7 +117,7 @@ describe('bodies', () => {
     },
   )
 
-  it('may name a charset, and may be left out as an empty one', async () => {
+  it('bodies may name a charset, and may be left out as an empty one', async () => {
     const { post, url } = await startScore()
     const headers = { 'content-type': 'application/json; charset=utf-8' }
     expect((await post('/v1/user/data', '{}', { headers })).status).toBe(200)
@@ -130,7 +130,7 @@ describe('bodies', () => {
     })
   })
 
-  it('may have 1 MiB and no more, with or without a declared length', async () => {
+  it('bodies may have 1 MiB and no more, with or without a declared length', async () => {
     const { url, post } = await startScore()
     const padded = (size: number) => `{"qrcode":"${'x'.repeat(size - 13)}"}`
     expect((await post('/v1/user/data', padded(1024 * 1024))).status).toBe(200)
@@ -149,7 +149,7 @@ describe('bodies', () => {
     expect(response.status).toBe(413)
   })
 
-  it('that are too large get their 413 to a client that reads only after writing', async () => {
+  it('bodies that are too large get their 413 to a client that reads only after writing', async () => {
     const { url } = await startScore()
     const size = 8 * 1024 * 1024
     const socket = connect(Number(new URL(url).port), '127.0.0.1').pause()
@@ -161,7 +161,7 @@ describe('bodies', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 .*"error":"payload_too_large"/s)
   })
 
-  it('may have a list of many records and a name of many letters', async () => {
+  it('bodies may have a list of many records and a name of many letters', async () => {
     const { post } = await startScore()
     const many = await post(UPSERT, { musicList: Array.from({ length: 10_000 }, () => record()) })
     const long = await post(UPSERT, record({ ['k'.repeat(900_000)]: 1 }))
@@ -169,7 +169,7 @@ describe('bodies', () => {
     expect(many.text.length + long.text.length).toBeLessThan(2000)
   })
 
-  it('get a response of the usual shape even if they are no HTTP', async () => {
+  it('bodies get a response of the usual shape even if they are no HTTP', async () => {
     const { url } = await startScore()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.write('NONSENSE\r\n\r\n')
@@ -185,7 +185,7 @@ describe('a database that another process has locked', () => {
     return other
   }
 
-  it('is account_busy for writes, and does not stop reads', async () => {
+  it('a database that another process has locked is account_busy for writes, and does not stop reads', async () => {
     const { database, post } = await startScore({ busyTimeout: 100 })
     await post(UPSERT, record())
     const other = lock(database)
@@ -207,7 +207,7 @@ describe('a database that another process has locked', () => {
     expect((await post(UPSERT, record({ dxScore: 1 }))).json.businessData.updated).toBe(1)
   })
 
-  it('is waited for, while other requests get their responses', async () => {
+  it('a database that another process has locked is waited for, while other requests get their responses', async () => {
     const { database, post } = await startScore()
     await post('/v1/user/data')
     const other = lock(database)
@@ -219,7 +219,7 @@ describe('a database that another process has locked', () => {
 })
 
 describe('a failure that nobody foresaw', () => {
-  it('shows the client nothing and the log everything', async () => {
+  it('a failure that nobody foresaw shows the client nothing and the log everything', async () => {
     const { database, post, errors } = await startScore()
     const other = new DatabaseSync(database)
     other.exec('DROP TABLE scores')
@@ -231,7 +231,7 @@ describe('a failure that nobody foresaw', () => {
 })
 
 describe('onRequest', () => {
-  it('has reported a request by the time its response arrives', async () => {
+  it('onRequest has reported a request by the time its response arrives', async () => {
     const { post, url, records } = await startScore()
     await post('/v1/user/data?x=1', {}, { user: '雪' })
     await post(UPSERT, '{')

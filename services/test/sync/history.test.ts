@@ -17,7 +17,7 @@ async function withScores() {
 }
 
 describe('a snapshot', () => {
-  it('that is open shows what has come, what is missing and when it expires', async () => {
+  it('a snapshot that is open shows what has come, what is missing and when it expires', async () => {
     const { sync, read, clock } = await withScores()
     await sync(chunk('A/1 雪', [ONE], { chunk_index: 1, chunk_count: 3 }))
     const open = {
@@ -40,7 +40,7 @@ describe('a snapshot', () => {
     expect((await read('A/1 雪')).json).toEqual(expired)
   })
 
-  it('that is finished shows what it has deleted and until when it can be put back', async () => {
+  it('a snapshot that is finished shows what it has deleted and until when it can be put back', async () => {
     const { sync, player } = await withScores()
     await sync(finalChunk('A', [ONE]))
     await sync({ qq: QQ, full_snapshot: true, records: [ONE] })
@@ -54,13 +54,13 @@ describe('a snapshot', () => {
     ])
   })
 
-  it('that was refused before it began is known by that', async () => {
+  it('a snapshot that was refused before it began is known by that', async () => {
     const { sync, read } = await withScores()
     await sync(chunk('A', [{}]))
     expect((await read('A')).json).toMatchObject({ state: 'refused', deletes: false, chunks: 0 })
   })
 
-  it('that is open can be given up, and another may begin at once', async () => {
+  it('a snapshot that is open can be given up, and another may begin at once', async () => {
     const { sync, abandon, keys } = await withScores()
     await sync(chunk('A', [ONE]))
     expect((await sync(chunk('B', [TWO]))).status).toBe(409)
@@ -71,13 +71,13 @@ describe('a snapshot', () => {
     expect((await sync(finalChunk('B', [THREE]))).json).toMatchObject({ status: 'ok', removed: 1 })
   })
 
-  it('that is finished cannot be given up', async () => {
+  it('a snapshot that is finished cannot be given up', async () => {
     const { sync, abandon } = await withScores()
     await sync(finalChunk('A', [ONE]))
     expect(await abandon('A')).toMatchObject({ status: 409, json: { detail: 'snapshot_closed' } })
   })
 
-  it('that is unknown, or of another player, is not found', async () => {
+  it('a snapshot that is unknown, or of another player, is not found', async () => {
     const { sync, read, abandon, undo, player } = await withScores()
     await sync(chunk('B', [ONE], { qq: QQ + 1 }))
     for (const response of [await read('A'), await abandon('B'), await undo({ snapshot_id: 'B' }), await undo()]) {
@@ -88,7 +88,7 @@ describe('a snapshot', () => {
 })
 
 describe('undo', () => {
-  it('puts back what the last snapshot has deleted, also if asked twice and after a restart', async () => {
+  it('undo puts back what the last snapshot has deleted, also if asked twice and after a restart', async () => {
     const { sync, undo, stored, restart } = await withScores()
     const before = await stored()
     await sync(chunk('A', [TWO]))
@@ -101,7 +101,7 @@ describe('undo', () => {
     expect(await stored()).toEqual(before)
   })
 
-  it('works for a snapshot that had no id, and for an older one', async () => {
+  it('undo works for a snapshot that had no id, and for an older one', async () => {
     const { sync, undo, keys } = await withScores()
     await sync({ qq: QQ, full_snapshot: true, records: [ONE, TWO] })
     expect((await undo(null as never)).json).toMatchObject({ restored: 1 })
@@ -112,7 +112,7 @@ describe('undo', () => {
     expect(await keys()).toHaveLength(3)
   })
 
-  it('never lowers what was stored again meanwhile', async () => {
+  it('undo never lowers what was stored again meanwhile', async () => {
     const { sync, undo, stored } = await withScores()
     await sync(finalChunk('A', [ONE]))
     const better = record(2002, { achievements: 100, dxScore: 999 })
@@ -124,7 +124,7 @@ describe('undo', () => {
     })
   })
 
-  it('is not deleted again by the end of a snapshot that is open', async () => {
+  it('undo is not deleted again by the end of a snapshot that is open', async () => {
     const { sync, undo, keys } = await withScores()
     await sync(finalChunk('A', [ONE]))
     await sync(chunk('B', [ONE]))
@@ -133,7 +133,7 @@ describe('undo', () => {
     expect(await keys()).toHaveLength(3)
   })
 
-  it('can be asked for for a week', async () => {
+  it('undo can be asked for for a week', async () => {
     const { sync, undo, clock } = await withScores()
     await sync(finalChunk('A', [ONE]))
     clock.now += 7 * DAY

@@ -25,8 +25,8 @@ async function serve(database: string, more: string[] = [], tokens?: string) {
   return { child, url, sync, output }
 }
 
-describe('the command line', () => {
-  it('serves with each token and the origins, says nothing of the tokens, and stops on SIGTERM with exit code 0', async () => {
+describe('the command line of sync', () => {
+  it('the command line of sync serves with each token and the origins, says nothing of the tokens, and stops on SIGTERM with exit code 0', async () => {
     const origin = ['--allow-origin', 'http://127.0.0.1:8080', '--allow-origin', 'https://tools.example']
     const { child, sync, output } = await serve(join(tempFolder(), 'sync.db'), origin, `other-token, ${TOKEN}`)
     const response = await sync(incremental([record()]), { origin: 'https://tools.example' })
@@ -41,7 +41,7 @@ describe('the command line', () => {
     expect(output.text).toMatch(/^network score-sync on http:\S+\n$/)
   })
 
-  it('has an open snapshot again after it was killed', async () => {
+  it('the command line of sync has an open snapshot again after it was killed', async () => {
     const database = join(tempFolder(), 'sync.db')
     const first = await serve(database)
     await first.sync(incremental([record(2000)]))
@@ -68,16 +68,16 @@ describe('the command line', () => {
     [['serve', '--database', 'x.db', '--snapshot-idle', '0']],
     [['serve', '--database', 'x.db', '--snapshot-idle', 'soon']],
     [['serve', '--database', 'x.db', '--wrong']],
-  ])('explains itself after %j', async (args) => {
+  ])('the command line of sync explains itself after %j', async (args) => {
     const { code, err } = await run(args)
     expect([code, err]).toEqual([2, expect.stringContaining('serve --database FILE')])
   })
 
-  it('shows its usage when asked', async () => {
+  it('the command line of sync shows its usage when asked', async () => {
     expect(await run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('SYNC_BOT_TOKENS') })
   })
 
-  it('does not serve without tokens, and names a catalogue or a database that it cannot read', async () => {
+  it('the command line of sync does not serve without tokens, and names a catalogue or a database that it cannot read', async () => {
     const database = join(tempFolder(), 'sync.db')
     for (const tokens of ['', 'one,,two', ' '])
       expect(await run(['serve', '--database', database], tokens)).toMatchObject({ code: 2 })

@@ -118,7 +118,7 @@ describe.each(unreadable)('a chunk that is refused for %s', (_name, records, mor
     expect((await sync(finalChunk('B', [GOOD]))).json).toMatchObject({ removed: STORED.length - 1 })
   })
 
-  it('keeps no score if it has a number and comes again', async () => {
+  it('a chunk that is refused keeps no score if it has a number and comes again', async () => {
     const { sync } = await startSync()
     await sync(incremental(STORED))
     const numbered = (index: number, final: boolean, sent: object[], also = {}) =>

@@ -10,8 +10,8 @@ async function documentOf(): Promise<any> {
   return (await fetch(`${url()}/openapi.json`)).json()
 }
 
-describe('the OpenAPI document', () => {
-  it('is one of version 3.1 with the Bot-Token scheme', async () => {
+describe('the OpenAPI document of sync', () => {
+  it('the OpenAPI document of sync is one of version 3.1 with the Bot-Token scheme', async () => {
     const document = await documentOf()
     expect(document.openapi).toMatch(/^3\.1\./)
     expect(document.components.securitySchemes).toEqual({
@@ -19,7 +19,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('has every route, and asks for the token if the service does', async () => {
+  it('the OpenAPI document of sync has every route, and asks for the token if the service does', async () => {
     const document = await documentOf()
     const { url } = await startSync()
     const operations = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -39,7 +39,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length)
   })
 
-  it('describes parameters with the ranges that are checked', async () => {
+  it('the OpenAPI document of sync describes parameters with the ranges that are checked', async () => {
     const { paths } = await documentOf()
     const { parameters } = paths['/api/bot/player/{qq}/trend'].get
     expect(parameters).toMatchObject([
@@ -58,7 +58,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  it('takes and refuses the bodies that the service takes and refuses', async () => {
+  it('the OpenAPI document of sync takes and refuses the bodies that the service takes and refuses', async () => {
     const { paths } = await documentOf()
     const { schema, example } = paths['/api/bot/sync'].post.requestBody.content['application/json']
     const fits = new Ajv2020({
@@ -93,11 +93,11 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has no pattern that only JavaScript reads', async () => {
+  it('the OpenAPI document of sync has no pattern that only JavaScript reads', async () => {
     expect(JSON.stringify(await documentOf())).not.toMatch(/\\\\p\{/)
   })
 
-  it('would report a response that is not what it promises', async () => {
+  it('the OpenAPI document of sync would report a response that is not what it promises', async () => {
     const validate = responseValidator(await documentOf())
     const reply = (json: object, status = 200) => ({
       status,

@@ -5,7 +5,7 @@ const MASTER = { song_id: 11466, level_index: 3, achievements: 100.5 }
 const ADVANCED = { song_id: 837, level_index: 1, achievements: 101 }
 
 describe('a player', () => {
-  it('is known by what was said last, and keeps what a later sync does not say', async () => {
+  it('a player is known by what was said last, and keeps what a later sync does not say', async () => {
     const { sync, player, clock } = await startSync()
     await sync(incremental([ADVANCED], { nickname: 'One', source: 'sega', play_count: 5 }))
     clock.now += HOUR
@@ -21,7 +21,7 @@ describe('a player', () => {
     expect((await player(QQ, '/summary')).json).toMatchObject({ nickname: '二', play_count: 6 })
   })
 
-  it('has the rating that the request says, or the computed one', async () => {
+  it('a player has the rating that the request says, or the computed one', async () => {
     const { sync, player } = await startSync()
     await sync(incremental([MASTER, ADVANCED, record(2001, { ds: 15 })], { rating: 15000, old_rating: 10000 }))
     expect((await player(QQ)).json).toMatchObject({ rating: 15000, old_rating: 10000, new_rating: 312 })
@@ -33,7 +33,7 @@ describe('a player', () => {
     expect(rating).toMatchObject({ rating: 503 + unknown, old_rating: 191 + unknown, new_rating: 312 })
   })
 
-  it('has a rating also if the catalogue knows none of the charts: the best 35 of them', async () => {
+  it('a player has a rating also if the catalogue knows none of the charts: the best 35 of them', async () => {
     const { sync, player } = await startSync()
     const many = Array.from({ length: 50 }, (_, index) => record(2001 + index, { ra: 201 + index }))
     await sync(incremental([...many, record(123456, { level_index: 0, ra: 300 })]))
@@ -41,7 +41,7 @@ describe('a player', () => {
     expect((await player(QQ, '/summary')).json).toMatchObject({ rating: total, old_rating: total, new_rating: 0 })
   })
 
-  it('is also called player_id', async () => {
+  it('a player is also called player_id', async () => {
     const { sync, player } = await startSync()
     await sync({ player_id: QQ, records: [ADVANCED] })
     await sync({ qq: QQ, player_id: QQ, records: [MASTER] })
@@ -51,7 +51,7 @@ describe('a player', () => {
     ])
   })
 
-  it('has records in the order of songs and levels', async () => {
+  it('a player has records in the order of songs and levels', async () => {
     const { sync, stored } = await startSync()
     const levels = [0, 1, 2, 3, 4].map((level_index) => record(999, { level_index }))
     await sync(incremental([record(100101, { level_index: 0 }), record(10001), ...levels.reverse(), record(1000)]))
@@ -59,7 +59,7 @@ describe('a player', () => {
     expect(Object.keys(await stored())).toEqual(keys)
   })
 
-  it.each(['', '/summary', '/trend'])('that is unknown is not found at %s', async (rest) => {
+  it.each(['', '/summary', '/trend'])('a player that is unknown is not found at %s', async (rest) => {
     const { player } = await startSync()
     const response = await player(QQ, rest)
     expect([response.status, response.json]).toEqual([404, { detail: 'player not found' }])
@@ -76,7 +76,7 @@ describe('a player', () => {
     ['9999', 400],
     ['1000000000000', 400],
     ['9'.repeat(20), 400],
-  ])('is not called %s', async (name, status) => {
+  ])('a player is not called %s', async (name, status) => {
     const { player } = await startSync()
     const response = await player(name)
     expect(response.status).toBe(status)
@@ -88,13 +88,13 @@ describe('a player', () => {
   })
 })
 
-it('is not found by a name of many letters', async () => {
+it('a player is not found by a name of many letters', async () => {
   const { player } = await startSync()
   expect(await player('9'.repeat(5000))).toMatchObject({ status: 422, json: { detail: [{ loc: ['path', 'qq'] }] } })
 })
 
 describe('the trend', () => {
-  it('has the last state of each day, which begins at midnight of Shanghai', async () => {
+  it('the trend has the last state of each day, which begins at midnight of Shanghai', async () => {
     const { sync, player, clock } = await startSync()
     const at = async (time: string, rating: number) => {
       clock.now = Date.parse(time)
@@ -114,7 +114,7 @@ describe('the trend', () => {
     expect(summary).toEqual({ start_rating: 10, end_rating: 27, rating_delta: 17, days_with_data: 3 })
   })
 
-  it('goes back so many days, today included', async () => {
+  it('the trend goes back so many days, today included', async () => {
     const { sync, player, clock } = await startSync()
     for (const [back, rating] of [
       [364, 1],
@@ -135,7 +135,7 @@ describe('the trend', () => {
     expect(await ratings('/trend?days=365')).toEqual([365, [1, 2, 3, 4], 3])
   })
 
-  it('is flat for days on which nothing was synced', async () => {
+  it('the trend is flat for days on which nothing was synced', async () => {
     const { sync, player, clock } = await startSync()
     await sync(incremental([record()], { rating: 77 }))
     clock.now += 40 * DAY
@@ -153,7 +153,7 @@ describe('the trend', () => {
     ['days=NaN', 'int_parsing'],
     ['days=', 'int_parsing'],
     ['days=1&days=2', 'int_parsing'],
-  ])('refuses ?%s', async (query, type) => {
+  ])('the trend refuses ?%s', async (query, type) => {
     const { player } = await startSync()
     const response = await player(QQ, `/trend?${query}`)
     expect([response.status, response.json]).toEqual([

@@ -93,7 +93,7 @@ describe('with an open snapshot', () => {
     ['a chunk of another', chunk('B', [THREE])],
     ['a last chunk of another', finalChunk('B', [THREE])],
     ['a snapshot in one request', { qq: QQ, full_snapshot: true, records: [THREE] }],
-  ])('%s is refused', async (_name, body) => {
+  ])('while a snapshot is open, %s is refused', async (_name, body) => {
     const { sync, keys } = await withScores()
     await sync(chunk('A', [ONE]))
     const response = await sync(body)
@@ -150,7 +150,7 @@ describe('with an open snapshot', () => {
 })
 
 describe('an idle snapshot', () => {
-  it('is open for 30 minutes after its last chunk, whatever else came', async () => {
+  it('an idle snapshot is open for 30 minutes after its last chunk, whatever else came', async () => {
     const { sync, clock } = await withScores()
     await sync(chunk('A', [ONE]))
     clock.now += 29 * MINUTE
@@ -163,14 +163,14 @@ describe('an idle snapshot', () => {
     expect((await sync(chunk('B', [ONE]))).status).toBe(200)
   })
 
-  it('expires as long after as the configuration says', async () => {
+  it('an idle snapshot expires as long after as the configuration says', async () => {
     const { sync, clock } = await startSync({ snapshotIdleMs: 1000 })
     await sync(chunk('A', [ONE]))
     clock.now += 1001
     expect((await sync(chunk('B', [ONE]))).status).toBe(200)
   })
 
-  it('leaves what was written, and takes no chunk any more with an error that says so', async () => {
+  it('an idle snapshot leaves what was written, and takes no chunk any more with an error that says so', async () => {
     const { sync, clock, stored } = await withScores()
     await sync(chunk('A', [THREE]))
     clock.now = NOON + 31 * MINUTE
@@ -189,7 +189,7 @@ describe('an idle snapshot', () => {
     expect(Object.keys(await stored())).toEqual(['2001/3', '2002/3'])
   })
 
-  it('stays expired when the clock goes back', async () => {
+  it('an idle snapshot stays expired when the clock goes back', async () => {
     const { sync, clock, keys } = await withScores()
     await sync(chunk('A', [ONE]))
     clock.now += 31 * MINUTE
@@ -199,7 +199,7 @@ describe('an idle snapshot', () => {
     expect(await keys()).toEqual([2001, 2002])
   })
 
-  it('of a clock that was ahead for a moment blocks nobody for as long', async () => {
+  it('an idle snapshot of a clock that was ahead for a moment blocks nobody for as long', async () => {
     const { sync, clock } = await withScores()
     clock.now += 24 * 60 * MINUTE
     await sync(chunk('A', [ONE]))
@@ -207,7 +207,7 @@ describe('an idle snapshot', () => {
     expect((await sync(chunk('B', [ONE]))).status).toBe(200)
   })
 
-  it('protects nothing of an incremental sync after it', async () => {
+  it('an idle snapshot protects nothing of an incremental sync after it', async () => {
     const { sync, clock, keys } = await withScores()
     await sync(chunk('A', [ONE]))
     clock.now += 31 * MINUTE
@@ -225,7 +225,7 @@ describe('a finished snapshot', () => {
     return running
   }
 
-  it('takes each of its chunks again and writes nothing', async () => {
+  it('a finished snapshot takes each of its chunks again and writes nothing', async () => {
     const { sync, player, clock } = await finished()
     await sync(incremental([record(2003, { achievements: 100 })]))
     const before = (await player(QQ)).text
@@ -245,7 +245,7 @@ describe('a finished snapshot', () => {
     expect((await player(QQ)).text).toBe(before)
   })
 
-  it('takes a chunk that comes late as an addition, which never lowers and deletes nothing', async () => {
+  it('a finished snapshot takes a chunk that comes late as an addition, which never lowers and deletes nothing', async () => {
     const { sync, stored } = await finished()
     const late = [ONE, record(2002, { achievements: 90, dxScore: 1001 })]
     expect((await sync(chunk('A', late))).json).toEqual({
@@ -267,7 +267,7 @@ describe('a finished snapshot', () => {
     expect(await stored()).toMatchObject({ '2001/3': { achievements: 100 } })
   })
 
-  it('gives way to the next', async () => {
+  it('a finished snapshot gives way to the next', async () => {
     const { sync, keys } = await finished()
     await sync(chunk('B', [ONE]))
     await sync(finalChunk('B', [TWO]))
@@ -276,7 +276,7 @@ describe('a finished snapshot', () => {
     expect((await sync(chunk('B', [THREE]))).json).toMatchObject({ status: 'ok', imported: 1 })
   })
 
-  it('that is not the last one any more takes its chunks again, writes nothing and refuses others', async () => {
+  it('a finished snapshot that is not the last one any more takes its chunks again, writes nothing and refuses others', async () => {
     const { sync, stored, clock } = await finished()
     const recent = [record(2001), record(2002, { achievements: 100 }), record(2004)]
     const older = [chunk('A', [TWO]), finalChunk('A', [THREE])]
@@ -306,7 +306,7 @@ describe('a finished snapshot', () => {
     expect((await sync(finalChunk('D', recent))).json).toMatchObject({ status: 'ok' })
   })
 
-  it('is remembered by its hundreds', async () => {
+  it('a finished snapshot is remembered by its hundreds', async () => {
     const { sync, keys } = await withScores()
     for (let index = 0; index < 300; index++) await sync(finalChunk(`S${index}`, [ONE]))
     await sync(finalChunk('last', [ONE, TWO, THREE]))
@@ -314,7 +314,7 @@ describe('a finished snapshot', () => {
     expect(await keys()).toEqual([2001, 2002, 2003])
   })
 
-  it('stays finished after a snapshot without an id', async () => {
+  it('a finished snapshot stays finished after a snapshot without an id', async () => {
     const { sync } = await finished()
     await sync({ qq: QQ, full_snapshot: true, records: [ONE] })
     expect((await sync(chunk('A', [TWO]))).json).toMatchObject({ status: 'ok', imported: 0, stored_records: 1 })
@@ -323,7 +323,7 @@ describe('a finished snapshot', () => {
 })
 
 describe('a chunk of another snapshot', () => {
-  it('gets an error that says how long to wait', async () => {
+  it('a chunk of another snapshot gets an error that says how long to wait', async () => {
     const { sync, clock } = await withScores()
     await sync(chunk('A', [ONE]))
     clock.now += 10 * MINUTE + 1
@@ -339,7 +339,7 @@ describe('numbered chunks', () => {
   const part = (index: number, records: object[], count = 3) =>
     chunk('A', records, { chunk_index: index, chunk_count: count, snapshot_final: index === count - 1 })
 
-  it('are missed at the end, and nothing is deleted or stored before all are there', async () => {
+  it('numbered chunks are missed at the end, and nothing is deleted or stored before all are there', async () => {
     const { sync, keys } = await withScores()
     await sync(part(1, [TWO]))
     const response = await sync(part(2, [THREE]))
@@ -353,7 +353,7 @@ describe('numbered chunks', () => {
     expect(await keys()).toEqual([2002, 2003])
   })
 
-  it('are missed when the last comes first', async () => {
+  it('numbered chunks are missed when the last comes first', async () => {
     const { sync, keys } = await withScores()
     const lonely = { detail: 'missing_chunks', open_snapshot_id: null, missing_chunks: [0, 1] }
     expect((await sync(part(2, [THREE]))).json).toEqual(lonely)
@@ -363,7 +363,7 @@ describe('numbered chunks', () => {
   it.each([
     ['another count', { chunk_index: 1, chunk_count: 2 }],
     ['no number', {}],
-  ])('are refused with %s, and nothing is deleted', async (_name, numbers) => {
+  ])('numbered chunks are refused with %s, and nothing is deleted', async (_name, numbers) => {
     const { sync, keys } = await withScores()
     await sync(part(0, [TWO]))
     for (const body of [chunk('A', [THREE], numbers), finalChunk('A', [THREE], numbers)]) {
@@ -378,7 +378,7 @@ describe('numbered chunks', () => {
     expect((await sync(part(2, [THREE]))).json).toMatchObject({ status: 'ok', removed: 1 })
   })
 
-  it('are refused if those before them had none', async () => {
+  it('numbered chunks are refused if those before them had none', async () => {
     const { sync, keys } = await withScores()
     await sync(chunk('A', [THREE]))
     const response = await sync(part(2, [TWO]))
@@ -391,7 +391,7 @@ describe('numbered chunks', () => {
     expect(await keys()).toEqual([2001, 2002, 2003])
   })
 
-  it('are refused under a number that another one has', async () => {
+  it('numbered chunks are refused under a number that another one has', async () => {
     const { sync, keys } = await withScores()
     const taken = { detail: 'chunk_index_taken', open_snapshot_id: 'A', chunk_index: 0 }
     await sync(part(0, [TWO]))
@@ -404,7 +404,7 @@ describe('numbered chunks', () => {
     expect(await keys()).toEqual([2002, 2003])
   })
 
-  it('may be alike, so that two empty ones are two', async () => {
+  it('numbered chunks may be alike, so that two empty ones are two', async () => {
     const { sync } = await withScores()
     await sync(part(0, []))
     await sync(part(1, []))
@@ -433,7 +433,7 @@ describe('writes', () => {
   const GOOD = record(2001, { achievements: 100, dxScore: 900, fc: 'fc', fs: 'fsd' })
   const MIXED = record(2001, { achievements: 99, dxScore: 950, fc: 'ap', fs: 'sync' })
 
-  it('of an incremental sync keep the best of each field', async () => {
+  it('writes of an incremental sync keep the best of each field', async () => {
     const { sync, stored } = await startSync()
     expect((await sync(incremental([GOOD]))).json).toMatchObject({ imported: 1 })
     expect((await sync(incremental([MIXED]))).json).toMatchObject({ updated: 1 })
@@ -443,7 +443,7 @@ describe('writes', () => {
     })
   })
 
-  it('of a snapshot overwrite, also what is better', async () => {
+  it('writes of a snapshot overwrite, also what is better', async () => {
     const { sync, stored } = await startSync()
     await sync(incremental([GOOD]))
     expect((await sync(chunk('A', [MIXED]))).json).toMatchObject({ updated: 1 })
@@ -454,7 +454,7 @@ describe('writes', () => {
     [[GOOD, MIXED]],
     [[MIXED, GOOD]],
     [[MIXED, record(2001, { achievements: 100, dxScore: 899, fc: 'app', fs: 'fsdp' }), GOOD, MIXED]],
-  ])('of one key in one request, or in several chunks, keep the larger record', async (records) => {
+  ])('writes of one key in one request, or in several chunks, keep the larger record', async (records) => {
     const { sync, stored } = await startSync()
     const larger = { '2001/3': { achievements: 100, dxScore: 900, fc: 'fc', fs: 'fsd' } }
     expect((await sync(incremental(records))).json).toMatchObject({ imported: 1, skipped: records.length - 1 })
@@ -465,7 +465,7 @@ describe('writes', () => {
     expect(await stored()).toMatchObject(larger)
   })
 
-  it('may say DX below 10000, or the id of the DX chart, for one chart', async () => {
+  it('writes may say DX below 10000, or the id of the DX chart, for one chart', async () => {
     const { sync, stored } = await startSync()
     await sync(incremental([record(2001, { type: 'DX' })]))
     expect((await sync(incremental([record(12001, { type: 'DX' })]))).json).toMatchObject({ skipped: 1 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { incremental, QQ, record, startSync } from './harness.ts'
 
 describe('what a record does not say', () => {
-  it('is filled from the catalogue', async () => {
+  it('what a record does not say is filled from the catalogue', async () => {
     const { sync, stored } = await startSync()
     await sync(incremental([{ song_id: 11466, level_index: 3, achievements: 99.75 }]))
     expect(Object.values(await stored())).toEqual([
@@ -30,14 +30,14 @@ describe('what a record does not say', () => {
       { title: null, type: null, level: null, level_label: null, ds: null, ra: null, rate: null, dxScore: null },
     ],
     ['empty', { title: '', level: '', level_label: '', rate: '', fc: '', fs: '' }],
-  ])('may also be %s', async (_name, more) => {
+  ])('what a record does not say may also be %s', async (_name, more) => {
     const { sync, stored } = await startSync()
     await sync(incremental([{ song_id: 837, level_index: 1, achievements: 101, ...more }]))
     const filled = { title: 'Altale', type: 'SD', level: '8', level_label: 'Advanced', ds: 8.5, ra: 191, rate: 'sssp' }
     expect(await stored()).toMatchObject({ '837/1': filled })
   })
 
-  it('is left empty for a chart that the catalogue does not know', async () => {
+  it('what a record does not say is left empty for a chart that the catalogue does not know', async () => {
     const { sync, stored } = await startSync()
     await sync(incremental([record(2001, { achievements: 97 })]))
     const empty = { title: '', type: 'SD', level: '', level_label: 'Master', ds: 0, ra: 0, rate: 's' }
@@ -47,20 +47,20 @@ describe('what a record does not say', () => {
   it.each([
     ['from ds when given', { ds: 13.9, ra: 1 }, 300],
     ['else as sent', { ra: 77 }, 77],
-  ])('has the rating of an unknown chart %s', async (_name, more, ra) => {
+  ])('what a record does not say has the rating of an unknown chart %s', async (_name, more, ra) => {
     const { sync, stored } = await startSync()
     await sync(incremental([record(2001, { achievements: 100, ...more })]))
     expect(await stored()).toMatchObject({ '2001/3': { ra } })
   })
 
-  it('is as sent if it is sent, although the catalogue knows better', async () => {
+  it('what a record does not say is as sent if it is sent, although the catalogue knows better', async () => {
     const { sync, stored } = await startSync()
     const said = { title: 'Altale!', level: '8+', level_label: 'ADV', ds: 8.7, ra: 1, rate: 'sss' }
     await sync(incremental([record(837, { level_index: 1, dxScore: 1, ...said })]))
     expect(await stored()).toMatchObject({ '837/1': said })
   })
 
-  it('of an incremental sync stays as it was known', async () => {
+  it('what a record does not say of an incremental sync stays as it was known', async () => {
     const { sync, stored } = await startSync()
     const said = { title: 'A song', level: '12', ds: 12.3 }
     await sync(incremental([record(2001, said)]))
@@ -68,7 +68,7 @@ describe('what a record does not say', () => {
     expect(await stored()).toMatchObject({ '2001/3': { ...said, achievements: 100 } })
   })
 
-  it('of an incremental sync never lowers the rating of a chart that nobody else knows', async () => {
+  it('what a record does not say of an incremental sync never lowers the rating of a chart that nobody else knows', async () => {
     const { sync, stored } = await startSync()
     for (const [ra, kept] of [
       [300, 300],
@@ -105,7 +105,7 @@ describe('lamps', () => {
     expect(await stored()).toMatchObject({ '2001/3': kept })
   })
 
-  it('are ranked by strength and not by number: sync is the weakest', async () => {
+  it('lamps are ranked by strength and not by number: sync is the weakest', async () => {
     const { sync, stored } = await startSync()
     for (const [sent, kept] of [
       ['sync', 'sync'],
@@ -136,7 +136,7 @@ describe('words of other platforms', () => {
     [{ fs: 'FDX+' }, { fs: 'fsdp' }],
     [{ rate: 'SSS+' }, { rate: 'sssp' }],
     [{ rate: 'EX' }, { rate: 'ssp' }],
-  ])('are stored by their meaning: %j as %j', async (sent, kept) => {
+  ])('words of other platforms are stored by their meaning: %j as %j', async (sent, kept) => {
     const { sync, stored } = await startSync()
     const { errors, warnings } = (await sync(incremental([record(2001, sent)]))).json
     expect([errors, warnings]).toEqual([[], undefined])
@@ -151,7 +151,7 @@ describe('words of other platforms', () => {
     ['sd', 2001, '2001/3'],
     ['utage', 110205, '110205/1'],
     ['宴会場', 110205, '110205/1'],
-  ])('name the chart of type %s and song %i: %s', async (type, song_id, key) => {
+  ])('words of other platforms name the chart of type %s and song %i: %s', async (type, song_id, key) => {
     const { sync, stored } = await startSync()
     const level_index = song_id > 100_000 ? 1 : 3
     expect((await sync(incremental([record(song_id, { type, level_index })]))).json.errors).toEqual([])
@@ -161,7 +161,7 @@ describe('words of other platforms', () => {
   it.each([
     ['fc', 'fsd'],
     ['fs', '__proto__'],
-  ])('that nobody knows are reported and lower nothing: in %s', async (name, word) => {
+  ])('words of other platforms that nobody knows are reported and lower nothing: in %s', async (name, word) => {
     const { sync, stored } = await startSync()
     const unknown = { [name]: word }
     const first = (await sync(incremental([record(2001, unknown)]))).json
@@ -181,13 +181,13 @@ describe('achievements', () => {
     [99.12345, 99.1235],
     [100.49995, 100.5],
     [1e-7, 0],
-  ])('of %d are stored as %d', async (sent, kept) => {
+  ])('achievements of %d are stored as %d', async (sent, kept) => {
     const { sync, stored } = await startSync()
     await sync(incremental([record(2001, { achievements: sent })]))
     expect(await stored()).toMatchObject({ '2001/3': { achievements: kept } })
   })
 
-  it('go up to 202 for a buddy utage chart, whose rating is none', async () => {
+  it('achievements go up to 202 for a buddy utage chart, whose rating is none', async () => {
     const { sync, stored } = await startSync()
     const utage = (song_id: number, level_index = 0) =>
       record(song_id, { level_index, achievements: 202, ra: 9, ds: 13 })
@@ -226,7 +226,7 @@ describe('a record that cannot be', () => {
     ['a constant above 20', record(2001, { ds: 20.1 }), 'ds is not within 0 to 20'],
     ['a rating above 999', record(2001, { ra: 1000 }), 'ra is not within 0 to 999'],
     ['a long title', record(2001, { title: 'x'.repeat(257) }), 'is longer than 256 characters'],
-  ])('is reported and skipped, and the others are stored: %s', async (_name, bad, text) => {
+  ])('a record that cannot be is reported and skipped, and the others are stored: %s', async (_name, bad, text) => {
     const { sync } = await startSync()
     const { status, json } = await sync(incremental([record(3000), bad, record(3001)]))
     expect([status, json.imported, json.skipped, json.stored_records]).toEqual([200, 2, 1, 2])
@@ -235,7 +235,7 @@ describe('a record that cannot be', () => {
     expect(json.errors[0]).toMatch(new RegExp(`^records\\[1\\] \\(song_id ${song_id}, level_index ${level_index}\\): `))
   })
 
-  it('leaves nothing stored when all of them are so', async () => {
+  it('a record that cannot be leaves nothing stored when all of them are so', async () => {
     const { sync, player } = await startSync()
     const response = await sync(incremental([record(0)], { nickname: 'N' }))
     expect(response.json).toMatchObject({ status: 'ok', stored_records: 0, skipped: 1 })

@@ -48,7 +48,7 @@ describe('credentials', () => {
     { cookie: `Bot-Token=${TOKEN}` },
   ]
 
-  it.each(PATHS)('are refused to every stranger with one and the same response: %s', async (path) => {
+  it.each(PATHS)('credentials are refused to every stranger with one and the same response: %s', async (path) => {
     const { url } = await startSync()
     const responses = []
     for (const headers of strangers) {
@@ -63,14 +63,14 @@ describe('credentials', () => {
     expect(new Set(responses).size).toBe(1)
   })
 
-  it('are taken if they are one of several tokens', async () => {
+  it('credentials are taken if they are one of several tokens', async () => {
     const { send } = await startSync({ botTokens: ['first', TOKEN, '令牌'] })
     const statusOf = async (token: string) =>
       (await send(`/api/bot/player/${QQ}`, { headers: { 'bot-token': token } })).status
     expect([await statusOf('first'), await statusOf(TOKEN), await statusOf('second')]).toEqual([404, 404, 401])
   })
 
-  it('are judged before the body has come', async () => {
+  it('credentials are judged before the body has come', async () => {
     const { url } = await startSync()
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
     afterTest(() => socket.destroy())
@@ -81,7 +81,7 @@ describe('credentials', () => {
     expect(String(head)).toMatch(/^HTTP\/1\.1 401 /)
   })
 
-  it('are never kept', async () => {
+  it('credentials are never kept', async () => {
     const { sync, send, database, errors, close } = await startSync()
     await sync(chunk('A', [record()]))
     await send(SYNC, { method: 'POST', body: '{', headers: { 'bot-token': 'a-wrong-token-of-somebody' } })
@@ -94,7 +94,7 @@ describe('credentials', () => {
     expect(errors).toEqual([])
   })
 
-  it.each([[[]], [['']], [['one', '']]])('do not start a service if they are %j', async (botTokens) => {
+  it.each([[[]], [['']], [['one', '']]])('credentials do not start a service if they are %j', async (botTokens) => {
     const options = { database: `${tempFolder()}/sync.db`, catalogue: BUNDLED_CATALOGUE, botTokens }
     await expect(createSyncService(options)).rejects.toThrow('bot token')
   })
@@ -110,17 +110,17 @@ describe('pages of other origins', () => {
     return { status: response.status, get: (name: string) => response.headers.get(`access-control-${name}`) }
   }
 
-  it('may read the document, whoever they are, and need no credential', async () => {
+  it('pages of other origins may read the document, whoever they are, and need no credential', async () => {
     const answer = await headersOf('/openapi.json', 'GET', { origin: 'https://anywhere.example' })
     expect([answer.status, answer.get('allow-origin'), answer.get('allow-credentials')]).toEqual([200, '*', null])
   })
 
-  it('are answered about the document as everybody is, since it may come from a cache', async () => {
+  it('pages of other origins are answered about the document as everybody is, since it may come from a cache', async () => {
     const answer = await headersOf('/openapi.json', 'GET', {})
     expect([answer.status, answer.get('allow-origin'), answer.get('expose-headers')]).toEqual([200, '*', null])
   })
 
-  it('that the configuration allows may ask with a token, and see why they are refused', async () => {
+  it('pages of other origins that the configuration allows may ask with a token, and see why they are refused', async () => {
     const asked = await headersOf(SYNC, 'OPTIONS', preflight)
     expect([asked.status, asked.get('allow-origin'), asked.get('allow-methods'), asked.get('allow-headers')]).toEqual([
       204,
@@ -133,7 +133,7 @@ describe('pages of other origins', () => {
   })
 
   it.each(['https://evil.example', 'null', `${PAGE}.evil.example`, 'http://127.0.0.1:80801'])(
-    'are not allowed by %s',
+    'pages of other origins are not allowed by %s',
     async (origin) => {
       const asked = await headersOf(SYNC, 'OPTIONS', { ...preflight, origin })
       expect([asked.status, asked.get('allow-origin')]).toEqual([401, null])
@@ -143,9 +143,9 @@ describe('pages of other origins', () => {
   )
 })
 
-describe('routes', () => {
+describe('routes of sync', () => {
   it.each(['/', '/api/bot', '/api/bot/sync/', '/api/bot/player', '/api/bot/player/10000/x', '/API/bot/sync'])(
-    'do not include %s',
+    'routes of sync do not include %s',
     async (path) => {
       const { send } = await startSync()
       const answer = await send(path)
@@ -153,7 +153,7 @@ describe('routes', () => {
     },
   )
 
-  it('name the methods that a path knows', async () => {
+  it('routes of sync name the methods that a path knows', async () => {
     const { send } = await startSync()
     for (const [path, method, allow] of [
       [SYNC, 'GET', 'POST'],
@@ -171,7 +171,7 @@ describe('routes', () => {
     }
   })
 
-  it('refuse a path that cannot be decoded', async () => {
+  it('routes of sync refuse a path that cannot be decoded', async () => {
     const { send } = await startSync()
     expect(await send('/api/bot/player/%zz')).toMatchObject({ status: 400, json: { detail: 'malformed URL' } })
   })
@@ -233,14 +233,14 @@ describe('a body', () => {
     [chunk('a', [], { chunk_count: 2 }), [problem(['chunk_index'], 'value_error')]],
     [chunk('a', [], { chunk_index: 2, chunk_count: 2 }), [problem(['chunk_index'], 'value_error')]],
     [chunk('a', [], { chunk_index: 0, chunk_count: 1e9 }), [problem(['chunk_count'], 'less_than_equal')]],
-  ])('that is %j gets an error that says what is wrong', async (body, detail) => {
+  ])('a body that is %j gets an error that says what is wrong', async (body, detail) => {
     const { sync, player } = await startSync()
     const answer = await sync(body)
     expect([answer.status, answer.json]).toEqual([422, { detail }])
     expect((await player(QQ)).status).toBe(404)
   })
 
-  it.each([9999, 0, -123456789, 1_000_000_000_000, 1e20])('of player %d is out of range', async (qq) => {
+  it.each([9999, 0, -123456789, 1_000_000_000_000, 1e20])('a body of player %d is out of range', async (qq) => {
     const { sync } = await startSync()
     const answer = await sync({ qq, records: [] })
     expect([answer.status, answer.json]).toEqual([400, { detail: 'qq is not within 10000 to 999999999999' }])
@@ -248,13 +248,13 @@ describe('a body', () => {
     expect((await sync({ qq, records: 1 })).status).toBe(422)
   })
 
-  it.each([10_000, 999_999_999_999])('of player %d is in range', async (qq) => {
+  it.each([10_000, 999_999_999_999])('a body of player %d is in range', async (qq) => {
     const { sync, player } = await startSync()
     await sync({ qq, records: [record()] })
     expect((await player(qq)).json).toMatchObject({ qq, username: `bot_${qq}` })
   })
 
-  it('may say more than is known, and names of any letters', async () => {
+  it('a body may say more than is known, and names of any letters', async () => {
     const { sync, player } = await startSync()
     const nickname = 'a\u0000"\u2028😀\ud800'
     const more = { constructor: 1, extra: { deep: [1] }, nickname }
@@ -266,7 +266,7 @@ describe('a body', () => {
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'nonsense'])(
-    'of type %s is refused',
+    'a body of type %s is refused',
     async (type) => {
       const { send } = await startSync()
       const answer = await send(SYNC, { method: 'POST', body: valid, headers: { 'content-type': type } })
@@ -277,7 +277,7 @@ describe('a body', () => {
     },
   )
 
-  it('may hold 10,000 records and no more', async () => {
+  it('a body may hold 10,000 records and no more', async () => {
     const { sync } = await startSync()
     const many = Array.from({ length: 10_000 }, (_, index) =>
       record(5001 + (index % 2500), { level_index: Math.floor(index / 2500) }),
@@ -290,7 +290,7 @@ describe('a body', () => {
     ])
   })
 
-  it('does not give a player more than 20,000 scores, and changes nothing if it would', async () => {
+  it('a body does not give a player more than 20,000 scores, and changes nothing if it would', async () => {
     const { sync, player } = await startSync()
     const songs = (first: number) =>
       Array.from({ length: 10_000 }, (_, index) => record(first + index, { level_index: 0 }))
@@ -311,13 +311,13 @@ describe('a body', () => {
     expect((await player(QQ, '/summary')).status).toBe(200)
   })
 
-  it('of 10,000 bad records is answered with the first 100 mistakes', async () => {
+  it('a body of 10,000 bad records is answered with the first 100 mistakes', async () => {
     const { sync } = await startSync()
     const answer = await sync(incremental(Array.from({ length: 10_000 }, () => ({}))))
     expect([answer.status, answer.json.detail.length]).toEqual([422, 100])
   })
 
-  it('may have 8 MiB and no more', async () => {
+  it('a body may have 8 MiB and no more', async () => {
     const { sync } = await startSync()
     const padded = (size: number) => `{"qq":${QQ},"records":[],"x":"${'x'.repeat(size - 36)}"}`
     expect(padded(1000)).toHaveLength(1000)
@@ -326,7 +326,7 @@ describe('a body', () => {
     expect([answer.status, answer.json]).toEqual([413, { detail: 'the body is larger than 8 MiB' }])
   })
 
-  it('that is too deep harms nobody', async () => {
+  it('a body that is too deep harms nobody', async () => {
     const { sync } = await startSync()
     for (const [open, close] of [
       ['[', ']'],
@@ -339,7 +339,7 @@ describe('a body', () => {
     expect((await sync(valid)).status).toBe(200)
   })
 
-  it('that is no HTTP gets a response all the same', async () => {
+  it('a body that is no HTTP gets a response all the same', async () => {
     const { url } = await startSync()
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
     socket.write('NONSENSE\r\n\r\n')
@@ -355,7 +355,7 @@ describe('two requests at once', () => {
     return other
   }
 
-  it('of one player end with the second refused and the first carried out', async () => {
+  it('two requests at once of one player end with the second refused and the first carried out', async () => {
     const { sync, database, stored } = await startSync({ busyTimeout: 60_000 })
     const other = lock(database)
     const both = [sync(chunk('A', [record(2001)])), sync(chunk('A', [record(2002)]))]
@@ -372,7 +372,7 @@ describe('two requests at once', () => {
     expect((await sync(chunk('A', [record(2002)]))).status).toBe(200)
   })
 
-  it('of two players are both carried out', async () => {
+  it('two requests at once of two players are both carried out', async () => {
     const { sync, player, database } = await startSync({ busyTimeout: 60_000 })
     const other = lock(database)
     const both = [sync(incremental([record()])), sync(incremental([record()], { qq: QQ + 1 }))]
@@ -381,7 +381,7 @@ describe('two requests at once', () => {
     expect((await Promise.all(both)).map(({ status }) => status)).toEqual([200, 200])
   })
 
-  it('are to be sent again later if a process keeps the file for too long', async () => {
+  it('two requests at once are to be sent again later if a process keeps the file for too long', async () => {
     const { sync, player, database } = await startSync({ busyTimeout: 50 })
     await sync(incremental([record()]))
     const other = lock(database)
@@ -414,7 +414,7 @@ describe('two requests at once', () => {
 })
 
 describe('a failure that nobody foresaw', () => {
-  it('shows the client nothing and the log everything but the token', async () => {
+  it('a failure that nobody foresaw shows the client nothing and the log everything but the token', async () => {
     const { sync, database, errors, stored } = await startSync()
     await sync(incremental([record()]))
     const other = new DatabaseSync(database)

@@ -33,7 +33,7 @@ test('the audit is read page by page', async () => {
     })
 })
 
-describe('of the audit those entries are listed', () => {
+describe('the list of the audit', () => {
   const versions = async (query: string) =>
     (await get(`/api/audit?${query}`)).json.entries.map(({ version }: { version: number }) => version)
   beforeEach(async () => {
@@ -61,13 +61,13 @@ describe('of the audit those entries are listed', () => {
     expect(await versions(query)).toEqual(expected)
   })
 
-  test('page by page', async () => {
+  test('the list of the audit comes page by page', async () => {
     const { json } = await get('/api/audit?what=override&limit=1')
     expect(json).toMatchObject({ entries: [{ version: 3 }], next: 3 })
     expect(await versions(`what=override&limit=1&before=${json.next}`)).toEqual([2])
   })
 
-  test('and a filter that is none is refused with what there is', async () => {
+  test('the list of the audit refuses a filter that is none with what there is', async () => {
     for (const query of ['what=mode', 'who=', 'about=', `about=${'x'.repeat(513)}`, 'who=a&who=b'])
       expect((await get(`/api/audit?${query}`)).status, query).toBe(400)
     const { json } = await get('/api/audit?what=mode')

@@ -84,7 +84,7 @@ test('exempt users are left out and counted by themselves', async () => {
   await exempt.stop()
 })
 
-test('of one plan, and of organisations, only those are counted', async () => {
+test('a distribution of one plan, or of organisations, counts only those', async () => {
   await charge({ a: 100, b: 300 }, 'pro', 'acme')
   await charge({ c: 50 }, null, null)
   const pro = await distribution('category=read&window=1h&plan=pro')

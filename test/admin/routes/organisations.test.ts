@@ -85,7 +85,7 @@ describe('the override of an organisation', () => {
   const path = '/api/organisations/acme/override'
   const put = (body: object, headers: Record<string, string> = {}) => running.call('PUT', path, { body, headers })
 
-  test('is set, shown with its version, limits also where no plan does, and is taken away', async () => {
+  test('the override of an organisation is set, shown with its version, limits also where no plan does, and is taken away', async () => {
     await spend(['acme'])
     expect((await get(path)).status).toBe(404)
     const set = await put({ ...OVERRIDE, expiresAt: '2030-01-31T00:00:00Z' })
@@ -113,7 +113,7 @@ describe('the override of an organisation', () => {
     ])
   })
 
-  test('is undone by its number in the audit', async () => {
+  test('the override of an organisation is undone by its number in the audit', async () => {
     await put(OVERRIDE)
     await put({ ...OVERRIDE, write: null })
     const undone = await running.call('POST', '/api/audit/2/undo', { body: { reason: 'a mistake' } })
@@ -121,7 +121,7 @@ describe('the override of an organisation', () => {
     expect((await get(path)).json).toMatchObject({ version: 3, limits: { write: { '1h': 90 } } })
   })
 
-  test('is guarded by If-Match as that of a user is', async () => {
+  test('the override of an organisation is guarded by If-Match as that of a user is', async () => {
     await put(OVERRIDE)
     const stale = await put({ ...OVERRIDE, write: null }, { 'if-match': '"7"' })
     expect([stale.status, stale.json]).toMatchObject([412, { error: 'version_conflict', version: 1 }])
@@ -134,17 +134,20 @@ describe('the override of an organisation', () => {
     [{ ...OVERRIDE, bypassGlobal: true }, 'bypassGlobal', 'unknown field'],
     [{ ...OVERRIDE, read: { '2h': 1 } }, 'read.2h', 'unknown window'],
     [{ ...OVERRIDE, expiresAt: '2020-01-31T00:00:00Z' }, 'expiresAt', 'must be in the future'],
-  ])('that is wrong is refused with the place and the cure: %j', async (body, at, msg) => {
-    const { status, json } = await put(body)
-    expect([status, json.problems]).toEqual([400, [{ path: at, msg: expect.stringContaining(msg) }]])
-  })
+  ])(
+    'the override of an organisation that is wrong is refused with the place and the cure: %j',
+    async (body, at, msg) => {
+      const { status, json } = await put(body)
+      expect([status, json.problems]).toEqual([400, [{ path: at, msg: expect.stringContaining(msg) }]])
+    },
+  )
 
-  test('says which requests its limits are too small for', async () => {
+  test('the override of an organisation says which requests its limits are too small for', async () => {
     const { json } = await put({ read: { '1h': 1 }, reason: 'tight' })
     expect(json.warnings).toMatchObject([{ scope: 'Organisation', category: 'read', window: '1h', limit: 1 }])
   })
 
-  test('is what this gateway enforces, also while the store is out', async () => {
+  test('the override of an organisation is what this gateway enforces, also while the store is out', async () => {
     await put(OVERRIDE)
     await get('/api/organisations')
     expect((await get('/api/in-force/organisations?query=AC')).json).toMatchObject({
@@ -154,7 +157,7 @@ describe('the override of an organisation', () => {
     expect((await get('/api/in-force/organisations?query=zzz')).json).toEqual({ organisations: [], total: 0 })
   })
 
-  test('is the layer that an explanation names, and reaches the windows of a user', async () => {
+  test('the override of an organisation is the layer that an explanation names, and reaches the windows of a user', async () => {
     await spend(['acme'])
     await put({ read: { '1h': 12 }, reason: 'a big event' })
     const user = (await get('/api/users/user%20of%20acme')).json

@@ -20,7 +20,7 @@ const put = (body: string, query = '', headers: Record<string, string> = NDJSON)
 const get = (query = '') => running.call('GET', `/api/overrides${query}`)
 
 describe('a file of overrides', () => {
-  it('is put in force with one version and one entry of the audit, these and no others, and is read as it was', async () => {
+  it('a file of overrides is put in force with one version and one entry of the audit, these and no others, and is read as it was', async () => {
     await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
     const file = `${line('bob', 50)}\n${line('alice', 60, { expiresAt: '2027-01-01T00:00:00Z' })}\n`
     const set = await put(file, '?max_removed=1')
@@ -82,7 +82,7 @@ describe('a file of overrides', () => {
     expect((await running.call('GET', '/api/audit')).json.entries[0]).toMatchObject({ version: 2, why: 'more' })
   })
 
-  it('changes nothing if it is only tried, and says what it would change', async () => {
+  it('a file of overrides changes nothing if it is only tried, and says what it would change', async () => {
     await put(line('bob', 50))
     const tried = await put(line('alice', 60), '?dry_run=1')
     expect(tried.json).toMatchObject({ dryRun: true, version: 1, total: 1, added: 1, removed: 1 })
@@ -93,7 +93,7 @@ describe('a file of overrides', () => {
     expect((await get()).text).toBe(`${line('bob', 50)}\n`)
   })
 
-  it('has organisations too, so that what was exported is put back whole, and guards them like users', async () => {
+  it('a file of overrides has organisations too, so that what was exported is put back whole, and guards them like users', async () => {
     const acme = '/api/organisations/acme/override'
     const until = '2099-01-01T00:00:00.000Z'
     await put(line('bob', 50))
@@ -119,7 +119,7 @@ describe('a file of overrides', () => {
     expect((await get()).text).toBe(exported)
   })
 
-  it('is undone without what was set, or taken away, one by one since', async () => {
+  it('a file of overrides is undone without what was set, or taken away, one by one since', async () => {
     await put([line('bob', 50), line('carol', 70), line('dora', 90)].join('\n'))
     const file = await put([line('bob', 51), line('carol', 71)].join('\n'), '?max_removed=1')
     expect(file.json).toMatchObject({ removed: 1, changed: 2 })
@@ -134,7 +134,7 @@ describe('a file of overrides', () => {
     ])
   })
 
-  it('leaves the others alone if it is merged', async () => {
+  it('a file of overrides leaves the others alone if it is merged', async () => {
     await put(line('bob', 50))
     expect((await put(line('alice', 60), '?merge=1')).json).toMatchObject({
       merge: true,
@@ -149,7 +149,7 @@ describe('a file of overrides', () => {
     expect((await running.call('PUT', '/api/users/bob/override', { headers, body })).status).toBe(200)
   })
 
-  it('adds lines with an end above what is set if it is merged, which is in force again afterwards', async () => {
+  it('a file of overrides adds lines with an end above what is set if it is merged, which is in force again afterwards', async () => {
     const until = (days: number) => new Date(NOW + days * 86_400_000).toISOString()
     const temporary = (limit: number, days: number) =>
       JSON.stringify({ user: 'bob', read: { '1h': limit }, reason: 'a launch', expiresAt: until(days) })
@@ -173,7 +173,7 @@ describe('a file of overrides', () => {
     expect(await lines()).toHaveLength(21)
   })
 
-  it('is tried with what a run would say: what it is refused for, and which ends it adds and drops', async () => {
+  it('a file of overrides is tried with what a run would say: what it is refused for, and which ends it adds and drops', async () => {
     const expiresAt = new Date(NOW + 86_400_000).toISOString()
     await put([line('bob', 50), line('carol', 60, { expiresAt }), line('carol', 70)].join('\n'))
     for (const [text, way, path] of [
@@ -208,7 +208,7 @@ describe('a file of overrides', () => {
     })
   })
 
-  it('that is not of the version that was read changes nothing', async () => {
+  it('a file of overrides that is not of the version that was read changes nothing', async () => {
     await put(line('bob', 50))
     await running.call('PUT', '/api/users/eve/override', { body: { shadow: true, reason: 'r' } })
     const late = await put(line('alice', 60), '?max_removed=2', { ...NDJSON, 'if-match': '"1"' })
@@ -216,7 +216,7 @@ describe('a file of overrides', () => {
     expect((await put(line('alice', 60), '?max_removed=2', { ...NDJSON, 'if-match': '"2"' })).status).toBe(200)
   })
 
-  it('with a problem changes nothing, and has its line named', async () => {
+  it('a file of overrides with a problem changes nothing, and has its line named', async () => {
     await put(line('bob', 50))
     const bad = await put(`${line('alice', 60)}\n${line('carl', -1)}\n`)
     expect([bad.status, bad.json.problems]).toEqual([
@@ -226,7 +226,7 @@ describe('a file of overrides', () => {
     expect((await get()).text).toBe(`${line('bob', 50)}\n`)
   })
 
-  it('has what lies under an override with an end, and is read again once it has ended', async () => {
+  it('a file of overrides has what lies under an override with an end, and is read again once it has ended', async () => {
     const set = (body: object) => running.call('PUT', '/api/users/etl/override', { body })
     await set({ read: { '1h': 30 }, reason: 'OPS-1423' })
     await set({ read: { '1h': 45 }, reason: 'for an hour', expiresAt: new Date(NOW + 3_600_000).toISOString() })
@@ -252,7 +252,7 @@ describe('a file of overrides', () => {
     })
   })
 
-  it('that is empty, or removes more than a tenth, is refused unless it is confirmed', async () => {
+  it('a file of overrides that is empty, or removes more than a tenth, is refused unless it is confirmed', async () => {
     const users = (count: number): string => Array.from({ length: count }, (_, i) => line(`user-${i}`, i)).join('\n')
     await put(users(40))
     for (const [body, headers] of [
@@ -276,7 +276,7 @@ describe('a file of overrides', () => {
     expect((await put(users(1), '?max_removed=-1')).status).toBe(400)
   })
 
-  it('is undone by its number, however large it was, but for users for whom something was set since', async () => {
+  it('a file of overrides is undone by its number, however large it was, but for users for whom something was set since', async () => {
     const users = (count: number, limit: number): string =>
       Array.from({ length: count }, (_, i) => line(`user-${i}`, limit + i)).join('\n')
     await put(users(900, 1))
@@ -295,7 +295,7 @@ describe('a file of overrides', () => {
     expect((await get()).text).toBe(eve)
   })
 
-  it('has lines named that some request can never fit into', async () => {
+  it('a file of overrides has lines named that some request can never fit into', async () => {
     const { json } = await put(
       `${line('bob', 50)}\n${JSON.stringify({ user: 'eve', write: { '1h': 20 }, reason: 'r' })}\n`,
     )
@@ -310,7 +310,7 @@ describe('a file of overrides', () => {
     })
   })
 
-  it('is taken from administrators alone, of one of both types, as it is and not too large', async () => {
+  it('a file of overrides is taken from administrators alone, of one of both types, as it is and not too large', async () => {
     const refused = async (body: string, headers: Record<string, string>) => (await put(body, '', headers)).status
     expect(await refused('{}', { 'content-type': 'application/json' })).toBe(415)
     expect(await refused('x', { 'content-type': 'text/csv; charset=utf-16' })).toBe(415)
@@ -322,7 +322,7 @@ describe('a file of overrides', () => {
     expect((await get('?format=xml')).status).toBe(400)
   })
 
-  it('of two administrators at once is whole, whoever comes last', async () => {
+  it('a file of overrides of two administrators at once is whole, whoever comes last', async () => {
     const files = ['a', 'b', 'c'].map((who) => Array.from({ length: 700 }, (_, i) => line(`${who}-${i}`, i)).join('\n'))
     const replies = await Promise.all(files.map((file) => put(file, '?max_removed=700')))
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])

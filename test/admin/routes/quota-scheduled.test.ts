@@ -95,7 +95,7 @@ test('the same value with another end moves the end, also to an earlier moment',
   ])
 })
 
-test('of two administrators at once each schedules a change', async () => {
+test('two administrators at once each schedule a change', async () => {
   await Promise.all([patch({ mode: 'loose', from: iso(HOUR) }), patch({ shadow: true, from: iso(2 * HOUR) })])
   const { layers } = (await running.call('GET', '/api/quota')).json
   expect(layers.map(({ from }: { from: string }) => from)).toEqual([iso(2 * HOUR), iso(HOUR)])

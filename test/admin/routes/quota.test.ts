@@ -54,7 +54,7 @@ test('a limit that was set for a window of another file is shown as resting, wit
 })
 
 describe('the settings', () => {
-  test('are those of the file before anything is changed, with the fields of the contract', async () => {
+  test('the settings are those of the file before anything is changed, with the fields of the contract', async () => {
     const { json, headers } = await running.call('GET', '/api/quota')
     expect(json).toMatchObject({
       version: 0,
@@ -82,7 +82,7 @@ describe('the settings', () => {
     expect(headers.etag).toBe('"0"')
   })
 
-  test('come with the global windows as they are now', async () => {
+  test('the settings come with the global windows as they are now', async () => {
     await running.spend('alice', 'read', 11)
     await running.spend('bob', 'read', 300)
     const { windows } = await get()
@@ -98,7 +98,7 @@ describe('the settings', () => {
     expect(windows.write[0]).toMatchObject({ used: 0, startedAt: null, resetAt: null })
   })
 
-  test('tell the adaptive factor that is in force and why, in every mode, whatever was counted since it was drawn', async () => {
+  test('the settings tell the adaptive factor that is in force and why, in every mode, whatever was counted since it was drawn', async () => {
     await running.stop()
     const bucket = { ...NOTHING, start: bucketStart(NOW), total: 1000, status0: 20, status5xx: 30 }
     const drawn = adaptive({ at: NOW, buckets: [bucket] })
@@ -115,7 +115,7 @@ describe('the settings', () => {
 })
 
 describe('a change', () => {
-  test('is in force in its response, which shows what was changed beside what the file says', async () => {
+  test('a change is in force in its response, which shows what was changed beside what the file says', async () => {
     const { status, json, headers } = await patch({
       mode: 'conservative',
       baselines: { personal: { read: { '1h': 100 } } },
@@ -135,7 +135,7 @@ describe('a change', () => {
     expect(ends).toEqual({ added: [], dropped: [], guards: [] })
   })
 
-  test('is given back to the file by null, one value or all of them', async () => {
+  test('a change is given back to the file by null, one value or all of them', async () => {
     await patch({ mode: 'loose', global: { enabled: false, multiplier: 2 }, shadow: true })
     expect((await patch({ global: { multiplier: null } })).json.changed).toEqual(['mode', 'global.enabled', 'shadow'])
     expect((await patch({ mode: null, global: null, shadow: null })).json).toMatchObject({
@@ -144,7 +144,7 @@ describe('a change', () => {
     })
   })
 
-  test('is an entry of the audit, with who, from, to and why', async () => {
+  test('a change is an entry of the audit, with who, from, to and why', async () => {
     await patch({ mode: 'loose', reason: 'a calm night' })
     await patch({ shadow: true })
     expect(await audit()).toMatchObject([
@@ -160,7 +160,7 @@ describe('a change', () => {
     ])
   })
 
-  test('that changes nothing is no entry', async () => {
+  test('a change that changes nothing is no entry', async () => {
     const { json } = await patch({ mode: 'loose' })
     for (const body of [{}, { mode: 'loose' }, { reason: 'why not' }, { custom: null }])
       expect((await patch(body)).json.version).toBe(json.version)
@@ -198,20 +198,20 @@ test('a change that rests because the file has no such category or window can be
 })
 
 describe('If-Match', () => {
-  test('takes the tag of a reading, whatever else was changed before it', async () => {
+  test('If-Match takes the tag of a reading, whatever else was changed before it', async () => {
     await patch({ mode: 'loose' })
     await running.call('POST', '/api/tokens', { body: { user: 'alice', name: 'phone' } })
     const { headers } = await running.call('GET', '/api/quota')
     expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
   })
 
-  test('lets the change through that was made of the newest version', async () => {
+  test('If-Match lets the change through that was made of the newest version', async () => {
     const { headers } = await patch({ mode: 'loose' })
     expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
   })
 
   test.each(['"0"', '"99"', 'W/"1"', 'nonsense', '""', ' '])(
-    'that is not the version, as %s, refuses the change with the version',
+    'If-Match that is not the version, as %s, refuses the change with the version',
     async (tag) => {
       const { json } = await patch({ mode: 'loose' })
       const reply = await patch({ mode: 'conservative' }, { 'if-match': tag })
@@ -221,7 +221,7 @@ describe('If-Match', () => {
     },
   )
 
-  test.each(['0', '1', 'W/"1"'])('that is no tag of ours, as %s, is told what one is like', async (tag) => {
+  test.each(['0', '1', 'W/"1"'])('If-Match that is no tag of ours, as %s, is told what one is like', async (tag) => {
     const { json } = await patch({ mode: 'loose' })
     const { status, json: told } = await patch({ mode: 'normal' }, { 'if-match': tag })
     expect([status, told.msg]).toEqual([412, expect.stringContaining('a number in quotation marks and nothing else: ')])
@@ -229,23 +229,23 @@ describe('If-Match', () => {
     expect((await patch({ mode: 'normal' }, { 'if-match': '"99"' })).json.msg).toContain('was changed meanwhile')
   })
 
-  test('of a reading changes nothing in its response', async () => {
+  test('If-Match of a reading changes nothing in its response', async () => {
     const headers = { 'if-match': '"99"', 'if-none-match': '"0"' }
     expect((await running.call('GET', '/api/quota', { headers })).status).toBe(200)
   })
 
-  test.each(['*', '"0", "1"'])('may name the version among others: %s', async (tag) => {
+  test.each(['*', '"0", "1"'])('If-Match may name the version among others: %s', async (tag) => {
     await patch({ mode: 'loose' })
     expect((await patch({ mode: 'normal' }, { 'if-match': tag })).status).toBe(200)
   })
 
-  test('concerns the settings only, so that an override of somebody is no conflict', async () => {
+  test('If-Match concerns the settings only, so that an override of somebody is no conflict', async () => {
     const { headers } = await patch({ mode: 'loose' })
     await running.call('PUT', '/api/users/alice/override', { body: { shadow: true, reason: 'r' } })
     expect((await patch({ mode: 'normal' }, { 'if-match': headers.etag ?? '' })).status).toBe(200)
   })
 
-  test('lets one of two changes at once through, which are both made without it', async () => {
+  test('If-Match lets one of two changes at once through, which are both made without it', async () => {
     const tag = { 'if-match': '"0"' }
     const [one, other] = await Promise.all([patch({ mode: 'loose' }, tag), patch({ shadow: true }, tag)])
     expect([one.status, other.status].sort()).toEqual([200, 412])
@@ -283,7 +283,7 @@ describe('a body', () => {
       'baselines.personal.constructor',
       /unknown/,
     ],
-  ])('with %s is refused with the field and the cure', async (_what, body, path, msg) => {
+  ])('a body with %s is refused with the field and the cure', async (_what, body, path, msg) => {
     for (const [method, url] of [
       ['PATCH', '/api/quota'],
       ['POST', '/api/quota/preview'],
@@ -297,7 +297,7 @@ describe('a body', () => {
     expect(await audit()).toEqual([])
   })
 
-  test('with several mistakes is refused with all of them at once', async () => {
+  test('a body with several mistakes is refused with all of them at once', async () => {
     const reply = await patch({ mode: 'x', shadow: 1, global: { multiplier: 0 } })
     expect(reply.json.problems.map(({ path }: { path: string }) => path).sort()).toEqual([
       'global.multiplier',
@@ -367,7 +367,7 @@ describe('a limit that some request can never fit into', () => {
   }
   const body = { baselines: { personal: { write: { '1h': 20 } } } }
 
-  test('is reported in the preview of the change, in its response and as long as it holds', async () => {
+  test('a limit that some request can never fit into is reported in the preview of the change, in its response and as long as it holds', async () => {
     expect((await get()).warnings).toEqual([])
     expect((await running.call('POST', '/api/quota/preview', { body })).json.warnings).toEqual([never])
     expect((await get()).warnings).toEqual([])
@@ -376,14 +376,14 @@ describe('a limit that some request can never fit into', () => {
     expect((await patch({ baselines: null })).json.warnings).toEqual([])
   })
 
-  test('is reported in mode adaptive by the lowest factor that it may have', async () => {
+  test('a limit that some request can never fit into is reported in mode adaptive by the lowest factor that it may have', async () => {
     const baselines = { personal: { write: { '1h': 30 } } }
     expect((await patch({ baselines })).json.warnings).toEqual([])
     expect((await patch({ mode: 'adaptive' })).json.warnings).toMatchObject([{ window: '1h', limit: 22, cost: 25 }])
     expect((await patch({ mode: 'conservative' })).json.warnings).toMatchObject([{ window: '1h', limit: 22, cost: 25 }])
   })
 
-  test('is reported of the global scope too, with the dearest request and every rule', async () => {
+  test('a limit that some request can never fit into is reported of the global scope too, with the dearest request and every rule', async () => {
     const { json } = await patch({ baselines: { global: { write: { '5h': 14 } } } })
     expect(json.warnings).toMatchObject([
       {
@@ -397,7 +397,7 @@ describe('a limit that some request can never fit into', () => {
     ])
   })
 
-  test('is reported with the first twenty rules, with what matches none like a rule, and never in shadow mode', async () => {
+  test('a limit that some request can never fit into is reported with the first twenty rules, with what matches none like a rule, and never in shadow mode', async () => {
     await running.stop()
     const rules = (shadow: boolean, count: number) =>
       Array.from(
@@ -416,7 +416,7 @@ describe('a limit that some request can never fit into', () => {
     expect(msg).toContain('GET /false/19 and 11 more: ')
   })
 
-  test('is reported of a plan, with its name, but for one of 0 that keeps the plan out', async () => {
+  test('a limit that some request can never fit into is reported of a plan, with its name, but for one of 0 that keeps the plan out', async () => {
     await running.stop()
     const plans =
       '{ small: { personal: { write: { 1h: 20 }, read: { 1h: 0 } } }, same: { personal: { write: { 1h: 60 } } }, team: { organisation: { write: { 5h: 24 } } } }'
@@ -437,7 +437,7 @@ describe('a limit that some request can never fit into', () => {
     expect((await get()).warnings).toEqual([])
   })
 
-  test('is reported also if it is set for a user', async () => {
+  test('a limit that some request can never fit into is reported also if it is set for a user', async () => {
     const put = (limits: object) =>
       running.call('PUT', '/api/users/alice/override', { body: { ...limits, reason: 'why' } })
     expect((await put({ write: { '1h': 20 } })).json).toMatchObject({
@@ -456,7 +456,7 @@ describe('a reset of shared windows', () => {
     running.call('POST', '/api/quota/reset', { body, headers })
   const body = { scope: 'global', category: 'read', reason: 'a load test by mistake' }
 
-  test('empties the global windows of a category, says what was used, and leaves users and other categories alone', async () => {
+  test('a reset of shared windows empties the global windows of a category, says what was used, and leaves users and other categories alone', async () => {
     await running.spend('alice', 'read', 100)
     await running.spend('alice', 'write', 20)
     expect(await reset(body)).toMatchObject({ status: 200, json: { from: { '1h': 100, '5h': 100 } } })
@@ -479,13 +479,13 @@ describe('a reset of shared windows', () => {
     ])
   })
 
-  test('empties one of them if it is named', async () => {
+  test('a reset of shared windows empties one of them if it is named', async () => {
     await running.spend('alice', 'read', 100)
     expect((await reset({ ...body, window: '1h' })).json).toEqual({ from: { '1h': 100 } })
     expect((await get()).windows.read).toMatchObject([{ used: 0 }, { used: 100 }])
   })
 
-  test('says 0 of windows that do not run', async () => {
+  test('a reset of shared windows says 0 of windows that do not run', async () => {
     expect((await reset(body)).json).toEqual({ from: { '1h': 0, '5h': 0 } })
   })
 
@@ -513,7 +513,7 @@ describe('a reset of shared windows', () => {
     [{ reason: undefined }, 'reason', expect.stringContaining('must be a sentence')],
     [{ reason: ' ' }, 'reason', expect.stringContaining('must be a sentence')],
     [{ windows: '1h' }, 'windows', 'unknown field "windows"; did you mean "window"?'],
-  ])('is refused, and changes nothing, with %j', async (more, path, msg) => {
+  ])('a reset of shared windows is refused, and changes nothing, with %j', async (more, path, msg) => {
     await running.spend('alice', 'read', 100)
     expect(await reset({ ...body, ...more })).toMatchObject({
       status: 400,
@@ -523,7 +523,7 @@ describe('a reset of shared windows', () => {
     expect(await audit()).toEqual([])
   })
 
-  test('has no version, so that If-Match is refused rather than passed over', async () => {
+  test('a reset of shared windows has no version, so that If-Match is refused rather than passed over', async () => {
     expect(await reset(body, { 'if-match': '"0"' })).toMatchObject({ status: 400, json: { error: 'bad_request' } })
   })
 })

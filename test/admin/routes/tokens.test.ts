@@ -116,7 +116,7 @@ describe('a wrong field', () => {
     ['two at once', { user: '', name: '' }, /^user: .+; name: /],
     ['no object', [1], /^body: must be a JSON object/],
     ['no body', undefined, /^body: must be a JSON object/],
-  ])('is refused with its name and the cure: %s', async (_what, body, msg) => {
+  ])('a wrong field is refused with its name and the cure: %s', async (_what, body, msg) => {
     const reply = await create(body)
     expect(reply).toMatchObject({ status: 400, json: { error: 'bad_request', msg: expect.stringMatching(msg) } })
     expect(await running.store.listTokens()).toEqual([])

@@ -73,7 +73,7 @@ test('the undo of an override brings back the one before', async () => {
   expect((await running.call('GET', '/api/users/bob')).json.override).toBeNull()
 })
 
-test('of two administrators who undo the same change at once one makes it', async () => {
+test('one of two administrators who undo the same change at once makes it', async () => {
   await patch({ mode: 'loose' })
   const both = await Promise.all([undo(1), undo(1)])
   expect(both.map(({ status }) => status)).toEqual([200, 200])

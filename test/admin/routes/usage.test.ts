@@ -32,7 +32,7 @@ afterAll(() => running.stop())
 const get = (query: string, headers = {}) => running.call('GET', `/api/usage?${query}`, { headers })
 
 describe('GET /api/usage', () => {
-  test('says what one user used, to viewers too', async () => {
+  test('GET /api/usage says what one user used, to viewers too', async () => {
     const { status, json } = await get('user=alice', { authorization: `Bearer ${VIEWER}` })
     expect(status).toBe(200)
     const times = { start: '2026-11-19T10:10:00.001Z', end: '2026-11-20T10:10:00.001Z' }
@@ -51,7 +51,7 @@ describe('GET /api/usage', () => {
     ])
   })
 
-  test('has everybody once, page by page', async () => {
+  test('GET /api/usage has everybody once, page by page', async () => {
     const seen: string[] = []
     let cursor = ''
     do {
@@ -63,7 +63,7 @@ describe('GET /api/usage', () => {
     expect(seen.sort()).toEqual(['=bob', 'alice', ...Array.from({ length: 40 }, (_, i) => `user-${i}`)].sort())
   })
 
-  test('has the most tokens first', async () => {
+  test('GET /api/usage has the most tokens first', async () => {
     const { json } = await get('order=tokens&limit=2')
     expect(json.rows.map((row: { user: string; tokens: number }) => [row.user, row.tokens])).toEqual([
       ['=bob', 30],
@@ -72,7 +72,7 @@ describe('GET /api/usage', () => {
     expect((await get('by=plan&order=tokens')).json.rows).toMatchObject([{ plan: 'team', tokens: 9 }, { plan: 'free' }])
   })
 
-  test('has series of plans, with what became of requests', async () => {
+  test('GET /api/usage has series of plans, with what became of requests', async () => {
     const { json } = await get('by=plan&step=30m')
     expect(json).toMatchObject({
       window: null,
@@ -84,7 +84,7 @@ describe('GET /api/usage', () => {
     })
   })
 
-  test('has one route alone, over a span before now', async () => {
+  test('GET /api/usage has one route alone, over a span before now', async () => {
     const series = ['GET /a', 'GET /b'].map((name) => ({ name, tokens: name.length }))
     await running.store.addUsage({
       instance: 'routes',
@@ -108,7 +108,7 @@ describe('GET /api/usage', () => {
   test.each([
     ['csv', 'text/csv; charset=utf-8; header=present'],
     ['ndjson', 'application/x-ndjson; charset=utf-8'],
-  ])('gives all rows as %s', async (format, type) => {
+  ])('GET /api/usage gives all rows as %s', async (format, type) => {
     const { status, headers, text } = await get(`format=${format}&category=read`)
     expect([status, headers['content-type']]).toEqual([200, type])
     expect(headers['content-disposition']).toBe(`attachment; filename="usage-2026-11-20.${format}"`)
@@ -127,13 +127,13 @@ describe('GET /api/usage', () => {
     ['format=csv&cursor=x', 'cursor'],
     ['colour=red', 'colour'],
     ['from=2026-11-01&from=2026-11-02', 'from'],
-  ])('refuses %s with the name of the field', async (query, path) => {
+  ])('GET /api/usage refuses %s with the name of the field', async (query, path) => {
     const { status, json } = await get(query)
     expect(status).toBe(400)
     expect(json).toMatchObject({ error: 'bad_request', problems: [{ path }] })
   })
 
-  test('is 503 while the store is out, also of a text that has not begun', async () => {
+  test('GET /api/usage is 503 while the store is out, also of a text that has not begun', async () => {
     isBroken = true
     try {
       expect(await get('')).toMatchObject({ status: 503, json: { error: 'store_unavailable' } })

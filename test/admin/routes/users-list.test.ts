@@ -34,7 +34,7 @@ async function all(query = '', limit = 3): Promise<Reply['json'][]> {
 }
 
 describe('the list of users', () => {
-  test('has everybody who has used something or has an override, each once, page by page', async () => {
+  test('the list of users has everybody who has used something or has an override, each once, page by page', async () => {
     const names = Array.from({ length: 20 }, (_, i) => `user-${i}`)
     for (const name of names) await running.spend(name, 'read', 5)
     await running.spend('user-7', 'write', 9)
@@ -58,7 +58,7 @@ describe('the list of users', () => {
     })
   })
 
-  test('finds a part of the id, whatever its letter case', async () => {
+  test('the list of users finds a part of the id, whatever its letter case', async () => {
     for (const name of ['Alice', 'malice', 'bob']) await running.spend(name, 'read', 1)
     await put('ALICE-2', override)
     expect((await all('alice', 1)).map(({ user }) => user).sort()).toEqual(['ALICE-2', 'Alice', 'malice'])
@@ -74,7 +74,7 @@ describe('the list of users', () => {
       redis = store = undefined
     })
 
-    test('begins with the user whose id is what is searched for, and has that user once', async () => {
+    test('the list of users in the store begins with the user whose id is what is searched for, and has that user once', async () => {
       if (kind === 'Redis') {
         redis = await sharedRedis()
         store = openRedisStore({ ...redis, deadlineMs: 5000, observe: () => {} })
@@ -103,7 +103,7 @@ describe('the list of users', () => {
     })
   })
 
-  test('by use begins with whoever is nearest to one of his limits', async () => {
+  test('the list of users by use begins with whoever is nearest to one of his limits', async () => {
     const spent: [string, string, number][] = [
       ['half', 'read', 60],
       ['beyond', 'read', 150],
@@ -134,14 +134,14 @@ describe('the list of users', () => {
     expect(await names('')).toEqual({ users: [], next: null })
   })
 
-  test('by use places whoever may use nothing of one window by what he has used of another', async () => {
+  test('the list of users by use places whoever may use nothing of one window by what he has used of another', async () => {
     await running.spend('alice', 'read', 5)
     await put('alice', { read: { '1h': 0 }, reason: 'too much' })
     clock += HOUR
     expect((await get('/api/users?order=use')).json.users).toMatchObject([{ user: 'alice' }])
   })
 
-  test('shows who is blocked', async () => {
+  test('the list of users shows who is blocked', async () => {
     await running.spend('alice', 'read', 120)
     await running.spend('bob', 'read', 118)
     await running.spend('carol', 'read', 119)
@@ -149,7 +149,7 @@ describe('the list of users', () => {
     expect(blocked.map(({ user }) => user).sort()).toEqual(['alice', 'carol'])
   })
 
-  test('forgets whoever has nothing running any more', async () => {
+  test('the list of users forgets whoever has nothing running any more', async () => {
     await running.spend('alice', 'read', 120)
     clock += 5 * HOUR
     expect(await all()).toEqual([])
@@ -174,7 +174,7 @@ describe('the list of users', () => {
     ['recent=1h', 'recent'],
     ['recent=24h&limit=51', 'limit'],
     ['qurey=a', 'qurey'],
-  ])('refuses %s and names the field', async (query, path) => {
+  ])('the list of users refuses %s and names the field', async (query, path) => {
     expect(await get(`/api/users?${query}`)).toMatchObject({ status: 400, json: { problems: [{ path }] } })
   })
 })
@@ -213,7 +213,7 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
     return json.users.map(({ user }: { user: string }) => user)
   }
 
-  test('find whoever is blocked, has an override, a plan or shadow, also together, with a search and an order', async () => {
+  test('the filters of the list of users, in the store find whoever is blocked, has an override, a plan or shadow, also together, with a search and an order', async () => {
     await fill()
     const blocked = ['full', 'full-gold', 'void']
     expect((await found('blocked=true')).sort()).toEqual(blocked)
@@ -237,7 +237,7 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
     expect(await found('override=true&order=tokens')).toEqual(['raised', 'shadow-full'])
   })
 
-  test('have what each used lately, in steps', async () => {
+  test('the filters of the list of users, in the store have what each used lately, in steps', async () => {
     await fill()
     const { json } = await get('/api/users?plan=gold&recent=24h&limit=50')
     // The store is new: what was used before is not known.
@@ -251,7 +251,7 @@ describe.each(['embedded', 'Redis'])('the filters of the list of users, in the s
     expect(json.users[0].recent.steps.length).toBe(24)
   })
 
-  test('have each once, page by page', async () => {
+  test('the filters of the list of users, in the store have each once, page by page', async () => {
     await fill()
     const users: string[] = []
     for (let next: string | null = ''; next !== null; ) {

@@ -47,7 +47,7 @@ test('a block that ends before its window ends at one moment for the page, the l
 })
 
 describe('a user', () => {
-  test('is shown with each limit and the layers that made it', async () => {
+  test('a user is shown with each limit and the layers that made it', async () => {
     await running.spend('alice', 'read', 8)
     await running.call('PATCH', '/api/quota', {
       body: { mode: 'conservative', baselines: { personal: { read: { '5h': 200 } } } },
@@ -76,7 +76,7 @@ describe('a user', () => {
     expect(headers.etag).toBe('"0"')
   })
 
-  test('is shown with the use of each category, until the window ends', async () => {
+  test('a user is shown with the use of each category, until the window ends', async () => {
     await running.spend('alice', 'read', 8)
     await running.spend('alice', 'write', 3)
     const used = async () => {
@@ -94,7 +94,7 @@ describe('a user', () => {
     ])
   })
 
-  test.each(ODD)('may have any id: %s', async (user) => {
+  test.each(ODD)('a user may have any id: %s', async (user) => {
     await running.spend(user, 'read', 3)
     const path = `/api/users/${encodeURIComponent(user)}`
     expect((await get(path)).json).toMatchObject({ user, windows: { read: [{ used: 3 }, { used: 3 }, {}, {}] } })
@@ -112,7 +112,7 @@ describe('a user', () => {
   })
 
   test.each(['%00', '%0A', 'x'.repeat(257), '%F0%9F%98%80'.repeat(65)])(
-    'has an id that could be one: %s',
+    'a user has an id that could be one: %s',
     async (id) => {
       const { status, json } = await get(`/api/users/${id}`)
       expect(['bad_request', 'not_found']).toContain(json.error)
@@ -122,7 +122,7 @@ describe('a user', () => {
 })
 
 describe('an override', () => {
-  test('is put, shown, put again in its place, and taken away', async () => {
+  test('an override is put, shown, put again in its place, and taken away', async () => {
     const made = await put('alice', { ...override, expiresAt: '2026-11-21T00:00:00+08:00' })
     const { ends, ...set } = made.json
     expect(ends).toMatchObject({ added: [{ until: '2026-11-20T16:00:00.000Z' }], dropped: [], guards: [] })
@@ -155,7 +155,7 @@ describe('an override', () => {
     ])
   })
 
-  test('has its end in the audit as a time like every other', async () => {
+  test('an override has its end in the audit as a time like every other', async () => {
     const expiresAt = '2099-01-31T00:00:00.000Z'
     await put('alice', { read: { '1h': 5 }, reason: 'for now', expiresAt })
     await put('alice', { read: { '1h': 6 }, reason: 'for good' })
@@ -165,7 +165,7 @@ describe('an override', () => {
     ])
   })
 
-  test('that is not there cannot be taken away', async () => {
+  test('an override that is not there cannot be taken away', async () => {
     expect(await running.call('DELETE', '/api/users/alice/override')).toMatchObject({
       status: 404,
       json: { error: 'not_found' },
@@ -174,7 +174,7 @@ describe('an override', () => {
     expect((await get('/api/audit')).json.entries).toEqual([])
   })
 
-  test('is guarded by If-Match, each user apart', async () => {
+  test('an override is guarded by If-Match, each user apart', async () => {
     expect((await put('alice', override, { 'if-match': '"0"' })).status).toBe(200)
     expect((await put('bob', override, { 'if-match': '"0"' })).status).toBe(200)
     expect(await put('alice', override, { 'if-match': '"0"' })).toMatchObject({
@@ -188,7 +188,7 @@ describe('an override', () => {
     )
   })
 
-  test('with an end lies above the one without, comes with its layers, and gives way to it at its end', async () => {
+  test('an override with an end lies above the one without, comes with its layers, and gives way to it at its end', async () => {
     await put('etl', { read: { '1h': 3000 }, reason: 'OPS-1423' })
     const until = new Date(clock + HOUR).toISOString()
     const raised = await put('etl', { read: { '1h': 4500 }, reason: 'half as much again', expiresAt: until })
@@ -222,7 +222,7 @@ describe('an override', () => {
     expect((await get('/api/users/etl/override')).json).not.toHaveProperty('layers')
   })
 
-  test('without an end takes the place of all that were set before, and says whose ends it drops', async () => {
+  test('an override without an end takes the place of all that were set before, and says whose ends it drops', async () => {
     const until = new Date(clock + HOUR).toISOString()
     await put('etl', { read: { '1h': 4500 }, reason: 'for an hour', expiresAt: until })
     const { json } = await put('etl', { read: { '1h': 3000 }, reason: 'OPS-1423' })
@@ -232,7 +232,7 @@ describe('an override', () => {
     expect((await get('/api/users/etl/override')).json).toMatchObject({ reason: 'for an hour', expiresAt: until })
   })
 
-  test('with a factor alone multiplies what lies under it as long as it lasts, whatever becomes of that', async () => {
+  test('an override with a factor alone multiplies what lies under it as long as it lasts, whatever becomes of that', async () => {
     const until = (hours: number) => new Date(clock + hours * HOUR).toISOString()
     const limits = async () =>
       (await get('/api/users/etl')).json.windows.read.slice(0, 2).map((one: { limit: number }) => one.limit)
@@ -263,7 +263,7 @@ describe('an override', () => {
     ])
   })
 
-  test('takes a factor of 0 to 100 with three decimals, which sets something by itself unless it is 1', async () => {
+  test('an override takes a factor of 0 to 100 with three decimals, which sets something by itself unless it is 1', async () => {
     for (const factor of [-1, 101, 1.2345, '2', Number.NaN]) {
       expect(await put('etl', { factor, reason: 'r' })).toMatchObject({ status: 400 })
     }
@@ -271,7 +271,7 @@ describe('an override', () => {
     expect(await put('etl', { factor: 0.125, reason: 'r' })).toMatchObject({ status: 200, json: { factor: 0.125 } })
   })
 
-  test('that is taken away names every end that goes with it', async () => {
+  test('an override that is taken away names every end that goes with it', async () => {
     const until = (hours: number) => new Date(clock + hours * HOUR).toISOString()
     await put('etl', { read: { '1h': 3000 }, reason: 'OPS-1423' })
     await put('etl', { read: { '1h': 4500 }, reason: 'for a day', expiresAt: until(24) })
@@ -287,7 +287,7 @@ describe('an override', () => {
     })
   })
 
-  test('that is set already is no change', async () => {
+  test('an override that is set already is no change', async () => {
     const expiresAt = new Date(clock + HOUR).toISOString()
     const first = await put('alice', { ...override, expiresAt })
     const again = await put('alice', { expiresAt, bypassGlobal: false, ...override, write: null })
@@ -297,7 +297,7 @@ describe('an override', () => {
     expect((await put('alice', { ...override, expiresAt, reason: 'another one' })).json.version).toBe(2)
   })
 
-  test('that is not there does not fulfil If-Match: *', async () => {
+  test('an override that is not there does not fulfil If-Match: *', async () => {
     const any = { 'if-match': '*' }
     const remove = () => running.call('DELETE', '/api/users/alice/override', { headers: any })
     const msg = expect.stringMatching(/^There is none now/)
@@ -312,7 +312,7 @@ describe('an override', () => {
     expect(await put('alice', override, any)).toMatchObject(none)
   })
 
-  test('is not changed under a condition that nobody judges', async () => {
+  test('an override is not changed under a condition that nobody judges', async () => {
     await put('alice', override)
     expect(await put('alice', { ...override, shadow: true }, { 'if-none-match': '*' })).toMatchObject({
       status: 400,
@@ -321,7 +321,7 @@ describe('an override', () => {
     expect((await get('/api/users/alice/override')).json.shadow).toBe(false)
   })
 
-  test('that has expired is gone by itself, and the next one is put as if there had been none', async () => {
+  test('an override that has expired is gone by itself, and the next one is put as if there had been none', async () => {
     await put('alice', { ...override, expiresAt: new Date(clock + HOUR).toISOString() })
     clock += HOUR
     const { json, headers } = await get('/api/users/alice')
@@ -372,7 +372,7 @@ test.each(['2030-01-31T00:00Z', '2030-01-31T24:00:00Z', '9999-12-31T23:59:59-00:
 describe('a reset', () => {
   const reset = (body: unknown) => running.call('POST', '/api/users/alice/reset', { body })
 
-  test('has no version, so that If-Match is refused rather than passed over', async () => {
+  test('a reset has no version, so that If-Match is refused rather than passed over', async () => {
     await running.spend('alice', 'read', 120)
     for (const tag of ['"0"', '"7"', '*']) {
       const headers = { 'if-match': tag }
@@ -386,7 +386,7 @@ describe('a reset', () => {
     expect((await get('/api/audit')).json.entries).toEqual([])
   })
 
-  test("empties the user's windows, and nobody else's", async () => {
+  test("a reset empties the user's windows, and nobody else's", async () => {
     await running.spend('alice', 'read', 100)
     await running.spend('bob', 'read', 50)
     expect((await reset({ reason: 'a bug of ours' })).status).toBe(204)
@@ -403,7 +403,7 @@ describe('a reset', () => {
   })
 
   test.each([[{}], [{ reason: '' }], [{ reason: ' ' }], [{ reason: 'a\nb' }], [{ reason: 7 }], [undefined]])(
-    'needs a reason: %j',
+    'a reset needs a reason: %j',
     async (body) => {
       await running.spend('alice', 'read', 100)
       expect(await reset(body)).toMatchObject({ status: 400, json: { error: 'bad_request' } })

@@ -60,7 +60,7 @@ async function tried({ listen = '127.0.0.1:0', upstream, store = 'sqlite::memory
     found.filter(({ path }) => path.join('.') === place).map(({ result, message }) => `${result} ${message}`)
 }
 
-describe('of a Redis check --connect says', () => {
+describe('check --connect says of a Redis', () => {
   let redis: RedisServer
   let admin: Redis
   beforeAll(async () => {
@@ -79,7 +79,7 @@ describe('of a Redis check --connect says', () => {
   const storeOf = async (login: string): Promise<string[]> =>
     (await tried({ store: `redis://${login}127.0.0.1:${redis.port}` }))('store')
 
-  test('that a gateway can work with it, and leaves nothing there', async () => {
+  test('check --connect says of a Redis that a gateway can work with it, and leaves nothing there', async () => {
     expect(await storeOf(':right@')).toEqual([
       expect.stringMatching(
         /^good Redis \d+\.\d+\.\d+, lets us in, runs the script of charges and takes writes, maxmemory-policy noeviction, clock -?\d+ ms from ours$/,
@@ -111,7 +111,7 @@ describe('of a Redis check --connect says', () => {
     ])
   })
 
-  test('that it may evict counters', async () => {
+  test('check --connect says of a Redis that it may evict counters', async () => {
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
     try {
       expect(await storeOf(':right@')).toEqual([
@@ -122,7 +122,7 @@ describe('of a Redis check --connect says', () => {
     }
   })
 
-  test('that it is a copy of another one, or not there', async () => {
+  test('check --connect says of a Redis that it is a copy of another one, or not there', async () => {
     await admin.replicaof('127.0.0.1', 1)
     try {
       expect(await storeOf(':right@')).toEqual([
@@ -138,7 +138,7 @@ describe('of a Redis check --connect says', () => {
   })
 })
 
-describe('of those who vouch for callers check --connect says', () => {
+describe('check --connect says of those who vouch for callers', () => {
   const keysOf = async (listener: RequestListener, algorithms = '[ES256, RS256]') => {
     const url = `http://127.0.0.1:${await answering(listener)}/keys`
     const found = await tried({
@@ -149,7 +149,7 @@ describe('of those who vouch for callers check --connect says', () => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const set = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: '1', alg: 'ES256' }] }
 
-  test('which algorithms an issuer has keys for', async () => {
+  test('check --connect says of those who vouch for callers which algorithms an issuer has keys for', async () => {
     expect(await keysOf(json(set))).toEqual(['good answers 200 with 1 key, for ES256, and none for RS256'])
     expect(await keysOf(json(set), '[RS256]')).toEqual([
       'failed the set has no key for RS256: it has keys for ES256: write those under algorithms',
@@ -158,7 +158,7 @@ describe('of those who vouch for callers check --connect says', () => {
     expect(await keysOf(json({}, 503))).toEqual([expect.stringMatching(/^failed answered 503: write the address/)])
   })
 
-  test('whether a provider knows the gateway', async () => {
+  test('check --connect says of those who vouch for callers whether a provider knows the gateway', async () => {
     const providerOf = async (listener: RequestListener) => {
       const url = `http://127.0.0.1:${await answering(listener)}/introspect`
       const entry = `{ url: "${url}", client_id: gateway, client_secret: secret-of-the-gateway, audience: a }`
@@ -173,11 +173,11 @@ describe('of those who vouch for callers check --connect says', () => {
   })
 })
 
-describe('of the upstream check --connect says', () => {
+describe('check --connect says of the upstream', () => {
   const upstreamOf = async (port: number, more = '') =>
     (await tried({ upstream: `{ url: "https://127.0.0.1:${port}", host: upstream${more} }` }))('upstream.url')
 
-  test('whether its certificate is good for its name', async () => {
+  test('check --connect says of the upstream whether its certificate is good for its name', async () => {
     const { cert, key } = makeCertificate(folder, 'service', ca, 'DNS:service.example.org')
     const port = await listening(https.createServer({ cert, key }, json({})))
     const trusting = `, tls: { ca: "${ca.certFile}"`
@@ -192,7 +192,7 @@ describe('of the upstream check --connect says', () => {
     ])
   })
 
-  test('whether it takes connections', async () => {
+  test('check --connect says of the upstream whether it takes connections', async () => {
     const found = await tried({ upstream: '{ url: "http://127.0.0.1:1" }' })
     expect(found('upstream.url')).toEqual([
       'failed connect ECONNREFUSED 127.0.0.1:1: start the service, or correct its address, and let this machine reach it',
@@ -213,14 +213,14 @@ test('a port that somebody has is named by check --connect, and a free one stays
   }
 })
 
-describe('of the collector check --connect says', () => {
+describe('check --connect says of the collector', () => {
   const otlp = (port: number): string => `{ otlp: "http://127.0.0.1:${port}", headers: { Authorization: right } }`
   const collector: RequestListener = (request, response) => {
     const isKnown = request.url === '/v1/traces' && request.headers.authorization === 'right'
     request.resume().once('end', () => response.writeHead(isKnown ? 200 : 401).end())
   }
 
-  test('that it takes spans, and nothing where there is none', async () => {
+  test('check --connect says of the collector that it takes spans, and nothing where there is none', async () => {
     const found = await tried({ telemetry: otlp(await answering(collector)) })
     expect(found('telemetry.otlp')).toEqual(['good the collector takes spans'])
     expect((await tried({}))('telemetry.otlp')).toEqual([])

@@ -37,7 +37,7 @@ describe('how long a body may take', () => {
     return { req, read }
   }
 
-  it('is 30 seconds where it is short', async () => {
+  it('how long a body may take is 30 seconds where it is short', async () => {
     const { read } = reading(65_536)
     vi.advanceTimersByTime(29_999)
     expect(vi.getTimerCount()).toBe(1)
@@ -45,7 +45,7 @@ describe('how long a body may take', () => {
     expect(await read).toMatchObject({ code: 'request_timeout', headers: { Connection: 'close' } })
   })
 
-  it('does not count where nobody reads the connection, since answers before it wait for their client', async () => {
+  it('how long a body may take does not count where nobody reads the connection, since answers before it wait for their client', async () => {
     const { req, read } = reading(65_536)
     vi.advanceTimersByTime(10_000)
     req.socket.pause()
@@ -57,12 +57,12 @@ describe('how long a body may take', () => {
     expect(await read).toMatchObject({ code: 'request_timeout' })
   })
 
-  it('has no end where it is long: it must keep up a rate', () => {
+  it('how long a body may take has no end where it is long: it must keep up a rate', () => {
     reading(65_537)
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('does not matter any more when it has come: it is not kept for as long', async () => {
+  it('how long a body may take does not matter any more when it has come: it is not kept for as long', async () => {
     const { req, read } = reading(5)
     req.emit('end')
     expect(await read).toEqual(Buffer.from('hello'))

@@ -55,7 +55,7 @@ it('who is too slow is told so once, also where the connection does not end at o
   next.destroy()
 })
 
-it('is not found too slow for a while in which nobody could read what it had sent', async () => {
+it('an upload is not found too slow for a while in which nobody could read what it had sent', async () => {
   const found = await upload({ minRate: 100_000, graceMs: 1000 })
   client.write(Buffer.alloc(1_000_000))
   const until = performance.now() + 3000

@@ -60,7 +60,7 @@ overEachWay(({ rawUpstream }) => {
     }
     const request = (target: string) => ({ method: 'GET', target, host: 'a', headers: [], body: null, last: false })
 
-    it('has no say any more in what its connection reads', async () => {
+    it('a receiver whose response has ended has no say any more in what its connection reads', async () => {
       const upstream = await rawUpstream((socket, text) => {
         socket.write(text.includes('/first') ? OK : 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\none,')
       })

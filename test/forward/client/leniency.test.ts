@@ -26,19 +26,22 @@ describe('a fault that is let pass', () => {
       ['Content-Length', '2', 'X-A', '1'],
     ],
     ['equal_lengths', `${OK}Content-Length: 2,\t2\r\n\r\nok`, ['Content-Length', '2']],
-  ])('passes by its name only, and never twice on a connection: %s in %j', (name, text, fields) => {
-    for (const size of [text.length, 1, 7]) {
-      const { heard, error } = read(text, [name], size)
-      expect(error).toBeNull()
-      expect(heard.response()).toEqual({ status: 200, fields, body: 'ok', trailers: [] })
-      expect(heard.head?.needed).toEqual([name])
-      expect(readResponse(latin1(text), [size], false, false, [name]).reader.persistent).toBe(false)
-      const others = ALL.filter((other) => other !== name)
-      expect(read(text, others, size).heard.response()).toBeNull()
-    }
-  })
+  ])(
+    'a fault that is let pass passes by its name only, and never twice on a connection: %s in %j',
+    (name, text, fields) => {
+      for (const size of [text.length, 1, 7]) {
+        const { heard, error } = read(text, [name], size)
+        expect(error).toBeNull()
+        expect(heard.response()).toEqual({ status: 200, fields, body: 'ok', trailers: [] })
+        expect(heard.head?.needed).toEqual([name])
+        expect(readResponse(latin1(text), [size], false, false, [name]).reader.persistent).toBe(false)
+        const others = ALL.filter((other) => other !== name)
+        expect(read(text, others, size).heard.response()).toBeNull()
+      }
+    },
+  )
 
-  it('is named beside others of the same head, and of an interim one', () => {
+  it('a fault that is let pass is named beside others of the same head, and of an interim one', () => {
     const { heard } = read('HTTP/1.1 200 OK\nnonsense\nX-A: \x01\n\nok', ALL)
     expect(heard.head?.needed).toEqual(['bare_lf', 'control_bytes', 'line_without_colon'])
     const text = `HTTP/1.1 103 Early Hints\nLink: </a>\n\n${OK}Content-Length: 2\r\n\r\nok`
@@ -47,7 +50,7 @@ describe('a fault that is let pass', () => {
     expect(reader.persistent).toBe(false)
   })
 
-  it('is not needed by a response that is well formed, whose connection goes on', () => {
+  it('a fault that is let pass is not needed by a response that is well formed, whose connection goes on', () => {
     const { heard, reader } = readResponse(latin1(`${OK}Content-Length: 2\r\n\r\nok`), undefined, false, false, ALL)
     expect(heard.head?.needed).toEqual([])
     expect(reader.persistent).toBe(true)
@@ -78,7 +81,7 @@ describe('whatever is let pass', () => {
     ['a bare LF behind a chunk', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\n0\r\n\r\n`],
     ['a bare LF behind the size of a chunk', `${OK}Transfer-Encoding: chunked\r\n\r\n2\nok\r\n0\r\n\r\n`],
     ['a control byte in a trailer', `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\nX-T: \x01\r\n\r\n`],
-  ])('%s is refused', (_what, text, lenient = ALL) => {
+  ])('whatever is let pass, %s is refused', (_what, text, lenient = ALL) => {
     for (const size of [text.length, 1]) {
       const { heard, error } = read(text, lenient, size)
       expect(error).toBeInstanceOf(Error)
@@ -88,7 +91,7 @@ describe('whatever is let pass', () => {
 
   const lenient = fc.subarray([...ALL], { minLength: 1 })
 
-  it('reads well formed responses as ever, and others so that what is passed on is well formed', () => {
+  it('whatever is let pass reads well formed responses as ever, and others so that what is passed on is well formed', () => {
     let mended = 0
     fc.assert(
       fc.property(responseBytes, lenient, (bytes, allowed) => {
@@ -114,7 +117,7 @@ describe('whatever is let pass', () => {
     expect(mended).toBeGreaterThan(50)
   })
 
-  it('is read alike however it is cut into pieces', () => {
+  it('whatever is let pass is read alike however it is cut into pieces', () => {
     fc.assert(
       fc.property(responseBytes, lenient, fc.integer({ min: 1, max: 40 }), (bytes, allowed, size) => {
         const whole = readResponse(bytes, [bytes.length], true, false, allowed)

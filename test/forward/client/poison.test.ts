@@ -11,7 +11,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nme'
 
 overEachWay(({ rawUpstream }) => {
   describe('an answer cannot reach into another', () => {
-    it('by having its length named in Connection', async () => {
+    it('an answer cannot reach into another by having its length named in Connection', async () => {
       const upstream = await rawUpstream((socket) =>
         socket.write('HTTP/1.1 200 OK\r\nConnection: Content-Length\r\nContent-Length: 3\r\n\r\nabc'),
       )
@@ -21,7 +21,7 @@ overEachWay(({ rawUpstream }) => {
       expect(text.match(/\r\n\r\nabc/g)).toHaveLength(2)
     })
 
-    it('by an early hint while it waits for its turn', async () => {
+    it('an answer cannot reach into another by an early hint while it waits for its turn', async () => {
       const upstream = await rawUpstream(async (socket, head) => {
         if (head.includes('/first')) return void setTimeout(() => socket.write(OK), 150)
         socket.write('HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n')
@@ -42,7 +42,7 @@ overEachWay(({ rawUpstream }) => {
     it.each([
       ['fills a read to the last byte', 65_536],
       ['is shorter than a read', 30_000],
-    ])('by bytes behind it, where it %s', async (_what, size) => {
+    ])('an answer cannot reach into another by bytes behind it, where it %s', async (_what, size) => {
       const head = 'HTTP/1.1 200 OK\r\nContent-Length: '
       const body = 'x'.repeat(size - head.length - 9)
       const response = `${head}${body.length}\r\n\r\n${body}`
@@ -60,7 +60,7 @@ overEachWay(({ rawUpstream }) => {
       }
     })
 
-    it('by a body on a 204 that comes a moment later', async () => {
+    it('an answer cannot reach into another by a body on a 204 that comes a moment later', async () => {
       const upstream = await rawUpstream((socket, request) => {
         if (!request.includes('/first')) return void socket.write(OK)
         socket.write('HTTP/1.1 204 No Content\r\nContent-Length: 40\r\n\r\n')
@@ -74,7 +74,7 @@ overEachWay(({ rawUpstream }) => {
     })
 
     it.each([16_384, 65_536])(
-      'by bytes behind it, where a request follows on its end and a read ends there (%i)',
+      'an answer cannot reach into another by bytes behind it, where a request follows on its end and a read ends there (%i)',
       async (size) => {
         const head = 'HTTP/1.1 200 OK\r\nContent-Length: '
         const body = 'x'.repeat(size - head.length - 9)
@@ -100,27 +100,30 @@ overEachWay(({ rawUpstream }) => {
     it.each([
       ['GET', 200, 3],
       ['POST', 502, 2],
-    ])('by a body to HEAD that comes late: %s behind it gets %i', async (method, status, heads) => {
-      let asked = 0
-      const upstream = await rawUpstream(async (socket, request) => {
-        asked++
-        if (request.startsWith('HEAD')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n')
-        // The body to HEAD comes when the next request is there, byte by byte.
-        if (asked > 2) return void socket.write(OK)
-        for (let i = 0; i < 20; i++) {
-          if (!socket.destroyed) socket.write('x')
-          await sleep(2)
-        }
-      })
-      const gateway = await gatewayTo(upstream.url)
-      await exchangeRaw(gateway.port, `HEAD / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
-      const { text } = await exchangeRaw(gateway.port, `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
-      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-      expect(text).not.toMatch(/xx/)
-      expect(asked).toBe(heads)
-    })
+    ])(
+      'an answer cannot reach into another by a body to HEAD that comes late: %s behind it gets %i',
+      async (method, status, heads) => {
+        let asked = 0
+        const upstream = await rawUpstream(async (socket, request) => {
+          asked++
+          if (request.startsWith('HEAD')) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n')
+          // The body to HEAD comes when the next request is there, byte by byte.
+          if (asked > 2) return void socket.write(OK)
+          for (let i = 0; i < 20; i++) {
+            if (!socket.destroyed) socket.write('x')
+            await sleep(2)
+          }
+        })
+        const gateway = await gatewayTo(upstream.url)
+        await exchangeRaw(gateway.port, `HEAD / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
+        const { text } = await exchangeRaw(gateway.port, `${method} / HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`)
+        expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+        expect(text).not.toMatch(/xx/)
+        expect(asked).toBe(heads)
+      },
+    )
 
-    it('by breaking off behind it: the one before is whole, and the connection ends there', async () => {
+    it('an answer cannot reach into another by breaking off behind it: the one before is whole, and the connection ends there', async () => {
       const upstream = await rawUpstream((socket, request) => {
         if (request.includes('/first')) socket.write(OK)
         else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
@@ -133,7 +136,7 @@ overEachWay(({ rawUpstream }) => {
       expect(upstream.received.join('')).not.toContain('/never')
     })
 
-    it('by breaking off behind it: a client that goes on sending is let go after some seconds', async () => {
+    it('an answer cannot reach into another by breaking off behind it: a client that goes on sending is let go after some seconds', async () => {
       const upstream = await rawUpstream((socket, request) => {
         if (request.includes('/first')) setTimeout(() => socket.write(OK), 100)
         else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nshort')
@@ -150,7 +153,7 @@ overEachWay(({ rawUpstream }) => {
       clearInterval(drip)
     })
 
-    it('by breaking off behind it: what the client has not read of the one before still comes', async () => {
+    it('an answer cannot reach into another by breaking off behind it: what the client has not read of the one before still comes', async () => {
       const whole = 'y'.repeat(1_500_000)
       const upstream = await rawUpstream((socket, request) => {
         if (request.includes('/first'))
@@ -172,7 +175,7 @@ overEachWay(({ rawUpstream }) => {
   })
 
   describe('what is left of a request', () => {
-    it('never stands before the next one', async () => {
+    it('what is left of a request never stands before the next one', async () => {
       const upstream = await rawUpstream((socket, request) => {
         if (!request.startsWith('POST')) return void socket.write(OK)
         socket.pause()
@@ -189,7 +192,7 @@ overEachWay(({ rawUpstream }) => {
       expect(upstream.sockets).toHaveLength(2)
     })
 
-    it('leaves in few writes, however small the chunks it came in', async () => {
+    it('what is left of a request leaves in few writes, however small the chunks it came in', async () => {
       let pieces = 0
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url)

@@ -31,7 +31,7 @@ overEachTransport(({ rawUpstream }) => {
     /** Of a backend that would keep its connections for as long as we do. */
     const KEPT = OK.replace('\r\n', '\r\nKeep-Alive: timeout=600\r\n')
 
-    it('waits for what is in flight and for those that wait for a connection', async () => {
+    it('closing a forwarder waits for what is in flight and for those that wait for a connection', async () => {
       const upstream = await rawUpstream(() => {})
       const gateway = await gatewayTo(upstream.url, { maxConnections: 1 })
       const first = rawClient(gateway.port, get('/first'))
@@ -53,7 +53,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(gateway.results.map((r) => r.outcome)).toEqual(['forwarded', 'forwarded'])
     })
 
-    it('closes idle connections', async () => {
+    it('closing a forwarder closes idle connections', async () => {
       const upstream = await rawUpstream((socket) => socket.write(KEPT))
       const gateway = await gatewayTo(upstream.url)
       await exchangeRaw(gateway.port, get('/', CLOSE))
@@ -61,7 +61,7 @@ overEachTransport(({ rawUpstream }) => {
       await until(() => upstream.sockets[0]?.readableEnded === true || upstream.sockets[0]?.destroyed === true)
     })
 
-    it('still serves a straggler that was admitted before', async () => {
+    it('closing a forwarder still serves a straggler that was admitted before', async () => {
       const upstream = await rawUpstream((socket) => socket.write(KEPT))
       const gateway = await gatewayTo(upstream.url)
       await gateway.forwarder.close()
@@ -89,7 +89,7 @@ overEachTransport(({ rawUpstream }) => {
   })
 
   describe('a connection that is free', () => {
-    it('is closed before the backend closes it, by what the backend says', async () => {
+    it('a connection that is free is closed before the backend closes it, by what the backend says', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n')))
       // The clock of the connections ticks eight times within the shortest timeout.
       const gateway = await gatewayTo(upstream.url, { idleTimeoutMs: 80 })
@@ -98,7 +98,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(await Promise.race([closed, sleep(1000, 'the backend would close it now')])).toBe('closed')
     })
 
-    it('is kept where the backend says nothing, or a longer time', async () => {
+    it('a connection that is free is kept where the backend says nothing, or a longer time', async () => {
       // The short one last: the others, free before it, would be closed before it too.
       const fields = ['', 'Keep-Alive: timeout=60\r\n', 'Keep-Alive: timeout=1\r\n']
       const upstream = await rawUpstream((socket, head) => head.includes('/wait') || socket.write(OK))
@@ -116,7 +116,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(upstream.sockets.length).toBe(3)
     })
 
-    it('is kept for keepAliveMs, also where the backend would keep it for longer', async () => {
+    it('a connection that is free is kept for keepAliveMs, also where the backend would keep it for longer', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK.replace('\r\n', '\r\nKeep-Alive: timeout=60\r\n')))
       const gateway = await gatewayTo(upstream.url, { keepAliveMs: 200 })
       await exchangeRaw(gateway.port, get('/one', CLOSE))
@@ -126,7 +126,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(upstream.sockets).toHaveLength(2)
     })
 
-    it('retires by its age, also where it is always busy, and every request is served', async () => {
+    it('a connection that is free retires by its age, also where it is always busy, and every request is served', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK))
       const gateway = await gatewayTo(upstream.url, { connectionMaxAgeMs: 400 })
       let served = 0
@@ -138,14 +138,14 @@ overEachTransport(({ rawUpstream }) => {
       await until(() => upstream.sockets.slice(0, 3).every((socket) => socket.readableEnded))
     })
 
-    it('retires by its age where it is idle, too', async () => {
+    it('a connection that is free retires by its age where it is idle, too', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK))
       const gateway = await gatewayTo(upstream.url, { connectionMaxAgeMs: 400, keepAliveMs: 60_000 })
       await exchangeRaw(gateway.port, get('/', CLOSE))
       await until(() => upstream.sockets[0]?.readableEnded === true)
     })
 
-    it('retires by its age only when the exchange on it has ended, and whoever waits gets a new one', async () => {
+    it('a connection that is free retires by its age only when the exchange on it has ended, and whoever waits gets a new one', async () => {
       const upstream = await rawUpstream((socket, head) => head.includes('/slow') || socket.write(OK))
       const gateway = await gatewayTo(upstream.url, { connectionMaxAgeMs: 200, maxConnections: 1 })
       const slow = rawClient(gateway.port, get('/slow'))
@@ -159,7 +159,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(upstream.received[0]).not.toContain('/waiting')
     })
 
-    it('is used again, the one that was used last first', async () => {
+    it('a connection that is free is used again, the one that was used last first', async () => {
       const upstream = await rawUpstream((socket, head) => {
         if (!head.includes('/wait')) socket.write(OK)
       })
@@ -174,7 +174,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(upstream.received[0]).toContain('/again')
     })
 
-    it('is used again after a request with a body, by default', async () => {
+    it('a connection that is free is used again after a request with a body, by default', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK))
       const gateway = await gatewayTo(upstream.url)
       await exchangeRaw(gateway.port, post('/one', 'ab'))
@@ -183,7 +183,7 @@ overEachTransport(({ rawUpstream }) => {
       expect(upstream.received[0]).not.toContain('close')
     })
 
-    it('is not used again after a request with a body where reuseAfterBody is false, and the backend is told', async () => {
+    it('a connection that is free is not used again after a request with a body where reuseAfterBody is false, and the backend is told', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK))
       const gateway = await gatewayTo(upstream.url, { reuseAfterBody: false })
       await exchangeRaw(gateway.port, get('/one', CLOSE))
@@ -197,7 +197,7 @@ overEachTransport(({ rawUpstream }) => {
       ])
     })
 
-    it('and speaks unasked is closed', async () => {
+    it('a connection that is free and speaks unasked is closed', async () => {
       const upstream = await rawUpstream((socket) => socket.write(OK))
       const gateway = await gatewayTo(upstream.url)
       await exchangeRaw(gateway.port, get('/one', CLOSE))
@@ -209,7 +209,7 @@ overEachTransport(({ rawUpstream }) => {
   })
 
   describe('a place for a connection', () => {
-    it('that becomes free by a failure goes to who waits', async () => {
+    it('a place for a connection that becomes free by a failure goes to who waits', async () => {
       const upstream = await rawUpstream((socket, head) => {
         if (head.includes('/broken')) socket.resetAndDestroy()
         else if (head.includes('/next')) socket.write(OK)
@@ -225,7 +225,7 @@ overEachTransport(({ rawUpstream }) => {
   })
 
   describe('destroying a forwarder', () => {
-    it('settles everything: in flight, waiting, and coming later', async () => {
+    it('destroying a forwarder settles everything: in flight, waiting, and coming later', async () => {
       const upstream = await rawUpstream(
         (socket, head) => head.includes('/begun') && socket.write(OK.replace('Length: 2', 'Length: 9')),
       )
@@ -279,11 +279,14 @@ describe('the URL of a backend', () => {
   const create = (url: string) =>
     createForwarder({ url, ...limits, headers: {}, passAuthorization: false, reuseAfterBody: true })
 
-  it.each(['http://h/?q', 'http://user:pw@h/', 'ftp://h', 'nonsense'])('is not %s', (url) => {
+  it.each(['http://h/?q', 'http://user:pw@h/', 'ftp://h', 'nonsense'])('the URL of a backend is not %s', (url) => {
     expect(() => create(url)).toThrow(TypeError)
   })
 
-  it.each(['http://h', 'https://h:8443/', 'http://[::1]:80', 'http://h/base/'])('may be %s', (url) => {
-    expect(() => create(url)).not.toThrow()
-  })
+  it.each(['http://h', 'https://h:8443/', 'http://[::1]:80', 'http://h/base/'])(
+    'the URL of a backend may be %s',
+    (url) => {
+      expect(() => create(url)).not.toThrow()
+    },
+  )
 })

@@ -13,12 +13,12 @@ describe('a reader of answers', () => {
   it.each([
     ['an unknown coding', `HTTP/1.1 200 OK\r\nTransfer-Encoding: ${'a.'.repeat(10_000)}\r\n\r\n`],
     ['no status line', `HTTP/1.1 ${'a.'.repeat(10_000)}\r\n\r\n`],
-  ])('tells the log little of %s, however long it is', (_, text) => {
+  ])('a reader of answers tells the log little of %s, however long it is', (_, text) => {
     const { error } = read(text)
     expect(error?.message.length).toBeLessThan(80)
   })
 
-  it('tells status, fields and body, and that the connection goes on', () => {
+  it('a reader of answers tells status, fields and body, and that the connection goes on', () => {
     const { heard, reader } = read('HTTP/1.1 201 Created\r\nX-A:  b \r\nContent-Length: 5\r\n\r\nhello')
     expect(heard.response()).toEqual({
       status: 201,
@@ -30,7 +30,7 @@ describe('a reader of answers', () => {
     expect(reader.persistent).toBe(true)
   })
 
-  it('puts chunks together, drops their extensions and tells the trailers', () => {
+  it('a reader of answers puts chunks together, drops their extensions and tells the trailers', () => {
     const { heard, reader } = read(
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3;a="b"\r\nfoo\r\n0a\r\n0123456789\r\n0\r\nX-T: 1\r\n\r\n',
     )
@@ -38,7 +38,7 @@ describe('a reader of answers', () => {
     expect(reader.persistent).toBe(true)
   })
 
-  it('tells all short chunks of one read as one piece, apart from long ones', () => {
+  it('a reader of answers tells all short chunks of one read as one piece, apart from long ones', () => {
     const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
     const long = 'x'.repeat(20_000)
     const { heard } = read(
@@ -48,7 +48,7 @@ describe('a reader of answers', () => {
     expect(heard.pieces).toBe(3)
   })
 
-  it('takes the end of the connection for the end of a body without a length, and only of that', () => {
+  it('a reader of answers takes the end of the connection for the end of a body without a length, and only of that', () => {
     const whole = read('HTTP/1.1 200 OK\r\n\r\nall there is', true)
     expect(whole.heard.response()).toMatchObject({ body: 'all there is' })
     expect(whole.reader.persistent).toBe(false)
@@ -62,7 +62,7 @@ describe('a reader of answers', () => {
     ['HEAD, without a length', 'HTTP/1.1 200 OK\r\n\r\n', true],
     ['204', 'HTTP/1.1 204 No Content\r\n\r\n', false],
     ['304', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n', false],
-  ])('expects no body of an answer to %s, and keeps the connection', (_what, text, bodiless) => {
+  ])('a reader of answers expects no body of an answer to %s, and keeps the connection', (_what, text, bodiless) => {
     const { heard, reader } = read(text, false, bodiless)
     expect(heard.response()?.body).toBe('')
     expect(reader.persistent).toBe(true)
@@ -79,31 +79,31 @@ describe('a reader of answers', () => {
       'HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: x\r\nContent-Length: 2\r\n\r\nok',
     ],
     ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
-  ])('does not use a connection again after %s', (_what, text) => {
+  ])('a reader of answers does not use a connection again after %s', (_what, text) => {
     const { heard, reader } = read(text)
     expect(heard.trailers).toEqual([])
     expect(reader.persistent).toBe(false)
   })
 
-  it('uses a connection again after a 204, also one that says it has no body', () => {
+  it('a reader of answers uses a connection again after a 204, also one that says it has no body', () => {
     for (const field of ['', 'Content-Length: 0\r\n']) {
       expect(read(`HTTP/1.1 204 No Content\r\n${field}\r\n`).reader.persistent).toBe(true)
     }
   })
 
-  it('takes 2000 fields and no more', () => {
+  it('a reader of answers takes 2000 fields and no more', () => {
     const head = (fields: number): string => `HTTP/1.1 204 No Content\r\n${'a: b\r\n'.repeat(fields)}\r\n`
     expect(read(head(2000)).error).toBeNull()
     expect(read(head(2001)).error?.message).toBe('too many header fields')
   })
 
-  it('tells interim answers apart from the one that is awaited', () => {
+  it('a reader of answers tells interim answers apart from the one that is awaited', () => {
     const { heard } = read('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
     expect(heard.interim).toEqual([103])
     expect(heard.response()).toMatchObject({ status: 200 })
   })
 
-  it('knows how long the backend keeps the connection, where it says so or has said so before', () => {
+  it('a reader of answers knows how long the backend keeps the connection, where it says so or has said so before', () => {
     const silent = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
     expect(read(silent).reader.keptFor).toBe(null)
     const { reader } = read('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=72, max=5\r\nContent-Length: 0\r\n\r\n')
@@ -113,7 +113,7 @@ describe('a reader of answers', () => {
     expect(reader.keptFor).toBe(72)
   })
 
-  it.each(['2 ', '2\t', '2     ', '02 \t', '2 ;a'])('takes %j for the size of a chunk', (size) => {
+  it.each(['2 ', '2\t', '2     ', '02 \t', '2 ;a'])('a reader of answers takes %j for the size of a chunk', (size) => {
     const text = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\nok\r\n0 \r\n\r\n`
     for (const sizes of [[text.length], [1]]) {
       const { heard, reader } = readResponse(latin1(text), sizes)
@@ -122,7 +122,7 @@ describe('a reader of answers', () => {
     }
   })
 
-  it('removes blanks before a colon, also of a field that frames the answer', () => {
+  it('a reader of answers removes blanks before a colon, also of a field that frames the answer', () => {
     const text = 'HTTP/1.1 200 OK\r\nX-A : 1\r\nContent-Length\t : 2\r\n\r\nok'
     expect(read(text).heard.response()).toMatchObject({ fields: ['X-A', '1', 'Content-Length', '2'], body: 'ok' })
     const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\n\r\n2\r\nok\r\n0\r\nX-T : 1\r\n\r\n'
@@ -161,14 +161,14 @@ describe('a reader of answers', () => {
     ['a NUL in a trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\na: \0\r\n\r\n'],
     ['an upgrade that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
     ['a trailer without a name', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n: b\r\n\r\n'],
-  ])('refuses %s', (_what, text) => {
+  ])('a reader of answers refuses %s', (_what, text) => {
     expect(read(text).error).toBeInstanceOf(Error)
     expect(readResponse(latin1(text), [1]).error).toBeInstanceOf(Error)
   })
 })
 
 describe('whatever an upstream sends', () => {
-  it('is read alike however it is cut into pieces', () => {
+  it('whatever an upstream sends is read alike however it is cut into pieces', () => {
     fc.assert(
       fc.property(responseBytes, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (bytes, sizes) => {
         const whole = readResponse(bytes, [bytes.length], true)

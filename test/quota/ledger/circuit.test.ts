@@ -46,12 +46,12 @@ async function isOver(promise: Promise<void>): Promise<boolean> {
 }
 
 describe('a closed circuit', () => {
-  it('asks nothing of its own accord and names no failure', () => {
+  it('a closed circuit asks nothing of its own accord and names no failure', () => {
     failure = failed('connection')
     expect([circuit.isOut(), circuit.isAsking(), circuit.error(), circuit.reason()]).toEqual([false, false, null, null])
   })
 
-  it('opens once the store was silent: with the reason of its last failure, or for want of any response', () => {
+  it('a closed circuit opens once the store was silent: with the reason of its last failure, or for want of any response', () => {
     failure = failed('readonly')
     circuit.open()
     expect([circuit.isOut(), circuit.isAsking(), circuit.reason()]).toEqual([true, true, 'readonly'])
@@ -63,7 +63,7 @@ describe('a closed circuit', () => {
     expect(circuit.reason()).toBe('timeout')
   })
 
-  it('is out before it says so, so that whoever hears of it decides without the store', () => {
+  it('a closed circuit is out before it says so, so that whoever hears of it decides without the store', () => {
     const heard: boolean[] = []
     circuit = new Circuit({
       deadlineMs: DEADLINE_MS,
@@ -79,7 +79,7 @@ describe('a closed circuit', () => {
 })
 
 describe('a question', () => {
-  it('ends with the first settled batch, for all that asked', async () => {
+  it('a question ends with the first settled batch, for all that asked', async () => {
     const questions = [circuit.ask(), circuit.ask()]
     expect([circuit.isAsking(), circuit.isOut()]).toEqual([true, false])
     expect(await isOver(Promise.race(questions))).toBe(false)
@@ -91,14 +91,14 @@ describe('a question', () => {
     expect(out).toEqual([])
   })
 
-  it('opens the circuit when the store was silent for the deadline since it was asked', async () => {
+  it('a question opens the circuit when the store was silent for the deadline since it was asked', async () => {
     const question = circuit.ask()
     clock += DEADLINE_MS
     await question
     expect([circuit.isOut(), out.length]).toEqual([true, 1])
   })
 
-  it('gives the store the whole deadline if this process was held up before it asked', async () => {
+  it('a question gives the store the whole deadline if this process was held up before it asked', async () => {
     askedAt = null
     const question = circuit.ask()
     clock += 10 * DEADLINE_MS
@@ -112,13 +112,13 @@ describe('a question', () => {
     expect(circuit.isOut()).toBe(true)
   })
 
-  it('is over at once while the store is out: it is asked already', async () => {
+  it('a question is over at once while the store is out: it is asked already', async () => {
     circuit.open()
     await circuit.ask()
     expect(out).toHaveLength(1)
   })
 
-  it('ends with the ledger, and opens nothing after that', async () => {
+  it('a question ends with the ledger, and opens nothing after that', async () => {
     const question = circuit.ask()
     circuit.endQuestion()
     await question
@@ -130,13 +130,13 @@ describe('a question', () => {
 })
 
 describe('an open circuit', () => {
-  it('closes when the store settles a batch', () => {
+  it('an open circuit closes when the store settles a batch', () => {
     circuit.open()
     circuit.settled()
     expect([circuit.isOut(), circuit.isAsking(), circuit.error()]).toEqual([false, false, null])
   })
 
-  it('names the reason for which the store stays out, which may be another than the one it went out for', () => {
+  it('an open circuit names the reason for which the store stays out, which may be another than the one it went out for', () => {
     circuit.open()
     const first = circuit.error()
     expect([first, circuit.reason()]).toMatchObject([{ reason: 'timeout' }, 'timeout'])
@@ -145,7 +145,7 @@ describe('an open circuit', () => {
     expect([circuit.error(), circuit.reason()]).toMatchObject([{ reason: 'connection' }, 'connection'])
   })
 
-  it('stays open when the ledger closes', () => {
+  it('an open circuit stays open when the ledger closes', () => {
     circuit.open()
     circuit.endQuestion()
     expect([circuit.isOut(), circuit.isAsking()]).toEqual([true, true])

@@ -40,7 +40,7 @@ function owedFor(...admitted: readonly (readonly [Charge, Decision])[]): Runs {
 }
 
 describe('what is owed', () => {
-  it('is the sum of what was admitted in one run of a window', () => {
+  it('what is owed is the sum of what was admitted in one run of a window', () => {
     const all = decision([AT, AT], [AT - 5])
     expect(owedFor([charge(3), all], [charge(4), all])).toEqual({
       personal: [
@@ -52,7 +52,7 @@ describe('what is owed', () => {
     })
   })
 
-  it('is what was admitted in the last run, in whatever order the runs come', () => {
+  it('what is owed is what was admitted in the last run, in whatever order the runs come', () => {
     const early = [charge(3), decision([AT, AT], [AT])] as const
     const late = [charge(4), decision([AT + 60_000, AT], [AT + 60_000])] as const
     for (const admitted of [
@@ -64,12 +64,12 @@ describe('what is owed', () => {
     }
   })
 
-  it('is over when the last of the windows has ended', () => {
+  it('what is owed is over when the last of the windows has ended', () => {
     const owed = owedFor([charge(3), decision([AT, AT], [AT])])
     expect([AT + 60_000, AT + 3_599_999, AT + 3_600_000].map((at) => isOver(owed, at))).toEqual([false, false, true])
   })
 
-  it('gets less by a charge that is given back, in the runs that still count', () => {
+  it('what is owed gets less by a charge that is given back, in the runs that still count', () => {
     const early = [charge(3), decision([AT, AT], [AT])] as const
     const owed = owedFor(early, [charge(4), decision([AT + 60_000, AT], [AT + 60_000])])
     removeRuns(owed, runsOf(...early))
@@ -83,13 +83,13 @@ describe('what is owed in a calendar window', () => {
   const admitted = (cost: number, at: number) => [charge(cost, limits), decision([at], null)] as const
   const DAY_MS = 86_400_000
 
-  it('is over with the day, however late in it the run began', () => {
+  it('what is owed in a calendar window is over with the day, however late in it the run began', () => {
     const owed = owedFor(admitted(3, AT + DAY_MS - 2))
     expect([AT + DAY_MS - 1, AT + DAY_MS].map((at) => isOver(owed, at))).toEqual([false, true])
     expect(partsOf(owed, charge(1, limits), AT + DAY_MS)).toEqual([])
   })
 
-  it('of two days is that of the later one, and is paid in a window of that calendar', () => {
+  it('what is owed in a calendar window of two days is that of the later one, and is paid in a window of that calendar', () => {
     for (const days of [
       [admitted(3, AT + DAY_MS - 1), admitted(4, AT + DAY_MS)],
       [admitted(4, AT + DAY_MS), admitted(3, AT + DAY_MS - 1)],
@@ -99,13 +99,13 @@ describe('what is owed in a calendar window', () => {
     }
   })
 
-  it('of two runs of one day, since it was emptied in between, is both', () => {
+  it('what is owed in a calendar window of two runs of one day, since it was emptied in between, is both', () => {
     expect(owedFor(admitted(3, AT), admitted(4, AT + DAY_MS - 1)).personal).toMatchObject([{ used: 7 }])
   })
 })
 
 describe('the charges that pay it', () => {
-  it('are one for each different amount, and name the windows that still run', () => {
+  it('the charges that pay it are one for each different amount, and name the windows that still run', () => {
     const owed = owedFor([charge(3), decision([AT, AT], [AT])], [charge(4), decision([AT + 60_000, AT], [AT])])
     expect(partsOf(owed, charge(1), AT + 60_000)).toMatchObject([
       {
@@ -121,7 +121,7 @@ describe('the charges that pay it', () => {
     expect(partsOf(owed, charge(1), AT + 3_600_000)).toEqual([])
   })
 
-  it('hold no more windows than a charge may have', () => {
+  it('the charges that pay it hold no more windows than a charge may have', () => {
     const many = Array.from({ length: MOST_WINDOWS + 1 }, (_, i) => limit(60 + i))
     const owed = owedFor([
       charge(3, { personal: many, organisation: null, global: null }),
@@ -133,7 +133,7 @@ describe('the charges that pay it', () => {
     expect(partsOf(owed, charge(1), AT).map(({ limits }) => limits.personal.length)).toEqual([MOST_WINDOWS, 1])
   })
 
-  it('are given back in the windows whose runs the charge was part of', () => {
+  it('the charges that pay it are given back in the windows whose runs the charge was part of', () => {
     const early = { charge: charge(3), decision: decision([AT, AT], [AT]) }
     const late = { charge: charge(4), decision: decision([AT + 60_000, AT], [AT + 60_000]) }
     const owed = owedFor([early.charge, early.decision], [late.charge, late.decision])

@@ -535,15 +535,18 @@ describe('another amount of a local admission', () => {
   it.each([
     [50, 40],
     [-7, 97],
-  ])('that was charged goes to the store: %i of 60 leaves %i of 90', async (amount, left) => {
-    const open = await openCircuit()
-    const decision = await open.charge(charge(60))
-    await open.charge(charge(30))
-    await heal(open)
-    await until(() => store.used('alice') === 90)
-    open.refund({ charge: charge(60), decision, amount })
-    await until(() => store.used('alice') === left)
-  })
+  ])(
+    'another amount of a local admission that was charged goes to the store: %i of 60 leaves %i of 90',
+    async (amount, left) => {
+      const open = await openCircuit()
+      const decision = await open.charge(charge(60))
+      await open.charge(charge(30))
+      await heal(open)
+      await until(() => store.used('alice') === 90)
+      open.refund({ charge: charge(60), decision, amount })
+      await until(() => store.used('alice') === left)
+    },
+  )
 })
 
 describe('closing during an outage', () => {

@@ -74,7 +74,7 @@ describe('a ledger', () => {
     expect(store.used('alice')).toBe(1000)
   })
 
-  it('charges of one turn of the event loop go out as one batch', async () => {
+  it('a ledger charges of one turn of the event loop go out as one batch', async () => {
     const open = ledger()
     const after = async (steps: number): Promise<Decision> => {
       for (let i = 0; i < steps; i++) await null
@@ -101,7 +101,7 @@ describe('a ledger', () => {
     expect(decisions.map((d) => d.accepted)).toEqual([true, true, true, true, true])
   })
 
-  it('charges that arrive while a batch is under way go out with the next one', async () => {
+  it('a ledger charges that arrive while a batch is under way go out with the next one', async () => {
     const open = ledger()
     const release = hold()
     const all = [open.charge(charge())]
@@ -159,7 +159,7 @@ describe('a ledger', () => {
     expect(store.distinct()).toEqual([1, 1, 1])
   })
 
-  it('charges of the turn in which a reply comes go out with the next batch', async () => {
+  it('a ledger charges of the turn in which a reply comes go out with the next batch', async () => {
     const open = ledger()
     const release = hold()
     const all = [open.charge(charge())]
@@ -459,7 +459,7 @@ describe('a charge that may come again', () => {
   const keyed = (cost: number, more = {}): Charge => ({ ...charge(cost), once: { ...once, ...more } })
 
   it.each(['request_lost', 'reply_lost', 'odd_error'] as const)(
-    'is charged once if the store and its repetition are in trouble (%s)',
+    'a charge that may come again is charged once if the store and its repetition are in trouble (%s)',
     async (fault) => {
       store.faults = [fault, fault]
       const open = ledger()
@@ -469,14 +469,14 @@ describe('a charge that may come again', () => {
     },
   )
 
-  it('is asked of the store although its user was refused a moment ago', async () => {
+  it('a charge that may come again is asked of the store although its user was refused a moment ago', async () => {
     const open = ledger()
     await open.charge(keyed(1000))
     expect(await open.charge(charge(1))).toMatchObject({ accepted: false })
     expect(await open.charge(keyed(1000))).toMatchObject({ accepted: true, once: { kind: 'replayed' } })
   })
 
-  it('and has the key of another refuses nothing but itself', async () => {
+  it('a charge that may come again and has the key of another refuses nothing but itself', async () => {
     const open = ledger()
     await open.charge(keyed(7))
     expect(await open.charge(keyed(7, { body: 'another' }))).toMatchObject({
@@ -486,7 +486,7 @@ describe('a charge that may come again', () => {
     expect(await open.charge(charge(7))).toMatchObject({ accepted: true })
   })
 
-  it('is charged when it comes again, if its first caller had gone before the store decided', async () => {
+  it('a charge that may come again is charged when it comes again, if its first caller had gone before the store decided', async () => {
     store.otherwise = 'reply_lost'
     const open = ledger({ deadlineMs: 30 })
     expect(await failure(open.charge(keyed(7)))).toMatchObject({ name: 'StoreError' })
@@ -496,7 +496,7 @@ describe('a charge that may come again', () => {
     expect(store.used('alice')).toBe(7)
   })
 
-  it('stays charged if its repetition came before it was given back', async () => {
+  it('a charge that may come again stays charged if its repetition came before it was given back', async () => {
     store.otherwise = 'reply_lost'
     const open = ledger({ deadlineMs: 30 })
     expect(await failure(open.charge(keyed(7)))).toMatchObject({ name: 'StoreError' })

@@ -47,14 +47,14 @@ function pay(): void {
 }
 
 describe('the local clock', () => {
-  it("is the store's, in whole milliseconds, carried on by our own", async () => {
+  it("the local clock is the store's, in whole milliseconds, carried on by our own", async () => {
     expect(local.time()).toBe(AUGUST + 5000)
     clock += 250
     expect(local.time()).toBe(AUGUST + 5250)
     expect((await decide(1)).at).toBe(AUGUST + 5250)
   })
 
-  it('is set right only when an outage begins', () => {
+  it('the local clock is set right only when an outage begins', () => {
     storeAhead += HOUR_MS
     expect(local.time()).toBe(AUGUST + 5000)
     beginOutage()
@@ -64,7 +64,7 @@ describe('the local clock', () => {
     expect(local.time()).toBe(AUGUST - HOUR_MS + 5000)
   })
 
-  it('stays as it is while something is owed: the right time would end windows that still run', async () => {
+  it('the local clock stays as it is while something is owed: the right time would end windows that still run', async () => {
     await decide(4)
     storeAhead += 2 * HOUR_MS
     beginOutage()
@@ -74,7 +74,7 @@ describe('the local clock', () => {
     expect(local.time()).toBe(AUGUST + 2 * HOUR_MS + 5000)
   })
 
-  it('moves the local counters with it, so that no share is handed out twice', async () => {
+  it('the local clock moves the local counters with it, so that no share is handed out twice', async () => {
     await decide(10)
     pay()
     storeAhead += 2 * HOUR_MS
@@ -86,19 +86,19 @@ describe('the local clock', () => {
 })
 
 describe('a charge while the store is out', () => {
-  it('is owed if it is accepted, and not if it is refused', async () => {
+  it('a charge while the store is out is owed if it is accepted, and not if it is refused', async () => {
     expect(await decide(4)).toMatchObject({ accepted: true })
     expect(outage.owed()).toBe(4)
     expect(await decide(7)).toMatchObject({ accepted: false })
     expect(outage.owed()).toBe(4)
   })
 
-  it('fails if it cannot be decided here', async () => {
+  it('a charge while the store is out fails if it cannot be decided here', async () => {
     await expect(decide(1, 'write')).rejects.toBe(DOWN)
     await expect(decide(11)).rejects.toBe(DOWN)
   })
 
-  it('is reported with its verdict, also if there is none', async () => {
+  it('a charge while the store is out is reported with its verdict, also if there is none', async () => {
     await decide(8)
     await decide(8)
     await decide(1, 'write').catch(() => {})

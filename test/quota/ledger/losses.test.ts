@@ -15,7 +15,7 @@ const of = (batch: number | undefined): Decision => ({
 })
 
 describe('a store that has forgotten charges', () => {
-  it('has lost those of the batches behind the last that it knows, to the token', () => {
+  it('a store that has forgotten charges has lost those of the batches behind the last that it knows, to the token', () => {
     const losses = new Losses()
     losses.settled(1, 5, AT)
     losses.settled(2, 7, AT + 400)
@@ -27,7 +27,7 @@ describe('a store that has forgotten charges', () => {
     expect(losses.lost(1, 6)).toEqual({ tokens: 19, since: AT + 400 })
   })
 
-  it('has lost up to those of a second more, if thousands of batches were settled since', () => {
+  it('a store that has forgotten charges has lost up to those of a second more, if thousands of batches were settled since', () => {
     const losses = new Losses()
     const most = 10_000
     for (let batch = 1; batch <= most; batch++) losses.settled(batch, 1, AT + batch)
@@ -35,14 +35,14 @@ describe('a store that has forgotten charges', () => {
     expect(losses.lost(1500, most - 4000)).toEqual({ tokens: 5000, since: AT + 1001 })
   })
 
-  it('has those of no other second, if the clock of the store was set back between the two', () => {
+  it('a store that has forgotten charges has those of no other second, if the clock of the store was set back between the two', () => {
     const losses = new Losses()
     losses.settled(1, 5, AT)
     for (let batch = 2; batch <= 10_000; batch++) losses.settled(batch, 1, AT - 60_000)
     expect(losses.lost(1, 10_000)).toEqual({ tokens: 9999, since: AT - 60_000 })
   })
 
-  it('has lost those of each time that it has forgotten some', () => {
+  it('a store that has forgotten charges has lost those of each time that it has forgotten some', () => {
     const losses = new Losses()
     for (const batch of [1, 2, 3]) losses.settled(batch, 1, AT)
     losses.lost(1, 3)
@@ -51,13 +51,13 @@ describe('a store that has forgotten charges', () => {
     expect([1, 2, 3, 4, 5, 6].filter((batch) => losses.has(of(batch)))).toEqual([2, 3, 6])
   })
 
-  it('has lost none if nothing was charged meanwhile', () => {
+  it('a store that has forgotten charges has lost none if nothing was charged meanwhile', () => {
     const losses = new Losses()
     losses.settled(1, 5, AT)
     expect(losses.lost(1, 4)).toBeNull()
   })
 
-  it('says what was lost, whatever the clock of the store does', () => {
+  it('a store that has forgotten charges says what was lost, whatever the clock of the store does', () => {
     const step = fc.record({ tokens: fc.integer({ min: 1, max: 9 }), ms: fc.integer({ min: -1500, max: 1500 }) })
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 60 }), fc.nat(), (steps, which) => {

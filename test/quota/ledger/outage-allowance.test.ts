@@ -26,7 +26,7 @@ function accepted(open: OutageAllowance, asked: Charge, at = AT): number {
 }
 
 describe('the share of an organisation', () => {
-  it('is used up by its users together, and not by those of another', () => {
+  it('the share of an organisation is used up by its users together, and not by those of another', () => {
     const open = allowance()
     const tight = (user: string, organisation: string) => {
       const { limits, ...rest } = chargeIn(organisation, 6, user)
@@ -37,7 +37,7 @@ describe('the share of an organisation', () => {
     expect(verdicts[1]?.organisation?.[0]?.used).toBe(6)
   })
 
-  it('is free again when its windows are emptied, and those of others are not', () => {
+  it('the share of an organisation is free again when its windows are emptied, and those of others are not', () => {
     const open = allowance()
     const tight = (organisation: string) => {
       const { limits, ...rest } = chargeIn(organisation, 6, `${organisation} ${Math.random()}`)
@@ -48,7 +48,7 @@ describe('the share of an organisation', () => {
     expect([tight('acme'), tight('other')].map((each) => open.decide(each, AT)?.accepted)).toEqual([true, false])
   })
 
-  it('is free again in the run that a refund names', () => {
+  it('the share of an organisation is free again in the run that a refund names', () => {
     const open = allowance()
     const asked = chargeIn('acme', 6)
     const decision = open.decide(asked, AT) as Decision

@@ -53,7 +53,7 @@ async function settled(decisions: readonly Promise<Decision>[]): Promise<boolean
 const costs = (list: readonly { charge: Charge }[]): number[] => list.map((waiting) => waiting.charge.cost)
 
 describe('a queue', () => {
-  it('hands out its charges in the order of arrival, as many as a batch may hold', async () => {
+  it('a queue hands out its charges in the order of arrival, as many as a batch may hold', async () => {
     const decisions = [1, 2, 3].map((cost) => queue.add(charge(cost)))
     expect(queue.length).toBe(3)
     expect(costs(queue.take(2))).toEqual([1, 2])
@@ -64,7 +64,7 @@ describe('a queue', () => {
     expect(await Promise.all(decisions.slice(0, 2))).toEqual([DECISION, DECISION])
   })
 
-  it('wants its batch as long as one of its callers waits, and a batch without callers always', async () => {
+  it('a queue wants its batch as long as one of its callers waits, and a batch without callers always', async () => {
     const decisions = [queue.add(charge()), queue.add(charge())].map(outcome)
     expect(queue.isBatchWanted()).toBe(true)
     const [first, second] = queue.take(10)
@@ -78,7 +78,7 @@ describe('a queue', () => {
     expect(await Promise.all(decisions)).toEqual([DECISION, CLOSED])
   })
 
-  it('abandons all callers when it closes, of the batch under way too', async () => {
+  it('a queue abandons all callers when it closes, of the batch under way too', async () => {
     const decisions = [queue.add(charge()), queue.add(charge())].map(outcome)
     queue.take(1)
     queue.close(CLOSED)
@@ -88,7 +88,7 @@ describe('a queue', () => {
 })
 
 describe('a deadline', () => {
-  it.each([0, 1])('reports a silent store, if %d of two charges have gone out', async (sent) => {
+  it.each([0, 1])('a deadline reports a silent store, if %d of two charges have gone out', async (sent) => {
     const decisions = [queue.add(charge()), queue.add(charge())].map(outcome)
     queue.take(sent)
     clock += DEADLINE_MS
@@ -97,7 +97,7 @@ describe('a deadline', () => {
   })
 
   it.each([0, 1])(
-    'does not pass before its time, however often the timer looks, with %d charges sent',
+    'a deadline does not pass before its time, however often the timer looks, with %d charges sent',
     async (sent) => {
       const decision = queue.add(charge())
       queue.take(sent)
@@ -108,7 +108,7 @@ describe('a deadline', () => {
     },
   )
 
-  it('counts from the last response while the store responds, up to four times its length', async () => {
+  it('a deadline counts from the last response while the store responds, up to four times its length', async () => {
     const decision = queue.add(charge())
     for (let times = 0; times < 3; times++) {
       clock += DEADLINE_MS
@@ -124,17 +124,20 @@ describe('a deadline', () => {
     expect(silences).toBe(0)
   })
 
-  it.each([0, 1])('passes a round trip later where the store is far away, with %d charges sent', async (sent) => {
-    roundTrip = 3 * DEADLINE_MS
-    const decision = queue.add(charge())
-    queue.take(sent)
-    clock += 4 * DEADLINE_MS - 1
-    expect(await settled([decision])).toEqual([false])
-    clock += 1
-    expect([await outcome(decision), silences]).toEqual([CLOSED, 1])
-  })
+  it.each([0, 1])(
+    'a deadline passes a round trip later where the store is far away, with %d charges sent',
+    async (sent) => {
+      roundTrip = 3 * DEADLINE_MS
+      const decision = queue.add(charge())
+      queue.take(sent)
+      clock += 4 * DEADLINE_MS - 1
+      expect(await settled([decision])).toEqual([false])
+      clock += 1
+      expect([await outcome(decision), silences]).toEqual([CLOSED, 1])
+    },
+  )
 
-  it('that passes while the store responds ends only those charges that waited too long', async () => {
+  it('a deadline that passes while the store responds ends only those charges that waited too long', async () => {
     const old = [queue.add(charge()), queue.add(charge())]
     queue.take(1)
     clock += 2 * DEADLINE_MS
@@ -149,7 +152,7 @@ describe('a deadline', () => {
     expect(await outcome(young)).toBe(CLOSED)
   })
 
-  it('does not pass while the batch waits: the store was not asked', async () => {
+  it('a deadline does not pass while the batch waits: the store was not asked', async () => {
     askedAt = null
     const decision = queue.add(charge())
     clock += 2 * DEADLINE_MS
@@ -158,7 +161,7 @@ describe('a deadline', () => {
     expect([await outcome(decision), silences]).toEqual([CLOSED, 1])
   })
 
-  it('is put off if this process was held up before it asked, by as long and to one length from now at most', async () => {
+  it('a deadline is put off if this process was held up before it asked, by as long and to one length from now at most', async () => {
     const decision = queue.add(charge())
     clock += 100
     queue.excuse(DEADLINE_MS / 4)
@@ -170,14 +173,14 @@ describe('a deadline', () => {
     expect([await outcome(decision), silences]).toEqual([CLOSED, 1])
   })
 
-  it('is not put off by the usual wait of a batch', async () => {
+  it('a deadline is not put off by the usual wait of a batch', async () => {
     const decision = queue.add(charge())
     clock += DEADLINE_MS
     queue.excuse(DEADLINE_MS / 4 - 1)
     expect([await outcome(decision), silences]).toEqual([CLOSED, 1])
   })
 
-  it('does not hold any more for a caller that has its verdict', async () => {
+  it('a deadline does not hold any more for a caller that has its verdict', async () => {
     const decision = queue.add(charge())
     for (const waiting of queue.take(1)) resolveLocally(waiting, DECISION)
     clock += 10 * DEADLINE_MS

@@ -100,7 +100,7 @@ describe('a refusal of a moment ago', () => {
     ['another category', charge({ category: 'write' })],
     ['another organisation', charge({ organisation: 'acme' })],
     ['limits that have changed', charge({ limits: { ...LIMITS } })],
-  ])('says nothing about %s', (_what, other) => {
+  ])('a refusal of a moment ago says nothing about %s', (_what, other) => {
     const { clock, refusals } = memory()
     refusals.note(charge(), refusal(), clock.now)
     expect(refusals.recall(other)).toBe(null)

@@ -38,7 +38,7 @@ const sent = (): number[] => refunds.sent.map((each) => each.charge.cost)
 describe('a refund of what the store has forgotten', () => {
   const forgotten = (cost: number): Refund => ({ charge: charge(cost), decision: { ...DECISION, batch: 7 } })
 
-  it('is void as soon as it is asked for, and whoever waits for it hears so', () => {
+  it('a refund of what the store has forgotten is void as soon as it is asked for, and whoever waits for it hears so', () => {
     const made: number[] = []
     refunds.add({ ...forgotten(5), onMade: (amount) => made.push(amount) })
     refunds.add({ ...forgotten(5), amount: -2 })
@@ -49,7 +49,7 @@ describe('a refund of what the store has forgotten', () => {
     ])
   })
 
-  it('is void when it becomes known while it waits or is under way, and others stay', () => {
+  it('a refund of what the store has forgotten is void when it becomes known while it waits or is under way, and others stay', () => {
     const all = [forgotten(1), refund(2), forgotten(3), refund(4)].map((each) => ({
       ...each,
       decision: { ...each.decision },
@@ -72,7 +72,7 @@ describe('a refund of what the store has forgotten', () => {
 })
 
 describe('a refund of what the store has counted', () => {
-  it('waits for a batch, and is gone when that is settled', () => {
+  it('a refund of what the store has counted waits for a batch, and is gone when that is settled', () => {
     for (const cost of [1, 2, 3]) refunds.add(refund(cost))
     expect([sent(), refunds.length]).toEqual([[], 3])
     refunds.take(2)
@@ -82,7 +82,7 @@ describe('a refund of what the store has counted', () => {
     expect([sent(), refunds.length]).toEqual([[3], 0])
   })
 
-  it('waits again, as the first, if its batch was certainly not applied', () => {
+  it('a refund of what the store has counted waits again, as the first, if its batch was certainly not applied', () => {
     for (const cost of [1, 2, 3]) refunds.add(refund(cost))
     refunds.take(2)
     refunds.dropped(false)
@@ -92,7 +92,7 @@ describe('a refund of what the store has counted', () => {
     expect(seen).toEqual([])
   })
 
-  it('is lost if it is unknown whether its batch was applied: it might be given back twice', () => {
+  it('a refund of what the store has counted is lost if it is unknown whether its batch was applied: it might be given back twice', () => {
     for (const cost of [1, 2, 3]) refunds.add(refund(cost))
     refunds.take(2)
     refunds.dropped(true)
@@ -102,14 +102,14 @@ describe('a refund of what the store has counted', () => {
 })
 
 describe('a refund of a local admission', () => {
-  it('lowers the debt, and the store learns nothing of it', () => {
+  it('a refund of a local admission lowers the debt, and the store learns nothing of it', () => {
     const mine = localRefund(4)
     outage.owe(mine.charge, mine.decision)
     refunds.add(mine)
     expect([refunds.length, outage.owed()]).toEqual([0, 0])
   })
 
-  it('is asked of the store once it is known that the store has counted the charge', () => {
+  it('a refund of a local admission is asked of the store once it is known that the store has counted the charge', () => {
     const mine = localRefund(4)
     refunds.add(mine)
     refunds.retryOpen()
@@ -121,7 +121,7 @@ describe('a refund of a local admission', () => {
     expect(refunds.sent).toEqual([{ charge: mine.charge, decision: DECISION }])
   })
 
-  it('is void if the store has counted the charge, or the payment of its debt, and has forgotten that since', () => {
+  it('a refund of a local admission is void if the store has counted the charge, or the payment of its debt, and has forgotten that since', () => {
     const made: number[] = []
     const mine = { ...localRefund(4), onMade: (amount: number) => made.push(amount) }
     refunds.add(mine)
@@ -142,7 +142,7 @@ describe('a refund of a local admission', () => {
     ])
   })
 
-  it('lowers the debt once it is known that the store has not counted the charge', () => {
+  it('a refund of a local admission lowers the debt once it is known that the store has not counted the charge', () => {
     const mine = localRefund(4)
     refunds.add(mine)
     outage.owe(mine.charge, mine.decision)

@@ -80,7 +80,7 @@ function sendWithVerdict(asked: Charge, verdict: 'accepted' | 'refused' | 'error
 }
 
 describe('a batch', () => {
-  it('holds no more charges than allowed, and has the next number', async () => {
+  it('a batch holds no more charges than allowed, and has the next number', async () => {
     const decisions = [1, 2, 3, 4].map((cost) => queue.add(charge(cost)))
     expect(settlement.hasWork()).toBe(true)
     expect(settleNext()).toMatchObject({
@@ -94,7 +94,7 @@ describe('a batch', () => {
     close()
   })
 
-  it('is empty for a store that is out, whatever waits', () => {
+  it('a batch is empty for a store that is out, whatever waits', () => {
     outage.owe(charge(5), outage.decide(charge(5), AT) as Decision)
     settlement.refund({
       charge: charge(1),
@@ -105,7 +105,7 @@ describe('a batch', () => {
     expect([settlement.hasWork(), settlement.isOwing()]).toEqual([true, true])
   })
 
-  it('pays debts before it charges callers, who get the decisions of their own charges', async () => {
+  it('a batch pays debts before it charges callers, who get the decisions of their own charges', async () => {
     outage.owe(charge(5), outage.decide(charge(5), AT) as Decision)
     const decision = queue.add(charge(2))
     expect(settleNext().charges).toMatchObject([{ cost: 5, forced: true }, { cost: 2 }])
@@ -114,7 +114,7 @@ describe('a batch', () => {
     close()
   })
 
-  it('that leaves out a decision is an error to the caller concerned', async () => {
+  it('a batch that leaves out a decision is an error to the caller concerned', async () => {
     const decision = queue.add(charge(2))
     settlement.next(false)
     settlement.settled([])
@@ -122,7 +122,7 @@ describe('a batch', () => {
     close()
   })
 
-  it('that is dropped fails for the callers that wait for it', async () => {
+  it('a batch that is dropped fails for the callers that wait for it', async () => {
     const decision = queue.add(charge(2))
     settlement.next(false)
     settlement.dropped(DOWN, true)
@@ -133,7 +133,7 @@ describe('a batch', () => {
 })
 
 describe('a recent refusal', () => {
-  it('is remembered until its user is charged, or anything is given back', async () => {
+  it('a recent refusal is remembered until its user is charged, or anything is given back', async () => {
     const spent = queue.add(charge(100))
     const refused = queue.add(charge(1))
     settleNext()
@@ -145,7 +145,7 @@ describe('a recent refusal', () => {
     close()
   })
 
-  it('of the batch that brings refunds is not forgotten, and any before it is', async () => {
+  it('a recent refusal of the batch that brings refunds is not forgotten, and any before it is', async () => {
     const decision = queue.add(charge(100))
     settleNext()
     settlement.refund({ charge: charge(100), decision: await decision })
@@ -160,13 +160,13 @@ describe('a recent refusal', () => {
 })
 
 describe('a charge whose caller got its verdict without the store', () => {
-  it('stands if it was admitted here and the store accepted it', () => {
+  it('a charge whose caller got its verdict without the store stands if it was admitted here and the store accepted it', () => {
     settlement.settled(settle(sendWithVerdict(charge(4), 'accepted')))
     expect([used('alice'), outage.owed()]).toEqual([4, 0])
     close()
   })
 
-  it('is owed if it was admitted here and the store refused it', () => {
+  it('a charge whose caller got its verdict without the store is owed if it was admitted here and the store refused it', () => {
     settle({ ...settlement.next(true), charges: [charge(98)] })
     settlement.settled(settle(sendWithVerdict(charge(4), 'accepted')))
     expect([used('alice'), outage.owed()]).toEqual([98, 4])
@@ -175,23 +175,29 @@ describe('a charge whose caller got its verdict without the store', () => {
     close()
   })
 
-  it.each([true, false])('is owed if it was admitted here and its batch was dropped (uncertain: %s)', (isUncertain) => {
-    sendWithVerdict(charge(4), 'accepted')
-    settlement.dropped(DOWN, isUncertain)
-    expect(outage.owed()).toBe(4)
-    close()
-  })
+  it.each([true, false])(
+    'a charge whose caller got its verdict without the store is owed if it was admitted here and its batch was dropped (uncertain: %s)',
+    (isUncertain) => {
+      sendWithVerdict(charge(4), 'accepted')
+      settlement.dropped(DOWN, isUncertain)
+      expect(outage.owed()).toBe(4)
+      close()
+    },
+  )
 
-  it.each(['refused', 'error'] as const)('is given back if the store accepted it: %s', (verdict) => {
-    if (verdict === 'refused') outage.decide(charge(100), AT)
-    settlement.settled(settle(sendWithVerdict(charge(4), verdict)))
-    expect(used('alice')).toBe(4)
-    expect(settleNext()).toMatchObject({ refunds: [{ charge: { cost: 4 } }], charges: [] })
-    expect([used('alice'), settlement.hasWork()]).toEqual([0, false])
-    close()
-  })
+  it.each(['refused', 'error'] as const)(
+    'a charge whose caller got its verdict without the store is given back if the store accepted it: %s',
+    (verdict) => {
+      if (verdict === 'refused') outage.decide(charge(100), AT)
+      settlement.settled(settle(sendWithVerdict(charge(4), verdict)))
+      expect(used('alice')).toBe(4)
+      expect(settleNext()).toMatchObject({ refunds: [{ charge: { cost: 4 } }], charges: [] })
+      expect([used('alice'), settlement.hasWork()]).toEqual([0, false])
+      close()
+    },
+  )
 
-  it('is left alone if it got an error and the store refused it, or its batch was dropped', () => {
+  it('a charge whose caller got its verdict without the store is left alone if it got an error and the store refused it, or its batch was dropped', () => {
     settle({ ...settlement.next(true), charges: [charge(98)] })
     settlement.settled(settle(sendWithVerdict(charge(4), 'error')))
     sendWithVerdict(charge(4), 'error')

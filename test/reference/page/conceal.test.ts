@@ -24,7 +24,7 @@ function hidden(url: string, headers: Readonly<Record<string, string>>) {
 }
 
 describe('a request that the reference page shows', () => {
-  test('has no credential in a field, and keeps its scheme', () => {
+  test('a request that the reference page shows has no credential in a field, and keeps its scheme', () => {
     const fields = { Authorization: 'Bearer the secret', 'x-api-key': 'secret', cookie: 'sid=secret', accept: '*/*' }
     expect(hidden('https://a.test/items', fields)).toEqual({
       url: 'https://a.test/items',
@@ -32,13 +32,13 @@ describe('a request that the reference page shows', () => {
     })
   })
 
-  test('has no credential in a parameter of its query, however the name is escaped', () => {
+  test('a request that the reference page shows has no credential in a parameter of its query, however the name is escaped', () => {
     expect(hidden('https://a.test/items?a=1&api%20key=secret&b', {}).url).toBe(
       'https://a.test/items?a=1&api%20key=CREDENTIAL&b',
     )
   })
 
-  test('shows no part of a key that stands in Authorization without a scheme, or is named by a reference', () => {
+  test('a request that the reference page shows shows no part of a key that stands in Authorization without a scheme, or is named by a reference', () => {
     const others = placesOf({
       key: { type: 'apiKey', in: 'header', name: 'Authorization' },
       same: { $ref: '#/components/securitySchemes/other' },
@@ -53,7 +53,7 @@ describe('a request that the reference page shows', () => {
     expect(hidden('https://a.test/?%&api%20key=secret', {}).url).toBe('https://a.test/?%&api%20key=CREDENTIAL')
   })
 
-  test('is nothing before anything was sent', () => {
+  test('a request that the reference page shows is nothing before anything was sent', () => {
     expect(concealed(null, places)).toBeNull()
     expect(placesOf(undefined).parameters.size).toBe(0)
   })

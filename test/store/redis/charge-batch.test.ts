@@ -15,7 +15,7 @@ const batchOf = (category: string, of = limits): Batch => ({
 const keys = createKeys('tollgate')
 
 describe('a batch', () => {
-  it('has the period of each calendar window around the moment of the store, and without such windows no word of them', () => {
+  it('a batch has the period of each calendar window around the moment of the store, and without such windows no word of them', () => {
     const partsOf = (of: Limits) => JSON.parse(encodeBatch(batchOf('read', of), keys, Date.UTC(2028, 1, 29)).json)
     expect(Object.keys(partsOf(limits))).toEqual(['shapes', 'limits', 'plans'])
     const month = { name: 'month', seconds: 2_707_201, calendar: { unit: 'month', zone: 'UTC' } } as const
@@ -24,7 +24,7 @@ describe('a batch', () => {
     expect(periods).toEqual([1, 2, Date.UTC(2028, 1, 1), Date.UTC(2028, 2, 1)])
   })
 
-  it('has the day of the books with its window, and no limit for it', () => {
+  it('a batch has the day of the books with its window, and no limit for it', () => {
     const of = { ...limits, books: bookWindow('UTC') }
     const { shapes, limits: sent } = JSON.parse(encodeBatch(batchOf('read', of), keys, Date.UTC(2028, 1, 29, 7)).json)
     expect(shapes).toEqual([[3600, 118_800, Date.UTC(2028, 1, 29), Date.UTC(2028, 2, 1), 'read']])
@@ -61,15 +61,15 @@ describe('a batch', () => {
     ['with a charge of five meters', meters(5)],
     ['of more users than it has numbers for', { ...batchOf('read'), charges: chargesOf(16_383) }],
     ['of more unlike charges than it has numbers for', { ...batchOf('read'), charges: unlike(16_384) }],
-  ])('is not sent %s', (_, batch) => {
+  ])('a batch is not sent %s', (_, batch) => {
     expect(() => encodeBatch(batch, keys)).toThrow(expect.objectContaining({ name: 'StoreError', applied: 'no' }))
   })
 
-  it('is sent with a charge of four meters, of which it names the plans of three beside the first', () => {
+  it('a batch is sent with a charge of four meters, of which it names the plans of three beside the first', () => {
     expect(JSON.parse(encodeBatch(meters(4), keys).json).meters).toEqual([[1, 2, 0, 3, 0, 4, 0]])
   })
 
-  it('is sent of as many users as it has numbers for', () => {
+  it('a batch is sent of as many users as it has numbers for', () => {
     const { keys: names } = encodeBatch({ ...batchOf('read'), charges: chargesOf(16_382) }, keys)
     expect(names).toHaveLength(16_383)
   })

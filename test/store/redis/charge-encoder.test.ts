@@ -81,7 +81,7 @@ const asked = fc.record({
 })
 
 describe('the encoder', () => {
-  it('says of any batch, whatever came before, what encodeBatch says', () => {
+  it('the encoder says of any batch, whatever came before, what encodeBatch says', () => {
     fc.assert(
       fc.property(fc.array(asked, { minLength: 20, maxLength: 80 }), (all) => {
         const encode = createEncoder(keys)
@@ -96,7 +96,7 @@ describe('the encoder', () => {
     )
   })
 
-  it('names the period of each moment in a charge of a calendar', () => {
+  it('the encoder names the period of each moment in a charge of a calendar', () => {
     const encode = createEncoder(keys)
     const one = { user: 'alice', organisation: null, category: 'read', cost: 1, limits: LIMITS[4] as Limits }
     const periodAt = (now: number) => JSON.parse(encode(batchOf([one]), now, NO_RETENTION).json).periods

@@ -81,7 +81,7 @@ describe('charge-one.lua', () => {
     pass: fc.constantFrom(0, 0, 0, 1, 500, 9999, 10_000, HOUR, -1, -20_000),
   })
 
-  it('leaves the same bytes, ends and replies as charge.lua would', { timeout: 120_000 }, async () => {
+  it('charge-one.lua leaves the same bytes, ends and replies as charge.lua would', { timeout: 120_000 }, async () => {
     let atOnce = 0
     const history = fc.array(step, { minLength: 10, maxLength: 30 })
     await fc.assert(
@@ -133,7 +133,7 @@ describe('charge-one.lua', () => {
     ['that does not fit', { ...alice, cost: 4 }, '0'],
     ['that is forced', { ...alice, cost: 4, forced: true }, '1'],
     ['of nobody else', { ...alice, organisation: null, limits: { ...alice.limits, global: null } }, '1'],
-  ])('settles a charge %s', async (_, charge, letter) => {
+  ])('charge-one.lua settles a charge %s', async (_, charge, letter) => {
     expect(await letterOf(batchOf(0, charge))).toBe(letter)
   })
 
@@ -152,7 +152,7 @@ describe('charge-one.lua', () => {
     ['a charge of other windows', batchOf(0, { ...alice, limits: { ...alice.limits, personal: limitsOf(SECONDS) } })],
     ['a window that is over', batchOf(0, alice), 10_000],
     ['a window that starts in the future', batchOf(0, alice), -1],
-  ])('leaves a batch with %s to charge.lua', async (_, batch, after, before) => {
+  ])('charge-one.lua leaves a batch with %s to charge.lua', async (_, batch, after, before) => {
     expect(await letterOf(batch, after, before)).toBeNull()
   })
 })

@@ -24,7 +24,7 @@ describe('a reply of the script', () => {
   }
   const decode = (reply: unknown) => decodeReply(reply, batch, encodeBatch(batch, keys))
 
-  it('gives the decisions that follow from what was used before', () => {
+  it('a reply of the script gives the decisions that follow from what was used before', () => {
     expect(decode(replyOf('1', 6))).toEqual([
       { accepted: true, at: now, personal: [{ startedAt: started, used: 10 }], organisation: null, global: null },
     ])

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseUrl } from '../../../src/store/redis/client.ts'
 
 describe('the URL of a store', () => {
-  it('with one host says its port and its database', () => {
+  it('the URL of a store with one host says its port and its database', () => {
     expect(parseUrl('redis://localhost')).toEqual({
       kind: 'single',
       encrypted: false,
@@ -17,7 +17,7 @@ describe('the URL of a store', () => {
     })
   })
 
-  it('may name a Unix socket', () => {
+  it('the URL of a store may name a Unix socket', () => {
     expect(parseUrl('redis+unix://:p%40ss@/run/my%20redis.sock')).toEqual({
       kind: 'single',
       encrypted: false,
@@ -26,13 +26,13 @@ describe('the URL of a store', () => {
     })
   })
 
-  it('may say valkey for redis', () => {
+  it('the URL of a store may say valkey for redis', () => {
     for (const rest of ['://a:1/2', 's://a', '+sentinel://a,b/quota', 's+cluster://a', '+unix:///run/a']) {
       expect(parseUrl(`valkey${rest}`)).toEqual(parseUrl(`redis${rest}`))
     }
   })
 
-  it('with sentinels names the primary they watch', () => {
+  it('the URL of a store with sentinels names the primary they watch', () => {
     expect(parseUrl('redis+sentinel://a:1,b/quota')).toEqual({
       kind: 'sentinel',
       encrypted: false,
@@ -44,7 +44,7 @@ describe('the URL of a store', () => {
     })
   })
 
-  it('with a cluster names some of its hosts, also by IPv6', () => {
+  it('the URL of a store with a cluster names some of its hosts, also by IPv6', () => {
     expect(parseUrl('redis+cluster://[::1]:7000,10.0.0.2')).toEqual({
       kind: 'cluster',
       encrypted: false,
@@ -55,7 +55,7 @@ describe('the URL of a store', () => {
     })
   })
 
-  it('may carry a user and a password with any characters, percent-encoded', () => {
+  it('the URL of a store may carry a user and a password with any characters, percent-encoded', () => {
     expect(parseUrl('redis+sentinel://me:p%40ss%2F%3A@a/quota')).toMatchObject({ username: 'me', password: 'p@ss/:' })
     expect(parseUrl('redis+cluster://:secret@a')).toMatchObject({ kind: 'cluster', password: 'secret' })
     expect(parseUrl('redis+cluster://:secret@a')).not.toHaveProperty('username')

@@ -46,7 +46,7 @@ function told(seen: readonly Observation[]): string[] {
 }
 
 describe('the connection to Redis', () => {
-  it('outlives an idle time longer than any deadline', async () => {
+  it('the connection to Redis outlives an idle time longer than any deadline', async () => {
     const seen: Observation[] = []
     const store = open(own.server.url, seen, 1000)
     await whenReady(store)
@@ -58,7 +58,7 @@ describe('the connection to Redis', () => {
     expect(seen).toEqual([{ type: 'store_connected' }])
   })
 
-  it('gives the reply that came while this process was held up for longer than a deadline', async () => {
+  it('the connection to Redis gives the reply that came while this process was held up for longer than a deadline', async () => {
     const store = open(own.server.url, [], 100)
     await whenReady(store)
     // Redis has the script: one that it lacks is sent behind a first reply, and has a deadline of its own.
@@ -75,7 +75,7 @@ describe('the connection to Redis', () => {
     expect(await Promise.allSettled(asked)).toEqual(asked.map(() => expect.objectContaining({ status: 'fulfilled' })))
   })
 
-  it('is made anew at most once a second while Redis takes no writes, however often it is asked', async () => {
+  it('the connection to Redis is made anew at most once a second while Redis takes no writes, however often it is asked', async () => {
     const store = open(own.server.url)
     await whenReady(store)
     const received = async (): Promise<number> =>
@@ -96,7 +96,7 @@ describe('the connection to Redis', () => {
     }
   })
 
-  it('is given up when Redis swallows what is sent, so that a new one can be tried', async () => {
+  it('the connection to Redis is given up when Redis swallows what is sent, so that a new one can be tried', async () => {
     const store = open(own.server.url, [], 250)
     await whenReady(store)
     const [before] = await connections()
@@ -113,7 +113,7 @@ describe('the connection to Redis', () => {
     expect(await connections()).not.toContain(before)
   })
 
-  it('is made without a restart when Redis comes up later', async () => {
+  it('the connection to Redis is made without a restart when Redis comes up later', async () => {
     const port = await freePort()
     const seen: Observation[] = []
     const store = open(`redis://127.0.0.1:${port}`, seen)
@@ -129,7 +129,7 @@ describe('the connection to Redis', () => {
     }
   })
 
-  it('that is silent now is reported as that, and not by what a connection met before', async () => {
+  it('the connection to Redis that is silent now is reported as that, and not by what a connection met before', async () => {
     const port = await freePort()
     const seen: Observation[] = []
     const store = open(`redis://127.0.0.1:${port}`, seen, 250)
@@ -145,7 +145,7 @@ describe('the connection to Redis', () => {
     }
   })
 
-  it('with a wrong password is an error of each call, and reported', async () => {
+  it('the connection to Redis with a wrong password is an error of each call, and reported', async () => {
     const locked = await startRedis({ args: ['--requirepass', 'right'] })
     try {
       const seen: Observation[] = []
@@ -179,7 +179,7 @@ describe('the connection to Redis', () => {
     await expect(store.ping()).rejects.toThrow(told)
   })
 
-  it('fails every call after it was closed', async () => {
+  it('the connection to Redis fails every call after it was closed', async () => {
     const store = open(own.server.url)
     await whenReady(store)
     await store.close()
@@ -188,7 +188,7 @@ describe('the connection to Redis', () => {
 })
 
 describe('the operator', () => {
-  it('is warned of a server that may evict counters', async () => {
+  it('the operator is warned of a server that may evict counters', async () => {
     await own.redis.config('SET', 'maxmemory', '100mb')
     await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const seen: Observation[] = []
@@ -201,13 +201,16 @@ describe('the operator', () => {
   describe('with a password that Redis does not ask for', () => {
     const warning = expect.stringMatching(/^Redis asks for no password.*: set requirepass/)
 
-    it.each(['redis://:pw@', 'redis://default:pw@'])('is warned that it protects nobody: %s', async (begin) => {
-      const seen: Observation[] = []
-      await whenReady(open(`${begin}127.0.0.1:${own.server.port}`, seen))
-      await expect.poll(() => told(seen)).toEqual([warning])
-    })
+    it.each(['redis://:pw@', 'redis://default:pw@'])(
+      'the operator with a password that Redis does not ask for is warned that it protects nobody: %s',
+      async (begin) => {
+        const seen: Observation[] = []
+        await whenReady(open(`${begin}127.0.0.1:${own.server.port}`, seen))
+        await expect.poll(() => told(seen)).toEqual([warning])
+      },
+    )
 
-    it('is warned in the log alone, also if Redis has no HELLO', async () => {
+    it('the operator with a password that Redis does not ask for is warned in the log alone, also if Redis has no HELLO', async () => {
       const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
       const old = await startRedis({ args: ['--rename-command', 'HELLO', ''] })
       try {
@@ -221,7 +224,7 @@ describe('the operator', () => {
       }
     })
 
-    it('is not warned once Redis asks for it', async () => {
+    it('the operator with a password that Redis does not ask for is not warned once Redis asks for it', async () => {
       await own.redis.acl('SETUSER', 'default', 'resetpass', '>pw')
       await own.redis.config('SET', 'maxmemory', '100mb')
       await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
@@ -243,26 +246,29 @@ describe('the operator', () => {
     ['6.1', ['Redis 6.1 is too old: 6.2 or newer is needed']],
     ['6.2', []],
     ['7.0', []],
-  ])('is warned of a server that is too old, and not of the first that is not: %s', async (version, warnings) => {
-    const { url, close } = await relay(version)
-    // Told after the version, so that a version which is not told of has been looked at.
-    await own.redis.config('SET', 'maxmemory', '100mb')
-    await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    try {
-      const seen: Observation[] = []
-      await whenReady(open(url, seen))
-      await expect.poll(() => told(seen)).toContainEqual(expect.stringContaining('maxmemory-policy'))
-      // Each look tells them anew.
-      expect(told(seen).slice(0, warnings.length + 1)).toEqual([
-        ...warnings,
-        expect.stringContaining('maxmemory-policy'),
-      ])
-    } finally {
-      close()
-      await own.redis.config('SET', 'maxmemory', '0')
-      await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
-    }
-  })
+  ])(
+    'the operator is warned of a server that is too old, and not of the first that is not: %s',
+    async (version, warnings) => {
+      const { url, close } = await relay(version)
+      // Told after the version, so that a version which is not told of has been looked at.
+      await own.redis.config('SET', 'maxmemory', '100mb')
+      await own.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      try {
+        const seen: Observation[] = []
+        await whenReady(open(url, seen))
+        await expect.poll(() => told(seen)).toContainEqual(expect.stringContaining('maxmemory-policy'))
+        // Each look tells them anew.
+        expect(told(seen).slice(0, warnings.length + 1)).toEqual([
+          ...warnings,
+          expect.stringContaining('maxmemory-policy'),
+        ])
+      } finally {
+        close()
+        await own.redis.config('SET', 'maxmemory', '0')
+        await own.redis.config('SET', 'maxmemory-policy', 'noeviction')
+      }
+    },
+  )
 
   describe('with a Redis that keeps nothing on disk', () => {
     const warning = expect.stringMatching(/^Redis keeps nothing on disk.*: when it starts anew, .* set its appendonly/)
@@ -291,16 +297,18 @@ describe('the operator', () => {
       }
     }
 
-    it('is warned once', () => warned([before, warning]))
+    it('the operator with a Redis that keeps nothing on disk is warned once', () => warned([before, warning]))
     it.each([
       ['save points', []],
       ['an append-only file', PERSISTENT],
-    ])('is not warned once it has %s', (_, args) => warned([before], args))
-    it('is not warned if the rights hide it, and ACL LOG has no entry of the look', () =>
+    ])('the operator with a Redis that keeps nothing on disk is not warned once it has %s', (_, args) =>
+      warned([before], args),
+    )
+    it('the operator with a Redis that keeps nothing on disk is not warned if the rights hide it, and ACL LOG has no entry of the look', () =>
       warned([before], FORGETFUL, '-config'))
   })
 
-  it('is warned of nothing if nothing is ever evicted', async () => {
+  it('the operator is warned of nothing if nothing is ever evicted', async () => {
     await own.redis.config('SET', 'maxmemory', '100mb')
     const seen: Observation[] = []
     await whenReady(open(own.server.url, seen))

@@ -45,7 +45,7 @@ const subscribers = async (): Promise<number> =>
 describe('a change by one process', () => {
   const SOON = { timeout: 30_000, interval: 10 }
 
-  it('is reported to the others', async () => {
+  it('a change by one process is reported to the others', async () => {
     const [one, two] = [await open(), await open()]
     const heard: string[] = []
     one.onChange(() => heard.push('one'))
@@ -60,7 +60,7 @@ describe('a change by one process', () => {
     expect(heard).toHaveLength(3)
   })
 
-  it('is reported again after connections were cut, and a change made meanwhile is reported by the new connection', async () => {
+  it('a change by one process is reported again after connections were cut, and a change made meanwhile is reported by the new connection', async () => {
     const proxy = await startFaultProxy(own.server.port)
     try {
       const [near, far] = [await open(), await open(`redis://127.0.0.1:${proxy.port}`)]
@@ -83,7 +83,7 @@ describe('a change by one process', () => {
     }
   })
 
-  it('is reported again after Redis was started anew, and after a server that resets connections as they come', async () => {
+  it('a change by one process is reported again after Redis was started anew, and after a server that resets connections as they come', async () => {
     const proxy = await startFaultProxy(own.server.port)
     try {
       const far = await open(`redis://127.0.0.1:${proxy.port}`)
@@ -104,7 +104,7 @@ describe('a change by one process', () => {
     }
   })
 
-  it('is reported again if a connection was lost just when it began to listen', async () => {
+  it('a change by one process is reported again if a connection was lost just when it began to listen', async () => {
     const proxy = await startFaultProxy(own.server.port)
     try {
       const far = await open(`redis://127.0.0.1:${proxy.port}`)
@@ -119,7 +119,7 @@ describe('a change by one process', () => {
     }
   })
 
-  it('needs a connection more only if somebody listens, and it ends with the store', async () => {
+  it('a change by one process needs a connection more only if somebody listens, and it ends with the store', async () => {
     const store = await open()
     await store.change(LOOSE, ANN, null)
     expect(await subscribers()).toBe(0)
@@ -129,7 +129,7 @@ describe('a change by one process', () => {
     await expect.poll(subscribers, SOON).toBe(0)
   })
 
-  it('is made also by a user of Redis who may not publish, and then not reported', async () => {
+  it('a change by one process is made also by a user of Redis who may not publish, and then not reported', async () => {
     await own.redis.acl('SETUSER', 'quiet', 'on', '>secret', '~*', 'resetchannels', '+@all')
     const quiet = await open(`redis://quiet:secret@127.0.0.1:${own.server.port}`)
     quiet.onChange(() => {})
@@ -138,7 +138,7 @@ describe('a change by one process', () => {
     expect((await quiet.controlVersion()).version).toBe(1)
   })
 
-  it('is reported to a user of Redis who may listen only later, without a new connection', async () => {
+  it('a change by one process is reported to a user of Redis who may listen only later, without a new connection', async () => {
     await own.redis.acl('SETUSER', 'deaf', 'on', '>secret', '~*', 'resetchannels', '+@all')
     await own.redis.acl('LOG', 'RESET')
     const [near, deaf] = [await open(), await open(`redis://deaf:secret@127.0.0.1:${own.server.port}`)]

@@ -124,7 +124,7 @@ async function expectExact(accepted: number[]): Promise<void> {
 }
 
 describe('a charge', () => {
-  it('whose reply is lost is charged once', async () => {
+  it('a charge whose reply is lost is charged once', async () => {
     const before = proxy.dropped
     proxy.dropReply()
     expect(await ledger.charge(charge(7))).toMatchObject({ accepted: true, personal: [{ used: 7 }] })
@@ -133,7 +133,7 @@ describe('a charge', () => {
     expect(seen).toContainEqual({ type: 'outcome_unknown', charges: 1, settled: true })
   })
 
-  it('whose request is lost is charged once, after it was sent again', async () => {
+  it('a charge whose request is lost is charged once, after it was sent again', async () => {
     const before = proxy.dropped
     proxy.dropRequest()
     expect(await ledger.charge(charge(7))).toMatchObject({ accepted: true, personal: [{ used: 7 }] })
@@ -141,7 +141,7 @@ describe('a charge', () => {
     expect(await used()).toEqual({ all: 7, each: [7] })
   })
 
-  it('that nobody waits for any more is given back when the store responds again', async () => {
+  it('a charge that nobody waits for any more is given back when the store responds again', async () => {
     const impatient = open(100)
     proxy.blackhole()
     await expect(impatient.charge(charge(7))).rejects.toMatchObject({ name: 'StoreError', reason: 'timeout' })
@@ -150,7 +150,7 @@ describe('a charge', () => {
     expect(await used()).toEqual({ all: 0, each: [0] })
   })
 
-  it('that is settled after a flush of the scripts is charged once', async () => {
+  it('a charge that is settled after a flush of the scripts is charged once', async () => {
     await ledger.charge(charge(1))
     await admin.script('FLUSH')
     expect(await ledger.charge(charge(7))).toMatchObject({ accepted: true })

@@ -65,7 +65,7 @@ async function used(user: string): Promise<[personal: number, global: number]> {
 const reported = (type: Observation['type']) => seen.filter((each) => each.type === type)
 
 describe('charges that Redis has forgotten', () => {
-  it('are not given back from what others were charged, and are told with their tokens', async () => {
+  it('charges that Redis has forgotten are not given back from what others were charged, and are told with their tokens', async () => {
     await ledger.charge(charge('alice', 300))
     const restore = await saved()
     const big = charge('alice', 400)
@@ -85,7 +85,7 @@ describe('charges that Redis has forgotten', () => {
     expect(reported('refund_void')).toEqual([{ type: 'refund_void', tokens: 395 }])
   })
 
-  it('are not given back later either, and those of before and after are', async () => {
+  it('charges that Redis has forgotten are not given back later either, and those of before and after are', async () => {
     const [before, lost, after] = [charge('alice', 30), charge('alice', 400), charge('alice', 50)]
     const first = await ledger.charge(before)
     const restore = await saved()
@@ -104,7 +104,7 @@ describe('charges that Redis has forgotten', () => {
     expect(reported('refund_void')).toEqual([{ type: 'refund_void', tokens: 10 }])
   })
 
-  it('are noticed at once when Redis is emptied, by each gateway for itself', async () => {
+  it('charges that Redis has forgotten are noticed at once when Redis is emptied, by each gateway for itself', async () => {
     const other = createLedger({ store, instance: 'two', deadlineMs: 5000, observe: () => {} })
     await ledger.charge(charge('alice', 5))
     await other.charge(charge('alice', 5))
@@ -117,7 +117,7 @@ describe('charges that Redis has forgotten', () => {
     await other.close(1000)
   })
 
-  it('are none where nothing was forgotten', async () => {
+  it('charges that Redis has forgotten are none where nothing was forgotten', async () => {
     for (const _ of [1, 2, 3]) {
       const decision = await ledger.charge(charge('alice', 5))
       ledger.refund({ charge: charge('alice', 5), decision })
@@ -139,7 +139,7 @@ describe('a Redis that is put back to a newer state than its gateway', () => {
     return restore
   }
 
-  it('takes the next batch under another name, and what is given back of later ones', async () => {
+  it('a Redis that is put back to a newer state than its gateway takes the next batch under another name, and what is given back of later ones', async () => {
     const restore = await ahead()
     await ledger.charge(charge('alice', 1))
     await restore()
@@ -154,7 +154,7 @@ describe('a Redis that is put back to a newer state than its gateway', () => {
     expect(seen.filter(({ type }) => type === 'outcome_unknown' || type === 'charges_lost')).toEqual([])
   })
 
-  it('keeps nobody waiting for a batch whose reply was lost before, which is not counted a second time', async () => {
+  it('a Redis that is put back to a newer state than its gateway keeps nobody waiting for a batch whose reply was lost before, which is not counted a second time', async () => {
     const restore = await ahead()
     let isLost = false
     const losing = {

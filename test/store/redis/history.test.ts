@@ -70,7 +70,7 @@ const HOUR = 3_600_000
 const AT = Date.UTC(2150, 0, 1)
 
 describe('a history in Redis', () => {
-  it('has 3000 runs of a window, without the oldest of more', async () => {
+  it('a history in Redis has 3000 runs of a window, without the oldest of more', async () => {
     const keys = createKeys(`history-${randomUUID()}`)
     const { settle } = clockedScripts(redis, keys, KEPT_FOR_EVER)
     const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 9 }], organisation: null, global: null }
@@ -90,7 +90,7 @@ describe('a history in Redis', () => {
     expect([starts.length, starts[0], starts.at(-2), starts.at(-1)]).toEqual([3001, 1, 3001, 3002])
   })
 
-  it('is changed at a start, and not at tokens that look like it', async () => {
+  it('a history in Redis is changed at a start, and not at tokens that look like it', async () => {
     const keys = createKeys(`history-${randomUUID()}`)
     const { settle } = clockedScripts(redis, keys, KEPT_FOR_EVER)
     const limits = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 9 }], organisation: null, global: null }
@@ -116,7 +116,7 @@ describe('a history in Redis', () => {
     expect(tokens).toEqual([AT, 5])
   })
 
-  it('is read together with those that are asked for in the same turn, in one command for each scope', async () => {
+  it('a history in Redis is read together with those that are asked for in the same turn, in one command for each scope', async () => {
     const keys = createKeys(`history-${randomUUID()}`)
     const users = Array.from({ length: 40 }, (_, i) => `user ${i}`)
     const run = (used: number) => ({ seconds: 3600, startedAt: AT, used, keptSeconds: 10 ** 8 })
@@ -140,7 +140,7 @@ describe('a history in Redis', () => {
     expect((await reads()) - before).toBe(2)
   })
 
-  it('ends with its counters, when the last run need not be kept any more', async () => {
+  it('a history in Redis ends with its counters, when the last run need not be kept any more', async () => {
     const keys = createKeys(`history-${randomUUID()}`)
     const day = 86_400
     const { settle } = clockedScripts(redis, keys, { ...KEPT_FOR_EVER, longestSeconds: 5 * day, shorterSeconds: day })

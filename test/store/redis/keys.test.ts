@@ -72,18 +72,21 @@ describe('what lies under the key of a counter', () => {
       '8 MB of windows that run',
       () => redis.set(OWN, Buffer.alloc(8 << 20, section('x', entry(86_400, Date.now(), 1)))),
     ],
-  ])('and is %s counts as nothing and is repaired by the next charge', async (_, put) => {
-    await put()
-    expect((await store.readUsage('alice', ['read'])).personal[0]?.filter((e) => e.used > 0)).toEqual([])
-    expect(await settle(charge(60), charge(41))).toMatchObject([
-      { accepted: true, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
-      { accepted: false, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
-    ])
-    expect(await redis.strlen(OWN)).toBe(37)
-    expect(await redis.pttl(OWN)).toBeGreaterThan(0)
-  })
+  ])(
+    'what lies under the key of a counter and is %s counts as nothing and is repaired by the next charge',
+    async (_, put) => {
+      await put()
+      expect((await store.readUsage('alice', ['read'])).personal[0]?.filter((e) => e.used > 0)).toEqual([])
+      expect(await settle(charge(60), charge(41))).toMatchObject([
+        { accepted: true, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
+        { accepted: false, personal: [{ used: 60 }, { used: 60 }, { used: 60 }] },
+      ])
+      expect(await redis.strlen(OWN)).toBe(37)
+      expect(await redis.pttl(OWN)).toBeGreaterThan(0)
+    },
+  )
 
-  it('is a section for each category: its windows, and the start and the used tokens of each', async () => {
+  it('what lies under the key of a counter is a section for each category: its windows, and the start and the used tokens of each', async () => {
     const [one] = await settle(charge(5))
     expect(await redis.getBuffer(OWN)).toEqual(section('read', ...all(one?.at ?? 0, 5)))
     const [two] = await settle(charge(7, 'alice', 'write'))
@@ -92,7 +95,7 @@ describe('what lies under the key of a counter', () => {
     expect(await redis.getBuffer(OWN)).toEqual(Buffer.concat([write, read]))
   })
 
-  it('is brought into the shape that a charge wants, whatever windows lie together', async () => {
+  it('what lies under the key of a counter is brought into the shape that a charge wants, whatever windows lie together', async () => {
     const at = Date.now() - 1000
     const [hour, ...others] = all(at, 5)
     const [write, left] = [section('write', ...all(at, 8), entry(90, at, 1)), entry(90, at, 3)]
@@ -115,7 +118,7 @@ describe('what lies under the key of a counter', () => {
     [256 * 3600, 'seconds', 1 + 4 + 4 + 11],
     [5400, 'seconds', 1 + 4 + 4 + 11],
     [2 ** 32 - 1, 'seconds', 1 + 4 + 4 + 11],
-  ])('says %i seconds in %s', async (seconds, _, size) => {
+  ])('what lies under the key of a counter says %i seconds in %s', async (seconds, _, size) => {
     const limits: Limits = {
       personal: [{ window: { name: 'w', seconds }, limit: 9 }],
       organisation: null,
@@ -130,7 +133,7 @@ describe('what lies under the key of a counter', () => {
     ])
   })
 
-  it('goes from one width to the other and back with the windows of the configuration', async () => {
+  it('what lies under the key of a counter goes from one width to the other and back with the windows of the configuration', async () => {
     const minutes = { window: { name: '90m', seconds: 5400 }, limit: 100 }
     const longer: Limits = { personal: [...LIMITS.personal, minutes], organisation: null, global: null }
     for (const limits of [LIMITS, longer, LIMITS, longer]) await settle(charge(10, 'alice', 'read', limits))
@@ -138,13 +141,13 @@ describe('what lies under the key of a counter', () => {
     expect(used).toEqual([...WINDOWS.map(({ seconds }) => [seconds, 40]), [5400, 20]])
   })
 
-  it('is decided also if it holds a window twice', async () => {
+  it('what lies under the key of a counter is decided also if it holds a window twice', async () => {
     const now = Date.now()
     await redis.set(OWN, section('read', entry(3600, 1000, 90), entry(3600, now - 1000, 50)))
     expect((await settle(charge(50), charge(1))).map((d) => d.accepted)).toEqual([true, false])
   })
 
-  it('keeps the largest numbers exactly', async () => {
+  it('what lies under the key of a counter keeps the largest numbers exactly', async () => {
     const most = 10 ** 12 - 1
     const limits: Limits = {
       personal: [{ window: { name: '1d', seconds: 86_400 }, limit: most + 1 }],
@@ -161,7 +164,7 @@ describe('what lies under the key of a counter', () => {
 
   describe('that the configuration names no more', () => {
     const HOUR = 3_600_000
-    it('stays until its last window ends, whatever else is charged', async () => {
+    it('what lies under the key of a counter that the configuration names no more stays until its last window ends, whatever else is charged', async () => {
       const started = Date.now() - HOUR
       const old = section('old', entry(86_400, started, 9))
       await redis.set(OWN, Buffer.concat([old, section('read', entry(7200, started, 8))]))
@@ -172,7 +175,7 @@ describe('what lies under the key of a counter', () => {
       expect(await redis.pttl(OWN)).toBeGreaterThan(22 * HOUR)
     })
 
-    it('is gone with the first window that starts after that', async () => {
+    it('what lies under the key of a counter that the configuration names no more is gone with the first window that starts after that', async () => {
       const started = Date.now() - 3 * HOUR
       const gone = Buffer.concat([section('old', entry(7200, started, 9)), section('read', entry(60, started, 8))])
       await redis.set(OWN, gone)
@@ -181,7 +184,7 @@ describe('what lies under the key of a counter', () => {
     })
   })
 
-  it('gets a refund and a charge of one batch also if a category in front of it has ended', async () => {
+  it('what lies under the key of a counter gets a refund and a charge of one batch also if a category in front of it has ended', async () => {
     const at = Date.now() - 1000
     const old = section('old', entry(7200, at - 3 * 3_600_000, 9))
     await redis.set(OWN, Buffer.concat([old, section('read', ...all(at, 8))]))
@@ -194,7 +197,7 @@ describe('what lies under the key of a counter', () => {
     expect(await redis.getBuffer(OWN)).toEqual(section('read', ...all(at, 5)))
   })
 
-  it('is written in place by a charge that starts no window, and ends when it did', async () => {
+  it('what lies under the key of a counter is written in place by a charge that starts no window, and ends when it did', async () => {
     const at = Date.now()
     await redis.set(OWN, section('read', ...all(at - 1000, 5)), 'PX', 50_000)
     await settle(charge(7), charge(8))
@@ -202,7 +205,7 @@ describe('what lies under the key of a counter', () => {
     expect(await redis.pttl(OWN)).toBeLessThanOrEqual(50_000)
   })
 
-  it('gets a lost expiry back when the next window starts', async () => {
+  it('what lies under the key of a counter gets a lost expiry back when the next window starts', async () => {
     await redis.set(
       OWN,
       section('read', entry(3600, Date.now() - 3_600_000, 5), ...all(Date.now() - 3_600_000, 5).slice(1)),
@@ -219,7 +222,7 @@ describe('one batch', () => {
     return WINDOWS.map(({ seconds }) => counter.find((entry) => entry.seconds === seconds)?.used)
   }
 
-  it('charges a user in two categories, again and again, while their windows run', async () => {
+  it('one batch charges a user in two categories, again and again, while their windows run', async () => {
     for (let i = 0; i < 3; i++) {
       await settle(charge(1), charge(2, 'alice', 'write'), charge(3), charge(4, 'alice', 'write'))
     }
@@ -227,12 +230,12 @@ describe('one batch', () => {
     expect(await used('write')).toEqual([18, 18, 18])
   })
 
-  it('takes a forced charge and one that is like it but for that', async () => {
+  it('one batch takes a forced charge and one that is like it but for that', async () => {
     const decisions = await settle(charge(60), { ...charge(60), forced: true }, charge(60))
     expect(verdicts(decisions)).toEqual([true, true, false])
   })
 
-  it('counts other windows of the same category apart, also if there are as many', async () => {
+  it('one batch counts other windows of the same category apart, also if there are as many', async () => {
     const others = [1800, 3600, 7200].map((seconds) => ({ window: { name: `${seconds}s`, seconds }, limit: 100 }))
     const changed: Limits = { personal: others, organisation: null, global: others }
     const decisions = await settle(charge(40), charge(50, 'alice', 'read', changed), charge(11))
@@ -251,21 +254,24 @@ describe('what lies under the key of the last reply', () => {
     ['a text', () => redis.set(LAST, 'what somebody else keeps here')],
     ['one of ours cut short', () => redis.set(LAST, 'batch:\xff\xff')],
     ['8 MB of something', () => redis.set(LAST, Buffer.alloc(8 << 20, 'x'))],
-  ])('and is %s counts as nothing and is repaired by the next batch', async (_, put) => {
-    await put()
-    expect(await settle(charge(5))).toMatchObject([{ accepted: true }])
-    expect(await redis.strlen(LAST)).toBeLessThan(200)
-    expect(await redis.pttl(LAST)).toBeGreaterThan(0)
-  })
+  ])(
+    'what lies under the key of the last reply and is %s counts as nothing and is repaired by the next batch',
+    async (_, put) => {
+      await put()
+      expect(await settle(charge(5))).toMatchObject([{ accepted: true }])
+      expect(await redis.strlen(LAST)).toBeLessThan(200)
+      expect(await redis.pttl(LAST)).toBeGreaterThan(0)
+    },
+  )
 
-  it('stays for longer than the half hour in which a batch is sent again: after it, that would charge twice', async () => {
+  it('what lies under the key of the last reply stays for longer than the half hour in which a batch is sent again: after it, that would charge twice', async () => {
     await settle(charge(5))
     expect(await redis.pttl(LAST)).toBeGreaterThan(45 * 60_000)
   })
 })
 
 describe('every key', () => {
-  it('ends by itself, but for those of access keys and their changes', async () => {
+  it('every key ends by itself, but for those of access keys and their changes', async () => {
     const [accepted] = await settle(charge(5), charge(500))
     await store.settle({
       instance: 'other',
@@ -299,14 +305,14 @@ describe('every key', () => {
       expect(await redis.pttl(key)).toBeGreaterThan(0)
   })
 
-  it('of a counter ends with the last of its windows', async () => {
+  it('every key of a counter ends with the last of its windows', async () => {
     await settle(charge(1))
     const left = await redis.pttl(OWN)
     expect(left).toBeLessThanOrEqual(86_400_000)
     expect(left).toBeGreaterThan(86_400_000 - 60_000)
   })
 
-  it('of a counter ends with the last of its windows also if that is a shorter one', async () => {
+  it('every key of a counter ends with the last of its windows also if that is a shorter one', async () => {
     const pair = WINDOWS.slice(0, 2).map((window) => ({ window, limit: 100 }))
     await settle(charge(1, 'alice', 'read', { personal: pair.slice(1), organisation: null, global: null }))
     // The five hours end in a minute, and the hour has yet to start.
@@ -316,7 +322,7 @@ describe('every key', () => {
     expect(await redis.pttl(OWN)).toBeGreaterThan(50 * 60_000)
   })
 
-  it('is not made by a charge that is refused', async () => {
+  it('every key is not made by a charge that is refused', async () => {
     await settle(charge(101))
     expect(await redis.keys('*')).toEqual([LAST])
   })
@@ -326,7 +332,7 @@ describe('the numbers of a section', () => {
   const used = async (...categories: string[]) =>
     (await store.readUsage('alice', categories)).personal.map((counter) => counter.map((entry) => entry.used))
 
-  it('are those that were counted, also of windows that began at other times and of large counts', async () => {
+  it('the numbers of a section are those that were counted, also of windows that began at other times and of large counts', async () => {
     const [hour, fiveHours, day] = WINDOWS.map(({ seconds }) => seconds * 1000) as [number, number, number]
     const now = Date.now()
     const counter = [
@@ -346,7 +352,7 @@ describe('the numbers of a section', () => {
     ).toMatchObject([{ accepted: false, personal: charged }])
   })
 
-  it('stay above every limit if more is counted than it has room for', async () => {
+  it('the numbers of a section stay above every limit if more is counted than it has room for', async () => {
     const most = WINDOWS.map((window) => ({ window, limit: 10 ** 12 }))
     const forced: Charge = {
       ...charge(10 ** 12, 'alice', 'read', { personal: most, organisation: null, global: null }),
@@ -359,7 +365,7 @@ describe('the numbers of a section', () => {
     ).toMatchObject([{ accepted: false }])
   })
 
-  it('hold an idle user of 36 characters in 245 bytes, two categories of three windows and all that Redis adds', async () => {
+  it('the numbers of a section hold an idle user of 36 characters in 245 bytes, two categories of three windows and all that Redis adds', async () => {
     const id = randomUUID()
     await settle(charge(1, id), charge(1, id, 'write'))
     expect(await redis.keys(`*${id}*`)).toHaveLength(1)

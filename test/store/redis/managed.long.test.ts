@@ -71,20 +71,20 @@ describe('the Redis store on a server that wants certificates of its clients', (
 
   describe('as a quota store', () => quotaStoreSuite(() => open({ url: url(), password: 'secret', tls: credentials })))
 
-  it('says that it has no certificate', async () => {
+  it('the Redis store on a server that wants certificates of its clients says that it has no certificate', async () => {
     expect(await refusal({ url: url(), password: 'secret', tls: { ca: ca.cert } })).toMatch(
       /certificate|ECONNRESET|closed/,
     )
   })
 
-  it('takes no server whose certificate is for another name', async () => {
+  it('the Redis store on a server that wants certificates of its clients takes no server whose certificate is for another name', async () => {
     const tls = { ...credentials, serverName: 'other.test' }
     expect(await refusal({ url: url(), password: 'secret', tls })).toMatch(/other\.test/)
     const { close } = await open({ url: url(), password: 'secret', tls: { ...credentials, serverName: 'redis.test' } })
     await close()
   })
 
-  it('takes no server of an authority that nobody named', async () => {
+  it('the Redis store on a server that wants certificates of its clients takes no server of an authority that nobody named', async () => {
     const { ca: _ca, ...tls } = credentials
     expect(await refusal({ url: url(), password: 'secret', tls })).toMatch(/certificate/)
   })
@@ -142,7 +142,7 @@ describe('the Redis store behind sentinels that want a login and a certificate',
   describe('as a quota store', () =>
     quotaStoreSuite(() => open({ url: url(), tls: credentials, sentinel: { password: 'watch' } })))
 
-  it('says that sentinels refuse its login', async () => {
+  it('the Redis store behind sentinels that want a login and a certificate says that sentinels refuse its login', async () => {
     const access = { url: url(), tls: credentials, sentinel: { password: 'wrong' } }
     expect(await refusal(access)).toMatch(/WRONGPASS|sentinel/i)
   })

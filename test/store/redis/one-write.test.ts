@@ -88,7 +88,7 @@ const WRITES = [
 ]
 
 describe.each(STEPS.map(({ what }) => what))('a change of %s', (what) => {
-  it('whose request or reply is lost is made with its entry in the audit, or not at all', async () => {
+  it('a change whose request or reply is lost is made with its entry in the audit, or not at all', async () => {
     const containing = `\r\n${KIND_OF[what]}\r\n`
     for (const lost of ['request', 'reply'] as const) {
       await until(what)
@@ -105,7 +105,7 @@ describe.each(STEPS.map(({ what }) => what))('a change of %s', (what) => {
   })
 
   it.each(WRITES)(
-    'that Redis refuses at the command %s is made with its entry in the audit, or not at all, and the file before can be undone',
+    'a change that Redis refuses at the command %s is made with its entry in the audit, or not at all, and the file before can be undone',
     async (command) => {
       await until(what)
       const { version } = await direct.controlVersion()

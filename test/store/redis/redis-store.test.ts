@@ -148,7 +148,7 @@ describe('the Redis store', () => {
       }
     }))
 
-  it('is rid of what processes reported when none of them reports any more', async () => {
+  it('the Redis store is rid of what processes reported when none of them reports any more', async () => {
     const { store, prefix, close } = await open()
     const { beats, replicas } = createKeys(prefix)
     await store.beat(replica('a'))

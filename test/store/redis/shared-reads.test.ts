@@ -23,7 +23,7 @@ describe('reads', () => {
   })
   const asked = (): (readonly string[])[] => calls.map(({ questions }) => questions)
 
-  it('of one turn of the event loop share a call, and each has its own reply', async () => {
+  it('reads of one turn of the event loop share a call, and each has its own reply', async () => {
     const both = Promise.all([read('a'), read('b')])
     await nextTurn()
     expect(asked()).toEqual([['a', 'b']])
@@ -31,7 +31,7 @@ describe('reads', () => {
     expect(await both).toEqual(['A', 'B'])
   })
 
-  it('do not wait for a call of an earlier turn', async () => {
+  it('reads do not wait for a call of an earlier turn', async () => {
     const first = read('a')
     await nextTurn()
     const second = read('b')
@@ -43,7 +43,7 @@ describe('reads', () => {
     expect(await first).toBe('A')
   })
 
-  it('of one turn beyond the most of a call share the next', async () => {
+  it('reads of one turn beyond the most of a call share the next', async () => {
     const all = Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map(read))
     await nextTurn()
     expect(asked()).toEqual([['a', 'b', 'c'], ['d', 'e', 'f'], ['g']])
@@ -51,13 +51,13 @@ describe('reads', () => {
     expect(await all).toEqual(['A', 'B', 'C', 'D', 'E', 'F', 'G'])
   })
 
-  it('that fill a call leave no call for the end of the turn', async () => {
+  it('reads that fill a call leave no call for the end of the turn', async () => {
     void Promise.all(['a', 'b', 'c'].map(read))
     await nextTurn()
     expect(asked()).toEqual([['a', 'b', 'c']])
   })
 
-  it('fail together, and those of the next turn are asked anew', async () => {
+  it('reads fail together, and those of the next turn are asked anew', async () => {
     const outcomes = Promise.allSettled([read('a'), read('b')])
     await nextTurn()
     const error = new Error('gone')

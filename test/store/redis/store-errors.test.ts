@@ -25,14 +25,14 @@ describe('an error that Redis replied', () => {
     ],
     ["NOPERM ACL failure in script: User u has no permissions to run the 'set' command script: 1a2b", 'auth'],
     ['', 'other'],
-  ])('was not applied, and has a short reason: %s', (message, reason) => {
+  ])('an error that Redis replied was not applied, and has a short reason: %s', (message, reason) => {
     const cause = reply(message)
     const error = asStoreError(cause)
     expect(error).toMatchObject({ name: 'StoreError', reason, applied: 'no', cause })
     expect(error.message.startsWith(message)).toBe(true)
   })
 
-  it('says that a later batch was settled, with or without the words of a script before it', () => {
+  it('an error that Redis replied says that a later batch was settled, with or without the words of a script before it', () => {
     for (const message of ['STALE batch 1 comes after 2', 'ERR Error running script: -STALE batch 1 comes after 2'])
       expect(asStoreError(reply(message))).toMatchObject({ name: 'StaleBatch', reason: 'other', applied: 'no' })
   })
@@ -44,11 +44,11 @@ describe('an error that Redis replied', () => {
     ['WRONGPASS invalid username-password pair or user is disabled.', 'the URL under store'],
     ['MOVED 7332 127.0.0.1:6473', 'write redis+cluster://'],
     ['ERR This instance has cluster support disabled', 'write redis:// in the place'],
-  ])('says what the operator can do: %s', (message, cure) => {
+  ])('an error that Redis replied says what the operator can do: %s', (message, cure) => {
     expect(asStoreError(reply(message)).message).toContain(cure)
   })
 
-  it('ends with its own words before the cure begins', () => {
+  it('an error that Redis replied ends with its own words before the cure begins', () => {
     const message = "NOPERM this user has no permissions to run the 'get' command"
     expect(asStoreError(reply(message)).message).toContain(`'get' command. Cure: `)
     expect(asStoreError(reply('NOAUTH Authentication required.')).message).toContain('required. Cure: ')
@@ -79,7 +79,7 @@ describe('any other error', () => {
     ['Connection is closed.', 'connection', 'unknown'],
     ['read ECONNRESET', 'connection', 'unknown'],
     ['Reached the max retries per request limit (which is 0).', 'connection', 'unknown'],
-  ])('leaves the outcome open unless it was never sent: %s', (message, reason, applied) => {
+  ])('any other error leaves the outcome open unless it was never sent: %s', (message, reason, applied) => {
     expect(asStoreError(new Error(message))).toMatchObject({ name: 'StoreError', reason, applied })
   })
 
@@ -101,12 +101,12 @@ describe('any other error', () => {
       'what answers there is no Redis (Protocol error',
     ],
     ['read ECONNRESET', 'read ECONNRESET'],
-  ])('is worded for operators if the words of the client library mislead: %s', (message, words) => {
+  ])('any other error is worded for operators if the words of the client library mislead: %s', (message, words) => {
     expect(asStoreError(new Error(message)).message).toContain(words)
     expect(asStoreError(new Error(message)).message).not.toMatch(/Please report|unreachable/)
   })
 
-  it('that is ours already stays as it is', () => {
+  it('any other error that is ours already stays as it is', () => {
     const ours = new StoreError('x', 'busy', 'no')
     expect(asStoreError(ours)).toBe(ours)
   })

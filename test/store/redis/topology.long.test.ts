@@ -97,7 +97,7 @@ describe('the Redis store on a cluster', () => {
     stagedOverridesSuite(openTwo)
   })
 
-  it('reports a change to other processes, whichever node they listen at', async () => {
+  it('the Redis store on a cluster reports a change to other processes, whichever node they listen at', async () => {
     const one = await open(url)
     const others = await Promise.all([0, 1, 2, 3].map(() => open(url, one.prefix)))
     const heard = new Map<number, number>()
@@ -111,7 +111,7 @@ describe('the Redis store on a cluster', () => {
     for (const each of [one, ...others]) await each.close()
   })
 
-  it('reports a password that no node asks for, in the log alone', async () => {
+  it('the Redis store on a cluster reports a password that no node asks for, in the log alone', async () => {
     const printed = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const seen: Observation[] = []
     const store = openRedisStore({
@@ -132,7 +132,7 @@ describe('the Redis store on a cluster', () => {
     }
   })
 
-  it('goes on with the replica when the primary dies', async () => {
+  it('the Redis store on a cluster goes on with the replica when the primary dies', async () => {
     const { store } = await open(url)
     expect(await store.settle(batch(1))).toMatchObject([{ accepted: true }])
     const [one, two] = clients as [Redis, Redis]
@@ -408,7 +408,7 @@ describe('the Redis store behind sentinels', () => {
     await primary.stop()
   })
 
-  it('finds the primary, and the new one after a failover', async () => {
+  it('the Redis store behind sentinels finds the primary, and the new one after a failover', async () => {
     const { store } = await open(`redis+sentinel://127.0.0.1:${sentinel?.port}/quota`)
     const watch = new Redis(sentinel?.port ?? 0, '127.0.0.1')
     // Known is not enough: until the replica has told how it is, there is none to promote.

@@ -65,7 +65,7 @@ it('a store that is made can be read by its owner only, and so can the files bes
 })
 
 describe('the file of the embedded store', () => {
-  it('keeps counters, history and tokens over a restart', async () => {
+  it('the file of the embedded store keeps counters, history and tokens over a restart', async () => {
     const first = open()
     const { record } = mintToken({ user: 'alice', name: 'laptop', expiresAt: null }, 1000)
     await settle(first, charge(7))
@@ -80,7 +80,7 @@ describe('the file of the embedded store', () => {
     expect(await second.findTokens([record.id])).toMatchObject([{ record }])
   })
 
-  it('may be used by two stores, which count together', async () => {
+  it('the file of the embedded store may be used by two stores, which count together', async () => {
     const [one, two] = [open(), open()]
     expect((await settle(one, charge(6))).map((d) => d.accepted)).toEqual([true])
     expect((await settle(two, charge(5), charge(4))).map((d) => d.accepted)).toEqual([false, true])
@@ -92,14 +92,14 @@ describe('the file of the embedded store', () => {
     // A page may be free, of a table that a migration has dropped.
     ['disk_full', 'PRAGMA max_page_count = 1', 'CREATE TABLE more (x); CREATE TABLE another (x)'],
     ['readonly', 'PRAGMA query_only = 1', 'CREATE TABLE more (x)'],
-  ])('that takes no writes says why: %s', async (reason, before, write) => {
+  ])('the file of the embedded store that takes no writes says why: %s', async (reason, before, write) => {
     const database = openDatabase(file)
     database.exec(before)
     await expect(attempt(() => database.exec(write))).rejects.toMatchObject({ name: 'StoreError', reason })
     database.close()
   })
 
-  it('whose disk does not read or write says so, whatever it was asked for', async () => {
+  it('the file of the embedded store whose disk does not read or write says so, whatever it was asked for', async () => {
     const error = Object.assign(new Error('disk I/O error'), { errcode: 778 })
     await expect(
       attempt(() => {
@@ -110,7 +110,7 @@ describe('the file of the embedded store', () => {
 
   // SQLite takes the whole transaction back where the disk is full, and the statement alone otherwise.
   it.each(['FAIL', 'ROLLBACK'])(
-    'that takes no writes says so to a batch of nothing, by which a ledger asks whether charges are taken again: %s',
+    'the file of the embedded store that takes no writes says so to a batch of nothing, by which a ledger asks whether charges are taken again: %s',
     async (raise) => {
       const store = open()
       expect(await settle(store)).toEqual([])
@@ -138,7 +138,7 @@ describe('the file of the embedded store', () => {
   }
 
   it.each([0, 2, 99])(
-    'that a Tollgate with tables of version %i wrote is refused and left as it is',
+    'the file of the embedded store that a Tollgate with tables of version %i wrote is refused and left as it is',
     async (version) => {
       await openSqliteStore({ file }).close()
       const database = new DatabaseSync(file)
@@ -158,18 +158,21 @@ describe('the file of the embedded store', () => {
     [2, ['tokens', 'failures']],
     [1, []],
     [1, ['counters', 'failures', 'tokens']],
-  ])('that another program wrote is refused and left as it is: version %i, tables %j', (version, tables) => {
-    const before = foreign(version, ...tables)
-    expect(() => openSqliteStore({ file })).toThrow('another program made it')
-    // With the journal that it had.
-    expect(readFileSync(file)).toEqual(before)
-  })
+  ])(
+    'the file of the embedded store that another program wrote is refused and left as it is: version %i, tables %j',
+    (version, tables) => {
+      const before = foreign(version, ...tables)
+      expect(() => openSqliteStore({ file })).toThrow('another program made it')
+      // With the journal that it had.
+      expect(readFileSync(file)).toEqual(before)
+    },
+  )
 
-  it('that is no database is refused', () => {
+  it('the file of the embedded store that is no database is refused', () => {
     expect(() => openSqliteStore({ file: fileURLToPath(import.meta.url) })).toThrow('not a database')
   })
 
-  it('that another process holds is an error in bounded time, and nothing is applied', async () => {
+  it('the file of the embedded store that another process holds is an error in bounded time, and nothing is applied', async () => {
     const store = open()
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
@@ -183,7 +186,7 @@ describe('the file of the embedded store', () => {
     expect((await settle(store, charge(10))).map((d) => d.accepted)).toEqual([true])
   })
 
-  it('that another process holds for a moment is waited for, and other work goes on meanwhile', async () => {
+  it('the file of the embedded store that another process holds for a moment is waited for, and other work goes on meanwhile', async () => {
     const store = open()
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
@@ -197,7 +200,7 @@ describe('the file of the embedded store', () => {
     expect(await used(store, 'alice')).toEqual([4, 4])
   })
 
-  it('that another process reads takes charges meanwhile', async () => {
+  it('the file of the embedded store that another process reads takes charges meanwhile', async () => {
     const store = open()
     const other = new DatabaseSync(file)
     other.exec('BEGIN; SELECT * FROM counters')
@@ -205,7 +208,7 @@ describe('the file of the embedded store', () => {
     other.close()
   })
 
-  it('that another process holds for a moment while it is opened is waited for', async () => {
+  it('the file of the embedded store that another process holds for a moment while it is opened is waited for', async () => {
     const code = `const { DatabaseSync } = require('node:sqlite')
       const database = new DatabaseSync(process.argv[1])
       database.exec('BEGIN EXCLUSIVE')
@@ -216,7 +219,7 @@ describe('the file of the embedded store', () => {
     expect((await settle(open(), charge(4))).map((d) => d.accepted)).toEqual([true])
   })
 
-  it('fails every call after it was closed, with a StoreError', async () => {
+  it('the file of the embedded store fails every call after it was closed, with a StoreError', async () => {
     const store = open()
     await store.close()
     await store.close()
@@ -242,7 +245,7 @@ describe('sweeping', () => {
     return users
   }
 
-  it('forgets counters whose last window has ended, and no other, once a minute', async () => {
+  it('sweeping forgets counters whose last window has ended, and no other, once a minute', async () => {
     let now = Date.UTC(2026, 7, 6)
     const store = open(() => now)
     const hour = { personal: [{ window: HOUR, limit: 10 }], organisation: null, global: null }
@@ -257,7 +260,7 @@ describe('sweeping', () => {
     expect(rows()).toEqual(['runs'])
   })
 
-  it('forgets a history when its last run need not be kept any more, and not before', async () => {
+  it('sweeping forgets a history when its last run need not be kept any more, and not before', async () => {
     const hour = 3_600_000
     let now = Date.UTC(2026, 7, 6)
     const retention: Retention = {
@@ -286,7 +289,7 @@ describe('sweeping', () => {
     expect(histories()).toBe(0)
   })
 
-  it('keeps up, however many end in a minute', async () => {
+  it('sweeping keeps up, however many end in a minute', async () => {
     let now = Date.UTC(2026, 7, 6)
     const store = open(() => now)
     const hour = { personal: [{ window: HOUR, limit: 10 }], organisation: null, global: null }
@@ -299,12 +302,12 @@ describe('sweeping', () => {
     expect(rows()).toEqual([])
   })
 
-  it('ends with the store', async () => {
+  it('sweeping ends with the store', async () => {
     await open().close()
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is put off when another process holds the file', () => {
+  it('sweeping is put off when another process holds the file', () => {
     open()
     const other = new DatabaseSync(file)
     other.exec('BEGIN IMMEDIATE')
@@ -327,7 +330,7 @@ describe('processes on one file', () => {
     return { child, accepted: () => lines, ended: once(child, 'close') }
   }
 
-  it('leave every accepted charge in the file when they are killed', async () => {
+  it('processes on one file leave every accepted charge in the file when they are killed', async () => {
     const process = start('alice')
     await vi.waitUntil(() => process.accepted() >= 500, { timeout: 30_000 })
     process.child.kill('SIGKILL')
@@ -338,14 +341,14 @@ describe('processes on one file', () => {
     expect([process.accepted(), process.accepted() + 1]).toContain(personal)
   })
 
-  it('may open a new file at the same moment, and count together', async () => {
+  it('processes on one file may open a new file at the same moment, and count together', async () => {
     const processes = Array.from({ length: 4 }, (_, i) => start(`user-${i}`, 300))
     for (const each of processes) expect((await each.ended)[0]).toBe(0)
     expect(processes.map((each) => each.accepted())).toEqual([300, 300, 300, 300])
     expect(await used(open(), 'user-0')).toEqual([300, 1200])
   })
 
-  it('see what another changes, and number their changes together', async () => {
+  it('processes on one file see what another changes, and number their changes together', async () => {
     const store = open()
     const changing = fileURLToPath(new URL('./changing.ts', import.meta.url))
     const users = Array.from({ length: 4 }, (_, i) => `user-${i}`)

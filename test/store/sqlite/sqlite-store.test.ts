@@ -50,7 +50,7 @@ describe('the embedded store', () => {
       close: () => store.close(),
     }
   }
-  it('reports no change that was not made to those who follow changes', async () => {
+  it('the embedded store reports no change that was not made to those who follow changes', async () => {
     const { store, close } = await open()
     let heard = 0
     store.onChange(() => heard++)
@@ -70,7 +70,7 @@ describe('the embedded store', () => {
   describe('as a quota store', () => {
     quotaStoreSuite(open)
 
-    it('writes nothing for refusals, also to users who have used nothing', async () => {
+    it('the embedded store as a quota store writes nothing for refusals, also to users who have used nothing', async () => {
       const file = newFile()
       const { store, close } = await open(file)
       const of = limits([5, 5], [5, 5])
@@ -90,7 +90,7 @@ describe('the embedded store', () => {
       await close()
     })
 
-    it('writes no page of an index for a charge whose windows run on', async () => {
+    it('the embedded store as a quota store writes no page of an index for a charge whose windows run on', async () => {
       const file = newFile()
       const { store, pass, close } = await open(file)
       let sequence = 0
@@ -146,7 +146,7 @@ describe('the embedded store', () => {
     failureStoreSuite(open)
     failureHistorySuite(open)
 
-    it('holds no more half hours than it lists', async () => {
+    it('the embedded store as a failure store holds no more half hours than it lists', async () => {
       const file = newFile()
       const { store, pass, close } = await open(file)
       for (let i = 0; i < BUCKETS + 5; i++) {

@@ -39,7 +39,7 @@ describe('a preview', () => {
     },
   )
 
-  it('has the width that was asked for, and its own proportions', async () => {
+  it('a preview has the width that was asked for, and its own proportions', async () => {
     const { ask } = await startCharts()
     const sizeOf = async (query: string) => {
       const { width, height, viewBox } = attributesOf(readXml((await ask(CHART + query)).text), 'svg')
@@ -50,7 +50,7 @@ describe('a preview', () => {
     expect(await sizeOf('?w=600')).toEqual(['600', '120', '0 0 600 120'])
   })
 
-  it('is well formed whatever the title is', async () => {
+  it('a preview is well formed whatever the title is', async () => {
     const { drawFrame } = await import('../../../chart/preview/frame.ts')
     const { drawStrip } = await import('../../../chart/preview/strip.ts')
     const { loadLibrary } = await import('../../../chart/library.ts')
@@ -74,7 +74,7 @@ describe('a preview', () => {
     )
   })
 
-  it('stays small however many notes there are at once', async () => {
+  it('a preview stays small however many notes there are at once', async () => {
     const many = Array.from({ length: 3000 }, () => '1-4q7-2[1:2]*-5[4:1]').join('/')
     const { ask } = await startWith('T', `(60){4},${many},E`)
     for (const t of [0.9, 1.5]) {
@@ -86,7 +86,7 @@ describe('a preview', () => {
 })
 
 describe('a frame', () => {
-  it('has the ring with its buttons and the sensors, whatever is played', async () => {
+  it('a frame has the ring with its buttons and the sensors, whatever is played', async () => {
     const { of, text } = await frameOf(',,,1', 0)
     expect(of('number').map(({ text: number }) => number)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
     expect(of('name')).toHaveLength(33)
@@ -94,7 +94,7 @@ describe('a frame', () => {
     expect(text).toContain('0:00.00 / 0:03.00')
   })
 
-  it('lets a tap grow in the middle, travel outwards, and leave at its time', async () => {
+  it('a frame lets a tap grow in the middle, travel outwards, and leave at its time', async () => {
     const radius = async (t: number, speed = '') => {
       const { of } = await frameOf(`,,,${speed}3`, t)
       const [tap] = of('tap')
@@ -110,14 +110,14 @@ describe('a frame', () => {
     expect((await frameOf(',,,3', 3.3)).of('hit')).toEqual([])
   })
 
-  it('lets notes of another scroll speed come sooner or later', async () => {
+  it('a frame lets notes of another scroll speed come sooner or later', async () => {
     const seen = async (speed: string, t: number) => (await frameOf(`,,,${speed}3`, t)).of('tap').length > 0
     expect(await seen('', 2)).toBe(false)
     expect(await seen('<HS*0.5>', 2)).toBe(true)
     expect(await seen('<HS*4>', 2.7)).toBe(false)
   })
 
-  it('has a colour for each kind of note', async () => {
+  it('a frame has a colour for each kind of note', async () => {
     const colours = async (notes: string) => {
       const { of } = await frameOf(`,,,${notes}`, 2.9)
       return ['tap', 'each', 'break', 'star', 'ex', 'tie', 'touch'].filter((name) => of(name).length > 0)
@@ -131,14 +131,14 @@ describe('a frame', () => {
     expect(await colours('C')).toEqual(['touch'])
   })
 
-  it('holds on to a hold until its end', async () => {
+  it('a frame holds on to a hold until its end', async () => {
     expect((await frameOf(',,,1h[4:2]', 2.9)).of('held')).toEqual([])
     expect((await frameOf(',,,1h[4:2]', 4.9)).of('held')).toHaveLength(1)
     expect((await frameOf(',,,1h[4:2]', 5.01)).of('held')).toEqual([])
     expect((await frameOf(',,,Ch[4:2]', 4)).of('held')).toHaveLength(1)
   })
 
-  it('lets the star of a slide wait, trace the track, and take it up as it goes', async () => {
+  it('a frame lets the star of a slide wait, trace the track, and take it up as it goes', async () => {
     const marks = async (t: number) => {
       const track = (await frameOf(',,1-5[4:2]', t)).of('track')[0]
       return track === undefined ? null : (track.attributes.d?.match(/M/g)?.length ?? 0)
@@ -151,19 +151,19 @@ describe('a frame', () => {
     expect(await marks(5.01)).toBeNull()
   })
 
-  it('has three stars for a fan, and one for each slide from one star', async () => {
+  it('a frame has three stars for a fan, and one for each slide from one star', async () => {
     expect((await frameOf(',,1w5[4:2]', 4)).of('track')).toHaveLength(3)
     expect((await frameOf(',,1-5[4:2]*-4[4:2]*<7[4:2]', 4)).of('track')).toHaveLength(3)
   })
 
-  it('shows no head if the slide has none', async () => {
+  it('a frame shows no head if the slide has none', async () => {
     expect((await frameOf(',,1-5[4:2]', 1.9)).of('star').length).toBeGreaterThan(1)
     expect((await frameOf(',,1?-5[4:2]', 1.9)).of('star')).toHaveLength(1)
   })
 })
 
 describe('a strip', () => {
-  it('has a bar for each part that has notes, in the colours of their kinds', async () => {
+  it('a strip has a bar for each part that has notes, in the colours of their kinds', async () => {
     const { ask } = await startWith('T', '(60){4}1,2b,3h[4:1],C,1-5[4:1],,1,1,E')
     const xml = readXml((await ask(CHART)).text)
     const bars = (kind: string) => inkOf(xml, kind).length
@@ -172,13 +172,13 @@ describe('a strip', () => {
     expect(Math.max(...heights)).toBe(Math.min(...heights))
   })
 
-  it('has bars as high as there are notes', async () => {
+  it('a strip has bars as high as there are notes', async () => {
     const { ask } = await startWith('T', '(60){4}1/2,3,4/5/6/7,E')
     const bars = inkOf(readXml((await ask(CHART)).text), 'tap')
     expect(bars.map(({ attributes }) => Number(attributes.height))).toEqual([35, 17.5, 70])
   })
 
-  it('is drawn of a chart that is over as it begins', async () => {
+  it('a strip is drawn of a chart that is over as it begins', async () => {
     const { ask } = await startWith('T', '(60)1,E')
     expect(inkOf(readXml((await ask(CHART)).text), 'tap')).toHaveLength(1)
   })

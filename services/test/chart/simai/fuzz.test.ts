@@ -93,11 +93,11 @@ const soup = fc
   .map((pieces) => pieces.join(''))
 
 describe('the parser', () => {
-  it('reads any text', () => {
+  it('the parser reads any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), mustAnswer), { numRuns: runs(200) })
   })
 
-  it('reads any mixture of the notation', () => {
+  it('the parser reads any mixture of the notation', () => {
     fc.assert(
       fc.property(soup, (body) => mustAnswer(`&title=T\n&inote_5=(120)${body}`)),
       { numRuns: runs(1500) },
@@ -108,7 +108,7 @@ describe('the parser', () => {
     )
   })
 
-  it('reads a chart of which a part is cut out, doubled or replaced', () => {
+  it('the parser reads a chart of which a part is cut out, doubled or replaced', () => {
     const at = fc.nat({ max: VALID.length })
     fc.assert(
       fc.property(
@@ -126,7 +126,7 @@ describe('the parser', () => {
     )
   })
 
-  it('keeps the chart and all its notes if a character that is no part of the notation is put in, anywhere', () => {
+  it('the parser keeps the chart and all its notes if a character that is no part of the notation is put in, anywhere', () => {
     fc.assert(
       fc.property(fc.nat({ max: BODY.length }), fc.constantFrom(...FOREIGN), (at, stray) => {
         fc.pre(!(stray === '|' && /(^|[\n|])$|^\|/.test(around(at))))
@@ -136,7 +136,7 @@ describe('the parser', () => {
     )
   })
 
-  it('keeps all notes of other commas if any character but a comma is put into a group of notes', () => {
+  it('the parser keeps all notes of other commas if any character but a comma is put into a group of notes', () => {
     fc.assert(
       fc.property(fc.nat({ max: GROUPS.length - 1 }), fc.nat({ max: 20 }), fc.constantFrom(...ODD), (n, at, odd) => {
         const group = GROUPS[n] ?? ''
@@ -151,7 +151,7 @@ describe('the parser', () => {
     )
   })
 
-  it('keeps all notes if an empty each is put beside any of them', () => {
+  it('the parser keeps all notes if an empty each is put beside any of them', () => {
     fc.assert(
       fc.property(fc.nat({ max: GROUPS.length - 1 }), fc.nat({ max: 9 }), fc.boolean(), (n, part, before) => {
         const parts = (GROUPS[n] ?? '').split('/')
@@ -164,7 +164,7 @@ describe('the parser', () => {
     )
   })
 
-  it('reads what is long', () => {
+  it('the parser reads what is long', () => {
     const size = 150_000
     for (const piece of [
       '1',
@@ -194,7 +194,7 @@ describe('the parser', () => {
     }
   })
 
-  it('reads thousands of lengths that have no common one', () => {
+  it('the parser reads thousands of lengths that have no common one', () => {
     const body = Array.from({ length: 15_000 }, (_, i) => `{${1000 + i}}1,`).join('')
     const { charts } = parseMaidata(`&title=T\n&inote_5=(120)${body}E`)
     expect(charts[0]?.notes).toHaveLength(15_000)

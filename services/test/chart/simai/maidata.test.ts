@@ -4,7 +4,7 @@ import { parseMaidata } from '../../../chart/simai/maidata.ts'
 const BODY = '(120)1,E'
 
 describe('a maidata file', () => {
-  it('has what is said of the song and of each of its charts', () => {
+  it('a maidata file has what is said of the song and of each of its charts', () => {
     const { title, artist, charts, errors, warnings } = parseMaidata(
       [
         '|| made by hand',
@@ -43,7 +43,7 @@ describe('a maidata file', () => {
     ])
   })
 
-  it('may begin with a byte order mark', () => {
+  it('a maidata file may begin with a byte order mark', () => {
     expect(parseMaidata(`\uFEFF&title=T\n&inote_5=${BODY}`)).toMatchObject({ title: 'T', errors: [], warnings: [] })
   })
 
@@ -77,13 +77,13 @@ describe('a maidata file', () => {
     expect(charts).toMatchObject([{ difficulty: 5, first: 0, notes: [{ note: { position: '1' } }], warnings }])
   })
 
-  it('has the charts beside one that cannot be shown', () => {
+  it('a maidata file has the charts beside one that cannot be shown', () => {
     const { charts, errors } = parseMaidata(`&title=T\n&inote_4={8}1,E\n&inote_5=${BODY}\n`)
     expect(charts.map(({ difficulty }) => difficulty)).toEqual([5])
     expect(errors.map(({ line, column }) => [line, column])).toEqual([[2, 13]])
   })
 
-  it('has an & at the beginning of a line of a chart, which is odd', () => {
+  it('a maidata file has an & at the beginning of a line of a chart, which is odd', () => {
     const { charts, errors, warnings } = parseMaidata('&title=T\n&inote_5=(120)1,\n&2,\n &=3,E\n&des=D')
     expect(errors).toEqual([])
     expect(charts[0]?.notes.map(({ note }) => note.position)).toEqual(['1', '2', '3'])
@@ -91,7 +91,7 @@ describe('a maidata file', () => {
     expect(charts[0]?.designer).toBe('D')
   })
 
-  it.each(['\n', '\r\n', '\r'])('counts lines that end with %j', (end) => {
+  it.each(['\n', '\r\n', '\r'])('a maidata file counts lines that end with %j', (end) => {
     const { warnings } = parseMaidata(['&title=T', '&inote_5=', '(120)1,', ' 2,9,', 'E'].join(end))
     expect(warnings).toMatchObject([{ line: 4, column: 4 }])
   })

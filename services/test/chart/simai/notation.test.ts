@@ -90,7 +90,7 @@ describe('a slide', () => {
     expect(read(`${body},E`)).toEqual([note])
   })
 
-  it('shows its head as a tap or as a rotating star', () => {
+  it('a slide shows its head as a tap or as a rotating star', () => {
     expect(read('1@-5[4:1],1$$-5[4:1],E')).toEqual([
       { ...SLIDE, look: 'tap' },
       { ...SLIDE, time: 0.5, look: 'rotating' },
@@ -98,7 +98,7 @@ describe('a slide', () => {
   })
 
   it.each(['-3', '^3', '<1', '>1', 'v1', 'v4', 'V37', 'p1', 'q8', 'pp3', 'qq3', 's5', 'z5', 'w5'])(
-    'has its shape, via and end from 1%s[4:1]',
+    'a slide has its shape, via and end from 1%s[4:1]',
     (path) => {
       const [note] = read(`1${path}[4:1],E`)
       expect(note?.type === 'slide' && note.paths[0]).toMatchObject({
@@ -118,11 +118,11 @@ describe('a slide', () => {
     ['[3##8:3]', 3, 0.75],
     ['[3##60#8:3]', 3, 1.5],
     ['[0##.5]', 0, 0.5],
-  ])('waits and lasts as %s says', (duration, wait, seconds) => {
+  ])('a slide waits and lasts as %s says', (duration, wait, seconds) => {
     expect(read(`1-5${duration},E`)).toEqual([{ ...SLIDE, paths: [{ ...PATH, wait, duration: seconds }] }])
   })
 
-  it('may be several from one star', () => {
+  it('a slide may be several from one star', () => {
     expect(read('1-4[4:3]*-6[8:5]b*V75[4:1],E')).toEqual([
       {
         ...SLIDE,
@@ -135,7 +135,7 @@ describe('a slide', () => {
     ])
   })
 
-  it('may be a chain, with one duration for all of it', () => {
+  it('a slide may be a chain, with one duration for all of it', () => {
     const segments = [
       { shape: '-', end: '4' },
       { shape: 'q', end: '7' },
@@ -146,7 +146,7 @@ describe('a slide', () => {
     ])
   })
 
-  it('may be a chain with a duration for each of its slides; the first says how long the star waits', () => {
+  it('a slide may be a chain with a duration for each of its slides; the first says how long the star waits', () => {
     const segments = [
       { shape: '-', end: '4', duration: 1 },
       { shape: 'pp', end: '7', duration: 0.5 },
@@ -176,7 +176,7 @@ describe('a touch', () => {
 describe('notes of one moment', () => {
   const inEach = (body: string) => read(body).map(({ time, position, each }) => `${time} ${position} ${each}`)
 
-  it('are an EACH, whether they are parted or written together', () => {
+  it('notes of one moment are an EACH, whether they are parted or written together', () => {
     expect(inEach('1/2,34,567,E1/8h,E')).toEqual([
       '0 1 true',
       '0 2 true',
@@ -190,7 +190,7 @@ describe('notes of one moment', () => {
     ])
   })
 
-  it('are none where a backtick puts a millisecond between them', () => {
+  it('notes of one moment are none where a backtick puts a millisecond between them', () => {
     expect(inEach('1`2`3/4,5,E')).toEqual(['0 1 false', '0.001 2 false', '0.002 3 true', '0.002 4 true', '0.5 5 false'])
   })
 })
@@ -213,7 +213,7 @@ describe('time', () => {
     expect(times(body)).toEqual(expected)
   })
 
-  it('of holds and slides is measured in the tempo in which they begin', () => {
+  it('time of holds and slides is measured in the tempo in which they begin', () => {
     expect(read('1h[4:2],(60)2-6[4:1],E')).toEqual([
       { ...HOLD, duration: 1 },
       { ...SLIDE, time: 0.5, position: '2', paths: [{ ...PATH, end: '6', wait: 1, duration: 1 }] },
@@ -222,17 +222,17 @@ describe('time', () => {
 })
 
 describe('what means nothing', () => {
-  it('is white space, and comments up to the end of their line', () => {
+  it('what means nothing is white space, and comments up to the end of their line', () => {
     const spaced = '|| 9 , (\n 1 - 4 [\t4 : 1 ] , || 3,3,3\r\n E\u30001 , E || after\n'
     expect(read(spaced)).toEqual(read('1-4[4:1],E1,E'))
   })
 
-  it('is a scroll speed, for the notes themselves', () => {
+  it('what means nothing is a scroll speed, for the notes themselves', () => {
     const { charts } = parseMaidata('&title=T\n&inote_5=(120)1,<HS*1.5>2,<HS*0.5>3>5[4:1],<HS*1>4,E')
     expect(charts[0]?.notes.map(({ scroll }) => scroll)).toEqual([1, 1.5, 0.5, 1])
   })
 
-  it('is a missing E at the end', () => {
+  it('what means nothing is a missing E at the end', () => {
     expect(read('1,2')).toEqual(read('1,2,E'))
   })
 })
@@ -323,7 +323,7 @@ describe('an oddity', () => {
     expect(parse(body).warnings).toContain(warning)
   })
 
-  it('leaves a touch hold its firework behind the duration', () => {
+  it('an oddity leaves a touch hold its firework behind the duration', () => {
     expect(parse('Ch[16:1]f,E').notes).toEqual(read('Chf[16:1],E'))
   })
 
@@ -359,19 +359,19 @@ describe('an oddity', () => {
     expect(parse(`${body}/3,2,E`).warnings).toContain(warning)
   })
 
-  it('hides no other: all of a chart are reported, in the order of the file', () => {
+  it('an oddity hides no other: all of a chart are reported, in the order of the file', () => {
     const { warnings } = parseMaidata('&title=T\n&inote_5=(120)9,1,2-3[4:1],\n1h[,{0},\n8^4[4:1],E')
     expect(warnings.map(({ line, column }) => `${line}:${column}`)).toEqual(['2:15', '2:20', '3:3', '3:5', '4:2'])
   })
 
-  it('of a kind that never ends is reported fifty times, and the chart is read to its end', () => {
+  it('an oddity of a kind that never ends is reported fifty times, and the chart is read to its end', () => {
     const { charts, warnings } = parseMaidata(`&title=T\n&inote_5=(120)${'9,'.repeat(1000)}1,E`)
     expect(charts[0]?.notes).toMatchObject([{ note: { position: '1', time: 500 } }])
     expect(warnings).toHaveLength(51)
     expect(warnings.at(-1)?.problem).toBe('950 more warnings from here on are not named')
   })
 
-  it('is no tail of commas that lasts longer than an hour', () => {
+  it('an oddity is no tail of commas that lasts longer than an hour', () => {
     expect(read(`1,${','.repeat(10_000)}E`)).toEqual([TAP])
   })
 })
@@ -386,7 +386,7 @@ describe('an error', () => {
     expect([notes, errors]).toEqual([undefined, [error]])
   })
 
-  it.each(['1,', ',1', '1h[4:1],'])('is a chart without a tempo: %s', (body) => {
+  it.each(['1,', ',1', '1h[4:1],'])('an error is a chart without a tempo: %s', (body) => {
     const { charts, errors } = parseMaidata(`&title=T\n&inote_5={8}${body}E`)
     expect(errors).toEqual([{ line: 2, column: 13, problem: expect.stringContaining('before the first tempo') }])
     expect(charts).toEqual([])

@@ -196,7 +196,7 @@ function nearly(value: unknown): unknown {
 }
 
 describe('a chart that is printed and read again', () => {
-  it('has the same notes at the same times, and the same counts', () => {
+  it('a chart that is printed and read again has the same notes at the same times, and the same counts', () => {
     fc.assert(
       fc.property(
         fc.array(comma, { minLength: 1, maxLength: 20 }),

@@ -36,7 +36,7 @@ const change = fc.oneof(
 const stretch = fc.record({ change, steps: fc.integer({ min: 0, max: 400 }) })
 
 describe('the time of a comma', () => {
-  it('is exact to a few roundings after thousands of them', () => {
+  it('the time of a comma is exact to a few roundings after thousands of them', () => {
     fc.assert(
       fc.property(fc.array(stretch, { maxLength: 60 }), (stretches) => {
         const timeline = createTimeline()
@@ -68,7 +68,7 @@ describe('the time of a comma', () => {
     )
   })
 
-  it('is that of the n-th comma as one division gives it', () => {
+  it('the time of a comma is that of the n-th comma as one division gives it', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 400 }),
@@ -86,7 +86,7 @@ describe('the time of a comma', () => {
     )
   })
 
-  it('is no other if the length changes to and fro', () => {
+  it('the time of a comma is no other if the length changes to and fro', () => {
     const timeline = createTimeline()
     timeline.tempo(180)
     for (let bar = 0; bar < 3000; bar++) {
@@ -104,7 +104,7 @@ describe('the time of a comma', () => {
     }
   })
 
-  it('does not drift if the tempo changes at every comma', () => {
+  it('the time of a comma does not drift if the tempo changes at every comma', () => {
     const timeline = createTimeline()
     let exact: Exact = { top: 0n, bottom: 1n }
     for (let i = 0; i < 5000; i++) {

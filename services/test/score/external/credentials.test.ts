@@ -11,27 +11,30 @@ describe('an access token of OAuth', () => {
     ['aaa.bbb.ccc', 'aaa.bbb.ccc'],
     [`Bearer ${OPAQUE}`, OPAQUE],
     [`bearer  ${OPAQUE}`, OPAQUE],
-  ])('goes to both platforms as Authorization: Bearer, and in no other header: %s', async (given, accessToken) => {
-    const started = await startUpdates({ lxnsOptions: { accessToken }, fishOptions: { accessToken } })
-    const { service, lxns, fish, updateLxns, updateFish } = started
-    await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
-    expect((await updateLxns({ key: given, mode: 'both' })).status).toBe(200)
-    expect((await updateFish({ token: given, mode: 'both' })).status).toBe(200)
-    for (const { headers } of [...lxns.requests, ...fish.requests]) {
-      expect(headers.authorization).toBe(`Bearer ${accessToken}`)
-      expect([headers['x-user-token'], headers['import-token']]).toEqual([undefined, undefined])
-    }
-    expect([lxns.requests.length, fish.requests.length]).toEqual([2, 2])
-  })
+  ])(
+    'an access token of OAuth goes to both platforms as Authorization: Bearer, and in no other header: %s',
+    async (given, accessToken) => {
+      const started = await startUpdates({ lxnsOptions: { accessToken }, fishOptions: { accessToken } })
+      const { service, lxns, fish, updateLxns, updateFish } = started
+      await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
+      expect((await updateLxns({ key: given, mode: 'both' })).status).toBe(200)
+      expect((await updateFish({ token: given, mode: 'both' })).status).toBe(200)
+      for (const { headers } of [...lxns.requests, ...fish.requests]) {
+        expect(headers.authorization).toBe(`Bearer ${accessToken}`)
+        expect([headers['x-user-token'], headers['import-token']]).toEqual([undefined, undefined])
+      }
+      expect([lxns.requests.length, fish.requests.length]).toEqual([2, 2])
+    },
+  )
 
-  it('that a platform refuses is 424, as a refused key is', async () => {
+  it('an access token of OAuth that a platform refuses is 424, as a refused key is', async () => {
     const { updateLxns, updateFish } = await startUpdates()
     for (const response of [await updateLxns({ key: JWT }), await updateFish({ token: JWT })]) {
       expect([response.status, response.json.error]).toEqual([424, 'external_auth_failed'])
     }
   })
 
-  it('is not repeated from what a platform says', async () => {
+  it('an access token of OAuth is not repeated from what a platform says', async () => {
     const { trouble, updateLxns, updateFish } = await startUpdates()
     trouble(troubles.response(403, { message: `no: ${OPAQUE}` }))
     const given = `Bearer ${OPAQUE}`
@@ -44,7 +47,7 @@ describe('an access token of OAuth', () => {
 
 describe("a user's own key", () => {
   it.each(['a.b', 'a..b', 'a.b.c.d', 'Bearer', 'Bearer a b', `${'f0'.repeat(64)}`])(
-    'goes into the header of the platform as it is: %s',
+    "a user's own key goes into the header of the platform as it is: %s",
     async (key) => {
       const { lxns, fish, updateLxns, updateFish } = await startUpdates({
         lxnsOptions: { key },

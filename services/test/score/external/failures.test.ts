@@ -96,7 +96,7 @@ function expectRow({ status, json }: ServiceResponse, row: Row, platform: string
 }
 
 describe.each(['pull', 'push'])('a platform in a %s', (mode) => {
-  it.each(BOTH)('that says $says is $status $error', async (row) => {
+  it.each(BOTH)('a platform that says $says is $status $error', async (row) => {
     const { service, updateLxns, updateFish, trouble, scores } = await startUpdates({ limits: row.limits ?? {} })
     const stored = { musicId: 837, level: 1, achievement: 1_000_000 }
     await service.importFixture({ users: { alice: { scores: [stored] } } })
@@ -129,14 +129,14 @@ describe('LXNS', () => {
     { says: 'an OAuth error', trouble: answer(400, { error: 'invalid_grant' }), ...rejected(400, '') },
   ]
 
-  it.each(ROWS)('that says $says is $status $error', async (row) => {
+  it.each(ROWS)('LXNS that says $says is $status $error', async (row) => {
     const { updateLxns, trouble } = await startUpdates()
     trouble(row.trouble)
     expectRow(await updateLxns(), row, 'lxns')
   })
 
   it.each([{ success: false, code: 500 }, { code: 200 }])(
-    'that answers a push with 200 and %j is 502',
+    'LXNS that answers a push with 200 and %j is 502',
     async (body) => {
       const { service, updateLxns, lxns } = await startUpdates()
       await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
@@ -145,7 +145,7 @@ describe('LXNS', () => {
     },
   )
 
-  it('does not take a key of nobody', async () => {
+  it('LXNS does not take a key of nobody', async () => {
     const { post } = await startUpdates()
     expect(await post('/v1/update-lx', { key: 'another' })).toMatchObject({
       status: 424,
@@ -166,13 +166,13 @@ describe('Diving-Fish', () => {
     { says: '200 and an error', trouble: answer(200, { status: 'error', message: 'x' }), ...unavailable() },
   ]
 
-  it.each(ROWS)('that says $says is $status $error', async (row) => {
+  it.each(ROWS)('Diving-Fish that says $says is $status $error', async (row) => {
     const { updateFish, trouble } = await startUpdates()
     trouble(row.trouble)
     expectRow(await updateFish(), row, 'fish')
   })
 
-  it('that answers a push with an error and 200, or counts that are none, is 502', async () => {
+  it('Diving-Fish that answers a push with an error and 200, or counts that are none, is 502', async () => {
     const { service, updateFish, fish } = await startUpdates()
     await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
     for (const body of [
@@ -185,7 +185,7 @@ describe('Diving-Fish', () => {
     }
   })
 
-  it('does not take a token of nobody', async () => {
+  it('Diving-Fish does not take a token of nobody', async () => {
     const { post } = await startUpdates()
     expect(await post('/v1/update-fish', { token: 'another' })).toMatchObject({
       status: 424,
@@ -195,14 +195,17 @@ describe('Diving-Fish', () => {
 })
 
 describe('Retry-After of a platform', () => {
-  it.each(['0', '120', 'Thu, 06 Aug 2026 14:06:26 GMT'])('is passed on: %s', async (value) => {
-    const { updateLxns, trouble } = await startUpdates()
-    trouble(answer(429, {}, { 'retry-after': value }))
-    expect((await updateLxns()).headers.get('retry-after')).toBe(value)
-  })
+  it.each(['0', '120', 'Thu, 06 Aug 2026 14:06:26 GMT'])(
+    'Retry-After of a platform is passed on: %s',
+    async (value) => {
+      const { updateLxns, trouble } = await startUpdates()
+      trouble(answer(429, {}, { 'retry-after': value }))
+      expect((await updateLxns()).headers.get('retry-after')).toBe(value)
+    },
+  )
 
   it.each(['soon', '-1', '1.5', '9999999999', 'Thu, 99 Aug 2026 14:06:26 GMT', '2026-08-06', '1, 2', ''])(
-    'is not passed on if no client could read it: %s',
+    'Retry-After of a platform is not passed on if no client could read it: %s',
     async (value) => {
       const { updateLxns, trouble } = await startUpdates()
       trouble(answer(429, {}, { 'retry-after': value }))
@@ -211,7 +214,7 @@ describe('Retry-After of a platform', () => {
     },
   )
 
-  it('is not needed, and is sent with nothing but a 429', async () => {
+  it('Retry-After of a platform is not needed, and is sent with nothing but a 429', async () => {
     const { updateLxns, trouble } = await startUpdates()
     trouble(answer(429, {}))
     expect((await updateLxns()).headers.get('retry-after')).toBeNull()
@@ -221,14 +224,14 @@ describe('Retry-After of a platform', () => {
 })
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('of %i is not followed, and counts as no response', async (status) => {
+  it.each([301, 302, 303, 307, 308])('a redirect of %i is not followed, and counts as no response', async (status) => {
     const { lxns, fish, updateLxns } = await startUpdates()
     lxns.trouble = troubles.redirect(`${fish.url}/player/records`, status)
     expect(await updateLxns()).toMatchObject({ status: 502, json: { error: 'external_unavailable' } })
     expect([lxns.requests.length, fish.requests.length]).toEqual([1, 0])
   })
 
-  it('counts as no response even if its body would do as one', async () => {
+  it('a redirect counts as no response even if its body would do as one', async () => {
     const { updateLxns, updateFish, trouble } = await startUpdates()
     trouble(answer(300, { success: true, data: [], records: [] }))
     expect([(await updateLxns()).status, (await updateFish()).status]).toEqual([502, 502])
@@ -236,7 +239,7 @@ describe('a redirect', () => {
 })
 
 describe('a pull that finds no connection', () => {
-  it('is made once more', async () => {
+  it('a pull that finds no connection is made once more', async () => {
     const { lxns, updateLxns } = await startUpdates()
     lxns.trouble = [troubles.reset]
     expect((await updateLxns()).status).toBe(200)
@@ -245,7 +248,7 @@ describe('a pull that finds no connection', () => {
     expect(lxns.requests.length).toBe(4)
   })
 
-  it('is not made a third time', async () => {
+  it('a pull that finds no connection is not made a third time', async () => {
     const { lxns, updateLxns } = await startUpdates()
     lxns.trouble = troubles.reset
     expect((await updateLxns()).status).toBe(502)
@@ -257,7 +260,7 @@ describe('a pull that finds no connection', () => {
     ['what is not HTTP', troubles.notHttp, 502],
     ['a body that is too large', troubles.huge, 502],
     ['silence', troubles.slowHead, 504],
-  ])('is not made again after %s', async (_what, trouble, status) => {
+  ])('a pull that finds no connection is not made again after %s', async (_what, trouble, status) => {
     const limits = status === 504 ? { read_timeout: '100ms' } : { max_response: '1MiB' }
     const { lxns, updateLxns } = await startUpdates({ limits })
     lxns.trouble = trouble
@@ -274,7 +277,7 @@ async function portOf(server: ReturnType<typeof createServer> | ReturnType<typeo
 }
 
 describe('the connection', () => {
-  it('that is refused is 502', async () => {
+  it('the connection that is refused is 502', async () => {
     const server = createServer()
     const port = await portOf(server)
     await new Promise((resolve) => server.close(resolve))
@@ -293,7 +296,7 @@ describe('the connection', () => {
     })
   })
 
-  it('that is not made within connect_timeout is 504', async () => {
+  it('the connection that is not made within connect_timeout is 504', async () => {
     // It takes the connection and never answers the TLS handshake.
     const sockets: { destroy(): void }[] = []
     const port = await portOf(createServer((socket) => sockets.push(socket.on('error', () => {}))))
@@ -307,7 +310,7 @@ describe('the connection', () => {
     await expect.poll(() => sockets.length, PATIENT).toBe(1)
   })
 
-  it('that is made is not subject to connect_timeout any more', async () => {
+  it('the connection that is made is not subject to connect_timeout any more', async () => {
     const { lxns, updateLxns } = await startUpdates({ limits: { connect_timeout: '2s' } })
     lxns.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 2500))
     expect((await updateLxns()).status).toBe(200)
@@ -323,7 +326,7 @@ describe('the connection', () => {
     expect(requests).toEqual([])
   })
 
-  it('is another one for each request, so none can break for its age', async () => {
+  it('the connection is another one for each request, so none can break for its age', async () => {
     const { lxns, updateLxns } = await startUpdates()
     await updateLxns()
     await lxns.requests[0]?.gone
@@ -336,7 +339,7 @@ describe('a client that leaves', () => {
   it.each([
     ['before the head', troubles.slowHead],
     ['within the body', troubles.drip],
-  ])('ends the request to the platform, %s', async (_when, trouble) => {
+  ])('a client that leaves ends the request to the platform, %s', async (_when, trouble) => {
     const { lxns, updateLxns, records } = await startUpdates()
     lxns.trouble = trouble
     const asked = Promise.withResolvers<Fake['requests'][number]>()

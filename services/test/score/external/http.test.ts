@@ -21,7 +21,7 @@ async function startServer(onSocket: (socket: Socket) => void) {
 }
 
 describe('an exchange', () => {
-  it('has the response that comes before all was sent, and sends no more', async () => {
+  it('an exchange has the response that comes before all was sent, and sends no more', async () => {
     const { url, sockets } = await startServer((socket) => {
       socket.pause().write('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 2\r\n\r\nno')
     })
@@ -33,17 +33,20 @@ describe('an exchange', () => {
     expect(socket.bytesRead).toBeLessThan(body.length)
   })
 
-  it.each(['upgrade', 'silence'])('ends with a connection that is closed without a response: by %s', async (how) => {
-    const responses = {
-      upgrade: 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
-      silence: '',
-    }
-    const { url } = await startServer((socket) => socket.once('data', () => socket.end(responses[how as 'silence'])))
-    const outgoing = { method: 'GET', url, headers: {} } as const
-    expect(await exchange(outgoing, limits, AbortSignal.timeout(20_000))).toEqual({ failed: 'connection' })
-  })
+  it.each(['upgrade', 'silence'])(
+    'an exchange ends with a connection that is closed without a response: by %s',
+    async (how) => {
+      const responses = {
+        upgrade: 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+        silence: '',
+      }
+      const { url } = await startServer((socket) => socket.once('data', () => socket.end(responses[how as 'silence'])))
+      const outgoing = { method: 'GET', url, headers: {} } as const
+      expect(await exchange(outgoing, limits, AbortSignal.timeout(20_000))).toEqual({ failed: 'connection' })
+    },
+  )
 
-  it('does not begin if nobody waits for it', async () => {
+  it('an exchange does not begin if nobody waits for it', async () => {
     const { url, sockets } = await startServer(() => {})
     const outgoing = { method: 'GET', url, headers: {} } as const
     expect(await exchange(outgoing, limits, AbortSignal.abort())).toEqual({ failed: 'left' })
@@ -51,7 +54,7 @@ describe('an exchange', () => {
     expect(sockets).toEqual([])
   })
 
-  it('takes a body up to the limit, and not a byte more', async () => {
+  it('an exchange takes a body up to the limit, and not a byte more', async () => {
     const { url } = await startServer((socket) => {
       socket.once('data', (head) => {
         const size = Number(/^GET \/(\d+)/.exec(head.toString())?.[1])
@@ -64,7 +67,7 @@ describe('an exchange', () => {
     expect(await get(1025)).toEqual({ failed: 'response' })
   })
 
-  it('leaves no connection behind, however it ends', async () => {
+  it('an exchange leaves no connection behind, however it ends', async () => {
     const { url, sockets } = await startServer((socket) => {
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nx'))
     })

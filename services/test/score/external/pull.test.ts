@@ -14,7 +14,7 @@ const SIGNAL = {
 } as const
 
 describe('a pull', () => {
-  it('is what an update does without a mode, and sends nothing to the platform', async () => {
+  it('a pull is what an update does without a mode, and sends nothing to the platform', async () => {
     const { lxns, updateLxns, scores } = await startUpdates()
     lxns.put(SIGNAL)
     const { json } = await updateLxns()
@@ -40,7 +40,7 @@ describe('a pull', () => {
     })
   })
 
-  it('finds each kind of chart under the name that the platform gives it', async () => {
+  it('a pull finds each kind of chart under the name that the platform gives it', async () => {
     const { lxns, fish, updateLxns, updateFish, scores } = await startUpdates()
     for (const [id, type, level_index] of [
       [205, 'standard', 4],
@@ -61,7 +61,7 @@ describe('a pull', () => {
     expect(Object.keys(await scores('bob'))).toEqual(['205/4', '10205/3', '100101/10'])
   })
 
-  it('keeps the better of each field, whichever side has it, and the play count', async () => {
+  it('a pull keeps the better of each field, whichever side has it, and the play count', async () => {
     const { service, lxns, updateLxns, scores } = await startUpdates()
     const stored = { playCount: 7, achievement: 999_999, comboStatus: 4, syncStatus: 5, deluxscoreMax: 2000 }
     await service.importFixture({ users: { alice: { scores: [{ musicId: 11466, level: 3, ...stored }] } } })
@@ -75,7 +75,7 @@ describe('a pull', () => {
     expect((await scores())['11466/3']).toMatchObject(best)
   })
 
-  it('brings the rating up to date', async () => {
+  it('a pull brings the rating up to date', async () => {
     const { post, lxns, updateLxns } = await startUpdates()
     lxns.put(SIGNAL)
     await updateLxns()
@@ -95,7 +95,7 @@ describe('a pull', () => {
     ['79.9999', 799999],
     ['1e2', 1000000],
     ['0', 0],
-  ])('reads the percentage %s exactly', async (written, achievement) => {
+  ])('a pull reads the percentage %s exactly', async (written, achievement) => {
     const { lxns, updateLxns, scores } = await startUpdates()
     lxns.trouble = (_request, response) =>
       response.end(
@@ -105,7 +105,7 @@ describe('a pull', () => {
     expect((await scores())['11466/3']).toMatchObject({ achievement, deluxscoreMax: 0, comboStatus: 0, syncStatus: 0 })
   })
 
-  it('leaves out what it cannot take over, says why, and takes the rest', async () => {
+  it('a pull leaves out what it cannot take over, says why, and takes the rest', async () => {
     const { lxns, updateLxns, scores } = await startUpdates()
     const data = [
       SIGNAL,
@@ -150,7 +150,7 @@ describe('a pull', () => {
     expect(Object.keys(await scores())).toEqual(['11466/3'])
   })
 
-  it('names the first 20 of what it leaves out, and counts all', async () => {
+  it('a pull names the first 20 of what it leaves out, and counts all', async () => {
     const { fish, updateFish } = await startUpdates()
     const records = Array.from({ length: 50 }, (_, i) => ({
       song_id: 5000 + i,
@@ -164,7 +164,7 @@ describe('a pull', () => {
     expect(pull.skippedRecords[19]).toEqual({ id: 5019, type: 'SD', level_index: 0, reason: 'music_not_found' })
   })
 
-  it('takes a lamp that it does not know for none, and the aliases for what they mean', async () => {
+  it('a pull takes a lamp that it does not know for none, and the aliases for what they mean', async () => {
     const { fish, updateFish, scores } = await startUpdates()
     const known = { song_id: 11466, type: 'DX', achievements: 90, dxScore: 0 }
     const records = [
@@ -184,7 +184,7 @@ describe('a pull', () => {
     ])
   })
 
-  it('of a user without scores is empty, also if the platform sends no list', async () => {
+  it('a pull of a user without scores is empty, also if the platform sends no list', async () => {
     const { lxns, updateLxns } = await startUpdates()
     const none = { fetched: 0, created: 0, updated: 0, unchanged: 0, skipped: 0, skippedRecords: [] }
     expect((await updateLxns()).json.businessData.pull).toEqual(none)
@@ -192,7 +192,7 @@ describe('a pull', () => {
     expect((await updateLxns()).json.businessData.pull).toEqual(none)
   })
 
-  it('says who asks', async () => {
+  it('a pull says who asks', async () => {
     const { lxns, updateLxns } = await startUpdates()
     await updateLxns()
     expect(lxns.requests[0]?.headers).toMatchObject({
@@ -205,7 +205,7 @@ describe('a pull', () => {
 })
 
 describe('updates of one user at the same time', () => {
-  it('lose nothing, and store of each field the best of all', async () => {
+  it('updates of one user at the same time lose nothing, and store of each field the best of all', async () => {
     const { lxns, fish, updateLxns, updateFish, post, scores } = await startUpdates()
     lxns.put({ ...SIGNAL, achievements: 100.5, fc: null, fs: null, dx_score: 0 })
     fish.put({
@@ -243,7 +243,7 @@ describe('updates of one user at the same time', () => {
     })
   })
 
-  it('hold no transaction while they wait for the platform', async () => {
+  it('updates of one user at the same time hold no transaction while they wait for the platform', async () => {
     const { lxns, updateLxns, post } = await startUpdates({ busyTimeout: 50 })
     const asked = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()

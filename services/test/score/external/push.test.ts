@@ -13,7 +13,7 @@ const score = (musicId: number, level: number, more: object = {}) => ({
 const fixture = (...scores: Stored[]) => ({ users: { alice: { scores } } })
 
 describe('a push', () => {
-  it('sends every stored score and reads nothing', async () => {
+  it('a push sends every stored score and reads nothing', async () => {
     const { service, lxns, updateLxns } = await startUpdates()
     const stored = [
       score(205, 4),
@@ -46,7 +46,7 @@ describe('a push', () => {
     expect(fish.records.get('11466/3')).toMatchObject({ achievements: 50, dxScore: 2800, fc: 'ap', fs: 'fsd' })
   })
 
-  it('of both pulls first, so the platform loses nothing', async () => {
+  it('a push of both pulls first, so the platform loses nothing', async () => {
     const { post, fish, updateFish, scores } = await startUpdates()
     const better = { achievements: 101, dxScore: 2934, fc: '', fs: 'fsdp' }
     fish.put({ song_id: 11466, title: '群青シグナル', type: 'DX', level_index: 3, ...better })
@@ -58,7 +58,7 @@ describe('a push', () => {
     expect((await scores())['11466/3']).toMatchObject({ achievement: 1010000, comboStatus: 3, syncStatus: 4 })
   })
 
-  it('of both leaves alone what the platform has and the pull could not take over', async () => {
+  it('a push of both leaves alone what the platform has and the pull could not take over', async () => {
     const { post, lxns, updateLxns } = await startUpdates()
     const odd = { id: 1466, type: 'dx', level_index: 3, achievements: 100.9, dx_score: 2935 } as const
     lxns.put(odd)
@@ -74,7 +74,7 @@ describe('a push', () => {
     expect(lxns.requests.map(({ method }) => method)).toEqual(['GET'])
   })
 
-  it('of nothing asks for nothing', async () => {
+  it('a push of nothing asks for nothing', async () => {
     const { fish, updateFish } = await startUpdates()
     expect((await updateFish({ mode: 'push' })).json.businessData.push).toEqual({
       sent: 0,
@@ -85,7 +85,7 @@ describe('a push', () => {
     expect(fish.requests).toEqual([])
   })
 
-  it('goes in batches of the configured size, or in one request for 0', async () => {
+  it('a push goes in batches of the configured size, or in one request for 0', async () => {
     const batch = { lxns: 2, fish: 0 }
     const { service, lxns, fish, updateLxns, updateFish } = await startUpdates({ batch })
     await service.importFixture(fixture(...[0, 1, 2, 3, 4].map((level) => score(205, level))))
@@ -95,7 +95,7 @@ describe('a push', () => {
     expect(fish.requests.map(({ body }) => JSON.parse(body).length)).toEqual([5])
   })
 
-  it('leaves out charts that have left the catalogue', async () => {
+  it('a push leaves out charts that have left the catalogue', async () => {
     const before = await startUpdates({ catalogue: fileOf([song(300), song(301)]) })
     await before.service.importFixture(fixture(score(300, 0), score(301, 0)))
     const { database } = before
@@ -112,7 +112,7 @@ describe('a push', () => {
 })
 
 describe('Diving-Fish', () => {
-  it('leaves unknown titles out without a word, and the number tells', async () => {
+  it('Diving-Fish leaves unknown titles out without a word, and the number tells', async () => {
     const songs = bundledSongs().filter(({ title }) => title !== 'Altale')
     const { service, updateFish, fish } = await startUpdates({ fishOptions: { songs } })
     await service.importFixture(fixture(score(837, 1), score(11466, 3), score(11466, 2)))
@@ -125,7 +125,7 @@ describe('Diving-Fish', () => {
     })
   })
 
-  it('is not sent a song whose title and type are those of another, since it could not tell them apart', async () => {
+  it('Diving-Fish is not sent a song whose title and type are those of another, since it could not tell them apart', async () => {
     const { service, updateFish, fish } = await startUpdates()
     await service.importFixture(fixture(score(417, 3), score(418, 3), score(205, 3), score(10205, 3)))
     const { push } = (await updateFish({ mode: 'push' })).json.businessData
@@ -143,7 +143,7 @@ describe('Diving-Fish', () => {
 })
 
 describe('LXNS, of which one bad record rejects the whole batch,', () => {
-  it('is sent the others again without it', async () => {
+  it('LXNS, of which one bad record rejects the whole batch, is sent the others again without it', async () => {
     const songs = bundledSongs().filter(({ musicId }) => musicId !== 837 && musicId !== 312)
     const { service, lxns, updateLxns } = await startUpdates({ lxnsOptions: { songs } })
     await service.importFixture(fixture(score(312, 0), score(837, 1), score(205, 0), score(11466, 3)))
@@ -160,7 +160,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
     expect(lxns.requests.length).toBe(3)
   })
 
-  it("is sent a DX song once more under the game's own id, before it is left out", async () => {
+  it("LXNS, of which one bad record rejects the whole batch, is sent a DX song once more under the game's own id, before it is left out", async () => {
     const songs = bundledSongs().filter(({ musicId }) => musicId !== 11502)
     const { service, lxns, updateLxns } = await startUpdates({ lxnsOptions: { songs, rawOnly: [11466] } })
     await service.importFixture(fixture(score(11466, 3), score(11502, 0)))
@@ -175,7 +175,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
     expect(ids).toEqual([[1466, 1502], [11466, 1502], [11466, 11502], [11466]])
   })
 
-  it('is asked no more when every record of the batch was rejected', async () => {
+  it('LXNS, of which one bad record rejects the whole batch, is asked no more when every record of the batch was rejected', async () => {
     const { service, lxns, updateLxns } = await startUpdates({ lxnsOptions: { songs: [] } })
     await service.importFixture(fixture(score(837, 1)))
     expect((await updateLxns({ mode: 'push' })).json.businessData.push).toMatchObject({
@@ -186,7 +186,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
     expect(lxns.requests.length).toBe(1)
   })
 
-  it('is given up after many rejections, and the response says how far it came', async () => {
+  it('LXNS, of which one bad record rejects the whole batch, is given up after many rejections, and the response says how far it came', async () => {
     const songs = Array.from({ length: 30 }, (_, i) => song(20 + i))
     const { service, lxns, updateLxns } = await startUpdates({
       catalogue: fileOf(songs),
@@ -202,7 +202,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
   })
 
   it.each([403, 404])(
-    'that names a record with %i means more than the record, and is asked no more',
+    'LXNS, of which one bad record rejects the whole batch, that names a record with %i means more than the record, and is asked no more',
     async (status) => {
       const { service, lxns, updateLxns } = await startUpdates()
       await service.importFixture(fixture(score(837, 1), score(205, 0)))
@@ -213,7 +213,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
     },
   )
 
-  it('that names a record which was not sent is believed to have rejected the request', async () => {
+  it('LXNS, of which one bad record rejects the whole batch, that names a record which was not sent is believed to have rejected the request', async () => {
     const { service, lxns, updateLxns } = await startUpdates()
     await service.importFixture(fixture(score(837, 1)))
     const message = 'invalid score (id: 83, type: standard, level_index: 1): song not found'
@@ -227,7 +227,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
 })
 
 describe('a push that breaks off', () => {
-  it('is never repeated', async () => {
+  it('a push that breaks off is never repeated', async () => {
     const { service, lxns, updateLxns } = await startUpdates()
     await service.importFixture(fixture(score(837, 1)))
     lxns.trouble = [troubles.reset]
@@ -235,7 +235,7 @@ describe('a push that breaks off', () => {
     expect(lxns.requests.length).toBe(1)
   })
 
-  it('says how much had been accepted, and that what was pulled is kept', async () => {
+  it('a push that breaks off says how much had been accepted, and that what was pulled is kept', async () => {
     const { service, lxns, updateLxns, scores } = await startUpdates({ batch: { lxns: 1 } })
     await service.importFixture(fixture(score(837, 1), score(205, 0)))
     lxns.put({ id: 1466, type: 'dx', level_index: 3, achievements: 100, dx_score: 0 })

@@ -40,7 +40,7 @@ const overTheWire = (sent: object) =>
     key === 'achievements' ? source : value) as never)
 
 describe('a score', () => {
-  it.each([lxns, fish])('is the same after a way to $title and back', (platform) => {
+  it.each([lxns, fish])('a score is the same after a way to $title and back', (platform) => {
     fc.assert(
       fc.property(score, (sent) => {
         // Diving-Fish adds the number of the song that it found by title and type.
@@ -62,27 +62,30 @@ describe('a score', () => {
     )
   })
 
-  it.each([lxns, fish])('of any form at all is read or refused by $title, and named, without an error', (platform) => {
-    const odd = fc.oneof(
-      fc.anything(),
-      fc.record(
-        Object.fromEntries(
-          ['id', 'song_id', 'type', 'level_index', 'achievements', 'fc', 'fs', 'dx_score', 'dxScore'].map((key) => [
-            key,
-            fc.oneof(fc.anything(), fc.integer(), fc.constantFrom('dx', 'DX', 'utage', 'standard', 'SD')),
-          ]),
+  it.each([lxns, fish])(
+    'a score of any form at all is read or refused by $title, and named, without an error',
+    (platform) => {
+      const odd = fc.oneof(
+        fc.anything(),
+        fc.record(
+          Object.fromEntries(
+            ['id', 'song_id', 'type', 'level_index', 'achievements', 'fc', 'fs', 'dx_score', 'dxScore'].map((key) => [
+              key,
+              fc.oneof(fc.anything(), fc.integer(), fc.constantFrom('dx', 'DX', 'utage', 'standard', 'SD')),
+            ]),
+          ),
+          { requiredKeys: [] },
         ),
-        { requiredKeys: [] },
-      ),
-    )
-    fc.assert(
-      fc.property(odd, (record) => {
-        platform.read(record)
-        const { id, type, level_index } = platform.nameOf(record)
-        expect(id === null || Number.isInteger(id)).toBe(true)
-        expect(type === null || /^\w{1,16}$/.test(type)).toBe(true)
-        expect(level_index === null || Number.isInteger(level_index)).toBe(true)
-      }),
-    )
-  })
+      )
+      fc.assert(
+        fc.property(odd, (record) => {
+          platform.read(record)
+          const { id, type, level_index } = platform.nameOf(record)
+          expect(id === null || Number.isInteger(id)).toBe(true)
+          expect(type === null || /^\w{1,16}$/.test(type)).toBe(true)
+          expect(level_index === null || Number.isInteger(level_index)).toBe(true)
+        }),
+      )
+    },
+  )
 })

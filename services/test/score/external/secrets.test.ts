@@ -26,7 +26,7 @@ const echoRate: Trouble = (request, response) => {
 }
 
 describe("a user's token for a platform", () => {
-  it('is in the header of the request to the platform and nowhere else', async () => {
+  it("a user's token for a platform is in the header of the request to the platform and nowhere else", async () => {
     const started = await startUpdates({ limits: { read_timeout: '100ms' } })
     const { service, lxns, fish, trouble, updateLxns, updateFish, records, errors, database, close } = started
     await service.importFixture({ users: { alice: { scores: [{ musicId: 837, level: 1, achievement: 1 }] } } })
@@ -74,7 +74,7 @@ describe("a user's token for a platform", () => {
     expectNoCanary(stored())
   })
 
-  it('is not in the log either when the service itself fails', async () => {
+  it("a user's token for a platform is not in the log either when the service itself fails", async () => {
     const { post, updateLxns, errors, lxns } = await startUpdates({
       clock: () => {
         throw new Error('no clock')
@@ -102,7 +102,7 @@ describe("a user's token for a platform", () => {
     ['null', null],
     ['a list', ['a']],
     ['no token at all', undefined],
-  ])('of %s is refused before anything is sent', async (_what, token) => {
+  ])("a user's token for a platform of %s is refused before anything is sent", async (_what, token) => {
     const { post, lxns, fish } = await startUpdates()
     const refused = { status: 400, json: { error: 'invalid_request', returnCode: 1205 } }
     expect(await post('/v1/update-lx', { key: token })).toMatchObject(refused)
@@ -111,7 +111,7 @@ describe("a user's token for a platform", () => {
   })
 
   it.each(['a', 'a b', '%0d%0a', '"\\', '~'.repeat(8192)])(
-    'of visible ASCII, as %j, is sent as it stands',
+    "a user's token for a platform of visible ASCII, as %j, is sent as it stands",
     async (key) => {
       const { post, lxns } = await startUpdates({ lxnsOptions: { key } })
       expect((await post('/v1/update-lx', { key })).status).toBe(200)
@@ -119,7 +119,7 @@ describe("a user's token for a platform", () => {
     },
   )
 
-  it('has the name that its platform has, and no other', async () => {
+  it("a user's token for a platform has the name that its platform has, and no other", async () => {
     const { post } = await startUpdates()
     expect((await post('/v1/update-lx', { token: KEY })).status).toBe(400)
     expect((await post('/v1/update-lx', { key: KEY, token: TOKEN })).status).toBe(400)
@@ -127,13 +127,16 @@ describe("a user's token for a platform", () => {
     expect((await post('/v1/update-fish', { token: TOKEN, qrcode: 'SGWC', keychip: 1, type: 2 })).status).toBe(200)
   })
 
-  it.each(['pul', '', 'PULL', null, 1, ['pull']])('does not go with the mode %j', async (mode) => {
-    const { updateLxns, lxns } = await startUpdates()
-    expect(await updateLxns({ mode })).toMatchObject({ status: 400, json: { details: [{ field: 'mode' }] } })
-    expect(lxns.requests).toEqual([])
-  })
+  it.each(['pul', '', 'PULL', null, 1, ['pull']])(
+    "a user's token for a platform does not go with the mode %j",
+    async (mode) => {
+      const { updateLxns, lxns } = await startUpdates()
+      expect(await updateLxns({ mode })).toMatchObject({ status: 400, json: { details: [{ field: 'mode' }] } })
+      expect(lxns.requests).toEqual([])
+    },
+  )
 
-  it('cannot choose where it is sent', async () => {
+  it("a user's token for a platform cannot choose where it is sent", async () => {
     const { updateLxns, lxns, fish } = await startUpdates()
     for (const field of ['base_url', 'url', 'host']) expect((await updateLxns({ [field]: fish.url })).status).toBe(400)
     expect([lxns.requests, fish.requests]).toEqual([[], []])

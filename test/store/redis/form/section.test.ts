@@ -22,7 +22,7 @@ describe('the counters of a user', () => {
   const category = fc.stringMatching(/^[a-z][a-z0-9_-]{0,31}$/)
   const bySeconds = (of: Counter) => of.toSorted((a, b) => a.seconds - b.seconds)
 
-  it('are read as they were packed, however many windows a category has', () => {
+  it('the counters of a user are read as they were packed, however many windows a category has', () => {
     fc.assert(
       fc.property(fc.dictionary(category, counter, { minKeys: 1, maxKeys: 4 }), (all) => {
         const counters = new Map(Object.entries(all))
@@ -33,12 +33,12 @@ describe('the counters of a user', () => {
     )
   })
 
-  it.each([255, 256])('are read with a longest window of %i hours', (hours) => {
+  it.each([255, 256])('the counters of a user are read with a longest window of %i hours', (hours) => {
     const read = [{ seconds: hours * 3600, startedAt: 5, used: 7 }]
     expect(readCounter(packCounters(new Map([['read', read]])), 'read')).toEqual(read)
   })
 
-  it('are read once if a window is there twice', () => {
+  it('the counters of a user are read once if a window is there twice', () => {
     const pack = (...of: Counter) => packCounters(new Map([['read', of]]))
     const [hour, day] = [
       { seconds: 3600, startedAt: 5, used: 7 },
@@ -66,7 +66,7 @@ describe('the counters of a user', () => {
         { seconds: 2_707_137, startedAt: at - 2_684_500_608, used: 8 },
       ],
     ],
-  ])('lie in the store with windows of %s', (_, hex, windows) => {
+  ])('the counters of a user lie in the store with windows of %s', (_, hex, windows) => {
     const bytes = Buffer.from(hex, 'hex')
     expect(packCounters(new Map([['read', windows]])).toString('hex')).toBe(hex)
     expect(readCounters(bytes)).toEqual(new Map([['read', windows]]))
@@ -74,8 +74,11 @@ describe('the counters of a user', () => {
     expect(readCounter(Buffer.concat([bytes, bytes.subarray(0, 9)]), 'read')).toHaveLength(windows.length)
   })
 
-  it.each(['', 'x'.repeat(33), 'lésen'])('are not packed for a category %j, which has no room in a section', (name) => {
-    expect(() => packCounters(new Map([[name, []]]))).toThrow('a category has 1 to 32 ASCII characters')
-    expect(packCounters(new Map([['x'.repeat(32), []]]))).toHaveLength(0)
-  })
+  it.each(['', 'x'.repeat(33), 'lésen'])(
+    'the counters of a user are not packed for a category %j, which has no room in a section',
+    (name) => {
+      expect(() => packCounters(new Map([[name, []]]))).toThrow('a category has 1 to 32 ASCII characters')
+      expect(packCounters(new Map([['x'.repeat(32), []]]))).toHaveLength(0)
+    },
+  )
 })
