@@ -116,7 +116,7 @@ export async function createAuthenticator(
   const introspection = createIntrospection({ providers, wanted, cache: options.cache, observe, now })
   // The key is the credential itself up to 8 KiB, because a hash of it costs more than the look-up. Of a longer one the key is a hash.
   const accepted = createCache<Caller>(options.cache.max)
-  const check = createCheck(options, { hasIssuers: issuers.length > 0, jwts, introspection, accepted, now })
+  const check = createCheck(options, issuers.length > 0, jwts, introspection, accepted)
 
   function authenticate(
     authorization: string | undefined,
@@ -175,18 +175,13 @@ export async function createAuthenticator(
   return { authenticate, judge, withoutKeys, unheard, isIncomplete, prepare, fetched, close }
 }
 
-interface Checking {
-  readonly hasIssuers: boolean
-  readonly jwts: ReturnType<typeof createJwtVerifier>
-  readonly introspection: ReturnType<typeof createIntrospection>
-  readonly accepted: ReturnType<typeof createCache<Caller>>
-  readonly now: () => number
-}
-
 /** Checks a credential that is not remembered, and remembers it if it is good. */
 function createCheck(
-  { gatewayTokens, tokens, introspection = [], cache, observe, random = Math.random }: AuthOptions,
-  { hasIssuers, jwts, introspection: provider, accepted, now }: Checking,
+  { gatewayTokens, tokens, introspection = [], cache, observe, now = Date.now, random = Math.random }: AuthOptions,
+  hasIssuers: boolean,
+  jwts: ReturnType<typeof createJwtVerifier>,
+  provider: ReturnType<typeof createIntrospection>,
+  accepted: ReturnType<typeof createCache<Caller>>,
 ) {
   const checks = new SharedChecks()
 

@@ -57,70 +57,34 @@ interface Parts {
   readonly socket: Inside
 }
 
-const isFunction = (value: unknown): boolean => typeof value === 'function'
+const areFunctions = (...values: readonly unknown[]): boolean => values.every((value) => typeof value === 'function')
+
 const FLOODS = 'a client that floods one connection holds up all others'
+const UPGRADES = 'requests behind an upgrade that is ignored'
+const LATE = 'http.server.connectionsCheckingInterval'
 
 const HOOKS: readonly Hook<Parts>[] = [
-  [
-    'the one listener of a server for connections',
-    'limits and the PROXY protocol before the first byte',
-    ({ server }) => server.listenerCount('connection') === 1,
-  ],
-  ['HTTPParser[kOnBody]', FLOODS, ({ socket }) => isFunction(socket.parser[3])],
-  ['HTTPParser[kOnMessageComplete]', FLOODS, ({ socket }) => isFunction(socket.parser[4])],
-  [
-    'HTTPParser[kOnExecute]',
-    'requests behind an upgrade that is ignored',
-    ({ socket }) => isFunction(socket.parser[5]),
-  ],
-  [
-    'HTTPParser#execute and getCurrentBuffer',
-    'requests behind an upgrade that is ignored',
-    ({ socket: { parser } }) => isFunction(parser.execute) && isFunction(parser.getCurrentBuffer),
-  ],
-  ['HTTPParser#onIncoming', FLOODS, ({ socket }) => isFunction(socket.parser.onIncoming)],
-  [
-    'HTTPParser#incoming and _consumed',
-    FLOODS,
-    ({ socket: { parser } }) => 'incoming' in parser && '_consumed' in parser,
-  ],
-  ['Socket#_unrefTimer', FLOODS, ({ socket }) => isFunction(socket._unrefTimer)],
-  [
-    'readStart and readStop of Socket#_handle',
-    FLOODS,
-    ({ socket: { _handle } }) => isFunction(_handle.readStart) && isFunction(_handle.readStop),
-  ],
-  ['Socket#_parent', 'who is at the other end of a connection by TLS', ({ socket }) => '_parent' in socket],
+  ['Server: one listener', 'limits before the first byte', ({ server }) => server.listenerCount('connection') === 1],
+  ['Server#httpAllowHalfOpen', 'responses to half-closed clients', ({ server }) => 'httpAllowHalfOpen' in server],
+  [`Server[${LATE}]`, 'sleep while nothing is to be done', ({ server }) => namesOfSymbols(server).includes(LATE)],
+  ['HTTPParser[kOnBody]', FLOODS, ({ socket: { parser } }) => areFunctions(parser[3])],
+  ['HTTPParser[kOnMessageComplete]', FLOODS, ({ socket: { parser } }) => areFunctions(parser[4])],
+  ['HTTPParser[kOnExecute]', UPGRADES, ({ socket: { parser } }) => areFunctions(parser[5])],
+  ['HTTPParser#execute', UPGRADES, ({ socket: { parser } }) => areFunctions(parser.execute, parser.getCurrentBuffer)],
+  ['HTTPParser#onIncoming', FLOODS, ({ socket: { parser } }) => areFunctions(parser.onIncoming)],
+  ['HTTPParser#incoming', FLOODS, ({ socket: { parser } }) => 'incoming' in parser && '_consumed' in parser],
+  ['Socket#_unrefTimer', FLOODS, ({ socket }) => areFunctions(socket._unrefTimer)],
+  ['Socket#_handle', FLOODS, ({ socket: { _handle } }) => areFunctions(_handle.readStart, _handle.readStop)],
+  ['Socket#_parent', 'who is at the end of a connection by TLS', ({ socket }) => '_parent' in socket],
   ['Socket#_paused', 'requests by TLS while responses wait', ({ socket }) => '_paused' in socket],
-  [
-    'Socket#destroySoon',
-    'the end of a response to a client that is still sending',
-    ({ socket }) => isFunction(socket.destroySoon),
-  ],
-  [
-    'Socket#_write and _writev',
-    'the response of an upstream that refuses an upload',
-    ({ socket }) => isFunction(socket._write) && isFunction(socket._writev),
-  ],
-  [
-    'httpAllowHalfOpen of a server',
-    'responses to clients that end their side after a request',
-    ({ server }) => 'httpAllowHalfOpen' in server,
-  ],
-  [
-    'the interval in which a server looks for late requests',
-    'sleep of a process that has nothing to do',
-    ({ server }) =>
-      Object.getOwnPropertySymbols(server).some((it) => it.description === 'http.server.connectionsCheckingInterval'),
-  ],
-  [
-    'IncomingMessage#push',
-    'the bound on memory for bodies in short pieces',
-    () => isFunction(IncomingMessage.prototype.push),
-  ],
-  [
-    'ServerResponse#_header',
-    'a twentieth of the speed',
-    () => '_header' in new ServerResponse({ method: 'GET' } as IncomingMessage),
-  ],
+  ['Socket#destroySoon', 'responses to clients that still send', ({ socket }) => areFunctions(socket.destroySoon)],
+  ['Socket#_write', 'responses of upstreams that refuse', ({ socket }) => areFunctions(socket._write, socket._writev)],
+  ['IncomingMessage#push', 'the bound on short pieces', () => areFunctions(IncomingMessage.prototype.push)],
+  ['ServerResponse#_header', 'a twentieth of the speed', () => '_header' in new ServerResponse(A_REQUEST)],
 ]
+
+const A_REQUEST = { method: 'GET' } as IncomingMessage
+
+function namesOfSymbols(of: object): readonly (string | undefined)[] {
+  return Object.getOwnPropertySymbols(of).map(({ description }) => description)
+}
