@@ -7,6 +7,7 @@ import { type LoadResult, loadConfig, problemAt } from '../config/load.ts'
 import { formatProblems } from '../config/problems.ts'
 import { messageOf } from '../errors.ts'
 import type { Store } from '../store/store.ts'
+import { configFile } from './config-option.ts'
 
 export type Loaded = Extract<LoadResult, { ok: true }>
 
@@ -69,5 +70,37 @@ export async function reachable(store: Pick<Store, 'ping'>, named = '"store" in 
       }
       await sleep(20)
     }
+  }
+}
+
+/**
+ * Does a work on the store that a configuration names, and closes it at the end.
+ * @param file as given with the option `--config`
+ * @returns the exit code of the work; 1 if the configuration has problems, which are printed
+ * @throws Error that names the place of the configuration to blame
+ */
+export async function withStore(
+  file: string | undefined,
+  open: (loaded: Loaded) => Promise<Store>,
+  work: (store: Store, loaded: Loaded) => Promise<number>,
+): Promise<number> {
+  const loaded = await loadOrReport(configFile(file))
+  if (loaded === null) return 1
+  insistOnStore(loaded)
+  return inStore(loaded, open(loaded), work)
+}
+
+/** The same with a store that is being opened. */
+export async function inStore<T>(
+  loaded: Loaded,
+  opening: Promise<Store>,
+  work: (store: Store, loaded: Loaded) => Promise<T>,
+): Promise<T> {
+  const store = await orReportWhere(loaded, opening)
+  try {
+    await reachable(store)
+    return await work(store, loaded)
+  } finally {
+    await store.close()
   }
 }

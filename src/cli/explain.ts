@@ -10,8 +10,8 @@ import { isUserId, USER_ID } from '../control/user-id.ts'
 import { adaptive } from '../failures/adaptive.ts'
 import { shown } from '../lib/shown.ts'
 import type { Store } from '../store/store.ts'
-import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
-import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { type Loaded, withStore } from './config.ts'
+import { CONFIG_OPTION } from './config-option.ts'
 import { refusalsAsText, refusalsNear } from './explain-refusals.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -34,17 +34,11 @@ export async function explainRequest(args: readonly string[]): Promise<number> {
     },
   })
   const print = values.at === undefined ? explainNow(values) : explainThen(values)
-  const loaded = await loadOrReport(configFile(values.config))
-  if (loaded === null) return 1
-  insistOnStore(loaded)
-  const store = await orReportWhere(loaded, openStoreToLook(loaded.config.store))
-  try {
-    await reachable(store)
+  const open = ({ config }: Loaded) => openStoreToLook(config.store)
+  return withStore(values.config, open, async (store, loaded) => {
     console.log(await print(loaded, store))
     return 0
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 /** What is to be printed, once there is a store. */

@@ -29,8 +29,8 @@ import { tooDearLines } from '../control/too-dear.ts'
 import { messageOf } from '../errors.ts'
 import { counted } from '../lib/counted.ts'
 import type { Store } from '../store/store.ts'
-import { insistOnStore, type Loaded, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
-import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { type Loaded, nameOf, withStore } from './config.ts'
+import { CONFIG_OPTION } from './config-option.ts'
 import { UsageError } from './usage-error.ts'
 
 const OPTIONS = {
@@ -49,19 +49,9 @@ export async function overrides(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
   const { config, ...options } = values
   const work = workOf(positionals, options)
-  const loaded = await loadOrReport(configFile(config))
-  if (loaded === null) return 1
-  insistOnStore(loaded)
-  const { store: where } = loaded.config
-  const opening =
-    work === exportAll || options['dry-run'] === true ? openStoreToLook(where) : openStore(where, () => {})
-  const store = await orReportWhere(loaded, opening)
-  try {
-    await reachable(store)
-    return await work(store, loaded, options)
-  } finally {
-    await store.close()
-  }
+  const isLook = work === exportAll || options['dry-run'] === true
+  const open = ({ config: { store } }: Loaded) => (isLook ? openStoreToLook(store) : openStore(store, () => {}))
+  return withStore(config, open, (store, loaded) => work(store, loaded, options))
 }
 
 interface Options {

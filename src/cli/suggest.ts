@@ -10,7 +10,7 @@ import { suggestFromHistory } from '../suggest/history.ts'
 import type { Margin } from '../suggest/limits.ts'
 import { MOST_REQUESTS, suggestFrom } from '../suggest/suggest.ts'
 import { spanMs, timeOf } from '../usage/usage-query.ts'
-import { insistOnStore, loadOrReport, orReportWhere, reachable } from './config.ts'
+import { inStore, insistOnStore, loadOrReport } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { LOG_OPTIONS, logOptionsOf } from './log-options.ts'
 import { UsageError } from './usage-error.ts'
@@ -68,14 +68,10 @@ async function fromHistory({ config: file, from, to }: Written, margin: Margin):
   if (loaded === null) return null
   insistOnStore(loaded)
   const { config } = loaded
-  const store = await orReportWhere(loaded, openStoreToLook(config.store, undefined, retentionOf(config)))
-  try {
-    await reachable(store)
+  return inStore(loaded, openStoreToLook(config.store, undefined, retentionOf(config)), async (store) => {
     const text = await readFile(config.file, 'utf8')
-    return await suggestFromHistory(store, { text, config }, { margin, from: begin, to: end, env: process.env })
-  } finally {
-    await store.close()
-  }
+    return suggestFromHistory(store, { text, config }, { margin, from: begin, to: end, env: process.env })
+  })
 }
 
 function momentOf(name: string, text: string): number {

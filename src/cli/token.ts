@@ -10,7 +10,7 @@ import { COMMAND_LINE } from '../control/control-store.ts'
 import { planOf } from '../control/overrides.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import type { Store } from '../store/store.ts'
-import { insistOnStore, loadOrReport, nameOf, orReportWhere, reachable } from './config.ts'
+import { inStore, insistOnStore, loadOrReport, nameOf } from './config.ts'
 import { CONFIG_OPTION, configFile } from './config-option.ts'
 import { reportUnreadable } from './unreadable.ts'
 import { UsageError } from './usage-error.ts'
@@ -38,16 +38,9 @@ export async function token(args: readonly string[]): Promise<number> {
   const isNew = kindOf(where.location).isYetToBeMade(where.location)
   if (positionals[0] !== 'create') insistOnStore(loaded)
   const opening = positionals[0] === 'list' ? openStoreToLook(where, reportUnreadable()) : openStore(where, () => {})
-  const store = await orReportWhere(loaded, opening)
-  try {
-    await reachable(store)
-    const code = await work(store, name)
-    if (isNew)
-      console.error(`Its store ${name} was made with it: a gateway that runs in another folder has another one.`)
-    return code
-  } finally {
-    await store.close()
-  }
+  const code = await inStore(loaded, opening, (store) => work(store, name))
+  if (isNew) console.error(`Its store ${name} was made with it: a gateway that runs in another folder has another one.`)
+  return code
 }
 
 /** @param name of the store */

@@ -6,8 +6,8 @@ import type { Store } from '../store/store.ts'
 import { readUsageQuery, USAGE_FIELDS, type UsageFields, type UsageQuery } from '../usage/usage-query.ts'
 import { readUsage } from '../usage/usage-reading.ts'
 import { piecesOf, writerOf } from '../usage/usage-text.ts'
-import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
-import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { type Loaded, withStore } from './config.ts'
+import { CONFIG_OPTION } from './config-option.ts'
 import { UsageError } from './usage-error.ts'
 
 const TEXT = { type: 'string' } as const
@@ -31,12 +31,8 @@ export async function usage(args: readonly string[]): Promise<number> {
   if (format !== 'csv' && format !== 'ndjson') throw new UsageError('--format takes csv or ndjson')
   const rows = /^\d{1,6}$/.test(limit) ? Number(limit) : 0
   if (rows < 1 || rows > MOST) throw new UsageError(`--limit takes a whole number from 1 to ${MOST}`)
-  const loaded = await loadOrReport(configFile(file))
-  if (loaded === null) return 1
-  insistOnStore(loaded)
-  const store = await orReportWhere(loaded, openStoreToLook(loaded.config.store, undefined, retentionOf(loaded.config)))
-  try {
-    await reachable(store)
+  const open = ({ config }: Loaded) => openStoreToLook(config.store, undefined, retentionOf(config))
+  return withStore(file, open, async (store, loaded) => {
     const query = await queryOf(loaded, store, fields)
     const { signal } = new AbortController()
     const found = { reachesOver: false }
@@ -49,9 +45,7 @@ export async function usage(args: readonly string[]): Promise<number> {
     const gaps = found.reachesOver ? [...query.gaps, REACHES_OVER] : query.gaps
     for (const gap of gaps) console.error(`usage: not all of this range is known: ${gap}`)
     return gaps.length === 0 ? 0 : 1
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 const REACHES_OVER = 'a run of the window reaches over its beginning or its end; whole days of usage.zone are exact'

@@ -8,8 +8,8 @@ import { reason as checkReason } from '../control/problems.ts'
 import { isUserId, USER_ID } from '../control/user-id.ts'
 import { print } from '../lib/print.ts'
 import type { Store } from '../store/store.ts'
-import { insistOnStore, type Loaded, loadOrReport, orReportWhere, reachable } from './config.ts'
-import { CONFIG_OPTION, configFile } from './config-option.ts'
+import { type Loaded, withStore } from './config.ts'
+import { CONFIG_OPTION } from './config-option.ts'
 import { UsageError } from './usage-error.ts'
 
 const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' } } as const
@@ -17,20 +17,10 @@ const OPTIONS = { ...CONFIG_OPTION, reason: { type: 'string' } } as const
 /** What is kept of one user, out of the store of the configuration: also where no gateway runs. */
 export async function user(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
-  const { config, reason } = values
-  const work = workOf(positionals, reason)
-  const loaded = await loadOrReport(configFile(config))
-  if (loaded === null) return 1
-  insistOnStore(loaded)
-  const { store: where } = loaded.config
-  const opening = positionals[0] === 'export' ? openStoreToLook(where) : openStore(where, () => {})
-  const store = await orReportWhere(loaded, opening)
-  try {
-    await reachable(store)
-    return await work(store, loaded)
-  } finally {
-    await store.close()
-  }
+  const work = workOf(positionals, values.reason)
+  const isExport = positionals[0] === 'export'
+  const open = ({ config: { store } }: Loaded) => (isExport ? openStoreToLook(store) : openStore(store, () => {}))
+  return withStore(values.config, open, work)
 }
 
 type Work = (store: Store, loaded: Loaded) => Promise<number>
