@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 
 /**
- * A body above the limit is read and thrown away up to so many times the limit. Closing at once would make the kernel
+ * A body above the limit is still read, and thrown away, up to this many times the limit. If we closed at once, the kernel would
  * reset the connection while the peer still writes, and the 413 would be lost.
  */
 const DRAINED = 16

@@ -76,7 +76,7 @@ async function importFile(file: string, database: string, catalogue: string): Pr
   }
 }
 
-/** As it is with the default settings; kept in config/score/openapi.json. */
+/** Prints the OpenAPI document of the default settings, which config/score/openapi.json holds. */
 function printDocument(): Promise<void> {
   return print(`${JSON.stringify(scoreDocument(LIST_LIMIT), null, 2)}\n`)
 }

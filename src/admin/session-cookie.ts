@@ -24,7 +24,7 @@ export const SESSION_MS = 12 * 60 * 60 * 1000
  */
 export const CLOCKS_APART_MS = 5 * 60 * 1000
 const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/'
-/** Browsers may hold several cookies of one name; nobody has more of ours than this. */
+/** A browser may hold several cookies of our name, for other paths or domains. More than this are not looked at. */
 const MAX_COOKIES = 5
 
 /** @param secure if the page came by TLS: the browser then never sends the cookie in the clear, and takes it from this host only */

@@ -30,7 +30,7 @@ export interface Setup {
   /** In the order of the file. */
   readonly routes: readonly Omit<RoutesResponse['routes'][number], 'hits'>[]
   readonly unmatched: RoutesResponse['unmatched']['kind']
-  /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
+  /** By category, the cost of the cheapest request that the quota may refuse. A category is absent if the quota refuses nothing in it. */
   readonly cheapest: ReadonlyMap<string, number>
   /** Users to whom nothing is charged. */
   readonly exempt: ReadonlySet<string>

@@ -41,7 +41,7 @@ export interface AlertStore {
 export const MOST_RAISED = 64
 /** Pending events of one alert. */
 export const MOST_PENDING = 1000
-/** Events of one alert that are kept when they are delivered or given up. */
+/** How many events of one alert are kept after they were delivered or given up. */
 export const MOST_DONE = 100
 /** How long a claim outlives its run, in milliseconds: a process may raise late what it noticed before. */
 export const CLAIM_MARGIN_MS = 3_600_000

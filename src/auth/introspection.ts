@@ -86,7 +86,7 @@ export function createIntrospection({ providers, wanted, cache, observe, now }: 
     const held = places()
     let spent = 0
     try {
-      // It takes none of the places for long signatures: the provider has places of its own (provider-places.ts).
+      // This takes no place for long signatures, because a provider has places of its own (provider-places.ts).
       const noPlace = isKnown ? null : held.enter(COST, false)
       if (noPlace !== null) return noPlace
       const { result, wasAsked } = await ask(rules, credential, { at, wanted, isKnown, party: held.party })

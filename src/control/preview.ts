@@ -294,7 +294,7 @@ function createCount<T extends BlockedEverybody>() {
   const still: T[] = []
   const counted = new Set<string>()
 
-  /** @param block what blocks this one under the change, for the first ones; `null` for nothing */
+  /** @param block tells what blocks the owner under the change, and is called for the first owners only. `null` if nothing does */
   function add(id: string, blockedNow: boolean, block: (() => Omit<T, 'blockedNow'>) | null): void {
     if (block !== null || blockedNow) counted.add(id)
     if (block === null) {

@@ -5,8 +5,8 @@ export interface Certificate {
   /** What connections are made with now, unless the client asks for a name that has a certificate of its own. */
   current(): SecureContextOptions
   /**
-   * What they are made with for a name that the client asks for: in lower case, or like `*.example.org`, which stands for one label. Empty
-   * where there is one certificate, which everybody gets.
+   * By the name that a client asks for, what its connection is made with instead. Names are in lower case, and `*.example.org` stands for
+   * one label. Empty if there is one certificate, which everybody gets.
    */
   byName(): ReadonlyMap<string, SecureContextOptions>
   /** Whether clients are asked for a certificate of theirs, which they need not have. Default no. */

@@ -14,7 +14,7 @@ export type Observation =
   | {
       readonly type: 'config_loaded'
       readonly file: string
-      /** Of what the file holds: the first 16 digits of its SHA-256 where it names no other file. */
+      /** Of the configuration and the files that it names. If it names none, these are the first 16 digits of the SHA-256 of the file. */
       readonly hash: string
       /** Of what it decides about requests, as the admin API and the dashboard show it (`config/fingerprint.ts`). */
       readonly rules: string
@@ -314,7 +314,7 @@ export interface Settled {
   readonly tokens: number
   /** Of one meter: an accepted charge of several is reported once for each, and a refused one for the meter that refuses. */
   readonly charge: Charge
-  /** Of a charge of several: another meter than the first. Whoever counts requests leaves it out. Default it is the first. */
+  /** Set for all meters of a charge but the first. Whoever counts requests leaves them out. */
   readonly isFurther?: true
   /** Of a correction that of its charge; `null` if the store did not decide. */
   readonly decision: Decision | null

@@ -12,8 +12,7 @@ export interface Limits {
   /** `null` if the global scope does not apply: it is switched off or has no limit, or the user bypasses it. */
   readonly global: readonly Limit[] | null
   /**
-   * Of the books, in which the user and the organisation of the charge count beside their limits, without a limit. Missing where no
-   * days are kept.
+   * The window of the books. What the user and the organisation use is counted in it too, without a limit. Absent if no days are kept.
    */
   readonly books?: Window
 }

@@ -96,7 +96,7 @@ function judge({ body, forMs, replays }: Once, known: Remembered | undefined, no
   return known.replays < replays ? { kind: 'replayed', since: known.since, receipt: known.receipt } : SPENT
 }
 
-/** A request may be under way when its repetitions are charged anew; what it reports must find its charge. */
+/** How long a charge is known after its key has ended: the request may still be under way, and its response must find the charge. */
 const LINGER_MS = 600_000
 
 /** How long after the charge it may be forgotten, in milliseconds. */

@@ -45,7 +45,7 @@ function titleOf({ info }: Json): string {
   return isObject(info) && typeof info.title === 'string' ? info.title : 'Service'
 }
 
-/** Those of the path as well; without what the gateway says to the upstream, and without what the path fixes. */
+/** Parameters of the operation and of its path, without those that the gateway sets and those that the rule's path fixes. */
 function parametersOf(
   upstream: Json,
   item: Json,

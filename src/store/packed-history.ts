@@ -117,8 +117,8 @@ function endOf(startedAt: number, { seconds, keptSeconds }: Pick<Section, 'secon
 }
 
 /**
- * The same history with these runs, at most one of each window, and without what need not be kept any more. A window that is the longest
- * no more keeps its runs as long as before.
+ * The same history with these runs, at most one of each window, and without what need not be kept any more. A window keeps its runs
+ * as long as before when another one has become the longest.
  * @param mostSeconds for how long a run is kept at most
  */
 export function addRuns(

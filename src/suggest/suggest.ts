@@ -121,7 +121,7 @@ function understood(text: string): Config {
 /** What the file lets through until it enforces, and says so: `check` goes on saying it. */
 const OPEN = /^(?:auth\.shadow|edge\.lenient\[\d+\])$/
 
-/** Has no problems, and no warnings but of what it lets through. @throws Error with what else it has */
+/** The suggestion may only warn of what it lets through. @throws Error with its problems and all other warnings */
 function insistOnGood(loaded: LoadResult): void {
   const warnings = loaded.warnings.filter(({ path }) => !OPEN.test(path))
   const problems = [...(loaded.ok ? [] : loaded.problems), ...warnings]

@@ -45,9 +45,9 @@ export interface UsageQuery {
   /** Only users whose credential named it last; `null` for all. */
   readonly organisation: string | null
   readonly category: string | null
-  /** Whose runs are counted: of one window only, since each charge is in each. That of the books for whole days. `null` for series. */
+  /** The window whose runs are counted. It is only one, because each charge is in every window. For whole days it is that of the books. `null` for series. */
   readonly window: Window | null
-  /** Where no window counts all categories: that of each of them, whose steps are then those of all together. Default `window` for each. */
+  /** The window of each category, if no window counts all of them. Default `window` for each. */
   readonly windows: ReadonlyMap<string, Window> | null
   /** Of the zone of the books. */
   readonly days: Calendar
@@ -60,7 +60,7 @@ export interface UsageQuery {
 }
 
 export interface UsageProblem {
-  /** Of the field. */
+  /** The name of the field that is wrong. */
   readonly path: string
   /** What is wrong, and the cure. */
   readonly msg: string

@@ -26,8 +26,8 @@ export interface Reply {
 }
 
 /**
- * Why there is no whole response. There is no connection, or it broke. It was too slow. The response is not HTTP or is
- * too large. Or nobody waits for it any more.
+ * Why there is no whole response: the connection was not made, or broke; the response was too slow, is not HTTP, or is too large;
+ * or nobody waits for it any more.
  */
 export interface Failure {
   readonly failed: 'connection' | 'timeout' | 'response' | 'left'

@@ -149,7 +149,7 @@ export const trendQuery = z.object({
     .describe('Days back, today included; a day begins at midnight of Asia/Shanghai'),
 })
 
-/** What stands in an address is text; a whole number written as one is that number, anything else stays as it is. */
+/** A parameter of an address is text. Text that is written like a whole number becomes that number, and other text stays. */
 export function numberIn(text: unknown): unknown {
   return typeof text === 'string' && /^-?\d{1,20}$/.test(text) ? Number(text) : text
 }

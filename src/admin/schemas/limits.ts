@@ -63,7 +63,7 @@ export const standing = name(
 /** What one used lately, in equal steps, the oldest first. Only if it is asked for. */
 export const recentUse = z.strictObject({ tokens: count, steps: z.array(count) }).optional()
 
-/** The time of it, and the window whose runs are counted where they begin. Only if it is asked for. */
+/** The range of time that use is counted in, and the window whose runs are counted, each where it begins. Only if use is asked for. */
 export const recentRange = z
   .strictObject({ from: time, to: time, window: z.string(), complete: z.boolean() })
   .optional()

@@ -56,7 +56,7 @@ export const settingsInForce = z.strictObject({
   /** Limits that were set at run time in a category or window that this file does not have: they hold where a file has it, and here once it does. Missing if there are none. */
   resting: z.array(z.strictObject({ path: z.string(), value: count })).optional(),
   categories: z.array(z.string()),
-  /** By category: the least that a request costs which the quota may refuse; none if it refuses nothing. */
+  /** By category, the cost of the cheapest request that the quota may refuse. A category is absent if the quota refuses nothing in it. */
   cheapest: byName(count),
   /** Of a calendar window `seconds` is more than the longest of its periods. */
   windowLengths: z.array(

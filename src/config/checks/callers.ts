@@ -86,7 +86,7 @@ function checkKeysArrive({ auth: { unverified_keys: keys }, upstream }: PartialC
     })
 }
 
-/** A client that is no proxy could ask by a key that the upstream never gets. */
+/** The upstream gets some fields of trusted proxies only. Keys in such a field would be charged, and never checked. */
 function checkKeysOfClients({ unverified_keys: keys }: Auth): Finding[] {
   if (keys?.kind !== 'header' || !isFact(keys.name.toLowerCase())) return []
   const message = `the upstream gets ${keys.name} of trusted proxies only, so anybody else is served by a key that nobody checks: curl ${curlOf(keys)} arrives without it. Take a header that clients send, or auth.trusted`

@@ -134,7 +134,7 @@ export function comesBack(entry: Entry, file: SettingsResponse | null): readonly
     : overrideChanges(entry, true)
 }
 
-/** The category, and the organisation, whose windows a `quota_reset` has emptied. */
+/** Whose windows a `quota_reset` has emptied: those of a category, and of one organisation if it names one. */
 export function emptiedIn({ subject }: Entry): { readonly category: string; readonly organisation: string } {
   const [, category = '', organisation = ''] = /^[^:]*:([^:]*):?(.*)$/s.exec(subject ?? '') ?? []
   return { category, organisation }

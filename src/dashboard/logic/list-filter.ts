@@ -1,6 +1,6 @@
 import type { Fields } from './location.ts'
 
-/** Which users, or organisations, their list has: fields of the address that are called as the parameters of the API. Pure. */
+/** Which users or organisations a list shows. The fields of the address have the names of the API's parameters. Pure. */
 
 export const FLAGS = ['blocked', 'override', 'shadow'] as const
 export type Flag = (typeof FLAGS)[number]

@@ -63,7 +63,7 @@ const IS_NO_CLUSTER = /cluster support disabled/
 /** What the script of a batch replies where the store has forgotten batches. */
 const LOST = /\bLOST (\d+)$/
 
-/** What it replies where the store has settled a later batch of the instance. */
+/** What the script of a batch replies where the store has settled a later batch of the same process. */
 const STALE = /\bSTALE batch \d+ comes after \d+/
 
 /** What ioredis says of a command that it never sent: no connection, or no cluster, and no queue to wait in. */

@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * Where `checkpoints.ts` has the log copied, on a connection of the thread's own. It waits for nobody. It makes no file:
- * an empty one would take the log of the one that was taken away along with it.
+ * The thread in which `checkpoints.ts` has the log copied, by a connection of its own that waits for nobody. The connection makes no
+ * file, because a new and empty file in the place of one that was moved away would destroy the log that belongs to the old one.
  */
 const file = pathToFileURL(workerData as string)
 file.searchParams.set('mode', 'rw')

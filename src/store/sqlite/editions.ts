@@ -4,7 +4,7 @@ import { REPLACED_MS, STAGED_MS, type StagedOverride } from '../../control/contr
 /** The edition of the overrides of users and of organisations that is in force, for a statement. There is always one. */
 export const IN_FORCE = '(SELECT edition FROM editions WHERE ends IS NULL)'
 
-/** In the place of the name under which it was staged, before the number of the change that has replaced an edition. */
+/** An edition that was replaced has this name and the number of the change that replaced it, so that an undo finds it. */
 const REPLACED = 'replaced:'
 
 /** Overrides that are put in force together. Its functions belong into a transaction. */

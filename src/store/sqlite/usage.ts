@@ -29,7 +29,7 @@ export function sqliteUsage(database: DatabaseSync, clock: () => number): UsageS
   }
 }
 
-/** The number of the scope stands in the text: an index of some rows is used only by a query that says which. */
+/** The scope stands in the text as a number, because SQLite uses a partial index only for a query that names its rows. */
 function stepOf(database: DatabaseSync, scope: number): StatementSync {
   return database.prepare(
     `SELECT user, category, windows FROM counters WHERE scope = ${scope} AND user IN

@@ -276,7 +276,7 @@ interface PlanFieldProps {
   readonly error: string | undefined
 }
 
-/** Nothing if there are no plans. One that is set and not configured any more is shown, so that it can be taken away. */
+/** Shows nothing if there are no plans. A plan that is set is shown even if it is no longer configured, so that it can be taken away. */
 function PlanField({ plan, plans, edit, error }: PlanFieldProps) {
   const { t } = useTexts()
   const names = plan === '' || plans.includes(plan) ? plans : [...plans, plan]
