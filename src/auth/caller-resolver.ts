@@ -9,7 +9,7 @@ import { createPageRule, type PageRule } from './cookie-origin.ts'
 import { readerOf } from './credential-sources.ts'
 import { createStrangerCheck, createTrustedReader, type TrustedFields } from './trusted-fields.ts'
 import { createKeyReader, type IsWatchedOnly, type KeySource } from './unverified-keys.ts'
-import { type Caller, invalid, isMissing, missing, several } from './verdict.ts'
+import { type Caller, hasPlainId, invalid, isMissing, missing, several } from './verdict.ts'
 
 export interface ResolverOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'judge'>
@@ -84,11 +84,6 @@ const RESERVED = invalid('the user id begins as that of a user of another kind')
 
 function isBearerOnly(from: readonly CredentialSource[]): boolean {
   return from.length === 1 && from[0]?.kind === 'bearer'
-}
-
-/** Whether its id comes as it is from whoever verified it. */
-function hasPlainId({ kind }: Caller): boolean {
-  return kind !== 'unverified_key' && kind !== 'certificate' && kind !== 'address'
 }
 
 /** By the whole field, of which a credential that is remembered needs no part. */

@@ -1,24 +1,33 @@
 import { type Denial, denial } from '../errors.ts'
 
 /**
- * How a user came to be known. `unverified_key` and `address` tell callers apart, and do not say who somebody is
- * (`isVerified`).
+ * How a user came to be known. Kinds that are not verified tell callers apart, and do not say who somebody is, so the upstream is told of
+ * none of them. A plain id comes as it is from whoever verified it; other ids begin with their kind. The usual kinds need no word in the log.
  */
-export type CallerKind =
-  | 'jwt'
-  | 'gateway_token'
-  | 'introspected'
-  | 'trusted'
-  | 'certificate'
-  | 'unverified_key'
-  | 'address'
+const KINDS = {
+  jwt: { isVerified: true, isPlain: true, isUsual: true },
+  gateway_token: { isVerified: true, isPlain: true, isUsual: true },
+  introspected: { isVerified: true, isPlain: true, isUsual: false },
+  trusted: { isVerified: true, isPlain: true, isUsual: false },
+  certificate: { isVerified: true, isPlain: false, isUsual: false },
+  unverified_key: { isVerified: false, isPlain: false, isUsual: false },
+  address: { isVerified: false, isPlain: false, isUsual: false },
+} as const
 
-/** The others only tell callers apart, so the upstream is told of none of them. */
-const VERIFIED: ReadonlySet<CallerKind> = new Set(['jwt', 'gateway_token', 'introspected', 'trusted', 'certificate'])
+export type CallerKind = keyof typeof KINDS
 
 /** Whether it is known who a caller is. */
 export function isVerified({ kind }: Pick<Caller, 'kind'>): boolean {
-  return VERIFIED.has(kind)
+  return KINDS[kind].isVerified
+}
+
+export function hasPlainId({ kind }: Pick<Caller, 'kind'>): boolean {
+  return KINDS[kind].isPlain
+}
+
+/** How a caller came to be known, for the log; `null` for the usual kinds. */
+export function kindOf({ kind }: Pick<Caller, 'kind'>): string | null {
+  return KINDS[kind].isUsual ? null : kind
 }
 
 /** Whom a request is charged to. */
