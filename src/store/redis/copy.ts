@@ -28,6 +28,7 @@ import { createKeys, type Keys, keyOf } from './keys.ts'
 import { knownUserRecords, writeKnownUser } from './known-users.ts'
 import { membershipRecords } from './memberships.ts'
 import { redisReplicas, writeSilences } from './replicas.ts'
+import { keysBeginning } from './scanned-keys.ts'
 import { failureRecords, readBuckets, writeBuckets } from './tallies.ts'
 import { dayOfKey, type SeriesPlace, usageRecords, writeEpisodes, writeSeries } from './usage-log.ts'
 
@@ -62,7 +63,7 @@ export function openRedisCopyable(
   async function* portions(): AsyncGenerator<Portion, void> {
     let hasCounters = false
     const days = new Map<string, SeriesPlace>()
-    for await (const names of scan(redis, keys)) {
+    for await (const names of keysBeginning(redis, keys, keys.all, STEP)) {
       const owners = await readOwners(redis, keys, names)
       hasCounters ||= owners.length > 0
       if (owners.length > 0) yield { kind: 'counters', owners }
@@ -133,17 +134,6 @@ export function openRedisCopyable(
 }
 
 type UsageRecords = ReturnType<typeof usageRecords>
-
-/** The names of all our keys, some at a time, each once in a step. */
-async function* scan(redis: RedisClient, keys: Keys): AsyncGenerator<string[], void> {
-  const pattern = `${keys.all.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
-  let cursor = '0'
-  do {
-    const [next, names] = await call(() => redis.scanKeys(keys.version, cursor, pattern, STEP))
-    yield [...new Set(names)]
-    cursor = next
-  } while (cursor !== '0')
-}
 
 /** Of the keys that hold counters. */
 async function readOwners(redis: RedisClient, keys: Keys, names: readonly string[]): Promise<Owner[]> {
@@ -298,7 +288,7 @@ function* inSteps<T>(all: readonly T[]): Generator<readonly T[]> {
 /** Not what running processes say and remember, nor the mark. */
 async function clear(redis: RedisClient, keys: Keys): Promise<void> {
   const kept = [keys.beats, keys.replicas, keys.copying]
-  for await (const names of scan(redis, keys)) {
+  for await (const names of keysBeginning(redis, keys, keys.all, STEP)) {
     const gone = names.filter((name) => !kept.includes(name) && !isOfProcess(keys, name))
     if (gone.length > 0) await call(() => redis.del(gone))
   }

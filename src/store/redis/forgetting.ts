@@ -5,6 +5,7 @@ import { isObject } from '../../lib/json.ts'
 import { call, pairsOf } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
+import { keysBeginning } from './scanned-keys.ts'
 
 /** An edit as `forget` of control.lua takes it, but with the name of its key. */
 type Edit =
@@ -17,14 +18,56 @@ type Edit =
 export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forgetting): Promise<readonly Edit[]> {
   const { user } = forgetting
   const own = [keys.user(user), keys.history(user), keys.known(user), keys.membership(user)]
-  const found: Edit[] = (await thereOf(own)).map((key) => [key, 'key'])
+  const found: Edit[] = (await thereOf(redis, own)).map((key) => [key, 'key'])
 
-  async function thereOf(names: readonly string[]): Promise<readonly string[]> {
-    const values = await call(() => redis.mgetBuffer(...names))
-    return names.filter((_, i) => values[i] != null)
+  const { eachField, eachMember } = walkOf(redis)
+  await eachField(keys.tokens, (hash, text) => {
+    const record = parsed(text)
+    if (record?.user !== user) return
+    found.push([keys.tokens, 'hash', hash, text, false], [keys.tokenIds, 'hash', String(record.id), hash, false])
+  })
+  const ofOrganisations = [keys.organisationOverrides, keys.replacedOrganisationOverrides]
+  for (const key of [keys.overrides, keys.replacedOverrides, ...ofOrganisations]) {
+    await eachField(key, (id, text) => {
+      const isOwn = !ofOrganisations.includes(key) && id === user
+      const next = isOwn ? null : withoutName(text, forgetting)
+      if (isOwn || next !== null) found.push([key, 'hash', id, text, next ?? false])
+    })
   }
+  const settings = await call(
+    () => redis.get(keys.settings),
+    () => null,
+  )
+  const nextSettings = settings === null ? null : withoutName(settings, forgetting)
+  if (settings !== null && nextSettings !== null) found.push([keys.settings, 'text', settings, nextSettings])
+  for (const key of [keys.audit, ...KINDS.map(keys.olderAudit)]) {
+    await eachMember(key, (text, version) => {
+      const next = entryTextWithout(text, forgetting)
+      if (next !== null) found.push([key, 'sorted', text, version, next])
+    })
+  }
+  await eachField(keys.refusals, (id, text) => {
+    if (parsed(text)?.user !== user) return
+    found.push([keys.refusals, 'hash', id, false, false], [keys.refusalTimes, 'sorted', id, false, false])
+  })
+  for await (const names of keysBeginning(redis, keys, keys.claim(''), STEP)) {
+    const own = names.filter((key) => userOfPlace(key.slice(keys.claim('').length)) === user)
+    found.push(...own.map((key): Edit => [key, 'key']))
+  }
+  for await (const names of keysBeginning(redis, keys, keys.alertEvents(''), STEP)) {
+    for (const key of names)
+      await eachField(key, (field, text) => found.push(...editsOfEvent(keys, user, key, field, text)))
+  }
+  return found
+}
 
-  // A key of another type than ours names nobody for us, and stays.
+async function thereOf(redis: RedisClient, names: readonly string[]): Promise<readonly string[]> {
+  const values = await call(() => redis.mgetBuffer(...names))
+  return names.filter((_, i) => values[i] != null)
+}
+
+/** Goes through what is under a key in steps. A key of another type than ours names nobody for us, and stays. */
+function walkOf(redis: RedisClient) {
   async function eachField(key: string, visit: (field: string, text: string) => void): Promise<void> {
     let cursor = '0'
     do {
@@ -48,69 +91,26 @@ export async function editsOf(redis: RedisClient, keys: Keys, forgetting: Forget
     }
   }
 
-  async function eachKey(beginning: string, visit: (key: string) => void | Promise<void>): Promise<void> {
-    const pattern = `${beginning.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
-    let cursor = '0'
-    do {
-      const [next, names] = await call(() => redis.scanKeys(keys.version, cursor, pattern, STEP))
-      for (const name of new Set(names)) await visit(name)
-      cursor = next
-    } while (cursor !== '0')
-  }
+  return { eachField, eachMember }
+}
 
-  /** A version, a blank, and a value that may have the name in what somebody wrote. */
-  function withoutName(text: string): string | null {
-    const space = text.indexOf(' ')
-    const value = parsed(text.slice(space + 1))
-    const next = JSON.stringify(valueWithout(value, forgetting))
-    return value === null || next === JSON.stringify(value) ? null : `${text.slice(0, space)} ${next}`
-  }
+/** A version, a blank, and a value that may have the name in what somebody wrote. */
+function withoutName(text: string, forgetting: Forgetting): string | null {
+  const space = text.indexOf(' ')
+  const value = parsed(text.slice(space + 1))
+  const next = JSON.stringify(valueWithout(value, forgetting))
+  return value === null || next === JSON.stringify(value) ? null : `${text.slice(0, space)} ${next}`
+}
 
-  await eachField(keys.tokens, (hash, text) => {
-    const record = parsed(text)
-    if (record?.user !== user) return
-    found.push([keys.tokens, 'hash', hash, text, false], [keys.tokenIds, 'hash', String(record.id), hash, false])
-  })
-  const ofOrganisations = [keys.organisationOverrides, keys.replacedOrganisationOverrides]
-  for (const key of [keys.overrides, keys.replacedOverrides, ...ofOrganisations]) {
-    await eachField(key, (id, text) => {
-      const isOwn = !ofOrganisations.includes(key) && id === user
-      const next = isOwn ? null : withoutName(text)
-      if (isOwn || next !== null) found.push([key, 'hash', id, text, next ?? false])
-    })
-  }
-  const settings = await call(
-    () => redis.get(keys.settings),
-    () => null,
-  )
-  const nextSettings = settings === null ? null : withoutName(settings)
-  if (settings !== null && nextSettings !== null) found.push([keys.settings, 'text', settings, nextSettings])
-  for (const key of [keys.audit, ...KINDS.map(keys.olderAudit)]) {
-    await eachMember(key, (text, version) => {
-      const next = entryTextWithout(text, forgetting)
-      if (next !== null) found.push([key, 'sorted', text, version, next])
-    })
-  }
-  await eachField(keys.refusals, (id, text) => {
-    if (parsed(text)?.user !== user) return
-    found.push([keys.refusals, 'hash', id, false, false], [keys.refusalTimes, 'sorted', id, false, false])
-  })
-  await eachKey(keys.claim(''), (key) => {
-    if (userOfPlace(key.slice(keys.claim('').length)) === user) found.push([key, 'key'])
-  })
-  await eachKey(keys.alertEvents(''), (key) => {
-    const alert = key.slice(keys.alertEvents('').length)
-    return eachField(key, (field, text) => {
-      const happening = field.startsWith('h:') ? parsed(text) : null
-      if (happening?.scope !== 'personal' || happening.subject !== user) return
-      const id = field.slice(2)
-      found.push([key, 'hash', field, false, false], [key, 'hash', `s:${id}`, false, false])
-      for (const set of [keys.alertDue(alert), keys.alertAll(alert), keys.alertDone(alert)]) {
-        found.push([set, 'sorted', id, false, false])
-      }
-    })
-  })
-  return found
+/** Of an alert about a window of the user, where it is and what is left of its delivery. */
+function editsOfEvent(keys: Keys, user: string, key: string, field: string, text: string): Edit[] {
+  const happening = field.startsWith('h:') ? parsed(text) : null
+  if (happening?.scope !== 'personal' || happening.subject !== user) return []
+  const [alert, id] = [key.slice(keys.alertEvents('').length), field.slice(2)]
+  return [
+    ...[field, `s:${id}`].map((each): Edit => [key, 'hash', each, false, false]),
+    ...[keys.alertDue, keys.alertAll, keys.alertDone].map((of): Edit => [of(alert), 'sorted', id, false, false]),
+  ]
 }
 
 /** Fields, members or keys that one step looks at. */

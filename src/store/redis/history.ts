@@ -6,6 +6,7 @@ import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
+import { stepOfKeys } from './scanned-keys.ts'
 import { shareReads } from './shared-reads.ts'
 import { forgetDays } from './usage-log.ts'
 
@@ -93,12 +94,9 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
 
   async function scan(scope: HistoryScope, cursor: string | null) {
     const prefix = countersKey(keys, scope, '')
-    const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
-    const from = /^\d{1,20}$/.test(cursor ?? '') ? (cursor as string) : '0'
-    const [next, names] = await call(() => redis.scanKeys(keys.version, from, pattern, STEP))
-    // SCAN may give a key twice, and the key without an id is nobody's.
-    const ids = [...new Set(names)].filter((name) => name !== prefix).map((name) => name.slice(prefix.length))
-    return { ids, next: next === '0' ? null : next }
+    const { names, next } = await stepOfKeys(redis, keys, prefix, cursor, STEP)
+    // The key without an id is nobody's.
+    return { ids: names.filter((name) => name !== prefix).map((name) => name.slice(prefix.length)), next }
   }
 
   return {

@@ -30,6 +30,7 @@ import { call, lookedUp, milliseconds, pairsOf, reading, UNREADABLE } from './ca
 import type { RedisClient } from './client.ts'
 import { keyThatHolds } from './key-that-holds.ts'
 import type { Keys } from './keys.ts'
+import { keysBeginning } from './scanned-keys.ts'
 
 /** Half hours, or refusals, that are read by one step. */
 const STEP = 48
@@ -253,18 +254,14 @@ export function writeSeries(multi: Multi, keys: Keys, entries: readonly SeriesEn
 
 /** Takes days away that need not be kept any more. */
 export async function forgetDays(redis: RedisClient, keys: Keys, kept: Retention): Promise<void> {
-  const pattern = `${keys.seriesDays.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
   const lastsMs = keepDaysMs(kept)
-  let cursor = '0'
-  do {
-    const [next, names] = await call(() => redis.scanKeys(keys.version, cursor, pattern, KEYS_STEP))
+  for await (const names of keysBeginning(redis, keys, keys.seriesDays, KEYS_STEP)) {
     const at = await timeOf(redis)
     await reading(redis, (commands) => {
       commands.time()
       for (const name of names) commands.pexpire(name, (dayOfKey(keys, name)?.start ?? 0) + lastsMs - at)
     })
-    cursor = next
-  } while (cursor !== '0')
+  }
 }
 
 /** @returns where it is; `null` for what is no day */

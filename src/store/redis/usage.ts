@@ -1,8 +1,9 @@
 import type { UsageStore, UsedStep } from '../../quota/quota-store.ts'
-import { call, milliseconds, reading } from './calls.ts'
+import { milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import { readCounters } from './form/section.ts'
 import type { Keys } from './keys.ts'
+import { stepOfKeys } from './scanned-keys.ts'
 
 /** Keys of the database that one step looks at: a step holds Redis and our event loop for a millisecond or two at most. */
 const STEP = 250
@@ -15,8 +16,6 @@ export function redisUsage(redis: RedisClient, keys: Keys): UsageStore {
 }
 
 async function scan(redis: RedisClient, keys: Keys, prefix: string, cursor: string | null): Promise<UsedStep> {
-  const pattern = `${prefix.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
-
   async function read(names: readonly string[]): Promise<Omit<UsedStep, 'next'>> {
     const [time, values = []] = await reading<[[string, string], (Buffer | null)[]?]>(redis, (commands) => {
       commands.time()
@@ -29,13 +28,7 @@ async function scan(redis: RedisClient, keys: Keys, prefix: string, cursor: stri
     return { at: milliseconds(time), owners }
   }
 
-  const [next, names] = await call(() => redis.scanKeys(keys.version, isCursor(cursor) ? cursor : '0', pattern, STEP))
-  // SCAN may give a key twice, and the key without an id is nobody's.
-  const ours = [...new Set(names)].filter((name) => name !== prefix)
-  return { ...(await read(ours)), next: next === '0' ? null : next }
-}
-
-/** Whoever sends something else begins anew: to Redis it would be an error, and to the caller a store that is out. */
-function isCursor(cursor: string | null): cursor is string {
-  return /^\d{1,20}$/.test(cursor ?? '')
+  const { names, next } = await stepOfKeys(redis, keys, prefix, cursor, STEP)
+  // The key without an id is nobody's.
+  return { ...(await read(names.filter((name) => name !== prefix))), next }
 }
