@@ -100,43 +100,12 @@ export function createCourier(options: CourierOptions): Courier {
   }
 
   async function attemptOf(event: TakenEvent): Promise<void> {
-    if (event.takenAt - event.raisedAt > GIVE_UP_MS) return finish(event, LATE)
+    if (event.takenAt - event.raisedAt > GIVE_UP_MS) return finish(options, event, LATE, end.signal)
     const delivery = await deliver(event, end.signal).catch((error: unknown): Delivery => {
       if (!end.signal.aborted) observe({ type: 'internal_error', where: 'alerts', error })
       return { kind: 'failed', error: messageOf(error) }
     })
-    await finish(event, outcomeOf(event, delivery))
-  }
-
-  function outcomeOf({ attempt, raisedAt, takenAt }: TakenEvent, delivery: Delivery): Outcome {
-    if (delivery.kind === 'delivered') return { state: 'delivered' }
-    if (end.signal.aborted) return { state: 'pending', inMs: 0, error: null }
-    const { error } = delivery
-    if (delivery.kind === 'refused') return { state: 'given_up', error }
-    const inMs = pauseAfter(attempt, random())
-    return takenAt + inMs - raisedAt > GIVE_UP_MS ? { state: 'given_up', error } : { state: 'pending', inMs, error }
-  }
-
-  /** Until the lease is over: a receiver should not get twice what it has taken. */
-  async function finish(event: TakenEvent, outcome: Outcome): Promise<void> {
-    notify(event, outcome)
-    const until = performance.now() + LEASE_MS - ATTEMPT_MS
-    for (;;) {
-      try {
-        return await store.finishAlert(event, outcome)
-      } catch (error) {
-        report(error, observe)
-        if (!(error instanceof StoreError) || end.signal.aborted || performance.now() > until) return
-      }
-      await sleep(1000, undefined, { ref: false })
-    }
-  }
-
-  function notify({ alert, id, attempt }: TakenEvent, outcome: Outcome): void {
-    if (outcome.state === 'delivered') observe({ type: 'alert_event', alert, event: 'delivered' })
-    else if (outcome.error !== null) {
-      observe({ type: 'alert_failed', alert, id, attempt, error: outcome.error, isLast: outcome.state === 'given_up' })
-    }
+    await finish(options, event, outcomeOf(event, delivery, end.signal.aborted, random), end.signal)
   }
 
   async function close(graceMs: number): Promise<void> {
@@ -157,6 +126,47 @@ export function createCourier(options: CourierOptions): Courier {
 }
 
 const LATE: Outcome = { state: 'given_up', error: 'it could not be delivered within a day' }
+
+function outcomeOf(
+  { attempt, raisedAt, takenAt }: TakenEvent,
+  delivery: Delivery,
+  isEnding: boolean,
+  random: () => number,
+): Outcome {
+  if (delivery.kind === 'delivered') return { state: 'delivered' }
+  if (isEnding) return { state: 'pending', inMs: 0, error: null }
+  const { error } = delivery
+  if (delivery.kind === 'refused') return { state: 'given_up', error }
+  const inMs = pauseAfter(attempt, random())
+  return takenAt + inMs - raisedAt > GIVE_UP_MS ? { state: 'given_up', error } : { state: 'pending', inMs, error }
+}
+
+/** Until the lease is over: a receiver should not get twice what it has taken. */
+async function finish(
+  { store, observe }: CourierOptions,
+  event: TakenEvent,
+  outcome: Outcome,
+  end: AbortSignal,
+): Promise<void> {
+  notify(event, outcome, observe)
+  const until = performance.now() + LEASE_MS - ATTEMPT_MS
+  for (;;) {
+    try {
+      return await store.finishAlert(event, outcome)
+    } catch (error) {
+      report(error, observe)
+      if (!(error instanceof StoreError) || end.aborted || performance.now() > until) return
+    }
+    await sleep(1000, undefined, { ref: false })
+  }
+}
+
+function notify({ alert, id, attempt }: TakenEvent, outcome: Outcome, observe: Observer): void {
+  if (outcome.state === 'delivered') observe({ type: 'alert_event', alert, event: 'delivered' })
+  else if (outcome.error !== null) {
+    observe({ type: 'alert_failed', alert, id, attempt, error: outcome.error, isLast: outcome.state === 'given_up' })
+  }
+}
 
 function report(error: unknown, observe: Observer): void {
   if (error instanceof StoreError) {

@@ -94,43 +94,52 @@ export function openRedisCopyable(
     yield* refusals(usage)
   }
 
-  const unfinished = (): Promise<string | null> => call(() => redis.get(keys.copying))
-
-  async function refill(): Promise<Refill> {
-    const mark = randomUUID()
-    const audited = new Set<number>()
-    const before = await unfinished()
-    await call(() => redis.set(keys.copying, mark))
-    return {
-      mark,
-      clear: () => clear(redis, keys),
-      async put(portion) {
-        await put(redis, keys, portion)
-        if (portion.kind === 'audit') for (const { version } of portion.entries) audited.add(version)
-      },
-      async done() {
-        if ((await unfinished()) !== mark) throw new StoreError('another copy fills this store', 'other', 'no')
-        const { version } = await changes.controlVersion()
-        await transaction(redis, (multi) => {
-          if (version > 0) multi.set(keys.version, String(version))
-          if (version > audited.size) multi.set(keys.forgotten, String(version - audited.size))
-          multi.del(keys.copying)
-        })
-      },
-      abandon: async () => {
-        await call<unknown>(() => (before === null ? redis.del(keys.copying) : redis.set(keys.copying, before)))
-      },
-    }
-  }
-
   return {
     ping: pinging(redis, keys.version),
     listReplicas: replicas.listReplicas,
     portions,
-    refill,
-    unfinished,
+    refill: () => refillOf(redis, keys, changes),
+    unfinished: () => unfinishedIn(redis, keys),
     close: async () => redis.disconnect(),
   }
+}
+
+/** Fills a Redis, which has a mark meanwhile. */
+async function refillOf(
+  redis: RedisClient,
+  keys: Keys,
+  changes: Pick<ReturnType<typeof redisControl>, 'controlVersion'>,
+): Promise<Refill> {
+  const mark = randomUUID()
+  const audited = new Set<number>()
+  const before = await unfinishedIn(redis, keys)
+  await call(() => redis.set(keys.copying, mark))
+  return {
+    mark,
+    clear: () => clear(redis, keys),
+    async put(portion) {
+      await put(redis, keys, portion)
+      if (portion.kind === 'audit') for (const { version } of portion.entries) audited.add(version)
+    },
+    async done() {
+      if ((await unfinishedIn(redis, keys)) !== mark)
+        throw new StoreError('another copy fills this store', 'other', 'no')
+      const { version } = await changes.controlVersion()
+      await transaction(redis, (multi) => {
+        if (version > 0) multi.set(keys.version, String(version))
+        if (version > audited.size) multi.set(keys.forgotten, String(version - audited.size))
+        multi.del(keys.copying)
+      })
+    },
+    abandon: async () => {
+      await call<unknown>(() => (before === null ? redis.del(keys.copying) : redis.set(keys.copying, before)))
+    },
+  }
+}
+
+/** The mark of a copy that has not ended. */
+function unfinishedIn(redis: RedisClient, keys: Keys): Promise<string | null> {
+  return call(() => redis.get(keys.copying))
 }
 
 type UsageRecords = ReturnType<typeof usageRecords>
