@@ -22,7 +22,8 @@ export const sqlite: StoreKind<LocationOf<'sqlite'>> = {
   isYetToBeMade: (location) => !isInMemory(location) && !existsSync(location.path),
   remove({ path }) {
     // With what SQLite has beside it.
-    for (const file of ['', '-wal', '-shm'].map((suffix) => path + suffix)) rmSync(file, { force: true })
+    const files = ['', '-wal', '-shm'].map((suffix) => path + suffix)
+    for (const file of files.filter((file) => existsSync(file))) rmSync(file)
   },
   whyUnusable: ({ path }) => whyUnusable(path),
   access: () => null,
