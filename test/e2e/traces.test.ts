@@ -158,8 +158,8 @@ describe('with telemetry', () => {
     expect(traceparents()).toEqual([expect.stringMatching(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`))])
   })
 
-  it('a share is taken by the trace id, whatever the client says', async () => {
-    await restart('sample: 0.5')
+  it('a share is taken by the trace id that a trusted proxy gives, whatever its flag says', async () => {
+    await restart('sample: 0.5', (text) => `${text}\nedge: { trusted_proxies: [127.0.0.1] }`)
     const [low, high] = [`00-${'1'.repeat(32)}-00f067aa0ba902b7-01`, `00-${'f'.repeat(32)}-00f067aa0ba902b7-00`]
     await get({ traceparent: low })
     await get({ traceparent: high })
