@@ -73,7 +73,9 @@ export class Judge {
   #organisationOf(payer: Payer): Promise<Counters> | null {
     const { organisation } = payer
     const { policy } = this.#view
-    const isLimited = policy.categories.some((category) => (policy.limitsFor(category, payer).organisation ?? []).length > 0)
+    const isLimited = policy.categories.some(
+      (category) => (policy.limitsFor(category, payer).organisation ?? []).length > 0,
+    )
     if (organisation === null || !isLimited) return null
     const counters = this.#organisations.get(organisation) ?? this.#read(organisation)
     this.#organisations.set(organisation, counters)

@@ -70,7 +70,9 @@ interface Owner {
 function ownerOf(by: string, caller: Caller, policy: Policy): Owner | Problems {
   const { user, organisation } = caller
   if (by === 'user') return { fields: { by, user }, categories: new Set(policy.categories) }
-  const limited = policy.categories.filter((category) => (policy.limitsFor(category, caller).organisation ?? []).length > 0)
+  const limited = policy.categories.filter(
+    (category) => (policy.limitsFor(category, caller).organisation ?? []).length > 0,
+  )
   if (by === 'organisation' && organisation !== null && limited.length > 0) {
     return { fields: { by, organisation }, categories: new Set(limited) }
   }
