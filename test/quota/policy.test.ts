@@ -455,12 +455,12 @@ describe('an organisation that no plan limits', () => {
   const acme = { ...payerOf('alice'), organisation: 'acme' }
   const books: QuotaSettings['books'] = { window: bookWindow('UTC'), isKept: () => true }
 
-  it('has its days counted, as those whom a plan limits have', () => {
+  it('an organisation that no plan limits has its days counted, as those whom a plan limits have', () => {
     const { organisation, books: days } = createPolicy(settings({ books }), 1, new Map()).limitsFor('read', acme)
     expect([organisation, days]).toEqual([[], bookWindow('UTC')])
   })
 
-  it('costs nothing where no days are kept', () => {
+  it('an organisation that no plan limits costs nothing where no days are kept', () => {
     expect(createPolicy(settings(), 1, new Map()).limitsFor('read', acme).organisation).toBe(null)
   })
 })
