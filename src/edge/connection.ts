@@ -41,6 +41,8 @@ export interface ClientPeer {
   isLikelyKnown(address: string | null): boolean
   /** A credential was accepted that came on the connection. @param address whose request it was; `null` where its proxy names nobody */
   accepted(address: string | null): void
+  /** A request that came on the connection is served to its end. */
+  served(request: IncomingRequest): void
 }
 
 interface Incoming {
@@ -66,10 +68,10 @@ export interface IncomingUpgrade extends Incoming {
 
 /** Whoever serves the requests that come. */
 export interface RequestHandler {
-  /** Serves one request to its end. Never rejects. */
-  handle(request: IncomingRequest): Promise<void>
-  /** Serves one WebSocket handshake, and the tunnel to its end. Never rejects. */
-  handleUpgrade(upgrade: IncomingUpgrade): Promise<void>
+  /** Serves one request. At its end, which may be before this returns, its client hears that it is served. Never throws. */
+  handle(request: IncomingRequest): void
+  /** Serves one WebSocket handshake, and the tunnel to its end. Never throws. */
+  handleUpgrade(upgrade: IncomingUpgrade): void
   /** Requests and tunnels under way. */
   inFlight(): number
 }
@@ -226,7 +228,7 @@ export class ClientConnection implements ClientPeer {
     this.#open.idleSince = null
     if (this.#requests.push(request) === 2) this.#holdForTurn()
     if (mayBeInPieces(req)) this.#watchBody(request)
-    void gateway.handle(request).then(() => this.#finish(request))
+    gateway.handle(request)
   }
 
   /** The response to the last request that has come says that the connection ends behind it, if it has not said otherwise yet. */
@@ -281,7 +283,7 @@ export class ClientConnection implements ClientPeer {
     const { gateway, limits } = this.#context
     const requestId = requestIdOf(req, limits().isProxy)
     const ambiguity = checkUpgrade(req, limits().names)
-    void gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
+    gateway.handleUpgrade({ req, client: this, requestId, ambiguity, socket: this.#socket, head })
   }
 
   /** Node has let go of the connection, with all that it listened to. Of a reset the close event says the rest. */
@@ -299,7 +301,7 @@ export class ClientConnection implements ClientPeer {
     else this.#atIdle ??= work
   }
 
-  #finish(request: IncomingRequest): void {
+  served(request: IncomingRequest): void {
     const { req, res } = request
     this.#requests.splice(this.#requests.indexOf(request), 1)
     if (!res.shouldKeepAlive) this.#isLast = true

@@ -100,6 +100,11 @@ export interface UpgradeExchange extends Admitted {
   readonly subprotocol?: string | null
 }
 
+/** Hears how an exchange ended: once, last, and perhaps before `forward` returns. It does not throw. */
+export interface ForwardReceiver {
+  forwarded(result: ForwardResult): void
+}
+
 export type ForwardError =
   | 'upstream_unreachable'
   | 'upstream_timeout'
@@ -213,8 +218,8 @@ export interface UpstreamTls {
 }
 
 export interface Forwarder {
-  /** Sends the request and writes the upstream's response to `res`. Never rejects. */
-  forward(exchange: Exchange): Promise<ForwardResult>
+  /** Sends the request and writes the upstream's response to `res`. */
+  forward(exchange: Exchange, receiver: ForwardReceiver): void
   /** Opens a tunnel once the upstream has responded with 101; settles when it has ended. Never rejects. */
   upgrade(exchange: UpgradeExchange): Promise<ForwardResult>
   /** Whether requests wait because all connections are taken, or one has waited in vain in the last 10 seconds. */

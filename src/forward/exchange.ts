@@ -13,7 +13,7 @@ import type {
 } from './client/contract.ts'
 import { GivenUpError } from './client/failure.ts'
 import { originOf } from './client-info.ts'
-import type { Exchange, ForwardResult, Patience } from './contract.ts'
+import type { Exchange, ForwardReceiver, ForwardResult, Patience } from './contract.ts'
 import { forwardErrorOf, reasonOf } from './failure.ts'
 import type { HeaderRules } from './field-fates.ts'
 import {
@@ -84,7 +84,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   readonly #upstream: Upstream
   readonly #head: OutgoingHead
   readonly #silences: Silences
-  readonly #resolve: (result: ForwardResult) => void
+  readonly #receiver: ForwardReceiver
   readonly #onClose = (): void => this.#clientClosed()
   #state: State = 'waiting'
   /** The body if all of it is here. */
@@ -114,10 +114,10 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   /** Of a response whose end waits behind its backlog; raw. */
   #trailers: readonly string[] = []
 
-  constructor(exchange: Exchange, upstream: Upstream, resolve: (result: ForwardResult) => void) {
+  constructor(exchange: Exchange, upstream: Upstream, receiver: ForwardReceiver) {
     this.#exchange = exchange
     this.#upstream = upstream
-    this.#resolve = resolve
+    this.#receiver = receiver
     this.#head = outgoingHead(exchange.req.rawHeaders, originOf(exchange), upstream.rules)
     this.#body = exchange.body
     this.#silences = exchange.patience === null ? upstream.silences : silencesOf(exchange.patience)
@@ -128,7 +128,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   begin(): void {
     const { req, res } = this.#exchange
     if (res.destroyed) {
-      this.#settle('aborted', CLIENT_LEFT)
+      this.#receiver.forwarded(this.#end('aborted', CLIENT_LEFT))
       return
     }
     this.#behind = req.socket.bytesWritten > 0
@@ -377,7 +377,8 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
 
   /** The response is closed: sent to its end, or cut off by the client. */
   #clientClosed(): void {
-    if (this.#state === 'end' && this.#exchange.res.writableFinished) this.#settle('forwarded', null)
+    if (this.#state === 'end' && this.#exchange.res.writableFinished)
+      this.#receiver.forwarded(this.#end('forwarded', null))
     else this.#abandon(CLIENT_LEFT)
   }
 
@@ -404,19 +405,21 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
   #fail(error: Error): void {
     // The head came together with what is wrong behind it, and nothing has left for the client: the caller responds.
     if (this.#state === 'head') this.#status = 0
-    this.#settle('failed', error)
+    const result = this.#end('failed', error)
     this.#exchange.res.off('close', this.#onClose)
     if (this.#status !== 0) breakOff(this.#exchange, this.#behind)
     this.#upload?.stop()
+    this.#receiver.forwarded(result)
   }
 
   #abandon(why: Error): void {
     const isEnded = this.#state === 'end'
     if (this.#state === 'over') return
-    this.#settle('aborted', why)
+    const result = this.#end('aborted', why)
     this.#exchange.res.destroy()
     this.#upstream.client.leave(this)
     if (!isEnded) this.#leave()
+    this.#receiver.forwarded(result)
   }
 
   /** Gives the connection up with what is left on it, in either direction. */
@@ -426,12 +429,13 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
     this.#connection = null
   }
 
-  #settle(outcome: ForwardResult['outcome'], error: Error | null): void {
+  /** @returns what its receiver is to hear, when all else is done */
+  #end(outcome: ForwardResult['outcome'], error: Error | null): ForwardResult {
     this.#state = 'over'
     clearTimeout(this.#stall)
     this.#backlog = null
     this.#count(0)
-    this.#resolve({
+    return {
       httpStatus: this.#status,
       outcome,
       // A request that went out once may have been seen, and its second connection have been refused.
@@ -440,7 +444,7 @@ export class UpstreamExchange implements ResponseReceiver, Waiter {
       headSent: this.#status !== 0,
       reason: error === null ? null : reasonOf(error),
       lenient: this.#lenient,
-    })
+    }
   }
 }
 

@@ -36,7 +36,7 @@ export function createForwarder(options: ForwardOptions): Forwarder {
   }
   const tunnels = new Tunnels({ ...options, client, origin, base, destination, names, rules })
   return {
-    forward: (exchange) => new Promise((resolve) => new UpstreamExchange(exchange, upstream, resolve).begin()),
+    forward: (exchange, receiver) => new UpstreamExchange(exchange, upstream, receiver).begin(),
     upgrade: (exchange) => tunnels.open(exchange),
     isFull: () => client.isFull(),
     held,

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../auth/authenticator.ts'
-import type { ClientPeer } from '../edge/connection.ts'
+import type { ClientPeer, IncomingRequest, IncomingUpgrade } from '../edge/connection.ts'
 import type { Holder, Shares } from '../edge/shares.ts'
 import type { Denial } from '../errors.ts'
+import { neededFor } from '../inputs/inputs.ts'
 import type { Trace } from '../lib/trace-context.ts'
 import type { Observer, Witness } from '../observe/observation.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
@@ -11,19 +12,21 @@ import type { PlanInForce } from '../quota/policy.ts'
 import type { QuotaStore } from '../quota/quota-store.ts'
 import type { FinalCost } from '../routing/final-cost.ts'
 import type { Target } from '../routing/target.ts'
+import { addressOf } from './client-address.ts'
 import type { Exemption } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import type { OneAddress } from './one-address.ts'
 import type { OwnUsage } from './own-usage.ts'
 import type { Settlement } from './settlement.ts'
 import type { Route, Rules } from './snapshot.ts'
+import { beginTrace, type Sample } from './trace.ts'
 import type { Leases } from './tunnel-leases.ts'
 
 /** What the gateway is given. */
 export interface GatewayOptions {
   /** The configuration in force; asked once for each request. */
   readonly rules: () => Rules
-  readonly ledger: Pick<Ledger, 'charge' | 'refund'>
+  readonly ledger: Pick<Ledger, 'decide' | 'refund'>
   readonly knownUsers: Pick<KnownUsers, 'lookUp'>
   readonly store: Pick<QuotaStore, 'readUsage'>
   /** What callers used. */
@@ -46,7 +49,8 @@ export interface Context extends GatewayOptions {
 }
 
 /** One request or upgrade: each step adds what it finds out, and the last one records it. */
-export interface Exchange {
+export class Exchange {
+  readonly context: Context
   readonly req: IncomingMessage
   /** `null` for an upgrade, which has a bare socket. */
   readonly res: ServerResponse | null
@@ -54,35 +58,60 @@ export interface Exchange {
   readonly rules: Rules
   readonly requestId: string
   /** Monotonic milliseconds. */
-  readonly startedAt: number
+  readonly startedAt = performance.now()
   readonly holder: Holder
   /** Its span; `null` without telemetry. */
   readonly trace: Trace | null
-  route: Route | null
+  route: Route | null = null
+  /** Where it goes; `null` for what has no route. */
+  target: Target | null = null
   /** The path of a request that no rule matches. */
-  unmatched: string | null
+  unmatched: string | null = null
   /** What of `edge.lenient` it needed. */
   lenient: readonly string[]
-  caller: Caller | null
+  caller: Caller | null = null
   /** Why the caller would have been refused, had `auth.shadow` not let it in. */
-  letIn: Denial | null
-  cost: number
+  letIn: Denial | null = null
+  cost = 0
+  /** The body, if it had to be read before the charge. */
+  body: Buffer | null = null
   /** By which the caller's limits are chosen; `null` if nothing would be charged, or the configuration has no plans. */
-  plan: PlanInForce | null
+  plan: PlanInForce | null = null
   /** Why nothing is charged to the caller; `null` if it is. */
-  exempt: Exemption | null
+  exempt: Exemption | null = null
   /** `null` if the quota is not asked. */
-  settlement: Settlement | null
-  isRefunded: boolean
+  settlement: Settlement | null = null
+  isRefunded = false
   /** How much of its charge is given back, or charged in addition, where the other requests of its key decide that; else `null`. */
-  made: Promise<number> | null
+  made: Promise<number> | null = null
   /** What the request cost by its response; `null` if that was not asked. */
-  finalCost: FinalCost | null
+  finalCost: FinalCost | null = null
+
+  constructor(
+    context: Context,
+    { req, client, requestId }: IncomingRequest | IncomingUpgrade,
+    res: ServerResponse | null,
+  ) {
+    const rules = context.rules()
+    this.context = context
+    this.req = req
+    this.res = res
+    this.client = client
+    this.rules = rules
+    this.requestId = requestId
+    const address = addressOf(client, req.headers, rules.isProxy)
+    this.holder = context.shares.holder(address, client.isLikelyKnown(address))
+    this.lenient = rules.names.lenient.length > 0 ? neededFor(namesOf(req)) : NOTHING
+    this.trace = rules.sample === null ? null : traceOf(this, rules.sample)
+  }
 }
 
-/** A request that may go to the upstream. */
-export interface Pass {
-  readonly target: Target
-  /** The body, if it had to be read before the charge. */
-  readonly body: Buffer | null
+const NOTHING: readonly string[] = []
+
+function namesOf({ rawHeaders }: IncomingMessage): string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 0)
+}
+
+function traceOf({ req, requestId, rules }: Exchange, sample: Sample): Trace {
+  return beginTrace(req.headers, requestId, sample, rules.isProxy(req.socket.remoteAddress ?? ''))
 }

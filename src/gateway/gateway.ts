@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { askForBody } from '../edge/body/read-body.ts'
 import type { IncomingRequest, IncomingUpgrade, RequestHandler } from '../edge/connection.ts'
 import { cutOffBy, forwardUnlessCutOff } from '../edge/cut-off.ts'
 import { turnOf, turnOfUpgrade } from '../edge/request-turn.ts'
 import { type Denial, STATUS_OF } from '../errors.ts'
-import type { ForwardError, ForwardResult } from '../forward/contract.ts'
-import { neededFor } from '../inputs/inputs.ts'
+import type { ForwardError, ForwardReceiver, ForwardResult, Exchange as Outgoing } from '../forward/contract.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import { offeredIn } from '../lib/subprotocols.ts'
 import { askedBy, presented } from '../respond/presentation.ts'
@@ -20,27 +20,28 @@ import {
   writeRawResponse,
   writeResponse,
 } from '../respond/response.ts'
-import { addressOf } from './client-address.ts'
-import type { Context, Exchange, GatewayOptions, Pass } from './context.ts'
+import type { Target } from '../routing/target.ts'
+import { type Context, Exchange, type GatewayOptions } from './context.ts'
 import { createFailedChecks } from './failed-checks.ts'
 import { createOneAddress, ONE_ADDRESS } from './one-address.ts'
-import { cutOffEnding, denied, type Ending, forwarded, left, Stop } from './outcome.ts'
-import { lineOf, plan } from './plan.ts'
+import { cutOffEnding, denied, type Ending, forwarded as endingOf, left, Stop } from './outcome.ts'
+import { lineOf, type Plan, plan } from './plan.ts'
 import { record, recordAdmission } from './record.ts'
 import { chargedField, ResponseCost } from './response-cost.ts'
 import { forwardFailed, internal } from './responses.ts'
-import { correct, giveBack, isPaid, type Settlement } from './settlement.ts'
+import { ask, correct, giveBack, isPaid, type Paid, type Settlement, type Settling } from './settlement.ts'
+import type { Route } from './snapshot.ts'
 import {
-  charge,
   identify,
+  orderOf,
   ownResponse,
   price,
   takeHead,
   takePlace,
+  takeSettlement,
   takeUpstreamPlace,
   type WeighedHead,
 } from './steps.ts'
-import { beginTrace } from './trace.ts'
 import { createLeases } from './tunnel-leases.ts'
 
 export interface Gateway extends RequestHandler {
@@ -58,173 +59,207 @@ export function createGateway(options: GatewayOptions): Gateway {
     inFlight: 0,
   }
   return {
-    handle: (request) => handle(context, request),
-    handleUpgrade: (upgrade) => handleUpgrade(context, upgrade),
+    handle: (request) => enter(new Passage(context, request, null), begin, null),
+    handleUpgrade: (upgrade) => enter(new Passage(context, null, upgrade), begin, null),
     inFlight: () => context.inFlight,
     oneAddress: context.oneAddress.suspect,
   }
 }
 
-async function handle(context: Context, request: IncomingRequest): Promise<void> {
-  const { res, ambiguity } = request
-  const exchange = begin(context, request, res)
-  try {
-    const turn = turnOf(request, exchange.holder.address)
-    const isHere = turn instanceof Promise ? await turn : turn
-    const admission = isHere ? await admit(context, exchange, ambiguity) : LEFT
-    recordAdmission(context, exchange)
-    const ending =
-      admission instanceof Stop ? respond(exchange, res, admission) : await forward(context, exchange, res, admission)
-    record(context, exchange, ending)
-  } catch (error) {
-    record(context, exchange, fail(context, exchange, res, error))
-  } finally {
-    end(context, exchange)
+/** An exchange on its way through the functions below. Quota and forwarder call it back: nearly no request waits for anything else. */
+class Passage extends Exchange implements Settling, ForwardReceiver {
+  readonly request: IncomingRequest | null
+  readonly upgrade: IncomingUpgrade | null
+  /** Its long head, until it is known whether that was looked at in vain. */
+  head: WeighedHead | null = null
+  /** When it was given to the forwarder, by the monotonic clock. */
+  forwardedAt = 0
+  upstreamMs = 0
+  /** Finds out by the response what it cost; `null` if that is known before. */
+  tap: ResponseCost | null = null
+  result: ForwardResult | null = null
+  isOver = false
+
+  constructor(context: Context, request: IncomingRequest | null, upgrade: IncomingUpgrade | null) {
+    super(context, (request ?? upgrade) as IncomingRequest | IncomingUpgrade, request?.res ?? null)
+    this.request = request
+    this.upgrade = upgrade
+    context.inFlight++
   }
+
+  settled(settlement: Settlement | Denial): void {
+    enter(this, settled, settlement)
+  }
+
+  forwarded(result: ForwardResult): void {
+    enter(this, forwarded, result)
+  }
+
+  failed(error: unknown): void {
+    failed(this, error)
+  }
+}
+
+type Step<T> = (x: Passage, value: T) => void
+
+/**
+ * Goes on with what a step gives, at once or when it is there. Nearly always it is: awaiting each step took 4,000 bytes of each request,
+ * and a closure here takes some of them wherever it might be made.
+ */
+function on<T>(x: Passage, given: T | Promise<T>, next: Step<T>): void {
+  if (given instanceof Promise) wait(x, given, next)
+  else next(x, given)
+}
+
+function wait<T>(x: Passage, given: Promise<T>, next: Step<T>): void {
+  given.then(
+    (value) => enter(x, next, value),
+    (error) => failed(x, error),
+  )
+}
+
+/** Where a request comes in, from outside or after a wait. What is thrown from here on is a fault of ours. */
+function enter<T>(x: Passage, step: Step<T>, value: T): void {
+  try {
+    step(x, value)
+  } catch (error) {
+    failed(x, error)
+  }
+}
+
+/*
+ * The way of every request and upgrade, from top to bottom. A step gives a Stop where the request goes no further, and then `decided` is
+ * next. Whatever is ambiguous is denied before anything else is looked at.
+ */
+
+function begin(x: Passage): void {
+  const { request, upgrade, holder } = x
+  if (request !== null) on(x, turnOf(request, holder.address), admit)
+  else on(x, turnOfUpgrade(upgrade as IncomingUpgrade, holder.address), admit)
+}
+
+function admit(x: Passage, isHere: boolean): void {
+  const stop = isHere ? takeRoom(x) : LEFT
+  if (stop === null) look(x)
+  else decided(x, stop)
+}
+
+function takeRoom(x: Passage): Stop | null {
+  const { ambiguity } = (x.request ?? x.upgrade) as IncomingRequest | IncomingUpgrade
+  if (ambiguity !== null) return denied(ambiguity)
+  const full = takePlace(x.context, x)
+  if (full !== null) return full
+  const head = takeHead(x.context, x)
+  if (head instanceof Stop) return head
+  x.head = head
+  return null
+}
+
+function look(x: Passage): void {
+  const planned = plan(x.rules, lineOf(x.req, x.res, x.rules))
+  if (planned.kind === 'route') {
+    take(x, planned)
+    on(x, identify(x.context, x, planned.route), identified)
+  } else on(x, ownResponse(x.context, x, planned), decided)
 }
 
 const LEFT = left('the client left before its turn')
 
-async function handleUpgrade(context: Context, upgrade: IncomingUpgrade): Promise<void> {
-  const { socket, ambiguity } = upgrade
-  const exchange = begin(context, upgrade, null)
-  try {
-    const turn = turnOfUpgrade(upgrade, exchange.holder.address)
-    const isHere = turn instanceof Promise ? await turn : turn
-    const admission = isHere ? await admit(context, exchange, ambiguity) : LEFT
-    recordAdmission(context, exchange)
-    const ending =
-      admission instanceof Stop
-        ? respondRaw(exchange, socket, admission)
-        : await tunnel(context, exchange, upgrade, admission)
-    record(context, exchange, ending)
-  } catch (error) {
-    record(context, exchange, fail(context, exchange, null, error))
-    socket.destroy()
-  } finally {
-    end(context, exchange)
-  }
+function take(x: Passage, { target, route }: Extract<Plan, { kind: 'route' }>): void {
+  x.route = route
+  x.target = target
+  if (target.lenient !== undefined) x.lenient = [...x.lenient, ...target.lenient]
+  if (route === x.rules.unmatched) x.unmatched = target.matched
 }
 
-function begin(
-  context: Context,
-  { req, client, requestId }: IncomingRequest | IncomingUpgrade,
-  res: ServerResponse | null,
-): Exchange {
-  const startedAt = performance.now()
-  const rules = context.rules()
-  const address = addressOf(client, req.headers, rules.isProxy)
-  context.inFlight++
-  return {
-    req,
-    res,
-    client,
-    rules,
-    requestId,
-    startedAt,
-    trace:
-      rules.sample === null
-        ? null
-        : beginTrace(req.headers, requestId, rules.sample, rules.isProxy(req.socket.remoteAddress ?? '')),
-    holder: context.shares.holder(address, client.isLikelyKnown(address)),
-    route: null,
-    unmatched: null,
-    lenient: rules.names.lenient.length > 0 ? neededFor(req.rawHeaders.filter((_, i) => i % 2 === 0)) : NOTHING,
-    caller: null,
-    letIn: null,
-    cost: 0,
-    plan: null,
-    exempt: null,
-    settlement: null,
-    isRefunded: false,
-    made: null,
-    finalCost: null,
-  }
+function identified(x: Passage, caller: Caller | Stop | null): void {
+  if (caller instanceof Stop) decided(x, caller)
+  else on(x, price(x.context, x, x.route as Route, x.target as Target), priced)
 }
 
-const NOTHING: readonly string[] = []
-
-function end(context: Context, { holder }: Exchange): void {
-  context.inFlight--
-  holder.end()
+function priced(x: Passage, stop: Stop | null): void {
+  if (stop !== null) decided(x, stop)
+  else on(x, takeUpstreamPlace(x), placed)
 }
 
-/** Whatever is ambiguous is denied before anything else is looked at. */
-function admit(context: Context, exchange: Exchange, ambiguity: Denial | null): Stop | Promise<Pass | Stop> {
-  const full = ambiguity === null ? takePlace(context, exchange) : denied(ambiguity)
-  if (full instanceof Stop) return full
-  const head = takeHead(context, exchange)
-  if (head === null || head instanceof Stop) return head ?? look(context, exchange)
-  return weighed(head, exchange, look(context, exchange))
+function placed(x: Passage, stop: Stop | null): void {
+  const order = stop ?? orderOf(x.context, x, x.route as Route)
+  if (order === null || order instanceof Stop) decided(x, order)
+  else ask(x.context, order, x)
+}
+
+function settled(x: Passage, settlement: Settlement | Denial): void {
+  decided(x, takeSettlement(x, settlement))
+}
+
+/** @param stop `null` for a request that goes on to the upstream */
+function decided(x: Passage, stop: Stop | null): void {
+  if (x.head !== null) endHead(x, x.head, stop)
+  recordAdmission(x.context, x)
+  if (stop !== null) finish(x, respond(x, stop))
+  else if (x.upgrade === null) forward(x, x.res as ServerResponse)
+  else on(x, tunnel(x, x.upgrade), finish)
 }
 
 /** A long head was looked at in vain if its request is refused, and of nobody who is known. */
-async function weighed(head: WeighedHead, exchange: Exchange, admission: Promise<Pass | Stop>): Promise<Pass | Stop> {
-  let isInVain = false
-  try {
-    const result = await admission
-    const { caller } = exchange
-    const isOfUser = caller !== null && isVerified(caller)
-    isInVain = result instanceof Stop && result.ending.outcome === 'denied' && !isOfUser
-    return result
-  } finally {
-    head.end(isInVain)
-  }
+function endHead(x: Passage, head: WeighedHead, stop: Stop | null): void {
+  const { caller } = x
+  const isOfUser = caller !== null && isVerified(caller)
+  x.head = null
+  head.end(stop !== null && stop.ending.outcome === 'denied' && !isOfUser)
 }
 
-/** The way of every request and upgrade. */
-async function look(context: Context, exchange: Exchange): Promise<Pass | Stop> {
-  const planned = plan(exchange.rules, lineOf(exchange.req, exchange.res, exchange.rules))
-  if (planned.kind !== 'route') return ownResponse(context, exchange, planned)
-  const { target, route } = planned
-  exchange.route = route
-  if (target.lenient !== undefined) exchange.lenient = [...exchange.lenient, ...target.lenient]
-  if (route === exchange.rules.unmatched) exchange.unmatched = target.matched
-  const caller = await identify(context, exchange, route)
-  if (caller instanceof Stop) return caller
-  const priced = await price(context, exchange, route, target)
-  if (priced instanceof Stop) return priced
-  exchange.cost = priced.cost
-  const noPlace = await takeUpstreamPlace(exchange)
-  if (noPlace instanceof Stop) return noPlace
-  const pass = { target, body: priced.body }
-  const refusal = await charge(context, exchange, route, pass)
-  return refusal instanceof Stop ? refusal : pass
-}
-
-async function forward(context: Context, exchange: Exchange, res: ServerResponse, pass: Pass): Promise<Ending> {
-  const { req, rules, requestId } = exchange
+function forward(x: Passage, res: ServerResponse): void {
+  const { req } = x
   const cutBefore = forwardUnlessCutOff(req)
-  if (cutBefore !== null) {
-    refundUnreached(context, exchange, { reached: false, error: null })
-    return respond(exchange, res, denied(cutBefore))
+  if (cutBefore === null) {
+    if (x.body === null) askForBody(req, res)
+    x.forwardedAt = performance.now()
+    x.tap = responseCostOf(x)
+    x.rules.forwarder.forward(outgoing(x, res), x)
+  } else {
+    refundUnreached(x, NOT_SENT)
+    finish(x, respond(x, denied(cutBefore)))
   }
-  if (pass.body === null) askForBody(req, res)
-  const startedAt = performance.now()
-  const tap = responseCostOf(exchange)
-  const places = exchange.holder
-  const result = await rules.forwarder.forward({ ...outgoing(exchange, pass, tap), res, body: pass.body, tap, places })
-  const upstreamMs = performance.now() - startedAt
-  refundUnreached(context, exchange, result)
-  if (tap !== null) await settleByResponse(context, exchange, tap, result)
+}
+
+const NOT_SENT = { reached: false, error: null }
+
+function forwarded(x: Passage, result: ForwardResult): void {
+  x.result = result
+  x.upstreamMs = performance.now() - x.forwardedAt
+  refundUnreached(x, result)
+  if (x.tap === null) responded(x)
+  else on(x, settleByResponse(x, x.tap, result), responded)
+}
+
+function responded(x: Passage): void {
+  const { req, upstreamMs } = x
+  const [res, result] = [x.res as ServerResponse, x.result as ForwardResult]
   if (result.error !== null && !result.headSent) {
-    writeResponse(req, res, own(exchange, failureResponse(exchange, result.error)), requestId)
+    writeResponse(req, res, own(x, failureResponse(x, result.error)), x.requestId)
   }
   const cut = result.outcome === 'aborted' ? cutOffBy(req) : null
-  return cut === null
-    ? forwarded(result, upstreamMs, res.statusCode)
-    : cutOffEnding(cut, result, upstreamMs, res.statusCode)
+  const { statusCode } = res
+  finish(x, cut === null ? endingOf(result, upstreamMs, statusCode) : cutOffEnding(cut, result, upstreamMs, statusCode))
 }
 
-async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpgrade, pass: Pass): Promise<Ending> {
-  const { socket, head } = upgrade
-  const { observe, leases } = context
+async function tunnel(x: Passage, { socket, head }: IncomingUpgrade): Promise<Ending> {
+  const { observe, leases } = x.context
   const startedAt = performance.now()
-  const { signal, close } = leases.open(exchange)
+  const { signal, close } = leases.open(x)
   observe({ type: 'upgrade_opened' })
-  const subprotocol = answeredSubprotocol(exchange)
-  const result = await exchange.rules.forwarder.upgrade({
-    ...outgoing(exchange, pass, null),
+  const subprotocol = answeredSubprotocol(x)
+  const result = await x.rules.forwarder.upgrade({
+    req: x.req,
+    target: targetOf(x),
+    caller: verifiedCaller(x),
+    passCredentials: x.letIn !== null,
+    requestId: x.requestId,
+    trace: x.trace,
+    patience: x.route?.patience ?? null,
+    responseHeaders: responseFields(x),
+    exposed: x.rules.presentation?.cors?.expose ?? null,
     socket,
     head,
     signal,
@@ -232,48 +267,84 @@ async function tunnel(context: Context, exchange: Exchange, upgrade: IncomingUpg
   })
   observe({ type: 'upgrade_closed' })
   close()
-  refundUnreached(context, exchange, result)
+  refundUnreached(x, result)
   const error = result.error !== null && !result.headSent ? forwardFailed(result.error) : null
-  if (error !== null)
-    writeRawResponse(socket, own(exchange, denialResponse(error)), { requestId: exchange.requestId, method: 'GET' })
-  return forwarded(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
+  if (error !== null) writeRaw(x, socket, denialResponse(error), 'GET')
+  return endingOf(result, performance.now() - startedAt, error === null ? result.httpStatus : STATUS_OF[error.code])
 }
 
-/** What the forwarder needs to know of a request. @param tap writes the RateLimit fields, if the response says the cost */
-function outgoing(exchange: Exchange, { target }: Pass, tap: ResponseCost | null) {
-  const { req, rules, route, caller: known, letIn, settlement, requestId, trace } = exchange
-  const responseHeaders = ['X-Request-Id', requestId]
-  if (settlement?.kind === 'shadowed') responseHeaders.push(...SHADOW_FIELD)
-  if (settlement?.kind === 'repeated') responseHeaders.push(...REPLAY_FIELD)
-  if (tap === null && settlement !== null && settlement.decision !== null && rules.rateLimitFields) {
-    responseHeaders.push(...rateLimitFields(settlement.charge, settlement.decision))
+/** The last step of every request, good or bad. */
+function finish(x: Passage, ending: Ending): void {
+  x.isOver = true
+  try {
+    record(x.context, x, ending)
+  } finally {
+    x.context.inFlight--
+    x.holder.end()
+    if (x.request !== null) x.client.served(x.request)
   }
-  const caller = known !== null && isVerified(known) ? known : null
-  const { parameters } = rules.credentials
-  // A credential that nobody here took belongs to the upstream.
-  const passCredentials = letIn !== null
-  const isWhole = parameters.length === 0 || passCredentials
-  const query = isWhole ? target.query : withoutParameters(target.query, parameters)
-  const patience = route?.patience ?? null
-  const exposed = rules.presentation?.cors?.expose ?? null
+}
+
+/** A fault of ours. */
+function failed(x: Passage, error: unknown): void {
+  x.context.observe({ type: 'internal_error', where: 'gateway', error })
+  if (x.isOver) return
+  x.head?.end(false)
+  const { response, ending } = denied(internal())
+  if (x.res?.headersSent === false && response !== null) writeResponse(x.req, x.res, own(x, response), x.requestId)
+  else x.res?.destroy()
+  finish(x, ending)
+  x.upgrade?.socket.destroy()
+}
+
+/** What the forwarder needs to know of a request. Each field by its name, as in `record.ts`. */
+function outgoing(x: Passage, res: ServerResponse): Outgoing {
   return {
-    req,
-    target: target.path + query,
-    caller,
-    passCredentials,
-    requestId,
-    trace,
-    patience,
-    responseHeaders,
-    exposed,
+    req: x.req,
+    res,
+    target: targetOf(x),
+    caller: verifiedCaller(x),
+    passCredentials: x.letIn !== null,
+    requestId: x.requestId,
+    trace: x.trace,
+    patience: x.route?.patience ?? null,
+    responseHeaders: responseFields(x),
+    exposed: x.rules.presentation?.cors?.expose ?? null,
+    body: x.body,
+    tap: x.tap,
+    places: x.holder,
   }
+}
+
+function verifiedCaller({ caller }: Passage): Caller | null {
+  return caller !== null && isVerified(caller) ? caller : null
+}
+
+/** A credential that nobody here took belongs to the upstream, and passes. */
+function targetOf({ target, rules, letIn }: Passage): string {
+  const { path, query } = target as Target
+  const { parameters } = rules.credentials
+  return path + (parameters.length === 0 || letIn !== null ? query : withoutParameters(query, parameters))
+}
+
+/** Added to the upstream's response. With a tap the RateLimit fields are written when the response says the cost. */
+function responseFields({ requestId, settlement, rules, tap }: Passage): string[] {
+  if (settlement === null) return ['X-Request-Id', requestId]
+  const { kind, charge, decision } = settlement
+  const fields =
+    tap === null && decision !== null && rules.rateLimitFields
+      ? ['X-Request-Id', requestId, ...rateLimitFields(charge, decision)]
+      : ['X-Request-Id', requestId]
+  if (kind === 'shadowed') fields.splice(2, 0, ...SHADOW_FIELD)
+  if (kind === 'repeated') fields.splice(2, 0, ...REPLAY_FIELD)
+  return fields
 }
 
 /**
  * The subprotocol that the gateway itself answers with: a browser gives a WebSocket up if it offered some and none is chosen, and
  * the upstream is shown none of those that hold a credential.
  */
-function answeredSubprotocol({ req, rules, letIn }: Exchange): string | null {
+function answeredSubprotocol({ req, rules, letIn }: Passage): string | null {
   const { subprotocols } = rules.credentials
   const list = req.headers['sec-websocket-protocol']
   if (subprotocols.size === 0 || list === undefined || letIn !== null) return null
@@ -282,15 +353,11 @@ function answeredSubprotocol({ req, rules, letIn }: Exchange): string | null {
 }
 
 /** Only if the upstream certainly saw nothing: anything else may have had its effect there. A denial of ours is never charged. */
-function refundUnreached(
-  context: Context,
-  exchange: Exchange,
-  { reached, error }: Pick<ForwardResult, 'reached' | 'error'>,
-): void {
-  const { rules, settlement } = exchange
-  if (!isPaid(settlement) || reached || !(rules.refundUnreached || error === 'no_connection')) return
-  exchange.isRefunded = true
-  exchange.made = giveBack(context, settlement)
+function refundUnreached(x: Passage, { reached, error }: Pick<ForwardResult, 'reached' | 'error'>): void {
+  const { rules, settlement } = x
+  if (reached || !isPaid(settlement) || !(rules.refundUnreached || error === 'no_connection')) return
+  x.isRefunded = true
+  x.made = giveBack(x.context, settlement)
 }
 
 /** What a request with a key costs depends on the others of the key, some of which are still to come. */
@@ -299,35 +366,34 @@ function isCostKnown({ kind, decision }: Settlement): boolean {
 }
 
 /** What is to find out what a charged request cost; `null` if that is known before. */
-function responseCostOf({ req, rules, route, settlement }: Exchange): ResponseCost | null {
+function responseCostOf({ req, rules, route, settlement }: Passage): ResponseCost | null {
   if (route?.settle == null || !isPaid(settlement)) return null
-  const { charge, decision } = settlement
-  // What is given back of a request with a key depends on the others of the key: it may be nothing.
-  const least = isCostKnown(settlement) ? Number.NEGATIVE_INFINITY : 0
-  const rateLimit = (beyond: number) => rateLimitFields(charge, decision, Math.max(least, beyond))
-  return new ResponseCost(route.settle, charge.cost, {
+  return new ResponseCost(route.settle, settlement.charge.cost, {
     isHead: req.method === 'HEAD',
     hasField: isCostKnown(settlement),
-    rateLimit: rules.rateLimitFields ? rateLimit : null,
+    rateLimit: rules.rateLimitFields ? rateLimitOf(settlement) : null,
   })
 }
 
+/** The RateLimit fields, by how much the request costs beyond its charge. */
+function rateLimitOf(settlement: Paid): (beyond: number) => string[] {
+  const { charge, decision } = settlement
+  // What is given back of a request with a key depends on the others of the key: it may be nothing.
+  const least = isCostKnown(settlement) ? Number.NEGATIVE_INFINITY : 0
+  return (beyond) => rateLimitFields(charge, decision, Math.max(least, beyond))
+}
+
 /** Gives back what was reserved and not used, or charges what was used beyond. What was given back whole is settled. */
-async function settleByResponse(
-  context: Context,
-  exchange: Exchange,
-  tap: ResponseCost,
-  result: ForwardResult,
-): Promise<void> {
-  const { settlement } = exchange
-  if (!isPaid(settlement) || exchange.isRefunded) return
+async function settleByResponse(x: Passage, tap: ResponseCost, result: ForwardResult): Promise<void> {
+  const { settlement } = x
+  if (!isPaid(settlement) || x.isRefunded) return
   const cost = await tap.cost(result)
-  if (settlement.kind === 'charged') exchange.finalCost = cost
-  exchange.made = correct(context, settlement, cost)
+  if (settlement.kind === 'charged') x.finalCost = cost
+  x.made = correct(x.context, settlement, cost)
 }
 
 /** Instead of the upstream's response, which there is none of. */
-function failureResponse({ route, isRefunded, finalCost, settlement }: Exchange, error: ForwardError): OwnResponse {
+function failureResponse({ route, isRefunded, finalCost, settlement }: Passage, error: ForwardError): OwnResponse {
   const response = denialResponse(forwardFailed(error))
   if (settlement?.kind === 'repeated') return { ...response, headers: [...response.headers, ...REPLAY_FIELD] }
   if (settlement === null || !isCostKnown(settlement)) return response
@@ -335,32 +401,19 @@ function failureResponse({ route, isRefunded, finalCost, settlement }: Exchange,
   return tokens === undefined ? response : { ...response, headers: [...response.headers, ...chargedField(tokens)] }
 }
 
-function respond(exchange: Exchange, res: ServerResponse, { response, ending }: Stop): Ending {
-  if (response !== null) writeResponse(exchange.req, res, own(exchange, response), exchange.requestId)
+function respond(x: Passage, { response, ending }: Stop): Ending {
+  if (response === null) return ending
+  if (x.upgrade === null) writeResponse(x.req, x.res as ServerResponse, own(x, response), x.requestId)
+  else writeRaw(x, x.upgrade.socket, response, x.req.method ?? null)
   return ending
 }
 
-function respondRaw(exchange: Exchange, socket: Duplex, { response, ending }: Stop): Ending {
-  if (response !== null)
-    writeRawResponse(socket, own(exchange, response), {
-      requestId: exchange.requestId,
-      method: exchange.req.method ?? null,
-    })
-  return ending
+function writeRaw(x: Passage, socket: Duplex, response: OwnResponse, method: string | null): void {
+  writeRawResponse(socket, own(x, response), { requestId: x.requestId, method })
 }
 
 /** A response of the gateway's own, as the configuration presents it. */
-function own({ req, rules, caller, requestId }: Exchange, response: OwnResponse): OwnResponse {
+function own({ req, rules, caller, requestId }: Passage, response: OwnResponse): OwnResponse {
   if (rules.presentation === null) return response
   return presented(rules.presentation, response, askedBy(req, requestId, caller?.user ?? null))
-}
-
-/** A fault of ours. */
-function fail({ observe }: Context, exchange: Exchange, res: ServerResponse | null, error: unknown): Ending {
-  observe({ type: 'internal_error', where: 'gateway', error })
-  const { response, ending } = denied(internal())
-  if (res?.headersSent === false && response !== null)
-    writeResponse(exchange.req, res, own(exchange, response), exchange.requestId)
-  else res?.destroy()
-  return ending
 }

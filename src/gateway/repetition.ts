@@ -4,7 +4,7 @@ import { type Denial, denial } from '../errors.ts'
 import { withoutParameters } from '../lib/query-parameters.ts'
 import type { Once } from '../quota/once.ts'
 import { hasBody, SMALL } from '../respond/announced-body.ts'
-import type { Exchange, Pass } from './context.ts'
+import type { Exchange } from './context.ts'
 import type { Repetition, Route } from './snapshot.ts'
 
 /** How a request that comes again is known. */
@@ -52,10 +52,14 @@ function hostsOf({ req: { headers }, client, rules }: Exchange): string[] {
  * By what repetitions of a request are known; `null` for one that is charged each time: without a key, or with a large body. Neither what
  * it costs nor what limits it has makes it another request: these may change between the two.
  */
-export function onceOf(exchange: Exchange, route: Route, { target, body }: Pass): Once | null {
-  const { req, rules, caller } = exchange
+export function onceOf(exchange: Exchange, route: Route): Once | null {
   const keyed = keyOf(exchange, route)
-  if (keyed === null || caller === null) return null
+  return keyed === null ? null : onceByKey(exchange, keyed)
+}
+
+function onceByKey(exchange: Exchange, keyed: [Repetition, string]): Once | null {
+  const { req, rules, caller, target, body } = exchange
+  if (caller === null || target === null) return null
   // What is not read yet is large.
   if (body === null ? hasBody(req) : body.length > SMALL) return null
   const [{ forMs, replays }, key] = keyed

@@ -1,11 +1,11 @@
 import type { Caller } from '../auth/authenticator.ts'
 import { isVerified } from '../auth/verdict.ts'
 import { overloaded } from '../edge/denials.ts'
-import { type Denial, isDenial } from '../errors.ts'
+import type { Denial } from '../errors.ts'
 import type { Observer, RefusingLimit, Settled, TunnelCharge } from '../observe/observation.ts'
 import { type Charge, type Decision, type Meter, metersOf, refundedMeter } from '../quota/charge.ts'
 import type { KnownUsers } from '../quota/known-users.ts'
-import { type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
+import { type Asker, type Ledger, LedgerFull } from '../quota/ledger/ledger-contract.ts'
 import type { Once } from '../quota/once.ts'
 import type { Payer, PlanInForce, Policy } from '../quota/policy.ts'
 import { StoreError } from '../quota/quota-store.ts'
@@ -21,10 +21,10 @@ import type { Route, Rules } from './snapshot.ts'
  *
  * | Call       | Event                                                     | Reported                                     |
  * |------------|-----------------------------------------------------------|----------------------------------------------|
- * | `settle`   | the store, or the outage allowance, accepts               | `charged`, once for each meter               |
- * | `settle`   | the request repeats one that was charged                  | `repeated`                                   |
- * | `settle`   | a window refuses                                          | `refused`; in shadow `shadowed`              |
- * | `settle`   | nobody decides, or the key is that of another request     | nothing, it is denied; in shadow `shadowed`  |
+ * | `ask`      | the store, or the outage allowance, accepts               | `charged`, once for each meter               |
+ * | `ask`      | the request repeats one that was charged                  | `repeated`                                   |
+ * | `ask`      | a window refuses                                          | `refused`; in shadow `shadowed`              |
+ * | `ask`      | nobody decides, or the key is that of another request     | nothing, it is denied; in shadow `shadowed`  |
  * | `correct`  | the response told the cost, and the store has settled it  | `corrected`                                  |
  * | `giveBack` | the request reached nobody, and the store has settled it  | `given_back`                                 |
  * | `unpriced` | nobody can tell the cost, and shadow lets it through      | `shadowed`                                   |
@@ -62,37 +62,130 @@ export interface Order {
 
 /** Who charges, who knows users, and who hears of it. */
 export interface Charging {
-  readonly ledger: Pick<Ledger, 'charge' | 'refund'>
+  readonly ledger: Pick<Ledger, 'decide' | 'refund'>
   readonly knownUsers: Pick<KnownUsers, 'lookUp'>
   readonly observe: Observer
 }
 
-/** Asks the ledger. @returns a denial if nobody decided, or the key is that of another request, and the request is not in shadow */
-export async function settle(charging: Charging, order: Order): Promise<Settlement | Denial> {
-  const { observe } = charging
+/** Who asked what the quota says. One of the two is called, once, and may be before `ask` returns; neither throws. */
+export interface Settling {
+  /** @param settlement a denial if nobody decided, or the key is that of another request, and the request is not in shadow */
+  settled(settlement: Settlement | Denial): void
+  /** A fault of ours. */
+  failed(error: unknown): void
+}
+
+/** Asks the ledger, and `settling` hears what came of it. */
+export function ask(charging: Charging, order: Order, settling: Settling): void {
+  const charge = chargeOf(order, order.rules.policy())
+  charging.ledger.decide(charge, new Question(charging, order, charge, settling))
+}
+
+/** The same, as a promise. */
+export function settle(charging: Charging, order: Order): Promise<Settlement | Denial> {
+  return new Promise((settled, failed) => ask(charging, order, { settled, failed }))
+}
+
+/** A charge that the ledger decides, and who hears what that comes to. No promise: one takes 700 bytes of each request. */
+class Question implements Asker {
+  readonly #charging: Charging
+  readonly #order: Order
+  readonly #charge: Charge
+  readonly #settling: Settling
+
+  constructor(charging: Charging, order: Order, charge: Charge, settling: Settling) {
+    this.#charging = charging
+    this.#order = order
+    this.#charge = charge
+    this.#settling = settling
+  }
+
+  decided(decision: Decision): void {
+    try {
+      this.#tell(settlementOf(this.#charging, this.#order, this.#charge, decision))
+    } catch (error) {
+      this.#settling.failed(error)
+    }
+  }
+
+  undecided(error: Error): void {
+    try {
+      this.#tell(letThroughOf(this.#charging, this.#order, this.#charge, undecided(error)))
+    } catch (fault) {
+      this.#settling.failed(fault)
+    }
+  }
+
+  #tell(settlement: Settlement | Denial | Promise<Settlement | Denial>): void {
+    if (settlement instanceof Promise) tellLater(settlement, this.#settling)
+    else this.#settling.settled(settlement)
+  }
+}
+
+function tellLater(settlement: Promise<Settlement | Denial>, settling: Settling): void {
+  settlement.then(
+    (known) => settling.settled(known),
+    (error) => settling.failed(error),
+  )
+}
+
+/** A charge that nobody decided: denied, or let through in shadow. */
+function letThroughOf({ observe }: Charging, order: Order, charge: Charge, denial: Denial): Settlement | Denial {
   const { rules, route, caller } = order
-  const policy = rules.policy()
-  const charge = chargeOf(order, policy)
-  const decision = await charging.ledger.charge(charge).catch(undecided)
-  if (isDenial(decision)) {
-    const isLetThrough = order.tunnel === undefined && isShadowed(rules, route, caller.user, policy)
-    return isLetThrough ? settled(observe, decidedOn(order, 'shadowed', charge, null, 'store')) : decision
-  }
-  if (decision.accepted) {
-    const kind = decision.once?.kind === 'replayed' ? 'repeated' : 'charged'
-    return settled(observe, decidedOn(order, kind, charge, decision, null))
-  }
+  const isLetThrough = order.tunnel === undefined && isShadowed(rules, route, caller.user, rules.policy())
+  return isLetThrough ? settled(observe, decidedOn(order, 'shadowed', charge, null, 'store')) : denial
+}
+
+function settlementOf(
+  charging: Charging,
+  order: Order,
+  charge: Charge,
+  decision: Decision,
+): Settlement | Denial | Promise<Settlement | Denial> {
+  if (!decision.accepted) return refusedOf(charging, order, charge, decision)
+  const kind = decision.once?.kind === 'replayed' ? 'repeated' : 'charged'
+  return settled(charging.observe, decidedOn(order, kind, charge, decision, null))
+}
+
+/**
+ * A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
+ * last one: a user who was looked up is not looked up again.
+ */
+function refusedOf(
+  charging: Charging,
+  order: Order,
+  charge: Charge,
+  decision: Decision,
+): Settlement | Denial | Promise<Settlement | Denial> {
   // A refusal names one meter.
   const of = charge.others === undefined ? null : refusingMeter(charge, decision)
   const named = of?.charge ?? charge
   const by = of?.decision ?? decision
   const isReused = decision.once?.kind === 'reused'
-  // A known user whom this process has not met counts as new, and would be refused what is kept for known ones. The second charge is the
-  // last one: a user who was looked up is not looked up again.
-  if (!isReused && isOfReserve(named, by) && (await charging.knownUsers.lookUp(caller.user))) {
-    return settle(charging, order)
-  }
-  const isLetThrough = isShadowed(rules, route, caller.user, policy)
+  if (isReused || !isOfReserve(named, by)) return refusalSettled(charging, order, named, by, isReused)
+  return refusedOfReserve(charging, order, named, by)
+}
+
+async function refusedOfReserve(
+  charging: Charging,
+  order: Order,
+  named: Charge,
+  by: Decision,
+): Promise<Settlement | Denial> {
+  const isKnown = await charging.knownUsers.lookUp(order.caller.user)
+  return isKnown ? settle(charging, order) : refusalSettled(charging, order, named, by, false)
+}
+
+/** @param named the meter that refuses, and `by` what was decided on it */
+function refusalSettled(
+  { observe }: Charging,
+  order: Order,
+  named: Charge,
+  by: Decision,
+  isReused: boolean,
+): Settlement | Denial {
+  const { rules, route, caller } = order
+  const isLetThrough = isShadowed(rules, route, caller.user, rules.policy())
   if (isReused && !isLetThrough && route.repetition !== null) return keyReused(route.repetition)
   const kind = isLetThrough ? 'shadowed' : 'refused'
   const refusedBy = isReused ? 'key' : refusingLimit(order, named, by, kind)
@@ -153,6 +246,7 @@ function decidedOn<K extends Settled['kind']>(
   refusedBy: Settled['refusedBy'],
 ): Settled & { readonly kind: K } {
   const tokens = kind === 'charged' ? charge.cost : 0
+  // Each field by its name, as in `record.ts`.
   const outcome = {
     type: 'settled' as const,
     kind,

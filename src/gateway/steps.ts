@@ -12,20 +12,20 @@ import type { Decision } from '../quota/charge.ts'
 import { StoreError } from '../quota/quota-store.ts'
 import { snapshotFields } from '../quota/ratelimit-fields.ts'
 import { quotaStatus } from '../quota/status.ts'
-import { awaitsContinue, SMALL } from '../respond/announced-body.ts'
+import { awaitsContinue, hasBody, SMALL } from '../respond/announced-body.ts'
 import { preflightResponse } from '../respond/cors.ts'
 import { statusResponse } from '../respond/response.ts'
 import { type BodyPrice, priceOfBody } from '../routing/price.ts'
 import type { Target } from '../routing/target.ts'
 import { callerByAddress } from './client-address.ts'
-import type { Context, Exchange, Pass } from './context.ts'
+import type { Context, Exchange } from './context.ts'
 import { exemptionOf } from './exemption.ts'
 import type { FailedChecks } from './failed-checks.ts'
 import { answered, denied, left, refused, resultOf, Stop } from './outcome.ts'
 import { type Plan, queryRefusal } from './plan.ts'
 import { isKnownByBody, onceOf, severalKeys } from './repetition.ts'
 import { refusalOf, storeUnavailable, unknownYet } from './responses.ts'
-import { exempted, isShadowed, settle, unpriced } from './settlement.ts'
+import { exempted, isShadowed, type Order, type Settlement, unpriced } from './settlement.ts'
 import type { Route } from './snapshot.ts'
 
 /** The steps of admission, each by itself: their order is written in gateway.ts. Each gives its result, or a Stop. */
@@ -160,18 +160,37 @@ async function usage(context: Context, exchange: Exchange, { query }: Target): P
   }
 }
 
-/** Who asks; `null` on a public route. What the request holds counts for its user from now on, or it is certain that a stranger holds it. */
-export function identify(context: Context, exchange: Exchange, { tariff, anonymous }: Route) {
+/** Who asks: nobody on a public route. What the request holds counts for its user from now on, or it is certain that a stranger holds it. */
+export function identify(
+  context: Context,
+  exchange: Exchange,
+  { tariff, anonymous }: Route,
+): Caller | Stop | null | Promise<Caller | Stop> {
   const { holder, rules, req } = exchange
   if (tariff === null) return stopIf(holder.identify(null, false, rules.shares), req)
   return callerOf(context, exchange, anonymous)
 }
 
-async function callerOf(context: Context, exchange: Exchange, anonymous: boolean): Promise<Caller | Stop> {
-  const { holder, rules, req, res, client } = exchange
+/** By a credential that is remembered, as nearly all are, at once. */
+function callerOf(context: Context, exchange: Exchange, anonymous: boolean): Caller | Stop | Promise<Caller | Stop> {
   const resolved = resolve(context, exchange)
-  const found = resolved instanceof Promise ? await checked(exchange, resolved) : resolved
-  const caller = found instanceof Stop ? found : noteCaller(exchange, found, anonymous)
+  return resolved instanceof Promise
+    ? checkedCaller(exchange, resolved, anonymous)
+    : takeCaller(exchange, resolved, anonymous)
+}
+
+async function checkedCaller(
+  exchange: Exchange,
+  resolved: Promise<Caller | Denial>,
+  anonymous: boolean,
+): Promise<Caller | Stop> {
+  const found = await checked(exchange, resolved)
+  return found instanceof Stop ? found : takeCaller(exchange, found, anonymous)
+}
+
+function takeCaller(exchange: Exchange, found: Caller | Denial, anonymous: boolean): Caller | Stop {
+  const { holder, rules, req, res, client } = exchange
+  const caller = noteCaller(exchange, found, anonymous)
   if (caller instanceof Stop) return caller
   const isAccepted = isVerified(caller)
   if (isAccepted) client.accepted(holder.address)
@@ -226,29 +245,27 @@ function placesOf({ req, rules, holder }: Exchange, failed: FailedChecks): Check
   }
 }
 
-/** A cost, and the body of the request if that had to be read. */
-export interface Priced {
-  readonly cost: number
-  readonly body: Buffer | null
-}
-
 /** What the request costs: nothing on a public route. */
-export async function price(
+export function price(
   context: Context,
   exchange: Exchange,
   route: Route,
   target: Target,
-): Promise<Priced | Stop> {
+): Stop | null | Promise<Stop | null> {
   const { tariff } = route
-  if (tariff?.price.kind === 'body') {
-    const refusal = queryRefusal(route, target)
-    if (refusal === null) return priceByBody(context, exchange, route, tariff.price)
-    if (!letThrough(context, exchange, route, refusal.denial)) return denied(refusal.denial)
-    const body = await earlyBody(exchange, route)
-    return body instanceof Stop ? body : { cost: 0, body }
-  }
+  if (tariff?.price.kind === 'body') return priceByBody(context, exchange, route, tariff.price, target)
+  const cost = tariff?.price.cost ?? 0
+  if (hasBody(exchange.req)) return priceBehindBody(exchange, route, cost)
+  exchange.cost = cost
+  return null
+}
+
+async function priceBehindBody(exchange: Exchange, route: Route, cost: number): Promise<Stop | null> {
   const body = await earlyBody(exchange, route)
-  return body instanceof Stop ? body : { cost: tariff?.price.cost ?? 0, body }
+  if (body instanceof Stop) return body
+  exchange.body = body
+  exchange.cost = cost
+  return null
 }
 
 async function priceByBody(
@@ -256,13 +273,21 @@ async function priceByBody(
   exchange: Exchange,
   route: Route,
   price: BodyPrice,
-): Promise<Priced | Stop> {
+  target: Target,
+): Promise<Stop | null> {
+  const refusal = queryRefusal(route, target)
+  if (refusal !== null) {
+    if (!letThrough(context, exchange, route, refusal.denial)) return denied(refusal.denial)
+    return priceBehindBody(exchange, route, 0)
+  }
   const { req, res } = exchange
   const body = await awaited(exchange, () => readBody(req, res, price.maxBody))
   if (body instanceof Stop) return body
   const priced = priceOfBody(price, body, req.headers['content-type'], req.headers['content-encoding'])
-  if (!isDenial(priced)) return { cost: priced.cost, body }
-  return letThrough(context, exchange, route, priced) ? { cost: 0, body } : denied(priced)
+  if (isDenial(priced) && !letThrough(context, exchange, route, priced)) return denied(priced)
+  exchange.body = body
+  exchange.cost = isDenial(priced) ? 0 : priced.cost
+  return null
 }
 
 /** Shadow refuses nobody, not for a request without a price either. A body above the bound is no matter of its price. @returns whether the request goes on */
@@ -322,30 +347,41 @@ function leftEarly(error: unknown): Stop {
  * A place among those who may have a connection to the upstream, before anything is charged. A tunnel has one of its own. One
  * address or user that has its share waits for its own requests, and for those only.
  */
-export async function takeUpstreamPlace({ req, res, rules, holder }: Exchange): Promise<Stop | null> {
+export function takeUpstreamPlace({ req, res, rules, holder }: Exchange): Stop | null | Promise<Stop | null> {
   if (res === null) return null
-  return stopIf(await holder.takeWithin('upstream_connections', rules.shares, rules.queueTimeoutMs), req)
+  const full = holder.takeWithin('upstream_connections', rules.shares, rules.queueTimeoutMs)
+  return full instanceof Promise ? placeAwaited(full, req) : stopIf(full, req)
 }
 
-/** The charge, unless the caller is exempt. A refusal of the quota stops the request, unless it is in shadow. */
-export async function charge(context: Context, exchange: Exchange, route: Route, pass: Pass): Promise<Stop | null> {
+async function placeAwaited(full: Promise<Exhausted | null>, req: Exchange['req']): Promise<Stop | null> {
+  return stopIf(await full, req)
+}
+
+/** What the request is to be charged; `null` for nothing, as of a caller who is exempt. */
+export function orderOf(context: Context, exchange: Exchange, route: Route): Order | Stop | null {
   const { req, rules, caller, cost } = exchange
   if (route.tariff === null || caller === null || cost === 0) return null
   const twoKeys = severalKeys(exchange, route)
   if (twoKeys !== null) return denied(twoKeys)
-  exchange.exempt = exemptionOf(rules, exchange, caller)
-  exchange.plan = rules.policy().planOf(caller)
+  const exempt = exemptionOf(rules, exchange, caller)
+  const plan = rules.policy().planOf(caller)
+  exchange.exempt = exempt
+  exchange.plan = plan
   const { category } = route.tariff
-  const once = exchange.exempt === null ? onceOf(exchange, route, pass) : null
+  const once = exempt === null ? onceOf(exchange, route) : null
   const { accept } = req.headers
-  const order = { rules, route, caller, plan: exchange.plan, category, cost, once, accept }
-  if (exchange.exempt !== null) {
-    exempted(context, order, exchange.exempt)
-    return null
-  }
-  const settlement = resultOf(await settle(context, order))
-  if (settlement instanceof Stop) return settlement
+  const order = { rules, route, caller, plan, category, cost, once, accept }
+  if (exempt === null) return order
+  exempted(context, order, exempt)
+  return null
+}
+
+/** What became of the charge. A refusal of the quota stops the request, unless it is in shadow. */
+export function takeSettlement(exchange: Exchange, settlement: Settlement | Denial): Stop | null {
+  if (isDenial(settlement)) return denied(settlement)
   exchange.settlement = settlement
   if (settlement.kind !== 'refused') return null
-  return refused(refusalOf(caller, settlement.charge, settlement.decision as Decision, rules, accept).response)
+  const { req, rules, caller } = exchange
+  const { charge, decision } = settlement
+  return refused(refusalOf(caller as Caller, charge, decision as Decision, rules, req.headers.accept).response)
 }

@@ -6,8 +6,9 @@ import { booksOf } from '../../src/app/retention.ts'
 import { createChangeFollower } from '../../src/control/change-follower.ts'
 import { type Order, settle } from '../../src/gateway/settlement.ts'
 import type { Rules } from '../../src/gateway/snapshot.ts'
-import type { Charge, Refund } from '../../src/quota/charge.ts'
+import type { Charge, Decision, Refund } from '../../src/quota/charge.ts'
 import { KnownUsers } from '../../src/quota/known-users.ts'
+import type { Asker } from '../../src/quota/ledger/ledger-contract.ts'
 import type { Payer } from '../../src/quota/policy.ts'
 import { openRedisStore } from '../../src/store/redis/redis-store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -134,13 +135,19 @@ function createGateway(store: Store, yaml: string, knownUsers: KnownUsers) {
     retryAfterMax: 1e9,
   } as unknown as Rules
   const ledger = {
-    async charge(charge: Charge) {
-      const [decision] = await batch([charge], [])
-      if (decision === undefined) throw new Error('no decision')
-      if (decision.accepted) await batch([], [{ charge, decision }])
-      return decision
-    },
+    decide: (charge: Charge, asker: Asker) =>
+      void charged(charge).then(
+        (decision) => asker.decided(decision),
+        (error) => asker.undecided(error),
+      ),
     refund() {},
+  }
+
+  async function charged(charge: Charge): Promise<Decision> {
+    const [decision] = await batch([charge], [])
+    if (decision === undefined) throw new Error('no decision')
+    if (decision.accepted) await batch([], [{ charge, decision }])
+    return decision
   }
 
   async function spend(payer: Payer, category: string, cost: number): Promise<void> {

@@ -27,11 +27,12 @@ export async function sent(head: string): Promise<Sent> {
   const requests: IncomingRequest[] = []
   const denials: (string | null)[] = []
   const gateway = {
-    handle: async (request: IncomingRequest) => {
+    handle: (request: IncomingRequest) => {
       requests.push(request)
       request.res.end('ok')
+      request.client.served(request)
     },
-    handleUpgrade: async () => {},
+    handleUpgrade: () => {},
     inFlight: () => 0,
   }
   const listener = createListener({

@@ -151,10 +151,15 @@ export async function gatewayTo(upstream: string, options: GatewayOptions = {}):
     responseHeaders: options.responseHeaders ?? ['X-Request-Id', 'req-1'],
   })
   server.on('request', async (req: IncomingMessage, res: ServerResponse) => {
-    await turnOf({ req, res, client: { address: '', peer: '', isLikelyKnown: () => false, accepted: () => {} } }, null)
+    await turnOf(
+      { req, res, client: { address: '', peer: '', isLikelyKnown: () => false, accepted: () => {}, served: () => {} } },
+      null,
+    )
     await options.admit?.()
     const body = options.readBody ? Buffer.concat(await req.toArray()) : null
-    const result = await forwarder.forward({ ...admitted(req), res, body, places })
+    const result = await new Promise<ForwardResult>((forwarded) => {
+      forwarder.forward({ ...admitted(req), res, body, places }, { forwarded })
+    })
     results.push(result)
     if (result.headSent || res.destroyed) return
     const status = result.error === 'upstream_timeout' ? 504 : 502

@@ -587,8 +587,8 @@ export const MUTATIONS: readonly Mutation[] = [
   ]),
   edit(ONCE, 'a use is not counted', ['open: each.open + 1', 'open: each.open'], ['sqlite']),
   ledger('a repetition is refused with its user', [
-    'charge.once === undefined ? refusals.recall(charge) : null',
-    'refusals.recall(charge)',
+    'error !== null || charge.once !== undefined ? null : refusals.recall(charge)',
+    'error !== null ? null : refusals.recall(charge)',
   ]),
   settlement('a key of another request refuses its user', [
     'else if (decision.once === undefined) refusals',

@@ -443,7 +443,11 @@ class Simulation {
     const { oracle } = this
     return {
       ledger: {
-        charge: (charge) => this.#charge(gateway, Object.assign(charge, { id }), mustBeDecided),
+        decide: (charge, asker) =>
+          void this.#charge(gateway, Object.assign(charge, { id }), mustBeDecided).then(
+            (decision) => asker.decided(decision),
+            (error) => asker.undecided(error),
+          ),
         refund: (refund) => gateway.ledger.refund(refund),
       },
       knownUsers: { lookUp: async () => false },

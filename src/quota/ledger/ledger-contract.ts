@@ -20,6 +20,11 @@ export interface Ledger {
    */
   charge(charge: Charge): Promise<Decision>
   /**
+   * The same, for whoever asks with each request and wants no promise, which takes 700 bytes.
+   * @param asker may hear before this returns
+   */
+  decide(charge: Charge, asker: Asker): void
+  /**
    * Gives an accepted charge back, or the refund's `amount` of tokens, which may be below 0; settled with the next batch. Call it at
    * most once for a decision. Nothing happens after `close`.
    */
@@ -39,6 +44,14 @@ export interface Ledger {
   outage(): StoreFailure | null
   /** Settles what waits and stops; after `graceMs` the ledger gives up whatever is left. */
   close(graceMs: number): Promise<void>
+}
+
+/** Who waits for the decision on a charge. One of the two is called, once; neither throws. */
+export interface Asker {
+  /** As `charge` resolves. */
+  decided(decision: Decision): void
+  /** As `charge` rejects. */
+  undecided(error: Error): void
 }
 
 export class LedgerFull extends Error {

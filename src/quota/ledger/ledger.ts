@@ -2,7 +2,7 @@ import type { Charge, Decision, Refund } from '../charge.ts'
 import { StoreError, type StoreFailure } from '../quota-store.ts'
 import { type BatchDelay, createBatchDelay } from './batch-delay.ts'
 import { Circuit } from './circuit.ts'
-import { type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
+import { type Asker, type Ledger, LedgerFull, type LedgerOptions } from './ledger-contract.ts'
 import { LocalDecisions } from './local-decisions.ts'
 import { Outage } from './outage.ts'
 import { Queue } from './queue.ts'
@@ -81,17 +81,22 @@ class BatchLedger implements Ledger {
   }
 
   charge(charge: Charge): Promise<Decision> {
+    return new Promise((decided, undecided) => this.decide(charge, { decided, undecided }))
+  }
+
+  decide(charge: Charge, asker: Asker): void {
     const { maxWaiting, refusals, local, circuit, queue } = this.#parts
-    if (this.#phase === 'closed') return Promise.reject(new StoreError('the ledger is closed', 'other', 'no'))
-    const error = circuit.error()
-    if (error !== null) return local.charge(charge, error)
+    const error = this.#phase === 'closed' ? null : circuit.error()
     // A repetition is accepted also where everything else is refused.
-    const refusal = charge.once === undefined ? refusals.recall(charge) : null
-    if (refusal !== null) return Promise.resolve(refusal)
-    if (queue.length >= maxWaiting) return Promise.reject(new LedgerFull(queue.length))
-    const decision = queue.add(charge)
-    this.#wake()
-    return decision
+    const refusal = error !== null || charge.once !== undefined ? null : refusals.recall(charge)
+    if (this.#phase === 'closed') asker.undecided(new StoreError('the ledger is closed', 'other', 'no'))
+    else if (error !== null) local.charge(charge, asker, error)
+    else if (refusal !== null) asker.decided(refusal)
+    else if (queue.length >= maxWaiting) asker.undecided(new LedgerFull(queue.length))
+    else {
+      queue.add(charge, asker)
+      this.#wake()
+    }
   }
 
   refund(refund: Refund): void {

@@ -1,6 +1,7 @@
 import type { Observer } from '../../observe/observation.ts'
 import type { Charge, Decision } from '../charge.ts'
 import type { StoreError } from '../quota-store.ts'
+import type { Asker } from './ledger-contract.ts'
 import type { Outage } from './outage.ts'
 import type { Queue } from './queue.ts'
 import { abandon, isWaiting, resolveLocally, type WaitingCharge } from './waiting-charge.ts'
@@ -37,19 +38,19 @@ export class LocalDecisions {
     return Math.floor(this.#options.now() + this.#ahead)
   }
 
-  /** Decides a charge that never goes to the store: what is accepted is owed. @throws the error if it cannot be decided here */
-  async charge(charge: Charge, error: StoreError): Promise<Decision> {
+  /** Decides a charge that never goes to the store: what is accepted is owed. @param error what the asker gets if it cannot be decided here */
+  charge(charge: Charge, asker: Asker, error: StoreError): void {
     const decision = this.#decide(charge)
-    if (decision === null) throw error
-    if (decision.accepted) this.#options.outage.owe(charge, decision)
-    return decision
+    if (decision?.accepted === true) this.#options.outage.owe(charge, decision)
+    // Later, as whoever waits for a store: see `resolveLocally`.
+    queueMicrotask(() => (decision === null ? asker.undecided(error) : asker.decided(decision)))
   }
 
   /** An outage begins: all whose callers wait are decided here, or fail. */
   takeOver(queue: Queue, error: StoreError): void {
     this.#setClock()
     for (const waiting of queue.sent) if (isWaiting(waiting)) this.#conclude(waiting, error)
-    for (const { charge, resolve, reject } of queue.takeAll()) this.charge(charge, error).then(resolve, reject)
+    for (const { charge, asker } of queue.takeAll()) this.charge(charge, asker, error)
   }
 
   /**

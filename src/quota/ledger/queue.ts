@@ -1,6 +1,7 @@
-import type { Charge, Decision } from '../charge.ts'
+import type { Charge } from '../charge.ts'
 import { StoreError } from '../quota-store.ts'
 import { afterDeadline } from './after-deadline.ts'
+import type { Asker } from './ledger-contract.ts'
 import { abandon, isWaiting, type WaitingCharge } from './waiting-charge.ts'
 
 export interface QueueOptions {
@@ -55,12 +56,10 @@ export class Queue {
     return this.#sent
   }
 
-  add(charge: Charge): Promise<Decision> {
-    return new Promise((resolve, reject) => {
-      const expiresAt = this.#options.now() + this.#options.deadlineMs
-      this.#queued.push({ charge, expiresAt, resolve, reject, verdict: null })
-      if (this.#timer === null) this.#watch()
-    })
+  add(charge: Charge, asker: Asker): void {
+    const expiresAt = this.#options.now() + this.#options.deadlineMs
+    this.#queued.push({ charge, expiresAt, asker, verdict: null })
+    if (this.#timer === null) this.#watch()
   }
 
   /** The oldest charges go out with a batch: `most` of them, or all. */

@@ -138,6 +138,8 @@ export class Settlement {
     for (let i = 0; i < sent.length; i++) this.#decided(sent[i] as WaitingCharge, decisions[debts + i])
     this.#refunds.settled()
     this.#end()
+    // Last: whoever hears of it may do all that he likes.
+    for (const [i, waiting] of sent.entries()) tell(waiting, decisions[debts + i])
   }
 
   /** Which charges these were, for the day on which the store has forgotten them. */
@@ -180,7 +182,6 @@ export class Settlement {
     else if (verdict === null) {
       if (decision.accepted) refusals.forget(charge)
       else if (decision.once === undefined) refusals.note(charge, decision, this.#sentAt)
-      waiting.resolve(decision)
     } else if (isAdmitted(verdict)) outage.learn(charge, verdict, decision)
     else if (decision.accepted) this.#giveBack(charge, decision)
   }
@@ -202,6 +203,11 @@ export class Settlement {
     this.#options.queue.release()
     this.#refunds.retryOpen()
   }
+}
+
+/** Its caller, if he still waits. */
+function tell({ asker, verdict }: WaitingCharge, decision: Decision | undefined): void {
+  if (verdict === null && decision !== undefined) asker.decided(decision)
 }
 
 function chargeOf({ charge }: WaitingCharge): Charge {

@@ -5,6 +5,7 @@ import { LocalDecisions } from '../../../src/quota/ledger/local-decisions.ts'
 import { Outage } from '../../../src/quota/ledger/outage.ts'
 import { Queue } from '../../../src/quota/ledger/queue.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
+import { promised, queued } from './promised.ts'
 
 const AUGUST = Date.UTC(2026, 7, 6)
 const HOUR_MS = 3_600_000
@@ -39,7 +40,8 @@ beforeEach(() => {
 function beginOutage(): void {
   local.takeOver(queue, DOWN)
 }
-const decide = (cost: number, category?: string): Promise<Decision> => local.charge(charge(cost, category), DOWN)
+const decide = (cost: number, category?: string): Promise<Decision> =>
+  promised((asker) => local.charge(charge(cost, category), asker, DOWN))
 /** The store is paid all that is owed. */
 function pay(): void {
   const payment = outage.take(1000, local.time())
@@ -112,7 +114,7 @@ describe('a charge while the store is out', () => {
 
 describe('when an outage begins', () => {
   it('all that are queued are decided, and owed if they are accepted', async () => {
-    const decisions = [charge(4), charge(1, 'write'), charge(7)].map((each) => queue.add(each))
+    const decisions = [charge(4), charge(1, 'write'), charge(7)].map((each) => queued(queue, each))
     beginOutage()
     expect(await Promise.allSettled(decisions)).toMatchObject([
       { status: 'fulfilled', value: { accepted: true } },
@@ -123,7 +125,7 @@ describe('when an outage begins', () => {
   })
 
   it('all that have gone out are decided, and not owed: the store may have counted them', async () => {
-    const decisions = [charge(4), charge(1, 'write'), charge(7)].map((each) => queue.add(each))
+    const decisions = [charge(4), charge(1, 'write'), charge(7)].map((each) => queued(queue, each))
     queue.take(10)
     beginOutage()
     expect(await Promise.allSettled(decisions)).toMatchObject([
@@ -136,7 +138,7 @@ describe('when an outage begins', () => {
   })
 
   it('whoever has a verdict already gets no other one', async () => {
-    const decision = queue.add(charge(4))
+    const decision = queued(queue, charge(4))
     queue.take(10)
     beginOutage()
     beginOutage()

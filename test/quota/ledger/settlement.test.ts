@@ -8,6 +8,7 @@ import { createRecentRefusals, type RecentRefusals } from '../../../src/quota/le
 import { Settlement } from '../../../src/quota/ledger/settlement.ts'
 import { abandon, resolveLocally } from '../../../src/quota/ledger/waiting-charge.ts'
 import { StoreError } from '../../../src/quota/quota-store.ts'
+import { queued } from './promised.ts'
 
 const AT = Date.UTC(2026, 7, 6)
 const LIMITS = { personal: [{ window: { name: '1h', seconds: 3600 }, limit: 100 }], organisation: null, global: null }
@@ -69,7 +70,7 @@ function settleNext(): Batch {
 }
 /** A charge goes out, and its caller gets this verdict before the store has settled the batch. */
 function sendWithVerdict(asked: Charge, verdict: 'accepted' | 'refused' | 'error'): Batch {
-  queue.add(asked).catch(() => {})
+  queued(queue, asked).catch(() => {})
   const batch = settlement.next(false)
   for (const waiting of queue.sent) {
     const decision = verdict === 'error' ? null : outage.decide(verdict === 'accepted' ? asked : charge(100), AT)
@@ -81,7 +82,7 @@ function sendWithVerdict(asked: Charge, verdict: 'accepted' | 'refused' | 'error
 
 describe('a batch', () => {
   it('a batch holds no more charges than allowed, and has the next number', async () => {
-    const decisions = [1, 2, 3, 4].map((cost) => queue.add(charge(cost)))
+    const decisions = [1, 2, 3, 4].map((cost) => queued(queue, charge(cost)))
     expect(settlement.hasWork()).toBe(true)
     expect(settleNext()).toMatchObject({
       instance: 'test',
@@ -107,7 +108,7 @@ describe('a batch', () => {
 
   it('a batch pays debts before it charges callers, who get the decisions of their own charges', async () => {
     outage.owe(charge(5), outage.decide(charge(5), AT) as Decision)
-    const decision = queue.add(charge(2))
+    const decision = queued(queue, charge(2))
     expect(settleNext().charges).toMatchObject([{ cost: 5, forced: true }, { cost: 2 }])
     expect(await decision).toMatchObject({ accepted: true, personal: [{ used: 7 }] })
     expect(settlement.isOwing()).toBe(false)
@@ -115,7 +116,7 @@ describe('a batch', () => {
   })
 
   it('a batch that leaves out a decision is an error to the caller concerned', async () => {
-    const decision = queue.add(charge(2))
+    const decision = queued(queue, charge(2))
     settlement.next(false)
     settlement.settled([])
     await expect(decision).rejects.toMatchObject({ name: 'StoreError', applied: 'unknown' })
@@ -123,7 +124,7 @@ describe('a batch', () => {
   })
 
   it('a batch that is dropped fails for the callers that wait for it', async () => {
-    const decision = queue.add(charge(2))
+    const decision = queued(queue, charge(2))
     settlement.next(false)
     settlement.dropped(DOWN, true)
     await expect(decision).rejects.toBe(DOWN)
@@ -134,8 +135,8 @@ describe('a batch', () => {
 
 describe('a recent refusal', () => {
   it('a recent refusal is remembered until its user is charged, or anything is given back', async () => {
-    const spent = queue.add(charge(100))
-    const refused = queue.add(charge(1))
+    const spent = queued(queue, charge(100))
+    const refused = queued(queue, charge(1))
     settleNext()
     expect(await refused).toMatchObject({ accepted: false })
     // The refused charge and the next one have the same limits.
@@ -146,10 +147,10 @@ describe('a recent refusal', () => {
   })
 
   it('a recent refusal of the batch that brings refunds is not forgotten, and any before it is', async () => {
-    const decision = queue.add(charge(100))
+    const decision = queued(queue, charge(100))
     settleNext()
     settlement.refund({ charge: charge(100), decision: await decision })
-    const late = queue.add(charge(101, 'bob'))
+    const late = queued(queue, charge(101, 'bob'))
     refusals.note(charge(1), settle({ ...settlement.next(true), charges: [charge(101)] })[0] as Decision, 1000)
     settlement.dropped(DOWN, false)
     settleNext()
@@ -208,7 +209,7 @@ describe('a charge whose caller got its verdict without the store', () => {
 })
 
 it('a settlement that closes reports what is never charged and never given back', async () => {
-  const decision = queue.add(charge(7))
+  const decision = queued(queue, charge(7))
   settleNext()
   settlement.refund({ charge: charge(7), decision: await decision })
   outage.owe(charge(5), outage.decide(charge(5), AT) as Decision)
