@@ -74,6 +74,7 @@ it('a body in chunks of one byte takes little more memory than it has bytes', as
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const req = new IncomingMessage(new Socket())
+  req.headers = { 'transfer-encoding': 'chunked' }
   const bytes = 200_000
   const read = readBody(req, null, bytes)
   collect()
