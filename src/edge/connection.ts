@@ -303,7 +303,9 @@ export class ClientConnection implements ClientPeer {
 
   served(request: IncomingRequest): void {
     const { req, res } = request
-    this.#requests.splice(this.#requests.indexOf(request), 1)
+    // Nearly always it is the first, and `splice` makes a list of it.
+    if (this.#requests[0] === request) this.#requests.shift()
+    else this.#requests.splice(this.#requests.indexOf(request), 1)
     if (!res.shouldKeepAlive) this.#isLast = true
     if (!req.complete) this.#cutShort = req
     const denial = cutOffBy(req)

@@ -45,7 +45,7 @@ export function outgoingHead(raw: readonly string[], origin: Origin, rules: Head
   const nominated = nominatedNames(raw)
   const trusted = rules.trusted(origin.peer)
   const headers: string[] = []
-  const claims: Claims = { host: '', for: '', offered: '', first: {} }
+  const claims: Claims = { host: '', for: '', offered: '', first: trusted ? {} : NOTHING }
   let contentLength: string | null = null
   let chunked = false
   let takesTrailers = false
@@ -159,6 +159,9 @@ interface Claims {
   readonly first: Partial<Record<string, string>>
 }
 
+/** Of a peer that is not trusted. */
+const NOTHING: Claims['first'] = Object.freeze({})
+
 function noteClaim(claims: Claims, lower: string, value: string, trusted: boolean): void {
   if (lower === 'host') claims.host = value
   else if (!trusted) return
@@ -199,12 +202,14 @@ function schemeOf({ first }: Claims, { encrypted }: Origin): string {
 
 /** Without the two that a load balancer behind another one may name wrongly, and that a URL need not have. */
 function withPort(authority: string, port = ''): string {
+  if (port === '') return authority
   const isWanted = /^[1-9]\d{0,4}$/.test(port) && Number(port) < 65_536 && port !== '80' && port !== '443'
   return isWanted && /^(?:[^:]+|\[.*\])$/.test(authority) ? `${authority}:${port}` : authority
 }
 
 /** Nothing that ends a path within a cookie, a Refresh or a list, and no segment that leads back: a proxy may pass on what a client wrote. */
 function prefixOf(path = ''): string {
+  if (path === '') return ''
   return /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~%!$&()*+=:@-]+)+\/?$/.test(path) ? path.replace(/\/$/, '') : ''
 }
 
@@ -221,17 +226,18 @@ function setOurs(
   { origin, claims: { for: before, first }, scheme, authority }: Said,
   { notOurs, via }: HeaderRules,
 ): void {
-  const set = (name: string, value: string | undefined): void => {
-    if (value && (notOurs.size === 0 || !notOurs.has(name.toLowerCase()))) headers.push(name, value)
-  }
-  set('X-Forwarded-For', before === '' ? origin.peer : `${before}, ${origin.peer}`)
-  set('X-Forwarded-Proto', scheme)
-  set('X-Forwarded-Host', authority)
-  set('X-Forwarded-Port', first['x-forwarded-port'])
-  set('X-Forwarded-Prefix', first['x-forwarded-prefix'])
-  if (via) set('Via', `${origin.httpVersion} tollgate`)
-  set('X-Request-Id', origin.requestId)
-  set('traceparent', origin.trace?.traceparent)
+  set(headers, notOurs, 'X-Forwarded-For', before === '' ? origin.peer : `${before}, ${origin.peer}`)
+  set(headers, notOurs, 'X-Forwarded-Proto', scheme)
+  set(headers, notOurs, 'X-Forwarded-Host', authority)
+  set(headers, notOurs, 'X-Forwarded-Port', first['x-forwarded-port'])
+  set(headers, notOurs, 'X-Forwarded-Prefix', first['x-forwarded-prefix'])
+  if (via) set(headers, notOurs, 'Via', `${origin.httpVersion} tollgate`)
+  set(headers, notOurs, 'X-Request-Id', origin.requestId)
+  set(headers, notOurs, 'traceparent', origin.trace?.traceparent)
+}
+
+function set(headers: string[], notOurs: HeaderRules['notOurs'], name: string, value: string | undefined): void {
+  if (value && (notOurs.size === 0 || !notOurs.has(name.toLowerCase()))) headers.push(name, value)
 }
 
 function identify(headers: string[], caller: VerifiedCaller, { identity }: HeaderRules): void {

@@ -1,5 +1,10 @@
+import { remembered } from './memo.ts'
+
 /** RFC 9110 section 5.6.2, in which cookies, schemes and subprotocols are spelt too. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** What stands in a head before the value of a field, line end included: made once for each name, as a text of many parts takes many pieces. */
+export const lineOf = remembered((name) => `\r\n${name}: `)
 
 /** @param max its longest, in characters */
 export function isFieldName(text: string, max = Number.POSITIVE_INFINITY): boolean {

@@ -1,4 +1,5 @@
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
+import { lineOf } from '../lib/field-names.ts'
 
 /** What Node's response keeps its head in, until the head leaves together with the first piece of the body. */
 interface Internals {
@@ -26,9 +27,20 @@ const KNOWN = '_header' in new ServerResponse({ method: 'GET' } as IncomingMessa
  * @param body octets, as a text in latin1; at least one
  */
 export function sendWhole(res: ServerResponse, line: StatusLine, headers: readonly string[], body: string): void {
-  if (isUsual(res, line.status)) setHead(res, line, headers)
+  if (isUsual(res, line.status)) setHead(res, line.status, textOf(line, headers))
   else res.writeHead(line.status, line.phrase ?? undefined, [...headers])
   res.end(body, 'latin1')
+}
+
+/**
+ * The same by lines that are there already, each with its line end before it, and without a Date.
+ * @returns `false` for what is not the usual case: nothing is sent of it
+ */
+export function sendLines(res: ServerResponse, status: number, lines: string, body: string): boolean {
+  if (!isUsual(res, status)) return false
+  setHead(res, status, usualLine(status) + lines + dateLine())
+  res.end(body, 'latin1')
+  return true
 }
 
 function isUsual({ req, shouldKeepAlive }: ServerResponse, status: number): boolean {
@@ -36,30 +48,50 @@ function isUsual({ req, shouldKeepAlive }: ServerResponse, status: number): bool
   return status >= 200 && status !== 204 && status !== 304 && status !== 426 && req.headers.expect === undefined
 }
 
-function setHead(res: ServerResponse, { status, phrase }: StatusLine, headers: readonly string[]): void {
-  const internals = res as unknown as Internals
-  let text = `HTTP/1.1 ${status} ${phrase ?? STATUS_CODES[status] ?? 'unknown'}`
+function textOf({ status, phrase }: StatusLine, headers: readonly string[]): string {
+  let text = phrase == null ? usualLine(status) : `HTTP/1.1 ${status} ${phrase}`
   let isDated = false
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string
-    text += `\r\n${name}: ${headers[i + 1]}`
+    text += lineOf(name) + (headers[i + 1] as string)
     isDated ||= name.length === 4 && name.toLowerCase() === 'date'
   }
-  if (!isDated) text += `\r\nDate: ${httpDate()}`
-  const seconds = Math.floor(internals._keepAliveTimeout / 1000)
-  res.statusCode = status
-  internals._header = `${text}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`
+  return isDated ? text : text + dateLine()
 }
 
-let second = 0
-let date = ''
+function setHead(res: ServerResponse, status: number, text: string): void {
+  const internals = res as unknown as Internals
+  res.statusCode = status
+  internals._header = text + endFor(internals._keepAliveTimeout)
+}
+
+/** Made once for each status. */
+const statusLines: string[] = []
+
+function usualLine(status: number): string {
+  statusLines[status] ??= `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}`
+  return statusLines[status]
+}
+
+let [second, date] = [0, '']
 
 /** RFC 9110, section 5.6.7; made once a second. */
-function httpDate(): string {
+function dateLine(): string {
   const now = Math.floor(Date.now() / 1000)
   if (now !== second) {
     second = now
-    date = new Date(now * 1000).toUTCString()
+    date = `\r\nDate: ${new Date(now * 1000).toUTCString()}`
   }
   return date
+}
+
+let [keepAliveMs, end] = [-1, '']
+
+/** The last lines of a head; made anew when they change, which they do with the number of connections. */
+function endFor(ms: number): string {
+  if (ms !== keepAliveMs) {
+    keepAliveMs = ms
+    end = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(ms / 1000)}\r\n\r\n`
+  }
+  return end
 }

@@ -208,10 +208,10 @@ export class ConnectionPool implements UpstreamClient, ConnectionOwner {
   }
 
   #handOn(connection: UpstreamConnection): void {
-    const next = this.#waiting.keys().next()
-    if (!next.done) {
-      this.#remove(next.value)
-      next.value.start(connection)
+    if (this.#waiting.size > 0) {
+      const next = this.#waiting.keys().next().value as Waiter
+      this.#remove(next)
+      next.start(connection)
     } else if (this.#closing !== null || this.#destroyed !== null) {
       connection.abandon()
     } else {

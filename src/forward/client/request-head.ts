@@ -1,3 +1,4 @@
+import { lineOf } from '../../lib/field-names.ts'
 import type { OutgoingRequest } from './contract.ts'
 
 /** Methods whose requests usually have a body: a length of 0 says that one has none (RFC 9110 section 8.6). */
@@ -7,7 +8,7 @@ const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY',
 export function requestHead({ method, target, host, headers, body, last }: OutgoingRequest): string {
   const connection = last ? 'close' : 'keep-alive'
   let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}`
-  for (let i = 0; i < headers.length; i += 2) text += `\r\n${headers[i]}: ${headers[i + 1]}`
+  for (let i = 0; i < headers.length; i += 2) text += lineOf(headers[i] as string) + (headers[i + 1] as string)
   if (body === 'chunked') text += '\r\nTransfer-Encoding: chunked'
   else if (body !== null) text += `\r\nContent-Length: ${body.length}`
   else if (WITH_BODY.has(method)) text += '\r\nContent-Length: 0'

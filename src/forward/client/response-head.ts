@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { isFieldName } from '../../lib/field-names.ts'
+import { remembered } from '../../lib/memo.ts'
 import type { ResponseHead } from './contract.ts'
 import { BadResponseError } from './failure.ts'
 import { type FieldName, fieldName } from './header-name.ts'
@@ -27,7 +28,7 @@ const MAX_FIELDS = 2_000
 const MAX_SHOWN = 40
 /** Anything but octets that a head may hold, a CR or LF without its other half among them. */
 const FORBIDDEN = /[^\t\r\n -~\x80-\xff]|\r(?!\n)|(?<!\r)\n/
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/
+const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: |$)/
 
 /**
  * Reads the head of a response by RFC 9112, sections 4 to 6. It is stricter than the RFC demands of a client wherever two
@@ -98,10 +99,13 @@ const UNTIL_CLOSE: Framing = Object.freeze({ kind: 'close' })
 const CHUNKED: Framing = Object.freeze({ kind: 'chunked' })
 
 function statusOf(head: string, lineEnd: number): number {
-  const line = STATUS_LINE.exec(lineEnd === head.length ? head : head.slice(0, lineEnd))
-  if (line === null)
+  if (!STATUS_LINE.test(lineEnd === head.length ? head : head.slice(0, lineEnd)))
     throw new BadResponseError(`status line ${JSON.stringify(head.slice(0, Math.min(lineEnd, MAX_SHOWN)))}`)
-  return Number(line[2])
+  return 100 * digit(head, 9) + 10 * digit(head, 10) + digit(head, 11)
+}
+
+function digit(text: string, at: number): number {
+  return text.charCodeAt(at) - DIGIT_0
 }
 
 /** Of most responses it is the usual one, and no text is made of it. */
@@ -114,7 +118,7 @@ function phraseOf(head: string, status: number, lineEnd: number): string | null 
 function note(seen: Seen, { lower }: FieldName, value: string): void {
   if (lower === 'content-length') {
     if (seen.length !== null) throw new BadResponseError('two lengths')
-    if (!/^\d{1,15}$/.test(value)) throw new BadResponseError('a length that is no number')
+    if (!LENGTH.test(value)) throw new BadResponseError('a length that is no number')
     seen.length = Number(value)
   } else if (lower === 'transfer-encoding') {
     // Any other coding would be passed on without its name: only chunked is undone on the way.
@@ -122,14 +126,22 @@ function note(seen: Seen, { lower }: FieldName, value: string): void {
       throw new BadResponseError(`transfer coding ${value.slice(0, MAX_SHOWN)}`)
     seen.chunked = true
   } else if (lower === 'connection') {
-    seen.close ||= /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value)
+    seen.close ||= asksForClose(value)
   } else if (lower === 'www-authenticate' || lower === 'persistent-auth') {
     seen.close ||= isLoginOfConnection(lower, value)
   } else {
-    const timeout = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(value)?.[1]
-    if (timeout !== undefined) seen.keptFor = Number(timeout)
+    seen.keptFor = timeoutIn(value) ?? seen.keptFor
   }
 }
+
+const LENGTH = /^\d{1,15}$/
+
+/** Servers write few values, over and over. */
+const asksForClose = remembered((value) => /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value))
+const timeoutIn = remembered((value) => {
+  const timeout = /(?:^|[,\t ])timeout=(\d{1,9})/i.exec(value)?.[1]
+  return timeout === undefined ? null : Number(timeout)
+})
 
 /** NTLM and Negotiate log a connection in, and not a request (RFC 4559): who came next on it would be the user of the one before. */
 function isLoginOfConnection(lower: string, value: string): boolean {
