@@ -38,14 +38,7 @@ export function answered(response: OwnResponse): Stop {
 
 /** The quota refuses it. */
 export function refused(response: OwnResponse): Stop {
-  const ending: Ending = {
-    ...NEVER_FORWARDED,
-    outcome: 'refused',
-    error: 'quota_exceeded',
-    reason: null,
-    clientStatus: response.status,
-  }
-  return new Stop(ending, response)
+  return new Stop(REFUSED, response)
 }
 
 export function denied(denial: Denial): Stop {
@@ -90,4 +83,12 @@ const NEVER_FORWARDED: Pick<Ending, 'lenient' | 'share' | 'httpStatus' | 'upstre
   share: null,
   httpStatus: null,
   upstreamMs: null,
+}
+
+const REFUSED: Ending = {
+  ...NEVER_FORWARDED,
+  outcome: 'refused',
+  error: 'quota_exceeded',
+  reason: null,
+  clientStatus: STATUS_OF.quota_exceeded,
 }

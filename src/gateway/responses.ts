@@ -9,7 +9,7 @@ import { problemBody } from '../quota/problem-body.ts'
 import type { StoreError } from '../quota/quota-store.ts'
 import { type RefusalBody, refusalBody, violations } from '../quota/refusal.ts'
 import { acceptsProblem } from '../respond/accepts-problem.ts'
-import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields } from '../respond/response.ts'
+import { JSON_TYPE, type OwnResponse, PROBLEM_TYPE, rateLimitFields, sentOften } from '../respond/response.ts'
 import type { Repetition, Rules } from './snapshot.ts'
 
 /** What a client gets if the quota refuses its request, or if the store, the upstream or the gateway fails. */
@@ -51,7 +51,7 @@ export function refusalOf(
   const before = known.get(decision)
   if (before?.cost === cost && before.rules === rules && before.problem === problem) return before
   const body = refusalBody(charge, decision, rules.timeZone, roomFrom(rules.ahead(), payer, charge, decision))
-  const response = refusalResponse(charge, decision, body, problem, rules.retryAfterMax)
+  const response = sentOften(refusalResponse(charge, decision, body, problem, rules.retryAfterMax))
   const by = refusingWindow(charge, decision)
   if (by === null) throw new Error('an accepted charge has no refusal')
   const refusal = { response, by, cost, rules, problem }

@@ -159,28 +159,28 @@ function refusedOf(
 ): Settlement | Denial | Promise<Settlement | Denial> {
   // A refusal names one meter.
   const of = charge.others === undefined ? null : refusingMeter(charge, decision)
-  const named = of?.charge ?? charge
+  const meter = of?.charge ?? charge
   const by = of?.decision ?? decision
   const isReused = decision.once?.kind === 'reused'
-  if (isReused || !isOfReserve(named, by)) return refusalSettled(charging, order, named, by, isReused)
-  return refusedOfReserve(charging, order, named, by)
+  if (isReused || !isOfReserve(meter, by)) return refusalSettled(charging, order, meter, by, isReused)
+  return refusedOfReserve(charging, order, meter, by)
 }
 
 async function refusedOfReserve(
   charging: Charging,
   order: Order,
-  named: Charge,
+  meter: Charge,
   by: Decision,
 ): Promise<Settlement | Denial> {
   const isKnown = await charging.knownUsers.lookUp(order.caller.user)
-  return isKnown ? settle(charging, order) : refusalSettled(charging, order, named, by, false)
+  return isKnown ? settle(charging, order) : refusalSettled(charging, order, meter, by, false)
 }
 
-/** @param named the meter that refuses, and `by` what was decided on it */
+/** @param meter that refuses, and `by` what was decided on it */
 function refusalSettled(
   { observe }: Charging,
   order: Order,
-  named: Charge,
+  meter: Charge,
   by: Decision,
   isReused: boolean,
 ): Settlement | Denial {
@@ -188,8 +188,8 @@ function refusalSettled(
   const isLetThrough = isShadowed(rules, route, caller.user, rules.policy())
   if (isReused && !isLetThrough && route.repetition !== null) return keyReused(route.repetition)
   const kind = isLetThrough ? 'shadowed' : 'refused'
-  const refusedBy = isReused ? 'key' : refusingLimit(order, named, by, kind)
-  return settled(observe, decidedOn(order, kind, named, by, refusedBy))
+  const refusedBy = isReused ? 'key' : refusingLimit(order, meter, by, kind)
+  return settled(observe, decidedOn(order, kind, meter, by, refusedBy))
 }
 
 function chargeOf({ caller, category, cost, others, once }: Order, policy: Policy): Charge {
@@ -220,13 +220,28 @@ export function isShadowed(rules: Rules, route: Route, user: string, policy: Pol
 }
 
 /** The limit that a 429 names, or would have. */
-function refusingLimit(
-  { rules, caller, accept }: Order,
-  charge: Charge,
-  decision: Decision,
-  kind: 'refused' | 'shadowed',
-): RefusingLimit {
-  const by = kind === 'refused' ? refusalOf(caller, charge, decision, rules, accept).by : windowOf(charge, decision)
+function refusingLimit(order: Order, charge: Charge, decision: Decision, kind: 'refused' | 'shadowed'): RefusingLimit {
+  const { rules, caller, accept } = order
+  if (kind === 'shadowed') return withSource(windowOf(charge, decision), order, charge, decision)
+  const refusal = refusalOf(caller, charge, decision, rules, accept)
+  const policy = rules.policy()
+  const before = named.get(refusal)
+  if (before?.caller === caller && before.policy === policy) return before.limit
+  const limit = withSource(refusal.by, order, charge, decision)
+  named.set(refusal, { caller, policy, limit })
+  return limit
+}
+
+/** What the source of a limit depends on besides its refusal. A client that goes on asking gets the same refusal for a while. */
+interface Named {
+  readonly caller: Payer
+  readonly policy: Policy
+  readonly limit: RefusingLimit
+}
+
+const named = new WeakMap<Refusal, Named>()
+
+function withSource(by: Refusal['by'], { rules, caller }: Order, charge: Charge, decision: Decision): RefusingLimit {
   const made = rules.policy().sourceOf(charge.category, caller, by.scope, by.window)
   // While the store is out a share of the limits holds.
   return { ...by, source: decision.limits === undefined ? made : `${made} x outage share` }

@@ -1,6 +1,7 @@
 import { planLabel } from '../quota/policy.ts'
 import { isOfReserve } from '../quota/reserve.ts'
 import type { Counting } from './counting.ts'
+import { joined } from './labels.ts'
 import type { Settled } from './observation.ts'
 import type { Meter } from './registry.ts'
 
@@ -39,6 +40,7 @@ export function quotaMetrics(meter: Meter): Counting {
     ['category', 'source'],
   )
   const ofPlans = planMetrics(meter)
+  const key = joined()
 
   function countTokens({ tokens, charge: { category }, plan }: Settled): void {
     if (tokens === 0) return
@@ -51,7 +53,7 @@ export function quotaMetrics(meter: Meter): Counting {
   function countRefusal({ charge, decision, plan, refusedBy }: Settled): void {
     const scope = scopeOf(refusedBy)
     const label = planLabel(plan)
-    refusals.add(`${charge.category}\n${scope}`)
+    refusals.add(key(charge.category, scope))
     if (label !== null) ofPlans.refusals.add(`${label}\n${charge.category}\n${scope}`)
     if (decision !== null && isOfReserve(charge, decision)) ofReserve.add(charge.category)
   }

@@ -1,7 +1,8 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Denial, type ErrorCode, STATUS_OF } from '../errors.ts'
-import { sendWhole } from '../node/whole-response.ts'
+import { lineOf } from '../lib/field-names.ts'
+import { sendLines } from '../node/whole-response.ts'
 import type { Charge, Decision } from '../quota/charge.ts'
 import { rateLimit, rateLimitPolicy } from '../quota/ratelimit-fields.ts'
 import type { QuotaViolation } from '../quota/refusal.ts'
@@ -80,16 +81,10 @@ export function writeResponse(
   // Nobody wants the body. Behind responses that are still to come Node would keep it until this one is out.
   if (hasBody(req)) req.resume()
   const length = Buffer.byteLength(response.body)
+  if (!lingers && sentWhole(res, response, length, requestId)) return
   const headers = [...response.headers, 'X-Request-Id', requestId]
   // A 204 has no length (RFC 9110 section 8.6), and no type that could be guessed.
   if (response.status !== 204) headers.push(...NO_SNIFFING, 'Content-Length', String(length))
-  const closes = response.headers.includes('Connection')
-  const { body } = response
-  // Of as many bytes as characters: all ASCII.
-  if (!lingers && !closes && typeof body === 'string' && length === body.length && length > 0) {
-    sendWhole(res, response, headers, body)
-    return
-  }
   if (lingers) res.shouldKeepAlive = false // Node then says so in the head, and the listener asks it
   res.writeHead(response.status, headers)
   if (!lingers) {
@@ -105,6 +100,35 @@ export function writeResponse(
   }
   // Also if the client may wait for 100 Continue: it may have got one, and need not wait at all (RFC 9110, 10.1.1).
   req.once('end', end).once('close', end)
+}
+
+/** @returns whether it was: one of as many bytes as characters, which is all ASCII, on a connection that goes on */
+function sentWhole(
+  res: ServerResponse,
+  { status, headers, body }: OwnResponse,
+  length: number,
+  requestId: string,
+): boolean {
+  if (typeof body !== 'string' || length !== body.length || length === 0 || headers.includes('Connection')) return false
+  const lines = (known.get(headers) ?? linesOf(headers)) + lineOf('X-Request-Id') + requestId
+  return sendLines(res, status, lines + BEFORE_LENGTH + length, body)
+}
+
+const BEFORE_LENGTH = lineOf(NO_SNIFFING[0]) + NO_SNIFFING[1] + lineOf('Content-Length')
+
+/** Of responses that are sent again and again. */
+const known = new WeakMap<readonly string[], string>()
+
+/** Of a response that is going to be sent again and again: its lines are made once. @returns the same */
+export function sentOften(response: OwnResponse): OwnResponse {
+  known.set(response.headers, linesOf(response.headers))
+  return response
+}
+
+function linesOf(headers: readonly string[]): string {
+  let text = ''
+  for (let i = 0; i < headers.length; i += 2) text += lineOf(headers[i] as string) + (headers[i + 1] as string)
+  return text
 }
 
 /** Such a body is read to its end after a response, so that the connection can go on. */

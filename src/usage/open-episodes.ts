@@ -41,20 +41,27 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
   const [refusals, shadows] = [new Map<string, Open>(), new Map<string, Open>()]
   /** Those that have something to send. */
   const changed = new Set<Open>()
+  /** Of limits that refused a moment ago: whoever goes on asking gets the same object. */
+  const recent = new WeakMap<RefusingLimit, Open>()
 
   function count(outcome: Settled): void {
-    const { refusedBy, isVerified, caller, route } = outcome
-    if (refusedBy === null || typeof refusedBy === 'string') return
-    const refused = { ...outcome, refusedBy }
-    // Anybody can make up the names of the others.
-    const user = isVerified ? caller.user : null
-    const episode = episodeOf(refused, user)
-    episode.latest = refused
+    if (!isOfLimit(outcome)) return
+    const { refusedBy, route } = outcome
+    const episode = recent.get(refusedBy) ?? episodeFor(outcome)
+    episode.latest = outcome
     episode.count++
     if (episode.routes.length < MOST_EPISODE_ROUTES && !episode.routes.includes(route)) {
       episode.routes.push(route)
     }
     changed.add(episode)
+  }
+
+  function episodeFor(refused: Refused): Open {
+    const { isVerified, caller, refusedBy } = refused
+    // Anybody can make up the names of the others.
+    const episode = episodeOf(refused, isVerified ? caller.user : null)
+    recent.set(refusedBy, episode)
+    return episode
   }
 
   function episodeOf(refused: Refused, user: string | null): Open {
@@ -93,6 +100,10 @@ export function createOpenEpisodes(now: () => number): OpenEpisodes {
   }
 
   return { count, take }
+}
+
+function isOfLimit(outcome: Settled): outcome is Refused {
+  return outcome.refusedBy !== null && typeof outcome.refusedBy === 'object'
 }
 
 function changeOf({ id, user, latest, startedAt, first, routes, count }: Open): EpisodeChange {
