@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { API, type Checker, type Symbol as Named, SymbolFlags, type Type } from 'typescript/unstable/sync'
 
 /**
- * Writes the types of the admin API as the package has them: those of `src/admin/api.ts` with the schemas resolved, so that
+ * Writes the types of the admin API as the package has them: those of `src/contract/api.ts` with the schemas resolved, so that
  * whoever uses them needs neither the schemas nor zod. The compiler's own declarations would name both, and lose the comments
  * of the fields.
  */
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** @returns a module of types that imports nothing */
 export function apiTypes(): string {
-  const file = join(root, 'src/admin/api.ts')
+  const file = join(root, 'src/contract/api.ts')
   const api = new API({ cwd: root })
   try {
     const snapshot = api.updateSnapshot({ openProjects: [join(root, 'tsconfig.build.json')] })
@@ -77,7 +77,7 @@ function comment(checker: Checker, symbol: Named, indent: string): string {
 }
 
 if (import.meta.main) {
-  const target = process.argv[2] ?? join(root, 'dist/admin/api.d.ts')
+  const target = process.argv[2] ?? join(root, 'dist/contract/api.d.ts')
   mkdirSync(dirname(target), { recursive: true })
   writeFileSync(target, apiTypes())
 }

@@ -15,7 +15,7 @@ const PAGES = [
   {
     config: 'vite.config.ts',
     output: 'dist/dashboard',
-    sources: ['src/dashboard/**/*', 'src/admin/api.ts'],
+    sources: ['src/dashboard/**/*', 'src/contract/api.ts'],
     notices: [],
   },
   {

@@ -35,6 +35,7 @@ const ADAPTERS = [
   'observe/',
   'opentelemetry/',
   'node/',
+  'contract/',
 ]
 /** What the upstream client shows: its contract, what fulfils it, and what names and failures are. */
 const CLIENT = ['contract', 'pool', 'failure', 'header-name', 'addresses'].map((name) => `forward/client/${name}.ts`)
@@ -80,11 +81,14 @@ const PARTS: Readonly<Record<string, Part>> = {
     libraries: ['api', 'exporter-trace-otlp-proto', 'resources', 'sdk-trace'].map((name) => `@opentelemetry/${name}`),
   },
   'node/': { files: LIB },
+  // Every body that leaves the process.
+  'contract/': { files: [...DOMAIN, 'lib/openapi-schemas.ts'], libraries: ['zod'], ...PURE },
   'edge/': { files: [...DOMAIN, 'respond/', 'routing/', 'node/'] },
   'gateway/': { files: [...DOMAIN, 'edge/', 'respond/', 'routing/', 'auth/', 'forward/'] },
   'admin/': {
     files: [
       ...DOMAIN,
+      'contract/',
       'lib/openapi-schemas.ts',
       'node/flood-rests.ts',
       'node/late-requests.ts',
@@ -94,7 +98,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     libraries: SERVER,
   },
   'reference/': {
-    files: [...DOMAIN, 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
+    files: [...DOMAIN, 'contract/', 'config/', 'config/checks/', 'routing/', 'gateway/', 'respond/'],
   },
   'app/': { files: APP },
   // Logs decided again: the arithmetic of the gateway without sockets and stores.
@@ -117,7 +121,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   'services/demo/': { files: [...APP, 'cli/', ...SERVICES] },
   // They run in a browser. When a window blocks, what a mode or a factor makes of a limit, and what a spreadsheet runs, is said once, for all.
   'dashboard/': {
-    files: ['admin/api.ts', 'quota/window.ts', 'quota/limit-layers.ts', 'quota/multiplied.ts', 'lib/csv.ts'],
+    files: ['contract/api.ts', 'quota/window.ts', 'quota/limit-layers.ts', 'quota/multiplied.ts', 'lib/csv.ts'],
     libraries: [
       'react',
       'react-dom',

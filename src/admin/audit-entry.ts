@@ -1,7 +1,7 @@
+import type { AuditResponse } from '../contract/api.ts'
 import { type AuditEntry, type Author, type Change, subjectOf } from '../control/control-store.ts'
 import { authorWithout } from '../control/forgetting.ts'
 import { isObject } from '../lib/json.ts'
-import type { AuditResponse } from './api.ts'
 import { iso } from './http.ts'
 import { withLayersShown } from './layers-shown.ts'
 

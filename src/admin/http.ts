@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Role } from './api.ts'
+import type { Role } from '../contract/api.ts'
 
 /** What a route of the admin listener says, in a form that knows no web framework. */
 export interface AdminResponse {

@@ -1,10 +1,10 @@
+import type { EndResponse, EndsResponse, LayerResponse } from '../contract/api.ts'
 import type { AuditEntry } from '../control/control-store.ts'
 import { type Form, OVERRIDES, SETTINGS } from '../control/forms.ts'
 import { changesBetween, isLive, isOver, type Stack, type StackLayer, stackOf } from '../control/layers.ts'
 import { covers, type Leaf } from '../control/leaves.ts'
 import type { Packed } from '../control/state.ts'
 import { isObject } from '../lib/json.ts'
-import type { EndResponse, EndsResponse, LayerResponse } from './api.ts'
 import { iso } from './http.ts'
 
 /** The id of what lies under all layers. */

@@ -1,21 +1,21 @@
 import { z } from 'zod'
-import { SCOPE_NAMES } from '../quota/charge.ts'
-import { payerOf } from '../quota/policy.ts'
-import { SCOPE_TITLES } from '../quota/refusal.ts'
+import * as schemas from '../contract/admin.ts'
 import type {
   InForceResponse,
   LimitInForceResponse,
   OrganisationOverridesInForceResponse,
   OverridesInForceResponse,
   UserInForceResponse,
-} from './api.ts'
+} from '../contract/api.ts'
+import { SCOPE_NAMES } from '../quota/charge.ts'
+import { payerOf } from '../quota/policy.ts'
+import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { type Desk, etag } from './desk.ts'
 import { limit, readFields } from './fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from './http.ts'
 import { organisationOverrideOf, overrideOf } from './override.ts'
 import { settingsInForce } from './routes/quota.ts'
 import { layers } from './routes/users.ts'
-import * as schemas from './schemas.ts'
 import { type InForce, inForceOf } from './state.ts'
 import { pageQuery } from './used-list.ts'
 import { withUser } from './with-id.ts'

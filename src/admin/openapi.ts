@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { errorResponse, named } from '../contract/admin.ts'
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
 import { parametersOf, requestBody, schemaOf, shortenDate } from '../lib/openapi-schemas.ts'
@@ -6,7 +7,6 @@ import type { Example } from './example.ts'
 import { EXAMPLES } from './examples.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { LINE_TYPES } from './line-body.ts'
-import { errorResponse, named } from './schemas.ts'
 
 /** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
 

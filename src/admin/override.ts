@@ -1,6 +1,6 @@
+import type { LayerResponse, OrganisationOverrideResponse, OverrideResponse } from '../contract/api.ts'
 import { OVERRIDES } from '../control/forms.ts'
 import { type ControlState, type Packed, storedOf } from '../control/state.ts'
-import type { LayerResponse, OrganisationOverrideResponse, OverrideResponse } from './api.ts'
 import { iso } from './http.ts'
 import { layersShown } from './layers-shown.ts'
 

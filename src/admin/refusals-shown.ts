@@ -1,10 +1,10 @@
+import type { RefusalsResponse } from '../contract/api.ts'
 import { SCOPE_NAMES } from '../quota/charge.ts'
 import type { Counter } from '../quota/counter.ts'
 import type { QuotaStore, UsageSnapshot } from '../quota/quota-store.ts'
 import { SCOPE_TITLES } from '../quota/refusal.ts'
 import { endOf, type Window } from '../quota/window.ts'
 import type { Episode } from '../usage/episodes.ts'
-import type { RefusalsResponse } from './api.ts'
 import { iso } from './http.ts'
 
 type Shown = RefusalsResponse['refusals'][number]

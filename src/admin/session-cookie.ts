@@ -1,6 +1,6 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import type { Role } from '../contract/api.ts'
 import { ADMIN_SESSION, ADMIN_SESSIONS, SECURE_ADMIN_SESSION } from '../control/admin-session.ts'
-import type { Role } from './api.ts'
 import type { Identity } from './http.ts'
 
 /** An admin token of the configuration. */

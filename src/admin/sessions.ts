@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import * as schemas from '../contract/admin.ts'
+import type { SessionResponse } from '../contract/api.ts'
 import { StoreError } from '../quota/quota-store.ts'
-import type { SessionResponse } from './api.ts'
 import type { EndedSessions } from './ended-sessions.ts'
 import { readFields } from './fields.ts'
 import {
@@ -16,7 +17,6 @@ import {
   refusal,
 } from './http.ts'
 import type { Login } from './login.ts'
-import * as schemas from './schemas.ts'
 import { type AdminToken, endedCookie, identityOf, SESSION_MS, sessionCookie } from './session-cookie.ts'
 
 /** Of the body of a sign-in, in bytes: anybody may send one. */

@@ -1,3 +1,4 @@
+import type { StandingResponse } from '../contract/api.ts'
 import type { Counter } from '../quota/counter.ts'
 import { type Payer, payerOf } from '../quota/policy.ts'
 import type { UsageSnapshot, Used } from '../quota/quota-store.ts'
@@ -10,7 +11,6 @@ import {
   type Standing,
   standingOf,
 } from '../quota/standing.ts'
-import type { StandingResponse } from './api.ts'
 import type { Desk } from './desk.ts'
 import type { View } from './state.ts'
 

@@ -1,3 +1,4 @@
+import type { AlertsResponse, RoutesResponse } from '../contract/api.ts'
 import { limitsAhead } from '../control/limits-ahead.ts'
 import { asOverrides } from '../control/overrides.ts'
 import { type FileSettings, originOf, type Resolved, resolve } from '../control/settings.ts'
@@ -9,7 +10,6 @@ import type { Ahead } from '../quota/ahead.ts'
 import { createPolicy, type Origin, type Policy } from '../quota/policy.ts'
 import type { IsKnown } from '../quota/reserve.ts'
 import type { UsageRules } from '../usage/usage-query.ts'
-import type { AlertsResponse, RoutesResponse } from './api.ts'
 
 /** What the admin listener has to know of the configuration in force. */
 export interface Setup {

@@ -1,7 +1,7 @@
+import type { StatusResponse } from '../contract/api.ts'
 import type { WindowStatus, WindowStatuses } from '../quota/status.ts'
 import type { Replica } from '../replicas/presence.ts'
 import type { Episode } from '../usage/episodes.ts'
-import type { StatusResponse } from './api.ts'
 import type { Setup } from './state.ts'
 
 /** Who is refused now, and why, from what the store says of this moment. Without the store. */

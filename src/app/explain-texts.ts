@@ -1,4 +1,4 @@
-import type { ExplainResponse, ReasonCode, ReasonValues } from '../admin/api.ts'
+import type { ExplainResponse, ReasonCode, ReasonValues } from '../contract/api.ts'
 import { STATUS_OF } from '../errors.ts'
 import type { PlanRefusal } from '../gateway/plan.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ExplainResponse } from '../../src/admin/api.ts'
 import { asText } from '../../src/cli/explain.ts'
+import type { ExplainResponse } from '../../src/contract/api.ts'
 import { enReasons } from '../../src/dashboard/i18n/en.ts'
 import { zhReasons } from '../../src/dashboard/i18n/zh.ts'
 import { StoreError } from '../../src/quota/quota-store.ts'

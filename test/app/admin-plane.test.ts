@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import type { QuotaResponse } from '../../src/admin/api.ts'
 import { setupOf } from '../../src/app/admin-plane.ts'
+import type { QuotaResponse } from '../../src/contract/api.ts'
 import { startApp, understood, yaml } from '../e2e/harness.ts'
 
 const ROUTES = `

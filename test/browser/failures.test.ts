@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { FailuresResponse } from '../../src/admin/api.ts'
+import type { FailuresResponse } from '../../src/contract/api.ts'
 import { type OpenPage, TIME_ZONE } from '../setup/browser.ts'
 import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 

@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { QuotaResponse } from '../../src/admin/api.ts'
+import type { QuotaResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ADMIN, ask, SOON, type Stage, startStage, VIEWER } from './stage.ts'
 

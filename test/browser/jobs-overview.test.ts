@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { AlertsResponse, NowResponse, RefusedUsersResponse, UsageResponse } from '../../src/admin/api.ts'
+import type { AlertsResponse, NowResponse, RefusedUsersResponse, UsageResponse } from '../../src/contract/api.ts'
 import { countActions } from './actions.ts'
 import { ask, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 

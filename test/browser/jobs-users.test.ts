@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import type { NewTokenResponse, OrganisationResponse, RefusalsResponse, UserResponse } from '../../src/admin/api.ts'
+import type { NewTokenResponse, OrganisationResponse, RefusalsResponse, UserResponse } from '../../src/contract/api.ts'
 import { accessibilityFindings, type OpenPage } from '../setup/browser.ts'
 import { countActions } from './actions.ts'
 import { ask, SOON, type Stage, startStage } from './stage.ts'

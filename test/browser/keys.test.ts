@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { TokenResponse, TokensResponse } from '../../src/admin/api.ts'
+import type { TokenResponse, TokensResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { hold, SOON, type Stage, startStage } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { OverrideResponse, QuotaResponse } from '../../src/admin/api.ts'
+import type { OverrideResponse, QuotaResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ask, OPS, SOON, type Stage, startStage } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { NowResponse } from '../../src/admin/api.ts'
+import type { NowResponse } from '../../src/contract/api.ts'
 import { configOf, SOON, type Stage, startStage } from './stage.ts'
 
 let stage: Stage

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { NewTokenResponse, OrganisationResponse } from '../../src/admin/api.ts'
+import type { NewTokenResponse, OrganisationResponse } from '../../src/contract/api.ts'
 import { zh } from '../../src/dashboard/i18n/zh.ts'
 import type { OpenPage, View } from '../setup/browser.ts'
 import { SOON, type Stage, startStage } from './stage.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { UserResponse } from '../../src/admin/api.ts'
+import type { UserResponse } from '../../src/contract/api.ts'
 import type { OpenPage, View } from '../setup/browser.ts'
 import { ask, configOf, hold, QUOTA, SOON, type Stage, startStage } from './stage.ts'
 

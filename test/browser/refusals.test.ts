@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import type { RefusalsResponse } from '../../src/admin/api.ts'
+import type { RefusalsResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ask, SOON, type Stage, startStage } from './stage.ts'
 

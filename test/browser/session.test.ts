@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { AuditResponse } from '../../src/admin/api.ts'
+import type { AuditResponse } from '../../src/contract/api.ts'
 import type { OpenPage } from '../setup/browser.ts'
 import { ADMIN, hold, SOON, type Stage, signIn, startStage, VIEWER } from './stage.ts'
 

@@ -21,7 +21,7 @@ test('the published types import nothing, and know every type', () => {
 })
 
 test('the module of types has no code, so that the page does not gain the schemas', () => {
-  const code = stripTypeScriptTypes(readFileSync('src/admin/api.ts', 'utf8')).replace(/\/\*.*?\*\//gs, '')
+  const code = stripTypeScriptTypes(readFileSync('src/contract/api.ts', 'utf8')).replace(/\/\*.*?\*\//gs, '')
   expect(code.trim()).toBe('')
 })
 

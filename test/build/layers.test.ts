@@ -49,7 +49,7 @@ describe('a file may not import another layer:', () => {
     ['the gateway a store', 'gateway/x.ts', 'store/store.ts'],
     ['the gateway a log', 'gateway/x.ts', 'observe/log.ts'],
     ['the gateway the configuration', 'gateway/x.ts', 'config/config.ts'],
-    ['the gateway the administrators', 'gateway/x.ts', 'admin/api.ts'],
+    ['the gateway the administrators', 'gateway/x.ts', 'contract/api.ts'],
     ['the administrators the gateway', 'admin/x.ts', 'gateway/plan.ts'],
     ['the administrators more of the forwarder than its names', 'admin/x.ts', 'forward/forwarder.ts'],
     ['an adapter the app', 'config/x.ts', 'app/app.ts'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TokenResponse } from '../../src/admin/api.ts'
+import type { TokenResponse } from '../../src/contract/api.ts'
 import { foundKeys, keyWishOf, stateOfKey } from '../../src/dashboard/logic/access-keys.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AlertsResponse } from '../../src/admin/api.ts'
+import type { AlertsResponse } from '../../src/contract/api.ts'
 import { alertStates } from '../../src/dashboard/logic/alert-state.ts'
 
 const NOW = Date.parse('2026-11-27T09:40:00Z')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SettingsResponse } from '../../src/admin/api.ts'
+import type { SettingsResponse } from '../../src/contract/api.ts'
 import { comesBack, type Entry, isUndoable, storyOf } from '../../src/dashboard/logic/audit-story.ts'
 import { windowWords } from '../../src/dashboard/logic/format.ts'
 

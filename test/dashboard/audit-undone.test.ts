@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { UserResponse } from '../../src/admin/api.ts'
+import type { UserResponse } from '../../src/contract/api.ts'
 import { undoneBy } from '../../src/dashboard/logic/audit-undone.ts'
 import { defaultOf, fullAfter, patchOf, withDefaults } from '../../src/dashboard/logic/undo-effect.ts'
 

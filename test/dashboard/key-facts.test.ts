@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TokenResponse, UsersResponse } from '../../src/admin/api.ts'
+import type { TokenResponse, UsersResponse } from '../../src/contract/api.ts'
 import { factsOf } from '../../src/dashboard/logic/key-facts.ts'
 
 const keyOf = (user: string, facts: Partial<TokenResponse> = {}): TokenResponse => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { OverrideResponse } from '../../src/admin/api.ts'
+import type { OverrideResponse } from '../../src/contract/api.ts'
 import { formOf, type Overridable } from '../../src/dashboard/logic/override.ts'
 import {
   type Editing,

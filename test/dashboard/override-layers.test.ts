@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { OverrideResponse } from '../../src/admin/api.ts'
+import type { OverrideResponse } from '../../src/contract/api.ts'
 import { endsUnder, followsAt, isSameOverride, topOf } from '../../src/dashboard/logic/override-layers.ts'
 
 const iso = (hour: number) => new Date(Date.UTC(2026, 10, 27, hour)).toISOString()

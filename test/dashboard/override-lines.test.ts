@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { QuotaResponse } from '../../src/admin/api.ts'
+import type { QuotaResponse } from '../../src/contract/api.ts'
 import { flatOf, type Overridable } from '../../src/dashboard/logic/override.ts'
 import { overrideLines } from '../../src/dashboard/logic/override-lines.ts'
 

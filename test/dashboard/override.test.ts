@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { OverrideResponse, UserResponse } from '../../src/admin/api.ts'
+import type { OverrideResponse, UserResponse } from '../../src/contract/api.ts'
 import { bodyOf, editsSince, expiryOf, formOf, isSet, usedUpUnder } from '../../src/dashboard/logic/override.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')

@@ -1,4 +1,4 @@
-import type { QuotaResponse, SettingsResponse } from '../../src/admin/api.ts'
+import type { QuotaResponse, SettingsResponse } from '../../src/contract/api.ts'
 
 const file: SettingsResponse = {
   mode: 'normal',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { NowResponse } from '../../src/admin/api.ts'
+import type { NowResponse } from '../../src/contract/api.ts'
 import { latestRates, measuredParts, rateHistory, ratesBetween, replicaRates } from '../../src/dashboard/logic/rates.ts'
 
 const START = Date.parse('2026-11-20T10:00:00Z')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { LayerResponse } from '../../src/admin/api.ts'
+import type { LayerResponse } from '../../src/contract/api.ts'
 import { followsIn, isOnTop, notesOfPatch } from '../../src/dashboard/logic/settings-layers.ts'
 
 const iso = (hour: number) => new Date(Date.UTC(2026, 10, 27, hour)).toISOString()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RefusalsResponse, StatusResponse } from '../../src/admin/api.ts'
+import type { RefusalsResponse, StatusResponse } from '../../src/contract/api.ts'
 import { cheapestOf } from '../../src/dashboard/logic/costs.ts'
 import { refusedSince } from '../../src/dashboard/logic/full-since.ts'
 import { failingShare, isNobodyRefused } from '../../src/dashboard/logic/status.ts'

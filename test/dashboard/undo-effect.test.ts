@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { QuotaResponse, UserResponse } from '../../src/admin/api.ts'
+import type { QuotaResponse, UserResponse } from '../../src/contract/api.ts'
 import { defaultOf, fullAfter } from '../../src/dashboard/logic/undo-effect.ts'
 
 const quota = {

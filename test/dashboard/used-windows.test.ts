@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { QuotaResponse } from '../../src/admin/api.ts'
+import type { QuotaResponse } from '../../src/contract/api.ts'
 import { fullestWindows, globalShare, longestTokens } from '../../src/dashboard/logic/used-windows.ts'
 
 const hour = (used: number, limit: number | null) => ({ window: '1h', used, limit })

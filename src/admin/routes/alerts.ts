@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { AlertRecord, AlertStore } from '../../alerts/alert-store.ts'
-import type { AlertsResponse } from '../api.ts'
+import * as schemas from '../../contract/admin.ts'
+import type { AlertsResponse } from '../../contract/api.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
-import * as schemas from '../schemas.ts'
 import type { Setup } from '../state.ts'
 
 const Page = z.strictObject({

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { DistributionResponse } from '../../contract/api.ts'
 import { distribution } from '../../control/distribution.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import type { DistributionResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
-import * as schemas from '../schemas.ts'
 import { only } from '../used-filter.ts'
 
 const ONCE = 'must be given once'

@@ -1,12 +1,12 @@
 import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { ExplainResponse } from '../../contract/api.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import type { Payer } from '../../quota/policy.ts'
 import type { UsageSnapshot } from '../../quota/quota-store.ts'
-import type { ExplainResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
-import * as schemas from '../schemas.ts'
 import type { View } from '../state.ts'
 
 /** The request that somebody wants explained, which need not have been made. */

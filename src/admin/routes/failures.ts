@@ -1,7 +1,7 @@
+import * as schemas from '../../contract/admin.ts'
+import type { FailuresResponse } from '../../contract/api.ts'
 import { BUCKET_MS, type FailureStore, fullHistory } from '../../failures/histogram.ts'
-import type { FailuresResponse } from '../api.ts'
 import { iso, ok, type Route } from '../http.ts'
-import * as schemas from '../schemas.ts'
 
 /** The failure histogram: all 336 buckets, oldest first; the last one is still being counted. */
 export function failureRoutes(store: Pick<FailureStore, 'readTallies'>): Route[] {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { OverridesSetResponse } from '../../contract/api.ts'
 import { OVERRIDES } from '../../control/forms.ts'
 import { inForce, NOTHING_CHANGED } from '../../control/in-force.ts'
 import {
@@ -24,13 +26,11 @@ import { overridesIn } from '../../control/override-layers.ts'
 import { type OrganisationOverride, storedOf, type UserOverride } from '../../control/state.ts'
 import { tooDearLines } from '../../control/too-dear.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import type { OverridesSetResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
 import { endsBetween } from '../layers-shown.ts'
 import { formatOf, LINE_TYPES, NOT_LINES } from '../line-body.ts'
-import * as schemas from '../schemas.ts'
 import { inForceOf } from '../state.ts'
 
 const Format = z.strictObject({

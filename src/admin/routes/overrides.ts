@@ -1,4 +1,11 @@
 import type { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type {
+  OrganisationOverrideResponse,
+  OverrideResponse,
+  TakenAwayResponse,
+  WarningResponse,
+} from '../../contract/api.ts'
 import type { AuditEntry, Change } from '../../control/control-store.ts'
 import { hasTooMany, TOO_MANY, withOverride } from '../../control/override-layers.ts'
 import { organisationOverrideFrom, overrideFrom } from '../../control/overrides.ts'
@@ -14,13 +21,11 @@ import {
 } from '../../control/state.ts'
 import { tooDearFor, tooDearForOrganisation } from '../../control/too-dear.ts'
 import { sameJson } from '../../lib/json.ts'
-import type { OrganisationOverrideResponse, OverrideResponse, TakenAwayResponse, WarningResponse } from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
 import { organisationOverrideOf, overrideOf } from '../override.ts'
-import * as schemas from '../schemas.ts'
 import type { View } from '../state.ts'
 import { withOrganisation, withUser } from '../with-id.ts'
 

@@ -1,12 +1,12 @@
 import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { PersonForgottenResponse } from '../../contract/api.ts'
 import { forgettingOf } from '../../control/forgetting.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
-import type { PersonForgottenResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route } from '../http.ts'
 import { personOf } from '../person.ts'
-import * as schemas from '../schemas.ts'
 import { withUser } from '../with-id.ts'
 
 const FORGET =

@@ -1,6 +1,6 @@
+import * as schemas from '../../contract/admin.ts'
 import { readFields } from '../fields.ts'
 import { badFields, ok, type Route } from '../http.ts'
-import * as schemas from '../schemas.ts'
 
 export interface ProbeOptions {
   /** Whether the process is worth keeping; `false` has it restarted. */

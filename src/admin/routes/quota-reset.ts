@@ -1,13 +1,13 @@
+import * as schemas from '../../contract/admin.ts'
+import type { QuotaResetResponse } from '../../contract/api.ts'
 import type { QuotaReset } from '../../control/control-store.ts'
 import { categoriesOf } from '../../control/settings.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { isObject } from '../../lib/json.ts'
 import { didYouMean } from '../../lib/suggest.ts'
-import type { QuotaResetResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { type Fields, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, type FieldProblem, ok, type Route } from '../http.ts'
-import * as schemas from '../schemas.ts'
 
 /** The route that empties windows which users share: all users, or those of one organisation. */
 export function quotaResetRoute(desk: Desk): Route {

@@ -1,12 +1,12 @@
+import * as schemas from '../../contract/admin.ts'
+import type { TakenAwayResponse } from '../../contract/api.ts'
 import { SETTINGS } from '../../control/forms.ts'
 import { isOver, kept, packedOf, removed, type Stack, stackOf } from '../../control/layers.ts'
 import { type Changes, type Packed, storedOf } from '../../control/state.ts'
-import type { TakenAwayResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
-import * as schemas from '../schemas.ts'
 
 /** The route that cancels what is to be changed later. */
 export function quotaScheduledRoute(desk: Desk): Route {

@@ -1,3 +1,14 @@
+import * as schemas from '../../contract/admin.ts'
+import type {
+  LayerResponse,
+  PreviewResponse,
+  QuotaChangedResponse,
+  QuotaResponse,
+  ScopedTable,
+  SettingsInForceResponse,
+  SettingsResponse,
+  WarningResponse,
+} from '../../contract/api.ts'
 import type { AuditEntry } from '../../control/control-store.ts'
 import { SETTINGS } from '../../control/forms.ts'
 import { stackOf } from '../../control/layers.ts'
@@ -14,21 +25,10 @@ import { sameJson } from '../../lib/json.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { createPolicy, modeFactor, type Policy, type QuotaSettings, type ScopedLimits } from '../../quota/policy.ts'
 import { globalStatus, limitsInForce, plansInForce, type WindowStatuses } from '../../quota/status.ts'
-import type {
-  LayerResponse,
-  PreviewResponse,
-  QuotaChangedResponse,
-  QuotaResponse,
-  ScopedTable,
-  SettingsInForceResponse,
-  SettingsResponse,
-  WarningResponse,
-} from '../api.ts'
 import { type Desk, etag } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { endsBetween, endsOf, layersShown } from '../layers-shown.ts'
-import * as schemas from '../schemas.ts'
 import { changedSettings, settingsChange, settingsProblems } from '../settings-change.ts'
 import type { InForce, View } from '../state.ts'
 import { distributionRoute } from './distribution.ts'

@@ -1,16 +1,16 @@
 import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { RefusalsResponse, RefusedUsersResponse } from '../../contract/api.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { SCOPE_TITLES } from '../../quota/refusal.ts'
 import { cursorOf, placeOf } from '../../usage/episodes.ts'
 import { mostRefused } from '../../usage/refused-users.ts'
 import { spanMs, timeOf } from '../../usage/usage-query.ts'
-import type { RefusalsResponse, RefusedUsersResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
 import { showRefusals } from '../refusals-shown.ts'
-import * as schemas from '../schemas.ts'
 import { only } from '../used-filter.ts'
 
 const text = z.string({ error: 'must be given once' }).min(1, { error: 'must not be empty' })

@@ -1,15 +1,15 @@
 import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { RevokedTokensResponse, TokenResponse } from '../../contract/api.ts'
 import { creationOf, isRevoked, revocationOf, revocationsOf } from '../../control/access-key-changes.ts'
 import { isTokenName, mintToken } from '../../control/access-key-record.ts'
 import type { AccessKeyRecord } from '../../control/access-key-store.ts'
 import { planOf } from '../../control/overrides.ts'
 import { timeOf } from '../../control/times.ts'
 import { isUserId, USER_ID } from '../../control/user-id.ts'
-import type { RevokedTokensResponse, TokenResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, NO_CONTENT, ok, type Route, refusal } from '../http.ts'
-import * as schemas from '../schemas.ts'
 
 /** The routes of access keys. The access key itself is in one response only: the one that makes it. */
 export function tokenRoutes(desk: Desk, now: () => number): Route[] {

@@ -1,15 +1,15 @@
+import * as schemas from '../../contract/admin.ts'
+import type { UndoneResponse } from '../../contract/api.ts'
 import type { AuditEntry } from '../../control/control-store.ts'
 import { changesBack, changesNothing, stageChanges } from '../../control/override-changes.ts'
 import { type ControlState, storedOf } from '../../control/state.ts'
 import { type Undo, undoOf } from '../../control/undo.ts'
-import type { UndoneResponse } from '../api.ts'
 import { auditEntries } from '../audit-entries.ts'
 import { entryResponse, shown } from '../audit-entry.ts'
 import type { Desk } from '../desk.ts'
 import { readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, ok, type Route, refusal } from '../http.ts'
 import { endsOf } from '../layers-shown.ts'
-import * as schemas from '../schemas.ts'
 
 /** The route that puts back what a change replaced. */
 export function undoRoute(desk: Desk): Route {

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import * as schemas from '../../contract/admin.ts'
+import type { UsageResponse } from '../../contract/api.ts'
 import { oneAtATime } from '../../lib/serialize.ts'
 import { readPagedQuery } from '../../usage/usage-cursor.ts'
 import { USAGE_KINDS, USAGE_STEPS } from '../../usage/usage-query.ts'
 import { type PageWish, readUsage, readUsagePage, type UsageSource } from '../../usage/usage-reading.ts'
 import { piecesOf, shownPage, writerOf } from '../../usage/usage-text.ts'
-import type { UsageResponse } from '../api.ts'
 import type { Desk } from '../desk.ts'
 import { limit, readFields } from '../fields.ts'
 import { type AdminResponse, badFields, type Call, iso, ok, type Route } from '../http.ts'
-import * as schemas from '../schemas.ts'
 
 const once = z.string({ error: 'must be given once' })
 const shortText = once.min(1, { error: 'must not be empty' }).max(1024, { error: 'must have at most 1024 characters' })

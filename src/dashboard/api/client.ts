@@ -1,4 +1,4 @@
-import type { ErrorResponse } from '../../admin/api.ts'
+import type { ErrorResponse } from '../../contract/api.ts'
 import { isOwn } from './is-api-response.ts'
 
 /** The one way to the admin API. The session is a cookie that the page cannot read; nothing is kept here. */

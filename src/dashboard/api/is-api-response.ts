@@ -1,4 +1,4 @@
-import type * as api from '../../admin/api.ts'
+import type * as api from '../../contract/api.ts'
 
 /**
  * Whether the API itself gave an answer, or somebody in between: a proxy that wants a sign-in of its own, a maintenance page, another

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import type { Role, SessionResponse } from '../../admin/api.ts'
+import type { Role, SessionResponse } from '../../contract/api.ts'
 import { ApiError, bell, call, ring, SESSION } from './client.ts'
 import { forget, readOn, stopReading } from './queries.tsx'
 import { usePoll } from './use-poll.ts'

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
-import type { ReasonCode } from '../../admin/api.ts'
+import type { ReasonCode } from '../../contract/api.ts'
 import * as format from '../logic/format.ts'
 import { en, enReasons, type TextKey } from './en.ts'
 import { zh, zhReasons } from './zh.ts'

@@ -1,4 +1,4 @@
-import type { TokenResponse } from '../../admin/api.ts'
+import type { TokenResponse } from '../../contract/api.ts'
 import type { Fields } from './location.ts'
 
 /** Access keys that are looked for, as the address has it. Pure. */

@@ -1,4 +1,4 @@
-import type { AlertsResponse } from '../../admin/api.ts'
+import type { AlertsResponse } from '../../contract/api.ts'
 
 /** What became of each configured alert, from its newest events. Pure. */
 

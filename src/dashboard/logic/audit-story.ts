@@ -1,4 +1,4 @@
-import type { AuditResponse, SettingsResponse } from '../../admin/api.ts'
+import type { AuditResponse, SettingsResponse } from '../../contract/api.ts'
 import { UNDO } from './audit-undone.ts'
 import { type Difference, differences } from './diff.ts'
 import { type Layer, layersIn, overrideAt, settingsAt } from './layers.ts'

@@ -1,4 +1,4 @@
-import type { ScopedTable } from '../../admin/api.ts'
+import type { ScopedTable } from '../../contract/api.ts'
 
 /** Limits as lines of the configuration file. A scope without a limit is left out. */
 export function baselinesText(limits: ScopedTable): string {

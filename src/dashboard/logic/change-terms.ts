@@ -1,4 +1,4 @@
-import type { QuotaPatch } from '../../admin/api.ts'
+import type { QuotaPatch } from '../../contract/api.ts'
 import { type Expiry, expiryOf } from './override.ts'
 
 /** How a change of the settings is made: when, for how long, guarded by what, and why. */

@@ -1,4 +1,4 @@
-import type { DistributionResponse, SettingsInForceResponse } from '../../admin/api.ts'
+import type { DistributionResponse, SettingsInForceResponse } from '../../contract/api.ts'
 import { MODES, modeFactor } from '../../quota/limit-layers.ts'
 import { MAX_LIMIT, multiplied } from '../../quota/multiplied.ts'
 import { type Draft, fieldOf, limitIn, type Place } from './settings.ts'

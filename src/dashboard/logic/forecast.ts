@@ -1,4 +1,4 @@
-import type { UsageResponse, WindowResponse } from '../../admin/api.ts'
+import type { UsageResponse, WindowResponse } from '../../contract/api.ts'
 
 /** When a shared window will be full, if its tokens go on being used as in the latest half hour. Pure. */
 

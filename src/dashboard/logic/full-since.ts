@@ -1,4 +1,4 @@
-import type { RefusalsResponse, WindowResponse } from '../../admin/api.ts'
+import type { RefusalsResponse, WindowResponse } from '../../contract/api.ts'
 
 /** Since when a shared window refuses, from the latest refusals. Pure. */
 

@@ -1,4 +1,4 @@
-import type { TokenResponse, UsersResponse } from '../../admin/api.ts'
+import type { TokenResponse, UsersResponse } from '../../contract/api.ts'
 
 /** What a new access key of a user is to have, from what is known of the user. Pure. */
 

@@ -1,4 +1,4 @@
-import type { LayerResponse } from '../../admin/api.ts'
+import type { LayerResponse } from '../../contract/api.ts'
 import { isFactor, type OverrideValue } from './override-layers.ts'
 
 /** Layers over time, as the audit has them: the oldest first. */

@@ -1,4 +1,4 @@
-import type { OverrideBody, OverrideResponse } from '../../admin/api.ts'
+import type { OverrideBody, OverrideResponse } from '../../contract/api.ts'
 import {
   bodyOf,
   editsSince,

@@ -1,4 +1,4 @@
-import type { LayerResponse, OverrideBody, OverrideResponse } from '../../admin/api.ts'
+import type { LayerResponse, OverrideBody, OverrideResponse } from '../../contract/api.ts'
 
 /** What was set over time for one user or organisation, one above the other. Pure. */
 

@@ -1,4 +1,4 @@
-import type { OverrideBody, QuotaResponse } from '../../admin/api.ts'
+import type { OverrideBody, QuotaResponse } from '../../contract/api.ts'
 import { differences } from './diff.ts'
 import { type Overridable, type OverridableWindow, SCOPE_OF, withoutOverride } from './override.ts'
 

@@ -5,7 +5,7 @@ import type {
   OverrideResponse,
   QuotaResponse,
   Scope,
-} from '../../admin/api.ts'
+} from '../../contract/api.ts'
 import { multiplied } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import { setsFactorAlone, topOf } from './override-layers.ts'

@@ -1,4 +1,4 @@
-import type { OverrideBody } from '../../admin/api.ts'
+import type { OverrideBody } from '../../contract/api.ts'
 import { multiplied } from '../../quota/multiplied.ts'
 import { flatOf, forOrganisation, type Overridable, SCOPE_OF } from './override.ts'
 import { isSameOverride, lying } from './override-layers.ts'

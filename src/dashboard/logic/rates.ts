@@ -1,4 +1,4 @@
-import type { NowResponse } from '../../admin/api.ts'
+import type { NowResponse } from '../../contract/api.ts'
 
 /** A second, between two looks. */
 export interface Rates {

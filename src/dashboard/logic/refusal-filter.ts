@@ -1,4 +1,4 @@
-import type { Scope } from '../../admin/api.ts'
+import type { Scope } from '../../contract/api.ts'
 import type { Fields } from './location.ts'
 
 /** What of the refusals is looked for, as the address has it. Pure. */

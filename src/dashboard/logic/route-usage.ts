@@ -1,4 +1,4 @@
-import type { RoutesResponse, UsageResponse } from '../../admin/api.ts'
+import type { RoutesResponse, UsageResponse } from '../../contract/api.ts'
 import { boundOf, type LatencyBound } from './latency.ts'
 
 /** What was asked of each route in a range, beside what the configuration says of it. Pure. */

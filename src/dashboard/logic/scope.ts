@@ -1,4 +1,4 @@
-import type { Scope } from '../../admin/api.ts'
+import type { Scope } from '../../contract/api.ts'
 
 /** The word of each scope, by its key. */
 export const SCOPE_WORDS = {

@@ -1,4 +1,4 @@
-import type { UsageResponse } from '../../admin/api.ts'
+import type { UsageResponse } from '../../contract/api.ts'
 
 /** Values over time, as a chart draws them. */
 

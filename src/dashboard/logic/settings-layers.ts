@@ -1,4 +1,4 @@
-import type { LayerResponse, QuotaPatch } from '../../admin/api.ts'
+import type { LayerResponse, QuotaPatch } from '../../contract/api.ts'
 import { leavesOf } from './change-terms.ts'
 
 /** What was set over time for everybody, one above the other: the newest first, as the API has it. Pure. */

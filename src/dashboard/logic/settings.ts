@@ -1,4 +1,4 @@
-import type { QuotaPatch, SettingsInForceResponse, SettingsResponse } from '../../admin/api.ts'
+import type { QuotaPatch, SettingsInForceResponse, SettingsResponse } from '../../contract/api.ts'
 import { MODES, MULTIPLIER } from '../../quota/limit-layers.ts'
 import { MAX_LIMIT } from '../../quota/multiplied.ts'
 import { lacksRoom } from '../../quota/window.ts'

@@ -1,4 +1,4 @@
-import type { StatusResponse } from '../../admin/api.ts'
+import type { StatusResponse } from '../../contract/api.ts'
 import type { Rates } from './rates.ts'
 
 /** What the line about refusals says, from the summary of the API. Pure. */

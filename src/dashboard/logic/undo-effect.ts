@@ -1,4 +1,4 @@
-import type { QuotaPatch, QuotaResponse, UserResponse } from '../../admin/api.ts'
+import type { QuotaPatch, QuotaResponse, UserResponse } from '../../contract/api.ts'
 import { lacksRoom } from '../../quota/window.ts'
 import type { Change } from './audit-story.ts'
 import { setAt, type Value } from './settings.ts'

@@ -1,4 +1,4 @@
-import type { QuotaResponse } from '../../admin/api.ts'
+import type { QuotaResponse } from '../../contract/api.ts'
 
 /** What a line of the list of users says about its windows. */
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { AuditResponse } from '../../admin/api.ts'
+import type { AuditResponse } from '../../contract/api.ts'
 import { call } from '../api/client.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { Differences } from './differences.tsx'

@@ -1,4 +1,4 @@
-import type { AuditResponse } from '../../admin/api.ts'
+import type { AuditResponse } from '../../contract/api.ts'
 import type { TextKey } from '../i18n/en.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { type Difference, differences } from '../logic/diff.ts'

@@ -1,7 +1,7 @@
 import { Button, Modal, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { type KeyboardEvent, useEffect, useState } from 'react'
-import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../../admin/api.ts'
+import type { OrganisationsResponse, RoutesResponse, UsersResponse } from '../../contract/api.ts'
 import { usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'
 import { type Goal, goalsOf } from '../logic/jump.ts'

@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import type { NowResponse } from '../../admin/api.ts'
+import type { NowResponse } from '../../contract/api.ts'
 import { KEPT, type Left, leftBetween } from '../logic/rates.ts'
 import { useKept } from './kept-state.tsx'
 

@@ -1,4 +1,4 @@
-import type { InForceResponse } from '../../admin/api.ts'
+import type { InForceResponse } from '../../contract/api.ts'
 import { ApiError } from '../api/client.ts'
 import { type Polled, usePoll } from '../api/use-poll.ts'
 import { useTexts } from '../i18n/text.tsx'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { StatusResponse } from '../../admin/api.ts'
+import type { StatusResponse } from '../../contract/api.ts'
 import { ring } from '../api/client.ts'
 import { isAtRest } from '../api/rest.ts'
 import { usePoll } from '../api/use-poll.ts'

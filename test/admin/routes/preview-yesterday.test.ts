@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { PreviewResponse } from '../../../src/admin/api.ts'
+import type { PreviewResponse } from '../../../src/contract/api.ts'
 import { createPolicy } from '../../../src/quota/policy.ts'
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../src/store/store.ts'

@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../../../admin/api.ts'
+import type { ReasonCode } from '../../../contract/api.ts'
 
 /** What would become of a request, and why. */
 export const reasons: Readonly<Record<ReasonCode, string>> = {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { SettingsResponse } from '../../../admin/api.ts'
+import type { SettingsResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Entry, emptiedIn, type Note, type Story, storyOf } from '../../logic/audit-story.ts'
 import { hashOf } from '../../logic/location.ts'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { AuditResponse, QuotaResponse } from '../../../admin/api.ts'
+import type { AuditResponse, QuotaResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

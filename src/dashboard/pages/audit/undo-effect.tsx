@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { PreviewResponse, QuotaResponse, UserResponse } from '../../../admin/api.ts'
+import type { PreviewResponse, QuotaResponse, UserResponse } from '../../../contract/api.ts'
 import { call, PREVIEW } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

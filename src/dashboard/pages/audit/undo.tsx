@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { SettingsResponse, UndoneResponse } from '../../../admin/api.ts'
+import type { SettingsResponse, UndoneResponse } from '../../../contract/api.ts'
 import { ApiError, call } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { comesBack, type Entry, storyOf } from '../../logic/audit-story.ts'

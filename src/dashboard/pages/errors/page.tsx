@@ -1,5 +1,5 @@
 import { NativeSelect } from '@mantine/core'
-import type { RoutesResponse, UsageResponse } from '../../../admin/api.ts'
+import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { VALUES } from '../../logic/blame.ts'

@@ -1,6 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { TokenResponse } from '../../../admin/api.ts'
+import type { TokenResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { foundKeys, KEY_STATES, type KeyWish, keyWishOf } from '../../logic/access-keys.ts'

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import type { TokenResponse } from '../../../admin/api.ts'
+import type { TokenResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { type Texts, useTexts } from '../../i18n/text.tsx'

@@ -1,4 +1,4 @@
-import type { TokensResponse } from '../../../admin/api.ts'
+import type { TokensResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { Loaded, PageTitle, Panel } from '../../ui/panel.tsx'

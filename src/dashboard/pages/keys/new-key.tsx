@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
-import type { NewTokenResponse, QuotaResponse, TokensResponse, UsersResponse } from '../../../admin/api.ts'
+import type { NewTokenResponse, QuotaResponse, TokensResponse, UsersResponse } from '../../../contract/api.ts'
 import { isOutcomeUnknown } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

@@ -1,4 +1,4 @@
-import type { TokenResponse } from '../../../admin/api.ts'
+import type { TokenResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { visible } from '../../logic/visible.ts'
 import { Confirm } from '../../ui/confirm.tsx'

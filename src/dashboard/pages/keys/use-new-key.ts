@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import type { NewTokenResponse, TokensResponse } from '../../../admin/api.ts'
+import type { NewTokenResponse, TokensResponse } from '../../../contract/api.ts'
 import { call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

@@ -1,4 +1,4 @@
-import type { QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { QuotaResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Fact, Facts, Tag } from '../../ui/small.tsx'

@@ -1,5 +1,5 @@
 import type { KeyboardEvent, PointerEvent } from 'react'
-import type { DistributionResponse } from '../../../admin/api.ts'
+import type { DistributionResponse } from '../../../contract/api.ts'
 import { AXIS, fieldAt, type LimitLine, positionOf, steppedField } from '../../logic/distribution.ts'
 
 interface ChartProps {

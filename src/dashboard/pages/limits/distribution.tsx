@@ -1,5 +1,5 @@
 import { NativeSelect } from '@mantine/core'
-import type { DistributionResponse } from '../../../admin/api.ts'
+import type { DistributionResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type LimitLine, limitLine, usersFull } from '../../logic/distribution.ts'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { createContext, useContext } from 'react'
-import type { SettingsInForceResponse } from '../../../admin/api.ts'
+import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Draft, type Edit, isSetAtRunTime, valueAt } from '../../logic/settings.ts'
 import { focusNear } from '../../ui/focus-back.ts'

@@ -1,4 +1,4 @@
-import type { SettingsInForceResponse } from '../../../admin/api.ts'
+import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { MODES } from '../../../quota/limit-layers.ts'
 import type { Texts } from '../../i18n/text.tsx'
 import type { Value } from '../../logic/settings.ts'

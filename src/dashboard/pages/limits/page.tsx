@@ -1,4 +1,4 @@
-import type { QuotaResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { QuotaResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { type Polled, usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { isStoreOut, OutageBanner, useInForce } from '../../ui/outage.tsx'

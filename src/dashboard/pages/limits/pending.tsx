@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import type { LayerResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { LayerResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { type Texts, useTexts } from '../../i18n/text.tsx'

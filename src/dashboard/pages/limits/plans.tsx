@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { OrganisationOverridesInForceResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { OrganisationOverridesInForceResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'

@@ -1,4 +1,4 @@
-import type { PreviewResponse } from '../../../admin/api.ts'
+import type { PreviewResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { hashOf } from '../../logic/location.ts'

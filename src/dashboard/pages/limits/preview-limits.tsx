@@ -1,4 +1,4 @@
-import type { PreviewResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { PreviewResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { SCOPE_WORDS } from '../../logic/scope.ts'

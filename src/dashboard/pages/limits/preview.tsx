@@ -1,4 +1,4 @@
-import type { PreviewResponse, SettingsInForceResponse } from '../../../admin/api.ts'
+import type { PreviewResponse, SettingsInForceResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { changesOf, type Draft } from '../../logic/settings.ts'
 import { Note } from '../../ui/note.tsx'

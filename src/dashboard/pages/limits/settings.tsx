@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import type { SettingsInForceResponse } from '../../../admin/api.ts'
+import type { SettingsInForceResponse } from '../../../contract/api.ts'
 import { useMayChange } from '../../api/session.tsx'
 import { useTexts } from '../../i18n/text.tsx'
 import { type Edit, withEdit, withoutEdit } from '../../logic/settings.ts'

@@ -5,7 +5,7 @@ import type {
   QuotaPatch,
   QuotaResponse,
   SettingsInForceResponse,
-} from '../../../admin/api.ts'
+} from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, PREVIEW, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { NO_TERMS, type TermProblems, type Terms, termsBodyOf } from '../../logic/change-terms.ts'

@@ -1,4 +1,4 @@
-import type { PreviewResponse } from '../../../admin/api.ts'
+import type { PreviewResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { Note } from '../../ui/note.tsx'
 import { Rows } from '../../ui/panel.tsx'

@@ -1,4 +1,4 @@
-import type { QuotaResponse, UsersResponse } from '../../../admin/api.ts'
+import type { QuotaResponse, UsersResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { Loaded, Panel } from '../../ui/panel.tsx'

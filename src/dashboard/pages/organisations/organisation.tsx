@@ -1,4 +1,4 @@
-import type { OrganisationResponse, QuotaResponse } from '../../../admin/api.ts'
+import type { OrganisationResponse, QuotaResponse } from '../../../contract/api.ts'
 import { multiplied } from '../../../quota/multiplied.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'

@@ -1,4 +1,4 @@
-import type { OrganisationOverridesInForceResponse, OrganisationsResponse } from '../../../admin/api.ts'
+import type { OrganisationOverridesInForceResponse, OrganisationsResponse } from '../../../contract/api.ts'
 import { highestLimit } from '../../logic/highest-limit.ts'
 import { ListPage } from '../users/list.tsx'
 import type { Line } from '../users/used-table.tsx'

@@ -1,4 +1,4 @@
-import type { AlertsResponse } from '../../../admin/api.ts'
+import type { AlertsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

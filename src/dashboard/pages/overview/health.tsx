@@ -1,4 +1,4 @@
-import type { AuditResponse, NowResponse, QuotaResponse } from '../../../admin/api.ts'
+import type { AuditResponse, NowResponse, QuotaResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { storyOf } from '../../logic/audit-story.ts'

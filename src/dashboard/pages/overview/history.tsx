@@ -1,4 +1,4 @@
-import type { UsageResponse } from '../../../admin/api.ts'
+import type { UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { stepOf, usageFrom } from '../../logic/range.ts'

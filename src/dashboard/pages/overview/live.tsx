@@ -1,4 +1,4 @@
-import type { NowResponse } from '../../../admin/api.ts'
+import type { NowResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { latestRates, type Rates } from '../../logic/rates.ts'
 import { shareOf } from '../../logic/route-usage.ts'

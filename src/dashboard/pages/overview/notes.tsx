@@ -1,4 +1,4 @@
-import type { NowResponse, ScopedTable } from '../../../admin/api.ts'
+import type { NowResponse, ScopedTable } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { baselinesText } from '../../logic/baselines-text.ts'
 import { Note } from '../../ui/note.tsx'

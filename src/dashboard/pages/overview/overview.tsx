@@ -1,4 +1,4 @@
-import type { NowResponse } from '../../../admin/api.ts'
+import type { NowResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { latestRates, rateHistory } from '../../logic/rates.ts'

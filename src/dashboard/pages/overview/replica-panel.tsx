@@ -1,4 +1,4 @@
-import type { NowResponse } from '../../../admin/api.ts'
+import type { NowResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'
 import type { Left } from '../../logic/rates.ts'

@@ -1,4 +1,4 @@
-import type { RefusedUsersResponse, UsageResponse } from '../../../admin/api.ts'
+import type { RefusedUsersResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'

@@ -4,7 +4,7 @@ import type {
   RoutesResponse,
   UsageResponse,
   WindowResponse,
-} from '../../../admin/api.ts'
+} from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { cheapestOf } from '../../logic/costs.ts'

@@ -1,5 +1,5 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import type { QuotaResponse, RoutesResponse } from '../../../admin/api.ts'
+import type { QuotaResponse, RoutesResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { isFiltered, type RefusalWish, SCOPES, SINCE_MS, type Since } from '../../logic/refusal-filter.ts'

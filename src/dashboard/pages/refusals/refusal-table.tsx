@@ -1,4 +1,4 @@
-import type { RefusalsResponse } from '../../../admin/api.ts'
+import type { RefusalsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'

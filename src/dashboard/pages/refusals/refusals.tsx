@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
-import type { RefusalsResponse } from '../../../admin/api.ts'
+import type { RefusalsResponse } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

@@ -1,4 +1,4 @@
-import type { NowResponse } from '../../../admin/api.ts'
+import type { NowResponse } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Left } from '../../logic/rates.ts'
 import { Note } from '../../ui/note.tsx'

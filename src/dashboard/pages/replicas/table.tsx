@@ -1,4 +1,4 @@
-import type { NowResponse } from '../../../admin/api.ts'
+import type { NowResponse } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Rates } from '../../logic/rates.ts'
 import { type Column, DataTable } from '../../ui/data-table.tsx'

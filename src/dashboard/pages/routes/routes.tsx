@@ -1,5 +1,5 @@
 import { TextInput } from '@mantine/core'
-import type { RoutesResponse, UsageResponse } from '../../../admin/api.ts'
+import type { RoutesResponse, UsageResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { usageFrom } from '../../logic/range.ts'

@@ -1,4 +1,4 @@
-import type { RoutesResponse } from '../../../admin/api.ts'
+import type { RoutesResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { Panel } from '../../ui/panel.tsx'
 

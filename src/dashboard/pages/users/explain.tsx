@@ -1,6 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { type FormEvent, Fragment, type ReactNode, useState } from 'react'
-import type { ExplainResponse, Scope } from '../../../admin/api.ts'
+import type { ExplainResponse, Scope } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'

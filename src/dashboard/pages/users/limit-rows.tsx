@@ -1,4 +1,4 @@
-import type { LimitInForceResponse, LimitResponse } from '../../../admin/api.ts'
+import type { LimitInForceResponse, LimitResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'
 import { SCOPE_WORDS } from '../../logic/scope.ts'

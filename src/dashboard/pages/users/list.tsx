@@ -1,7 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
-import type { QuotaResponse } from '../../../admin/api.ts'
+import type { QuotaResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { filterOf, isDear, isFiltered, LIST_RANGES, type ListRange, listRangeOf } from '../../logic/list-filter.ts'

@@ -1,4 +1,4 @@
-import type { OverrideBody } from '../../../admin/api.ts'
+import type { OverrideBody } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Overridable } from '../../logic/override.ts'
 import { type EndNote, endsUnder, isFactor, type Lying, lying } from '../../logic/override-layers.ts'

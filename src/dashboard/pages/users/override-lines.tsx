@@ -1,4 +1,4 @@
-import type { QuotaResponse } from '../../../admin/api.ts'
+import type { QuotaResponse } from '../../../contract/api.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import type { Overridable } from '../../logic/override.ts'
 import { type OverrideLine, overrideLines } from '../../logic/override-lines.ts'

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import type { OverrideBody, QuotaResponse } from '../../../admin/api.ts'
+import type { OverrideBody, QuotaResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, forOrganisation, type Overridable, type UsedUp, usedUpUnder } from '../../logic/override.ts'
 import { topOf } from '../../logic/override-layers.ts'

@@ -1,6 +1,6 @@
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../admin/api.ts'
+import type { OrganisationOverrideResponse, OverrideResponse, QuotaResponse } from '../../../contract/api.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { flatOf, type Overridable, type OverrideForm, type OverrideProblems, SCOPE_OF } from '../../logic/override.ts'
 import type { Seen } from '../../logic/override-editing.ts'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { PersonForgottenResponse } from '../../../admin/api.ts'
+import type { PersonForgottenResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { OverrideResponse } from '../../../admin/api.ts'
+import type { OverrideResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

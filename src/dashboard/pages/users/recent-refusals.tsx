@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { RefusalsResponse } from '../../../admin/api.ts'
+import type { RefusalsResponse } from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { hashOf } from '../../logic/location.ts'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import type { TokensResponse } from '../../../admin/api.ts'
+import type { TokensResponse } from '../../../contract/api.ts'
 import { call, serverNow } from '../../api/client.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

@@ -1,4 +1,4 @@
-import type { Scope } from '../../../admin/api.ts'
+import type { Scope } from '../../../contract/api.ts'
 import { serverNow } from '../../api/client.ts'
 import { useTexts } from '../../i18n/text.tsx'
 import { wholeSecond } from '../../logic/format.ts'

@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import type { OverrideResponse } from '../../../admin/api.ts'
+import type { OverrideResponse } from '../../../contract/api.ts'
 import { ApiError, call, isOutcomeUnknown, serverNow } from '../../api/client.ts'
 import type { Polled } from '../../api/use-poll.ts'
 import { formOf, forOrganisation, isSet, type Overridable, type OverrideForm } from '../../logic/override.ts'

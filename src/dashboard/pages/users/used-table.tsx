@@ -4,7 +4,7 @@ import type {
   QuotaResponse,
   RefusedUsersResponse,
   StandingResponse,
-} from '../../../admin/api.ts'
+} from '../../../contract/api.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { type Texts, useTexts } from '../../i18n/text.tsx'
 import { type CsvLine, csvHref } from '../../logic/list-csv.ts'

@@ -1,4 +1,4 @@
-import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse } from '../../../admin/api.ts'
+import type { InForceResponse, QuotaResponse, UserInForceResponse, UserResponse } from '../../../contract/api.ts'
 import { lacksRoom } from '../../../quota/window.ts'
 import { usePoll } from '../../api/use-poll.ts'
 import { useTexts } from '../../i18n/text.tsx'

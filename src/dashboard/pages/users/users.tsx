@@ -1,4 +1,4 @@
-import type { OverridesInForceResponse, UsersResponse } from '../../../admin/api.ts'
+import type { OverridesInForceResponse, UsersResponse } from '../../../contract/api.ts'
 import { ListPage } from './list.tsx'
 import type { Line } from './used-table.tsx'
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Immutable } from '../lib/immutable.ts'
-import type * as schemas from './schemas.ts'
+import type * as schemas from './admin.ts'
 
 /** What the admin API says, as types: those of its schemas. Nothing but types, so that the page can import them. */
 

@@ -1,0 +1,19 @@
+/**
+ * The schemas of the admin API. Those of bodies and queries validate. Those of responses are what the OpenAPI document
+ * promises, and responses have their types (`api.ts`). The document names them in the order of these lines.
+ */
+// biome-ignore-all assist/source/organizeImports: sorted, they would change the document
+export * from './admin/values.ts'
+export * from './admin/process.ts'
+export * from './admin/limits.ts'
+export * from './admin/layers.ts'
+export * from './admin/settings.ts'
+export * from './admin/changes.ts'
+export * from './admin/users.ts'
+export * from './admin/organisations.ts'
+export * from './admin/explain.ts'
+export * from './admin/now.ts'
+export * from './admin/records.ts'
+export * from './admin/alerts.ts'
+export * from './admin/usage.ts'
+export * from './admin/persons.ts'
