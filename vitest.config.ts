@@ -45,6 +45,7 @@ export default defineConfig({
     pool: 'forks',
     // Some start one process after the other; on a machine with a lot to do each takes seconds.
     testTimeout: 120_000,
+    setupFiles: 'test/setup/hold-responses.ts',
     hookTimeout: 120_000,
     // What is polled comes: a slow machine is not a failure (1 s by default).
     expect: { poll: { timeout: 30_000 } },

@@ -4,6 +4,7 @@ import { EndedSessions } from '../src/admin/ended-sessions.ts'
 import { EXAMPLES } from '../src/admin/examples.ts'
 import { type AdminOptions, routesOf } from '../src/admin/listener.ts'
 import { Login } from '../src/admin/login.ts'
+import { PARTS } from '../src/admin/openapi.ts'
 
 /**
  * Writes `docs/admin-api-examples.md`, a request and a response of every route of the admin API, from its OpenAPI document:
@@ -22,18 +23,6 @@ A body is JSON, and is sent with \`Content-Type: application/json\`, unless the 
 `
 
 const JSON_TYPE = 'application/json'
-
-/** Where a part of the page begins: the heading, and the first words of its paths. */
-const PARTS: readonly (readonly [heading: string, paths: RegExp])[] = [
-  ['Probes and the document', /^\/(livez|readyz|metrics|drain|openapi)/],
-  ['Sessions', /^\/api\/session/],
-  ['Settings of the quota', /^\/api\/(quota|in-force$)/],
-  ['Users', /^\/api\/(users|in-force\/users|overrides)/],
-  ['Organisations', /^\/api\/(organisations|in-force\/organisations)/],
-  ['What goes on', /^\/api\/(now|status|routes|explain|usage|refusals|failures|alerts)/],
-  ['Access keys', /^\/api\/tokens/],
-  ['The audit', /^\/api\/audit/],
-]
 
 interface Content {
   readonly examples?: { readonly usual: { readonly summary?: string; readonly value: unknown } }

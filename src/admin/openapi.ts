@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { errorResponse, named } from '../contract/admin.ts'
+import { componentsOf, contentOf } from '../contract/components.ts'
+import { describedParameter } from '../contract/fields.ts'
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
-import { parametersOf, requestBody, schemaOf, shortenDate } from '../lib/openapi-schemas.ts'
+import { parametersOf, requestBody } from '../lib/openapi-schemas.ts'
 import type { Example } from './example.ts'
 import { EXAMPLES } from './examples.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { LINE_TYPES } from './line-body.ts'
 
 /** The OpenAPI 3.1 document of the listener, made of its routes and of the very schemas that validate. */
-
-const SCHEMAS = '#/components/schemas/'
 
 /** The document is made when somebody first asks for it, and not at each start. */
 export function openapiRoute(routes: readonly Route[], version: string): Route {
@@ -36,7 +36,7 @@ export function openapi(routes: readonly Route[], version: string) {
       'What operators and the dashboard read and change at run time. Times are ISO 8601 in UTC. Every change is an entry of the audit.',
     license: { name: 'MIT', identifier: 'MIT' },
   }
-  const components = { schemas: componentSchemas(), securitySchemes: SECURITY_SCHEMES }
+  const components = { schemas: componentsOf(named), securitySchemes: SECURITY_SCHEMES }
   return openapiDocument(info, routes, operation, components)
 }
 
@@ -57,10 +57,17 @@ const SECURITY_SCHEMES = {
   },
 }
 
-function componentSchemas(): Record<string, unknown> {
-  const { schemas } = z.toJSONSchema(named, { io: 'input', uri: (id) => SCHEMAS + id, override: shortenDate })
-  return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema as unknown]))
-}
+/** The groups of operations, as tags: a name, and the paths that belong to it. */
+export const PARTS: readonly (readonly [name: string, paths: RegExp])[] = [
+  ['Probes and the document', /^\/(livez|readyz|metrics|drain|openapi)/],
+  ['Sessions', /^\/api\/session/],
+  ['Settings of the quota', /^\/api\/(quota|in-force$)/],
+  ['Users', /^\/api\/(users|in-force\/users|overrides)/],
+  ['Organisations', /^\/api\/(organisations|in-force\/organisations)/],
+  ['What goes on', /^\/api\/(now|status|routes|explain|usage|refusals|failures|alerts)/],
+  ['Access keys', /^\/api\/tokens/],
+  ['The audit', /^\/api\/audit/],
+]
 
 function operation({ method, path, guard, doc }: Route): object {
   const example = EXAMPLES[`${method} ${path.replace(/:(\w+)/g, '{$1}')}`] ?? {}
@@ -71,13 +78,15 @@ function operation({ method, path, guard, doc }: Route): object {
   ].map((parameter) => withValue(parameter, example))
   return {
     operationId: operationId(method, path.replace(/^\/api/, '')),
+    tags: PARTS.flatMap(([name, paths]) => (paths.test(path) ? [name] : [])),
     summary: doc.summary,
+    description: ASKED_BY[guard],
     ...(parameters.length > 0 && { parameters }),
     ...(doc.body !== undefined && {
       requestBody:
         doc.body === 'lines'
           ? { required: true, content: lines(example.body) }
-          : requestBody(doc.body, { ...contentOf(doc.body), ...shown(example.body) }),
+          : requestBody(doc.body, { ...contentOf(doc.body, named), ...shown(example.body) }),
     }),
     responses: { ...errors(method, doc, guard), ...withTexts(responsesOf(doc, example), doc) },
     security: SECURITY[guard] ?? [],
@@ -88,8 +97,10 @@ function operation({ method, path, guard, doc }: Route): object {
 function queryParameters({ query }: Doc): Parameter[] {
   if (query === undefined) return []
   return parametersOf('query', query).map((parameter) => {
-    const value = query.shape[parameter.name]?.safeParse(undefined).data
-    return value === undefined ? parameter : { ...parameter, schema: { ...parameter.schema, default: value } }
+    const { description, ...schema } = parameter.schema as { readonly description?: string }
+    const usual = query.shape[parameter.name]?.safeParse(undefined).data
+    const withDefault = usual === undefined ? schema : { ...schema, default: usual }
+    return { ...parameter, schema: withDefault, description: description ?? describedParameter(parameter.name) }
   })
 }
 
@@ -117,7 +128,7 @@ function responsesOf({ responses }: Doc, { response, note }: Example): Record<st
       if (schema === null) return [status, { description: 'Done; no content.' }]
       if (schema === 'lines') return [status, { description: 'A line for each.', content: lines(example) }]
       if (schema === 'text') return [status, { description: 'Text.', content: { 'text/plain': shown(example, note) } }]
-      const content = { 'application/json': { ...contentOf(schema), ...shown(example, note) } }
+      const content = { 'application/json': { ...contentOf(schema, named), ...shown(example, note) } }
       return [status, { description: named.get(schema)?.description ?? 'JSON.', content }]
     }),
   )
@@ -139,9 +150,15 @@ function withTexts(responses: Record<string, unknown>, { textTypes }: Doc): Reco
   return { ...responses, 200: { ...ok, content: { ...ok.content, ...texts } } }
 }
 
-function contentOf(schema: z.ZodType) {
-  const id = named.get(schema)?.id
-  return { schema: id === undefined ? schemaOf(schema) : { $ref: SCHEMAS + id } }
+const ASKED_BY: Readonly<Record<Guard, string>> = {
+  open: 'For anybody, under any host name.',
+  machine:
+    'For an admin token of the role admin, or from this machine by X-Tollgate-Drain; never for a page in a browser.',
+  page: 'For anybody.',
+  login: 'For anybody but the pages of others.',
+  session: 'For whoever has an admin token or a session, and for whoever sent none.',
+  read: 'For an admin token of any role, or a session of one.',
+  change: 'For an admin token of the role admin, or a session of one from the page of the same origin.',
 }
 
 /** The empty entry says that a request may come without a credential. */
@@ -194,7 +211,7 @@ function errors(method: Method, { errors = [] }: Doc, guard: Guard): Record<stri
       status,
       {
         description: codes.map((code) => `\`${code}\``).join(', '),
-        content: { 'application/json': contentOf(errorResponse) },
+        content: { 'application/json': contentOf(errorResponse, named) },
       },
     ]),
   )

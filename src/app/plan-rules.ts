@@ -3,7 +3,6 @@ import type { PlanRules } from '../gateway/plan.ts'
 import type { Reference, Repetition, Route } from '../gateway/snapshot.ts'
 import { inSlices } from '../lib/slices.ts'
 import { publicPaths } from '../quota/own-paths.ts'
-import { gatewayDocument } from '../reference/document.ts'
 import { createReference } from '../reference/reference.ts'
 import { UNMATCHED } from '../replicas/presence.ts'
 import { makeRouteTable, type RouteTable } from '../routing/route-table.ts'
@@ -38,6 +37,8 @@ async function make(config: Config): Promise<PlanRules> {
 async function referenceOf(config: Config): Promise<Reference | null> {
   const { reference } = config
   if (reference === null) return null
+  // It loads the library of the schemas, which a gateway without the page does without.
+  const { gatewayDocument } = await import('../reference/document.ts')
   const document = gatewayDocument({ config, path: reference.path, upstream: reference.document })
   return createReference({ config: reference, document })
 }

@@ -2,16 +2,28 @@ import type { Charge, Decision } from './charge.ts'
 import { policyName } from './ratelimit-fields.ts'
 import { violations } from './refusal.ts'
 
+/** What a 429 has besides its own members as a problem of RFC 9457. */
+export interface QuotaProblem {
+  readonly type: typeof TYPE
+  readonly title: string
+  readonly status: 429
+  readonly detail: string
+  /** Names of policies, as the field RateLimit-Policy has them. */
+  readonly 'violated-policies': readonly string[]
+}
+
+const TYPE = 'https://iana.org/assignments/http-problem-types#quota-exceeded'
+
 /** The 429 as a problem of type `quota-exceeded`, for clients that accept `application/problem+json`. */
-export function problemBody(charge: Charge, decision: Decision, detail: string): object {
+export function problemBody(charge: Charge, decision: Decision, detail: string): QuotaProblem {
   const violated = violations(charge, decision).map(({ scope, limit }) => policyName(scope, charge.category, limit))
   return quotaProblem(violated, detail)
 }
 
 /** @param violated names of policies */
-export function quotaProblem(violated: readonly string[], detail: string): object {
+export function quotaProblem(violated: readonly string[], detail: string): QuotaProblem {
   return {
-    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    type: TYPE,
     title: 'Request cannot be satisfied as assigned quota has been exceeded',
     status: 429,
     detail,

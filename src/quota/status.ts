@@ -11,11 +11,6 @@ export interface WindowStatus {
   readonly scope: Scope
   readonly window: string
   readonly limit: number
-  /**
-   * What new users may fill a global window up to, if a part of it is kept for known users. Only if all users are shown
-   * together.
-   */
-  readonly limitOfNewUsers?: number
   readonly used: number
   /** Never below 0, also if a limit was lowered under what is used. */
   readonly remaining: number
@@ -24,8 +19,14 @@ export interface WindowStatus {
   readonly resetAt: string | null
 }
 
-/** Windows by category. */
-export type WindowStatuses = Readonly<Record<string, readonly WindowStatus[]>>
+/** A window of all users together. */
+export interface SharedWindowStatus extends WindowStatus {
+  /** What new users may fill it up to, if a part of it is kept for known users. */
+  readonly limitOfNewUsers?: number
+}
+
+/** Windows of all users together, by category. */
+export type WindowStatuses = Readonly<Record<string, readonly SharedWindowStatus[]>>
 
 /** The body of `GET /me/quota`: entries by category, Personal first, then Organisation, shortest window first. */
 export interface QuotaStatus {
@@ -33,7 +34,7 @@ export interface QuotaStatus {
   readonly plan?: string | null
   /** Whether nothing is charged to the caller. Only if so. */
   readonly exempt?: true
-  readonly windows: WindowStatuses
+  readonly windows: Readonly<Record<string, readonly WindowStatus[]>>
 }
 
 /**
@@ -94,7 +95,7 @@ export function globalStatus(policy: Policy, snapshot: Pick<UsageSnapshot, 'at' 
   })
 }
 
-function limitOfNewUsers(limit: Limit | undefined): Pick<WindowStatus, 'limitOfNewUsers'> {
+function limitOfNewUsers(limit: Limit | undefined): Pick<SharedWindowStatus, 'limitOfNewUsers'> {
   return limit?.kept === undefined ? {} : { limitOfNewUsers: limit.limit }
 }
 

@@ -1,17 +1,11 @@
 import type { Config, OpenapiDocument, RouteConfig } from '../config/config.ts'
+import { clientComponents } from '../contract/client.ts'
 import { isObject } from '../lib/json.ts'
 import { OPENAPI_VERSION } from '../lib/openapi.ts'
-import { PUBLIC_PATHS, publicPaths, STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
-import {
-  documentOperation,
-  type OwnStatus,
-  RESPONSE_NAMES,
-  RESPONSES,
-  responseSchemas,
-  statusOperation,
-  usageOperation,
-} from './answers.ts'
+import { publicPaths, STATUS_PATHS, USAGE_PATH } from '../quota/own-paths.ts'
+import { documentOperation, ownResponses, statusOperation, usageOperation } from './answers.ts'
 import { cleanComponents, pruned } from './clean.ts'
+import { examplesOf } from './examples.ts'
 import { type Json, list, maps, resolve, withoutExtensions } from './json.ts'
 import { createRouteMap, readTemplate, writePath } from './matching.ts'
 import { describe, undescribed } from './operation.ts'
@@ -20,7 +14,10 @@ import { asVersion31 } from './version-30.ts'
 import { type WaysIn, waysIn } from './ways-in.ts'
 
 export interface DocumentOptions {
-  readonly config: Pick<Config, 'routes' | 'unmatched' | 'quota' | 'upstream' | 'auth' | 'edge' | 'published'>
+  readonly config: Pick<
+    Config,
+    'routes' | 'unmatched' | 'quota' | 'timeZone' | 'upstream' | 'auth' | 'edge' | 'published' | 'errors'
+  >
   /** Where the page is; the gateway answers there itself. */
   readonly path: string
   /** Of the upstream; `null` where nothing is known of it but the route map. */
@@ -40,41 +37,26 @@ const USUAL = ['get', 'post', 'put', 'patch', 'delete']
 export function gatewayDocument({ config, path, upstream: written }: DocumentOptions): Json {
   const upstream = written === null ? {} : asVersion31(written)
   const paths = new Paths(path, config.published)
+  const examples = examplesOf(config)
   const ways = waysIn(config.auth)
-  const described = addDescribed(paths, upstream, ways, config)
+  const own = ownResponses(config.errors, examples)
+  const described = addDescribed({ paths, upstream, ways, own }, config)
   for (const route of config.routes) {
     const at = paths.standing(pathOf(route.segments))
     for (const method of methodsOf(route)) {
       const isKnown = described.has(keyOf(route, route.methods === '*' ? '*' : method))
-      if (!isKnown) paths.add(at, method, undescribed(route, method, at, ways))
+      if (!isKnown) paths.add(at, method, undescribed(route, method, at, ways, own))
     }
   }
-  const { categories, windows } = config.quota
-  for (const own of STATUS_PATHS)
-    paths.addOwn(own, statusOperation('getQuota', { categories, windows }, ways.byDefault))
-  paths.addOwn(USAGE_PATH, usageOperation(windows, ways.byDefault))
-  for (const own of publicPaths(config.published))
-    paths.addOwn(own, documentOperation(...(DOCUMENTS[own] ?? [own, {}])))
-  return pruned(whole(upstream, config, ways, paths.items))
-}
-
-/** Summary and example. */
-const DOCUMENTS: Readonly<Record<string, readonly [string, object]>> = {
-  [PUBLIC_PATHS.failureRate]: [
-    'How many requests failed in 7 days, by half hour',
-    { scope: 'global', days: 7, bucketMinutes: 30, summary: { calls: 1200, serverError: 30, failureRate: 0.025 } },
-  ],
-  [PUBLIC_PATHS.prices]: [
-    'What each route costs, and the limits',
-    { routes: [{ methods: ['POST'], path: '/items', public: false, category: 'write', cost: 15 }] },
-  ],
+  for (const status of STATUS_PATHS) paths.addOwn(status, statusOperation(examples.status, ways.byDefault))
+  paths.addOwn(USAGE_PATH, usageOperation(examples.usage, ways.byDefault))
+  for (const document of publicPaths(config.published)) paths.addOwn(document, documentOperation(document, examples))
+  return pruned(whole({ paths: paths.items, upstream, ways, own }, config))
 }
 
 /** Adds what the upstream's document describes and the route map lets through. @returns the keys of the rules it describes */
 function addDescribed(
-  paths: Paths,
-  upstream: Json,
-  ways: WaysIn,
+  { paths, upstream, ways, own }: Parts & { readonly paths: Paths },
   { routes, unmatched, upstream: { headers }, edge }: Options,
 ): Set<string> {
   const described = new Set<string>()
@@ -90,7 +72,7 @@ function addDescribed(
       const operation = item[method]
       if (!isObject(operation)) continue
       for (const place of placesOf(method.toUpperCase())) {
-        const made = describe({ upstream, item, operation, place, ways, hidden })
+        const made = describe({ upstream, item, operation, place, ways, hidden, own })
         const isAdded = paths.add(writePath(place.parts), method, made)
         if (isAdded) described.add(keyOf(place.access.route, method)).add(keyOf(place.access.route, '*'))
       }
@@ -101,12 +83,19 @@ function addDescribed(
 
 type Options = DocumentOptions['config']
 
-function whole(upstream: Json, { quota, unmatched }: Options, ways: WaysIn, paths: Items): Json {
+/** What the parts of a document are made of. */
+interface Parts {
+  readonly upstream: Json
+  readonly ways: WaysIn
+  /** The gateway's own responses, by their names in the components. */
+  readonly own: Readonly<Record<string, Json>>
+}
+
+function whole({ upstream, ways, own, paths }: Parts & { readonly paths: Items }, { quota, unmatched }: Options): Json {
   const info = isObject(upstream.info) ? withoutExtensions(upstream.info) : {}
   const { externalDocs, jsonSchemaDialect, components } = upstream
   const about = unmatched.kind === 'refuse' ? `${ABOUT} ${OTHERS_REFUSED}` : ABOUT
   const words = [info.description, about].filter((text) => typeof text === 'string')
-  const { categories, windows } = quota
   const cleaned = cleanComponents(components)
   return {
     openapi: OPENAPI_VERSION,
@@ -119,17 +108,12 @@ function whole(upstream: Json, { quota, unmatched }: Options, ways: WaysIn, path
     paths,
     components: {
       ...cleaned,
-      schemas: { ...(cleaned.schemas as Json | undefined), ...responseSchemas({ categories, windows }) },
-      responses: {
-        ...(cleaned.responses as Json | undefined),
-        ...Object.fromEntries(Object.entries(RESPONSES).map(([status, response]) => [nameOf(status), response])),
-      },
+      schemas: { ...(cleaned.schemas as Json | undefined), ...clientComponents(quota) },
+      responses: { ...(cleaned.responses as Json | undefined), ...own },
       securitySchemes: ways.schemes,
     },
   }
 }
-
-const nameOf = (status: string) => RESPONSE_NAMES[Number(status) as OwnStatus]
 
 const ABOUT =
   'Requests go through Tollgate, which asks for a credential where an operation says so and counts what it costs against the quota of the caller. `GET /me/quota` tells what is left.'

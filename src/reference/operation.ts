@@ -22,10 +22,12 @@ export interface Described {
   readonly ways: WaysIn
   /** Parameters that clients do not send, as `header NAME` in lower case, `query NAME` or `cookie NAME`. */
   readonly hidden: ReadonlySet<string>
+  /** The gateway's own responses, by their names in the components. */
+  readonly own: Json
 }
 
 /** An operation that the upstream's document describes, as clients see it at one place of the route map. */
-export function describe({ upstream, item, operation, place, ways, hidden }: Described): Json {
+export function describe({ upstream, item, operation, place, ways, hidden, own }: Described): Json {
   const parameters = parametersOf(upstream, item, operation, place.parts, hidden)
   const { post: cleaned } = cleanItem({ post: operation })
   const { description, responses, tags, ...rest } = without(cleaned as Json, 'parameters')
@@ -35,7 +37,7 @@ export function describe({ upstream, item, operation, place, ways, hidden }: Des
     ...(parameters.length > 0 && { parameters }),
     description: [description, priceText(place.access)].filter((text) => typeof text === 'string').join('\n\n'),
     security: ways.of(place.access),
-    responses: withOwnResponses(upstream, isObject(responses) ? responses : {}, place.access),
+    responses: withOwnResponses(upstream, isObject(responses) ? responses : {}, place.access, own),
     'x-tollgate': extensionOf(place.access),
   }
 }
@@ -109,7 +111,7 @@ function costText(cost: Cost): string {
 const tokens = (cost: number) => (cost === 1 ? '1 token' : `${cost} tokens`)
 
 /** What a rule lets through that no document describes. */
-export function undescribed(route: RouteConfig, method: string, at: string, ways: WaysIn): Json {
+export function undescribed(route: RouteConfig, method: string, at: string, ways: WaysIn, own: Json): Json {
   const access: Access = { route, charged: route.public ? null : route }
   const parameters = variablesOf(at).map((name) =>
     pathParameter(name, name === restName(route.segments) ? REST_TEXT : undefined),
@@ -121,7 +123,7 @@ export function undescribed(route: RouteConfig, method: string, at: string, ways
     ...(parameters.length > 0 && { parameters }),
     ...(method.startsWith('p') && { requestBody: { content: { 'application/json': bodyOf(access) } } }),
     security: ways.of(access),
-    responses: { default: { description: 'Whatever the service answers.' }, ...withOwnResponses({}, {}, access) },
+    responses: { default: { description: 'Whatever the service answers.' }, ...withOwnResponses({}, {}, access, own) },
     'x-tollgate': extensionOf(access),
   }
 }

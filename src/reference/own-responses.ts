@@ -1,4 +1,5 @@
-import { OF_FORWARDED, type OwnStatus, RESPONSES, responseRef } from './answers.ts'
+import type { OwnStatus } from '../contract/client.ts'
+import { OF_FORWARDED, responseRef } from './answers.ts'
 import { cleanResponse } from './clean.ts'
 import { type Json, maps, resolve } from './json.ts'
 import type { Access } from './matching.ts'
@@ -8,16 +9,18 @@ function ownStatuses({ charged, route }: Access): OwnStatus[] {
   return route?.idempotency == null ? [...OF_FORWARDED, 401] : [...OF_FORWARDED, 401, 422]
 }
 
-/** With what the gateway itself responds. */
-export function withOwnResponses(upstream: Json, responses: Json, access: Access): Json {
-  const own = ownStatuses(access).map((status) => {
+/** With what the gateway itself responds. @param own by the names of components */
+export function withOwnResponses(upstream: Json, responses: Json, access: Access, own: Json): Json {
+  const both = ownStatuses(access).map((status) => {
     const theirs = theirResponse(responses, status)
+    const ours = responseRef(status)
+    if (theirs === undefined) return [status, ours]
     return [
       status,
-      theirs === undefined ? responseRef(status) : eitherResponse(status, cleanResponse(resolve(upstream, theirs))),
+      eitherResponse(resolve({ components: { responses: own } }, ours), cleanResponse(resolve(upstream, theirs))),
     ]
   })
-  return { ...responses, ...Object.fromEntries(own) }
+  return { ...responses, ...Object.fromEntries(both) }
 }
 
 /** What they say of a status by itself goes before what they say of its class, and that before what they say of all. */
@@ -26,8 +29,7 @@ function theirResponse(responses: Json, status: OwnStatus): unknown {
 }
 
 /** An answer of one status may be of either. */
-function eitherResponse(status: OwnStatus, theirs: Json): Json {
-  const ours = RESPONSES[status]
+function eitherResponse(ours: Json, theirs: Json): Json {
   const content = Object.fromEntries(maps(theirs.content))
   const mine = Object.fromEntries(maps(ours.content))
   const type = 'application/json'

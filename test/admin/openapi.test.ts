@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EndedSessions } from '../../src/admin/ended-sessions.ts'
 import { routesOf } from '../../src/admin/listener.ts'
 import { Login } from '../../src/admin/login.ts'
-import { responseValidator } from './responses.ts'
+import { responseValidator } from '../setup/own-responses.ts'
 import { type Running, startAdmin } from './running.ts'
 
 const DRAIN = { isOn: () => false, turn: () => {} }
@@ -89,11 +89,13 @@ const OPENAPI_31 = {
   $defs: {
     operation: {
       type: 'object',
-      required: ['operationId', 'summary', 'responses', 'security'],
+      required: ['operationId', 'tags', 'summary', 'description', 'responses', 'security'],
       additionalProperties: false,
       properties: {
         operationId: { type: 'string', pattern: '^[a-z][A-Za-z]+$' },
+        tags: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 1 },
         summary: { type: 'string', minLength: 5 },
+        description: { type: 'string', minLength: 5 },
         parameters: {
           type: 'array',
           items: {
@@ -174,6 +176,7 @@ describe('the OpenAPI document', () => {
         in: 'query',
         required: false,
         schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
+        description: 'Entries of a page.',
         example: 2,
       })
     expect(of('GET /api/audit').find(({ name }: { name: string }) => name === 'before').schema).not.toHaveProperty(
@@ -269,7 +272,6 @@ describe('the OpenAPI document', () => {
       status,
       headers: { 'content-type': 'application/json; charset=utf-8' },
       text: JSON.stringify(json),
-      json,
     })
     const session = { name: 'admin', role: 'admin', expiresAt: null }
     expect(validate('GET', '/api/session', reply(session))).toBeNull()

@@ -15,7 +15,7 @@ import { KnownUsers } from '../../src/quota/known-users.ts'
 import { createPolicy } from '../../src/quota/policy.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { checkResponses, type ResponseCheck } from './responses.ts'
+import { hold } from '../setup/own-responses.ts'
 
 export const NOW = Date.parse('2026-11-20T10:10:00Z')
 export const TOKEN = 'admin-token-of-the-tests-00000000'
@@ -67,7 +67,7 @@ export interface Running {
   readonly login: Login
   readonly url: string
   readonly store: Store
-  /** A request with the admin token, unless its headers say otherwise. A JSON answer is held against the OpenAPI document. */
+  /** A request with the admin token, unless its headers say otherwise. Each response is held against the OpenAPI document. */
   call(method: string, path: string, options?: CallOptions): Promise<Reply>
   /** Bytes on a bare socket, and everything that comes back until it closes. */
   raw(bytes: string): Promise<string>
@@ -119,7 +119,8 @@ export async function startAdmin({
     ...changes,
   })
   const { url } = await admin.listen()
-  const check = await checkResponses(url)
+  const document = await (await fetch(`${url}/openapi.json`)).json()
+  const release = hold(url, { document: () => document })
   const books = booksOf(config)
   await store.noteCounted(countedBy(config))
   let sequence = 0
@@ -128,7 +129,7 @@ export async function startAdmin({
     login,
     url,
     store,
-    call: async (method, path, options) => check(method, path, await call(url, method, path, options)),
+    call: (method, path, options) => call(url, method, path, options),
     raw: (bytes) => raw(url, bytes),
     async spend(user, category, cost) {
       const limits = createPolicy({ ...config.quota, ...(books !== undefined && { books }) }).limitsOf(category)
@@ -138,12 +139,13 @@ export async function startAdmin({
     async stop() {
       control.close()
       await admin.close()
+      release()
       if (given === undefined) await store.close()
     },
   }
 }
 
-/** A request, its answer not yet held against anything. */
+/** A request. */
 export async function call(
   url: string,
   method: string,
@@ -187,5 +189,3 @@ async function raw(url: string, bytes: string): Promise<string> {
   socket.write(bytes)
   return text(socket)
 }
-
-export type { ResponseCheck }

@@ -3,11 +3,14 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 // The gateway loads it when somebody connects, in the middle of a test then.
 import '../../src/admin/listener.ts'
+import { adminDocument } from '../../build/admin-examples.ts'
 import { type App, createApp } from '../../src/app/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Observation, RequestDone } from '../../src/observe/observation.ts'
+import { gatewayDocument } from '../../src/reference/document.ts'
 import { shareOf } from '../../src/workers/share.ts'
+import { hold, isOfGateway } from '../setup/own-responses.ts'
 
 /** An upstream that remembers what it saw: its log is the truth that charges are held against. */
 export interface Upstream {
@@ -98,6 +101,22 @@ export function understood(text: string): { config: Config; hash: string } {
   return loaded
 }
 
+/** Of the page, which a test may also ask for below another path. */
+function documentOf(config: Config): object {
+  const { path = '/reference', document = null } = config.reference ?? {}
+  const made = documents.get(config) ?? gatewayDocument({ config, path, upstream: document })
+  documents.set(config, made)
+  return made
+}
+const documents = new WeakMap<Config, object>()
+let ofAdmin: Promise<object> | undefined
+
+/** The page and its files are described by nothing. */
+function isOfPage({ reference }: Config, url: string): boolean {
+  const path = decodeURIComponent(url.replace(/^https?:\/\/[^/]*/i, ''))
+  return reference !== null && path.startsWith(reference.path)
+}
+
 /** @param workers as one worker of so many. Default the whole gateway */
 export async function startApp(text: string, workers = 1): Promise<RunningApp> {
   const observations: Observation[] = []
@@ -105,16 +124,36 @@ export async function startApp(text: string, workers = 1): Promise<RunningApp> {
   const config = workers === 1 ? whole : shareOf(whole, workers)
   const app = await createApp({ config, hash, version: 'test', observe: (o) => observations.push(o) })
   const { gateway, admin } = await app.start()
+  let inForce = config
+  const reload: App['reload'] = async (next, ...rest) => {
+    await app.reload(next, ...rest)
+    inForce = next
+  }
+  const release = [
+    hold(gateway, {
+      document: () => documentOf(inForce),
+      isOwn: (head, url) => isOfGateway(head) && !(/^HTTP\S+ [23]/.test(head) && isOfPage(inForce, url)),
+    }),
+    hold(admin, {
+      document: () => {
+        ofAdmin ??= adminDocument()
+        return ofAdmin
+      },
+    }),
+  ]
   return {
     url: gateway,
     admin,
-    app,
+    app: { ...app, reload },
     observations,
     requests: () => observations.filter((o) => o.type === 'request'),
     reload: async (next) => {
       const { config, hash } = understood(next)
-      await app.reload(config, hash)
+      await reload(config, hash)
     },
-    stop: () => app.stop(),
+    async stop() {
+      await app.stop()
+      for (const end of release) end()
+    },
   }
 }

@@ -170,7 +170,9 @@ routes:
     const paths = { '/a': { get: { responses: { 401: { $ref: '#/components/responses/No' } } } } }
     const { responses } = made({ routes: ['GET /a'], paths, more: { components: { responses: { No: theirs } } } })
       .paths['/a'].get
-    expect(responses['401'].description).toBe('The credential is missing or not valid. Or, of the service: No.')
+    expect(responses['401'].description).toBe(
+      'The credential is missing or not valid. `error` is `unauthorized`. Or, of the service: No.',
+    )
     expect(responses['401'].content).toMatchObject({ 'text/html': {} })
     expect(responses['401'].content['application/json'].schema.anyOf).toHaveLength(2)
     expect(responses['429']).toEqual({ $ref: '#/components/responses/TollgateTooManyRequests' })
@@ -429,6 +431,26 @@ describe('the bundled score service behind the demo configuration', () => {
     expect(ajv.validate({ $ref: `document${schema.$ref}` }, example), ajv.errorsText()).toBe(true)
     const charge = document.paths['/v1/charge'].post.requestBody.content['application/json'].schema
     expect(charge.oneOf).toEqual([{ required: ['chargeId'] }, { required: ['charge'] }])
+  })
+})
+
+describe('the examples of the gateway', () => {
+  test.each([
+    ['of seconds', '{ 3s: 1, 1h: 5 }', '{ 3s: 3s, 1h: 1h }'],
+    ['of a limit of 0', '{ 1h: 0 }', '{ 1h: 1h }'],
+    ['of a calendar', '{ month: 100 }', '{ month: { calendar: month, zone: Asia/Shanghai } }'],
+  ])('are what it responds under its own limits, in windows %s', (_what, limits, windows) => {
+    const quota = `quota: { windows: ${windows}, baselines: { personal: { read: ${limits} } } }`
+    const document = documentOf(`${quota}\nroutes: [{ match: GET /a, category: read, cost: 4 }]`)
+    const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } }).addSchema(document, 'document')
+    const { content } = document.components.responses.TollgateTooManyRequests
+    for (const type of ['application/json', 'application/problem+json']) {
+      const validate = ajv.getSchema(
+        `document#/components/responses/TollgateTooManyRequests/content/${type.replace('/', '~1').replace('+', '%2B')}/schema`,
+      )
+      expect([validate?.(content[type].example), validate?.errors]).toEqual([true, null])
+      expect(content[type].example.quota).toMatchObject({ category: 'read', requested: 4 })
+    }
   })
 })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { responseValidator } from '../../../test/admin/responses.ts'
+import { responseValidator } from '../../../test/setup/own-responses.ts'
 import { scoreDocument } from '../../score/openapi.ts'
 import { ROUTES } from '../../score/routes.ts'
 import { LIST_LIMIT } from '../../score/service.ts'

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { responseValidator } from '../../../test/admin/responses.ts'
+import { responseValidator } from '../../../test/setup/own-responses.ts'
 import { ROUTES } from '../../sync/routes.ts'
 import { chunk, incremental, record, startSync } from './harness.ts'
 

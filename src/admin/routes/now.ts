@@ -170,7 +170,7 @@ function letInBy(beats: Beats): NowResponse['authShadow']['letIn'] {
 function ofReplicas(beats: Beats): Pick<NowResponse, 'counts' | 'replicas'> {
   return {
     counts: beats.map(({ counts }) => counts).reduce(sum, NONE),
-    replicas: beats.map(({ hits: _, unmatched: __, letIn: ___, startedAt, ...beat }) => ({
+    replicas: beats.map(({ hits: _, unmatched: __, letIn: ___, unsent: ____, startedAt, ...beat }) => ({
       ...beat,
       startedAt: iso(startedAt),
     })),

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { SharedWindowStatus } from '../../quota/status.ts'
+import { tied } from '../tied.ts'
 import { byName, count, name, scope, time } from './values.ts'
 
 /** One limit of somebody: what is used of it, how it came about, what it is too small for. */
@@ -7,16 +9,18 @@ import { byName, count, name, scope, time } from './values.ts'
 export const limitOfNewUsers = count.optional()
 
 export const window = name(
-  z.strictObject({
-    scope,
-    window: z.string(),
-    limit: count,
-    limitOfNewUsers,
-    used: count,
-    remaining: count,
-    startedAt: time.nullable(),
-    resetAt: time.nullable(),
-  }),
+  tied<SharedWindowStatus>()(
+    z.strictObject({
+      scope,
+      window: z.string(),
+      limit: count,
+      limitOfNewUsers,
+      used: count,
+      remaining: count,
+      startedAt: time.nullable(),
+      resetAt: time.nullable(),
+    }),
+  ),
   'Window',
   'One window as it stands; one that is not running has `used` 0 and no times.',
 )

@@ -1,0 +1,149 @@
+import { z } from 'zod'
+import { type ErrorCode, STATUS_OF } from '../errors.ts'
+import type { FailureRate } from '../failures/failure-rate.ts'
+import type { QuotaProblem } from '../quota/problem-body.ts'
+import type { QuotaViolation, RefusalBody } from '../quota/refusal.ts'
+import type { QuotaStatus, WindowStatus } from '../quota/status.ts'
+import { usage } from './admin/usage.ts'
+import { byName, count, planLimits, scope, share, table, time } from './admin/values.ts'
+import { type Components, componentsOf, type Named } from './components.ts'
+import { tied } from './tied.ts'
+
+/** What clients get from the gateway itself. Names of components begin with Tollgate, since the service has its own beside them. */
+
+/** Of one configuration: a document names the categories and windows that its gateway has. */
+export interface Names {
+  readonly categories: readonly string[]
+  readonly windows: readonly { readonly name: string }[]
+}
+
+/** Of these statuses and codes clients are told. No route and another method are left out, since an operation has both. */
+type OfOtherRequests = 404 | 405 | 501
+export type OwnStatus = Exclude<(typeof STATUS_OF)[ErrorCode], OfOtherRequests>
+
+export function codesOf(status: number): readonly ErrorCode[] {
+  return (Object.keys(STATUS_OF) as ErrorCode[]).filter((code) => STATUS_OF[code] === status)
+}
+
+const error = z.strictObject({ error: z.string(), msg: z.string() })
+const inFlight = error.extend({ error: z.literal('too_many_in_flight') })
+
+const problem = tied<QuotaProblem>()(
+  z.strictObject({
+    type: z.literal('https://iana.org/assignments/http-problem-types#quota-exceeded'),
+    title: z.string(),
+    status: z.literal(429),
+    detail: z.string(),
+    'violated-policies': z.array(z.string()),
+  }),
+)
+
+function refusalOf({ categories, windows }: Names) {
+  const quota = tied<QuotaViolation>()(
+    z.strictObject({
+      scope,
+      category: z.enum(categories),
+      window: z.enum(windows.map(({ name }) => name)),
+      limit: count,
+      used: count,
+      requested: count,
+      resetAt: time,
+      retryAtBeijing: z.string().regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      timeZone: z.literal('Asia/Shanghai'),
+    }),
+  )
+  return tied<RefusalBody>()(
+    z.strictObject({ error: z.literal('quota_exceeded'), msg: z.string(), retryAfterSeconds: z.int().min(1), quota }),
+  )
+}
+
+function windowOf({ windows }: Names) {
+  return tied<WindowStatus>()(
+    z.strictObject({
+      scope,
+      window: z.enum(windows.map(({ name }) => name)),
+      limit: count,
+      used: count,
+      remaining: count,
+      startedAt: time.nullable(),
+      resetAt: time.nullable(),
+    }),
+  )
+}
+
+function statusOf({ categories }: Names, window: ReturnType<typeof windowOf>) {
+  const windows = z.strictObject(Object.fromEntries(categories.map((name) => [name, z.array(window)])))
+  return tied<QuotaStatus>()(
+    z.strictObject({ plan: z.string().nullable().optional(), exempt: z.literal(true).optional(), windows }),
+  )
+}
+
+const rates = {
+  ...{ calls: count, codeZero: count, businessFail: count, serverError: count, clientError: count },
+  ...{ successRate: share, failureRate: share },
+}
+
+const failureRate = tied<FailureRate>()(
+  z.strictObject({
+    scope: z.literal('global'),
+    days: z.number(),
+    bucketMinutes: z.number(),
+    since: z.string(),
+    until: z.string(),
+    definitions: byName(z.string()),
+    series: z.array(z.strictObject({ ts: time, bucketUnix: z.int(), ...rates })),
+    summary: z.strictObject(rates),
+  }),
+)
+
+const publicPrice = z.strictObject({ public: z.literal(true) })
+const chargedPrice = z.strictObject({
+  public: z.literal(false),
+  category: z.string(),
+  cost: z.union([count, z.strictObject({ body: z.array(z.string()), values: byName(count) })]),
+  settle: z.strictObject({ max: count }).optional(),
+  tunnelCharge: z.strictObject({ seconds: z.number() }).optional(),
+  idempotency: z.strictObject({ header: z.string(), seconds: z.number(), replays: count }).optional(),
+})
+const ofRoute = { methods: z.array(z.string()), path: z.string() }
+
+export const priceList = z.strictObject({
+  categories: z.array(z.string()),
+  windows: z.array(
+    z.union([
+      z.strictObject({ name: z.string(), seconds: z.int().min(1) }),
+      z.strictObject({ name: z.string(), calendar: z.string(), zone: z.string() }),
+    ]),
+  ),
+  limits: table,
+  plans: byName(planLimits),
+  defaultPlan: z.string().nullable(),
+  routes: z.array(z.union([publicPrice.extend(ofRoute), chargedPrice.extend(ofRoute)])),
+  others: z.union([publicPrice, chargedPrice]).nullable(),
+})
+
+const SCHEMAS = {
+  TollgateError: [error, 'A refusal of the gateway.'],
+  TollgateTooManyInFlight: [inFlight, 'Too many requests of the caller are under way.'],
+  TollgateInFlightProblem: [problem.extend(inFlight.shape), 'The same for who accepts problems of RFC 9457.'],
+  TollgateUsage: [usage, 'What the caller used in a range of time.'],
+  TollgateFailureRate: [failureRate, 'How many requests failed, by half hour.'],
+  TollgatePriceList: [priceList, 'What each route costs, and the limits in force.'],
+  TollgateTable: [table, 'Tokens by category, then by the name of the window.'],
+  TollgatePlanLimits: [planLimits, 'Tokens of a plan, of each user and of all users of an organisation together.'],
+} as const
+
+/** The components of the document of one gateway. */
+export function clientComponents(names: Names): Components {
+  const [refusal, window] = [refusalOf(names), windowOf(names)]
+  const all = {
+    ...SCHEMAS,
+    TollgateQuotaExceeded: [refusal, 'The quota refuses this request.'],
+    TollgateQuotaProblem: [problem.extend(refusal.shape), 'The same for who accepts problems of RFC 9457.'],
+    TollgateQuotaStatus: [statusOf(names, window), 'What the caller has of each window.'],
+    TollgateWindow: [window, 'A window as it stands.'],
+  } as const
+  const named: Named = z.registry()
+  for (const [id, [schema, description]] of Object.entries(all)) named.add(schema, { id, description })
+  return componentsOf(named)
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { schemaOf, shortenDate } from '../lib/openapi-schemas.ts'
+import { describeFields } from './fields.ts'
+
+/** Schemas as the components of an OpenAPI document. */
+
+export type Components = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** Those of one document by their names there, each with a sentence on what it is. */
+export type Named = z.core.$ZodRegistry<{ id: string; description: string }>
+
+const PLACE = '#/components/schemas/'
+
+export function componentsOf(named: Named): Components {
+  const { schemas } = z.toJSONSchema(named, {
+    io: 'input',
+    uri: (id) => PLACE + id,
+    override: ({ zodSchema, jsonSchema }) => {
+      shortenDate({ jsonSchema })
+      const description = named.get(zodSchema)?.description
+      if (description !== undefined) jsonSchema.description ??= description
+    },
+  })
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, describeFields(schema, id)]),
+  )
+}
+
+/** What stands at a body: the name of its component, or the schema itself. */
+export function contentOf(schema: z.ZodType, named: Named) {
+  const id = named.get(schema)?.id
+  return { schema: id === undefined ? describeFields(schemaOf(schema), '') : { $ref: PLACE + id } }
+}

@@ -1,0 +1,59 @@
+import type { Config } from '../config/config.ts'
+import { failureRate } from '../failures/failure-rate.ts'
+import { bucketStart, NOTHING } from '../failures/histogram.ts'
+import { createPolicy } from '../quota/policy.ts'
+import { problemBody } from '../quota/problem-body.ts'
+import { refusalBody } from '../quota/refusal.ts'
+import { quotaStatus } from '../quota/status.ts'
+import { beginOf, endOf, type Window } from '../quota/window.ts'
+import type { ShownPage } from '../usage/usage-text.ts'
+import { priceList } from './price-list.ts'
+
+/** When the windows of the examples began, and how much later the gateway was asked, unless the first of them is shorter. */
+const STARTED = Date.UTC(2026, 7, 6, 14, 6, 26)
+const LATER_MS = 20 * 60_000
+const ALICE = { user: 'alice', organisation: null, plan: null }
+
+export type Examples = ReturnType<typeof examplesOf>
+
+/** What this very gateway responds, by the code that responds: to a user who has used up the first window of a category, under the limits of the file. */
+export function examplesOf(config: Pick<Config, 'quota' | 'routes' | 'unmatched' | 'timeZone'>) {
+  const { quota, routes, timeZone } = config
+  const policy = createPolicy(quota)
+  const charged = routes.find((route) => !route.public && route.cost.kind === 'fixed' && route.cost.cost > 0)
+  const category = charged?.public === false ? charged.category : (policy.categories[0] ?? '')
+  const cost = charged?.public === false && charged.cost.kind === 'fixed' ? charged.cost.cost : 1
+  const { personal } = policy.limitsFor(category, ALICE)
+  const at = Math.min(STARTED + LATER_MS, ...personal.map(({ window }) => endOf(window, STARTED) - 1))
+  const counters = policy.categories.map((name) =>
+    policy
+      .limitsFor(name, ALICE)
+      .personal.map(({ window, limit }) => ({ seconds: window.seconds, startedAt: STARTED, used: Math.min(8, limit) })),
+  )
+  const charge = { ...ALICE, category, cost, limits: { personal, organisation: null, global: null } }
+  const usages = personal.map(({ limit }, i) => ({ startedAt: STARTED, used: i === 0 ? limit : 0 }))
+  const decision = { accepted: false, at, personal: usages, organisation: null, global: null }
+  const refusal = personal.length === 0 ? undefined : refusalBody(charge, decision, timeZone)
+  const rate = failureRate({
+    at: STARTED + LATER_MS,
+    buckets: [{ start: bucketStart(STARTED), ...NOTHING, total: 120, status5xx: 3 }],
+  })
+  const prices = priceList(config, policy)
+  return {
+    status: quotaStatus(policy, { at, personal: counters, organisation: null, global: [] }, ALICE),
+    refusal,
+    problem: refusal && { ...problemBody(charge, decision, refusal.msg), ...refusal },
+    usage: usageOf(category, personal[0]?.window, at),
+    rate: { ...rate, series: rate.series.slice(-1) },
+    prices: { ...prices, routes: prices.routes.slice(0, 3) },
+  }
+}
+
+function usageOf(category: string, window: Window | undefined, at: number): ShownPage | undefined {
+  if (window === undefined) return undefined
+  const iso = (moment: number) => new Date(moment).toISOString()
+  const [start, end] = [beginOf(window, STARTED), endOf(window, STARTED)].map(iso) as [string, string]
+  const row = { user: ALICE.user, category, window: window.name, start, end, tokens: 8, running: true }
+  const range = { from: iso(at - 86_400_000), to: iso(at), by: 'user', step: 'run', window: window.name } as const
+  return { ...range, complete: true, rows: [row], next: null }
+}

@@ -1,0 +1,200 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+/**
+ * Holds what a gateway in this process responds itself against its own OpenAPI document. The servers that a test names by `hold` are listened
+ * to where they write, whatever client asks, and `test/setup/hold-responses.ts` fails the test in which a response was not as promised.
+ */
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
+type Json = any
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+interface Held {
+  /** The same object as long as it says the same. */
+  readonly document: () => Json | Promise<Json>
+  /** Whether a response with this head is one that the document describes. Default each is. */
+  readonly isOwn?: (head: string, url: string) => boolean
+}
+
+/** By the port of the server. */
+const held = new Map<number, Held>()
+const checks: Promise<string | null>[] = []
+
+/** @returns ends it, when the server has closed */
+export function hold(url: string, how: Held): () => void {
+  const port = Number(new URL(url).port)
+  held.set(port, how)
+  return () => held.get(port) === how && held.delete(port)
+}
+
+/** What was wrong since it was asked last, a sentence for each response. */
+export async function wrongResponses(): Promise<string[]> {
+  return (await Promise.all(checks.splice(0))).filter((problem) => problem !== null)
+}
+
+/** No response of a service bears this field in a test that is held. */
+export const isOfGateway = (head: string): boolean => /^x-content-type-options: nosniff\r$/im.test(head)
+
+subscribe('http.server.request.start', (message) => {
+  const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
+  const how = held.get(request.socket.localPort ?? 0)
+  if (how !== undefined) listen(how, request, response)
+})
+
+function listen(how: Held, { method = '', url = '', socket }: IncomingMessage, response: ServerResponse): void {
+  const { write, end } = response
+  const pieces: Buffer[] = []
+  const isOwn = () => how.isOwn?.(head(), url) ?? true
+  const head = () => String((response as unknown as { _header: string | null })._header ?? '')
+  function keep(chunk: unknown, encoding: unknown): void {
+    if (!isOwn()) return
+    if (typeof chunk === 'string') pieces.push(Buffer.from(chunk, encoding === 'latin1' ? 'latin1' : 'utf8'))
+    else if (chunk instanceof Uint8Array) pieces.push(Buffer.from(chunk))
+  }
+  response.write = (...args: unknown[]) => {
+    const result = Reflect.apply(write, response, args)
+    keep(args[0], args[1])
+    return result
+  }
+  response.end = (...args: unknown[]) => {
+    // Nobody reads what is written to a client that has gone.
+    const isLeft = socket.destroyed
+    const result = Reflect.apply(end, response, args)
+    keep(args[0], args[1])
+    if (!isLeft && isOwn() && method !== 'HEAD') note(how, { method, url, head: head(), body: Buffer.concat(pieces) })
+    return result
+  }
+}
+
+/** What is refused before it is a request, or at a handshake, is written to the bare socket at once. */
+subscribe('net.server.socket', (message) => {
+  const { socket } = message as { socket: Socket }
+  const { write } = socket
+  socket.write = (...args: unknown[]) => {
+    const how = held.get(socket.localPort ?? 0)
+    const [text] = args
+    if (how !== undefined && typeof text === 'string' && text.startsWith('HTTP/1.1 ')) {
+      const at = text.indexOf('\r\n\r\n') + 4
+      const [head, body] = [text.slice(0, at), Buffer.from(text.slice(at))]
+      const isWhole = head.includes(`\r\nContent-Length: ${body.length}\r\n`)
+      if (isWhole && (how.isOwn?.(head, '') ?? true)) note(how, { method: '', url: '', head, body })
+    }
+    return Reflect.apply(write, socket, args)
+  }
+})
+
+/** As it was written; the method and the target are empty where nothing is known of the request. */
+interface Written {
+  readonly method: string
+  readonly url: string
+  readonly head: string
+  readonly body: Buffer
+}
+
+function replyOf({ head, body }: Written): Reply {
+  const [line = '', ...lines] = head.trimEnd().split('\r\n')
+  const fields = lines.map((field) => field.split(/: ?(.*)/s, 2))
+  const headers = Object.fromEntries(fields.map(([name = '', value = '']) => [name.toLowerCase(), value]))
+  const isZipped = headers['content-encoding'] === 'gzip' && body.length > 0
+  const status = Number(line.split(' ')[1])
+  // The body of a 304 is the client's own.
+  return { status, headers, text: status === 304 ? '' : String(isZipped ? gunzipSync(body) : body) }
+}
+
+/** Nothing is looked at before the response is out: what goes wrong here is no fault of the gateway. */
+function note(how: Held, written: Written): void {
+  checks.push(
+    (async () => {
+      const document = how.document()
+      const { method, url } = written
+      const [validate, reply] = [validatorOf(await document), replyOf(written)]
+      const path = url.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] ?? ''
+      const problem = validate(method, path, reply)
+      return problem && `${method} ${url}: ${problem}: ${reply.status} ${reply.text.slice(0, 500)}`
+    })(),
+  )
+}
+
+type Validate = (method: string, path: string, reply: Reply) => string | null
+
+/** Its schemas take a while to compile. */
+const validators = new WeakMap<object, Validate>()
+
+function validatorOf(document: Json): Validate {
+  const validate = validators.get(document) ?? responseValidator(document)
+  validators.set(document, validate)
+  return validate
+}
+
+/** @returns what is wrong with a response; `null` for nothing */
+export function responseValidator(document: Json): Validate {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  ajv.addSchema(document, 'openapi')
+  return function problemWith(method, path, { status, headers, text }) {
+    const place = placeOf(document, method, path, status)
+    if (place === null) return null
+    if (place.response === undefined) return `status ${status} is not in the document`
+    const { content, description } = place.response
+    if (content === undefined) return text === '' ? null : 'a body that is not in the document'
+    const type = String(headers['content-type'] ?? '').replace(/ *;.*/, '')
+    if (content[type] === undefined) return `type ${type} is not in the document`
+    if (!/^application\/(?:problem\+)?json$/.test(type) || text === '') return null
+    if (content[type].schema === undefined) return null
+    const fits = ajv.getSchema(`openapi#/${[...place.pointer, 'content', type, 'schema'].map(escaped).join('/')}`)
+    if (fits === undefined) return 'no schema'
+    const body = JSON.parse(text)
+    if (!fits(body)) return ajv.errorsText(fits.errors)
+    if (status < 400 || body.error === undefined || Object.keys(content[type].schema).length === 0) return null
+    return description.includes(`\`${body.error}\``) ? null : `the error ${body.error} is not in the document`
+  }
+}
+
+interface Place {
+  readonly pointer: readonly (string | number)[]
+  readonly response: Json
+}
+
+/** Where the document describes a response. @returns `null` for paths and methods that it does not have */
+function placeOf(document: Json, method: string, path: string, status: number): Place | null {
+  const template = templateOf(document, path)
+  const way = method === 'HEAD' ? 'get' : method.toLowerCase()
+  const operation = template === undefined ? undefined : document.paths[template][way]
+  if (operation === undefined || status === 405) return placeOfStatus(document, status)
+  const response = operation.responses[status]
+  const [, , kind, name] = response?.$ref?.split('/') ?? []
+  if (name === undefined) return { pointer: ['paths', template ?? '', way, 'responses', status], response }
+  return { pointer: ['components', kind, name], response: document.components[kind][name] }
+}
+
+/** What a gateway may respond to any request stands at each operation by one name. */
+function placeOfStatus(document: Json, status: number): Place | null {
+  const operations = Object.values<Json>(document.paths).flatMap((item) => Object.values<Json>(item))
+  const ref: string | undefined = operations.find(({ responses }) => responses[status]?.$ref)?.responses[status].$ref
+  const [, , kind = '', name = ''] = ref?.split('/') ?? []
+  return ref === undefined ? null : { pointer: ['components', kind, name], response: document.components[kind][name] }
+}
+
+function escaped(part: string | number): string {
+  return encodeURIComponent(String(part).replace(/~/g, '~0').replace(/\//g, '~1'))
+}
+
+/** A path without parameters before one with them. */
+function templateOf(document: Json, path: string): string | undefined {
+  const templates = Object.keys(document.paths).sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
+  return templates.find((template) => {
+    const pattern = template
+      .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+      .replace(/\{(\w+)\}/g, (_, name) => (/^_*rest$/.test(name) ? '.+' : '[^/]+'))
+    return new RegExp(`^${pattern}$`).test(path)
+  })
+}
