@@ -18,7 +18,7 @@ const INSTALLED = 'test/*/installed/**/*.test.ts'
  * instead of 253, those of the second 33 instead of 20.
  */
 const SHARED = [
-  'test/{admin,bench,cli,docs,face,reference}/**/*.test.ts',
+  'test/{admin,bench,cli,contract,docs,face,reference}/**/*.test.ts',
   'test/{app,build,replicas,edge/body,store/sqlite}/**/*.test.ts',
   'test/routing/installed/*.test.ts',
   'services/test/**/*.test.ts',

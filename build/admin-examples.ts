@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { EndedSessions } from '../src/admin/ended-sessions.ts'
-import { EXAMPLES } from '../src/admin/examples.ts'
 import { type AdminOptions, routesOf } from '../src/admin/listener.ts'
 import { Login } from '../src/admin/login.ts'
 import { PARTS } from '../src/admin/openapi.ts'
+import { EXAMPLES } from '../src/contract/examples.ts'
 
 /**
  * Writes `docs/admin-api-examples.md`, a request and a response of every route of the admin API, from its OpenAPI document:

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { errorResponse, named } from '../contract/admin.ts'
 import { componentsOf, contentOf } from '../contract/components.ts'
+import { EXAMPLES, type Example } from '../contract/examples.ts'
 import { describedParameter } from '../contract/fields.ts'
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
 import { parametersOf, requestBody } from '../lib/openapi-schemas.ts'
-import type { Example } from './example.ts'
-import { EXAMPLES } from './examples.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { LINE_TYPES } from './line-body.ts'
 

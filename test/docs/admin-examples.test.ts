@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { adminDocument, examplesPage } from '../../build/admin-examples.ts'
-import { EXAMPLES } from '../../src/admin/examples.ts'
+import { EXAMPLES } from '../../src/contract/examples.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is judged here, not trusted
 let document: any

@@ -1,4 +1,6 @@
-/** A request to a route and the response to it, as the OpenAPI document and the page of examples show them. */
+import recorded from './examples.json' with { type: 'json' }
+
+/** A request to a route and the response to it as a gateway gave it, as the OpenAPI document and the page of examples show them. */
 export interface Example {
   /** What is left out of it, as a sentence. */
   readonly note?: string
@@ -14,3 +16,6 @@ export interface Example {
 
 /** By route, as in `GET /api/users/{id}`. */
 export type Examples = Readonly<Record<string, Example>>
+
+/** One example of every route. All show the same gateway on the same day: `node test/contract/recorded-examples.ts` records the responses anew. */
+export const EXAMPLES: Examples = recorded
