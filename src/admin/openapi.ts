@@ -84,7 +84,7 @@ function operation({ method, path, guard, doc }: Route): object {
     ...(doc.body !== undefined && {
       requestBody:
         doc.body === 'lines'
-          ? { required: true, content: lines(example.body) }
+          ? { required: true, content: lines(example.body, { type: 'string', format: 'binary' }) }
           : requestBody(doc.body, { ...contentOf(doc.body, named), ...shown(example.body) }),
     }),
     responses: { ...errors(method, doc, guard), ...withTexts(responsesOf(doc, example), doc) },
@@ -98,7 +98,8 @@ function queryParameters({ query }: Doc): Parameter[] {
   return parametersOf('query', query).map((parameter) => {
     const { description, ...schema } = parameter.schema as { readonly description?: string }
     const usual = query.shape[parameter.name]?.safeParse(undefined).data
-    const withDefault = usual === undefined ? schema : { ...schema, default: usual }
+    // A flag is a text in the query, so what stands for no flag is no value of the schema.
+    const withDefault = usual === undefined || usual === false ? schema : { ...schema, default: usual }
     return { ...parameter, schema: withDefault, description: description ?? describedParameter(parameter.name) }
   })
 }
@@ -126,7 +127,11 @@ function responsesOf({ responses }: Doc, { response, note }: Example): Record<st
       const example = Number(status) < 400 ? response : undefined
       if (schema === null) return [status, { description: 'Done; no content.' }]
       if (schema === 'lines') return [status, { description: 'A line for each.', content: lines(example) }]
-      if (schema === 'text') return [status, { description: 'Text.', content: { 'text/plain': shown(example, note) } }]
+      if (schema === 'text')
+        return [
+          status,
+          { description: 'Text.', content: { 'text/plain': { schema: { type: 'string' }, ...shown(example, note) } } },
+        ]
       const content = { 'application/json': { ...contentOf(schema, named), ...shown(example, note) } }
       return [status, { description: named.get(schema)?.description ?? 'JSON.', content }]
     }),
@@ -138,14 +143,15 @@ function shown(value: unknown, summary?: string): object {
 }
 
 /** The example is in the first of the types. */
-function lines(example: unknown): object {
-  return Object.fromEntries(Object.values(LINE_TYPES).map((type, i) => [type, i === 0 ? shown(example) : {}]))
+function lines(example: unknown, schema: object = { type: 'string' }): object {
+  const types = Object.values(LINE_TYPES)
+  return Object.fromEntries(types.map((type, i) => [type, { schema, ...(i === 0 && shown(example)) }]))
 }
 
 function withTexts(responses: Record<string, unknown>, { textTypes }: Doc): Record<string, unknown> {
   const { 200: ok } = responses as { 200?: { content?: object } }
   if (textTypes === undefined || ok === undefined) return responses
-  const texts = Object.fromEntries(textTypes.map((type) => [type, {}]))
+  const texts = Object.fromEntries(textTypes.map((type) => [type, { schema: { type: 'string' } }]))
   return { ...responses, 200: { ...ok, content: { ...ok.content, ...texts } } }
 }
 

@@ -1,6 +1,6 @@
 /**
  * What the tests of the guides need and npm cannot bring, in exact versions and from package registries only: Django and Werkzeug (PyPI), a service
- * in Spring Boot (Maven Central) and oauth2-proxy (a Go module). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
+ * in Spring Boot (Maven Central), oauth2-proxy (a Go module), and generators of clients (PyPI and npm). They are kept in $TOLLGATE_TOOLS, or ~/.cache/tollgate-tools.
  * `node test/setup/guides-tools.ts` makes what is missing there; with everything there it needs no tool.
  */
 import { execFileSync } from 'node:child_process'
@@ -10,6 +10,8 @@ import { digest, isMakeable, type KeptTool, keptTool, makePython, makeTool, run,
 
 const PYTHON = ['django==5.2.19', 'gunicorn==27.0.1', 'werkzeug==3.1.9']
 const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7@v7.15.6'
+const GENERATOR = ['openapi-python-client==0.29.1']
+const TYPES = ['openapi-typescript@7.13.0']
 const SPRING = 'test/guides/installed/spring-service'
 
 const TOOLS = {
@@ -17,6 +19,16 @@ const TOOLS = {
     file: join(`python-${digest(PYTHON.join())}`, 'bin/gunicorn'),
     made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
     make: (folder) => makePython(folder, PYTHON),
+  },
+  'python-client': {
+    file: join(`python-client-${digest(GENERATOR.join())}`, 'bin/openapi-python-client'),
+    made: { by: 'python3', asked: '--version', of: 'Python 3.10 or newer with venv' },
+    make: (folder) => makePython(folder, GENERATOR),
+  },
+  'typescript-client': {
+    file: join(`typescript-client-${digest(TYPES.join())}`, 'node_modules/.bin/openapi-typescript'),
+    made: { by: 'npm', asked: '--version', of: 'npm' },
+    make: (folder) => run('npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', folder, ...TYPES),
   },
   spring: {
     file: join(`spring-${digest(textOf(SPRING, '**/*.{xml,java}'))}`, 'shop.jar'),

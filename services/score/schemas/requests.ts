@@ -20,6 +20,12 @@ const achievement = z.string({ error: 'expected a number or a numeric string' })
 })
 
 function lamp(known: ReadonlyMap<unknown, number>, names: string): z.ZodType<number> {
+  const of = (type: string) => [...known.keys()].filter((key) => typeof key === type)
+  // An enumeration of texts and numbers together is none to generators of clients.
+  const anyOf = [
+    { type: 'string', enum: of('string') },
+    { type: 'integer', enum: of('number') },
+  ]
   return z
     .unknown()
     .transform((value, context) => {
@@ -27,7 +33,7 @@ function lamp(known: ReadonlyMap<unknown, number>, names: string): z.ZodType<num
       if (number === undefined) context.addIssue(`expected ${names}`)
       return number ?? 0
     })
-    .meta({ enum: [...known.keys()] })
+    .meta({ anyOf })
 }
 
 /** The one value of a field that has several names; saying it twice is fine, contradicting oneself is not. */
