@@ -203,7 +203,7 @@ describe('the circuit', () => {
       outageShare: () => 0,
     })
     expect(await far.charge(charge())).toMatchObject({ accepted: true })
-    takes = 130
+    takes = 250
     expect(await failure(far.charge(charge()))).toMatchObject({ reason: 'timeout' })
     await expect.poll(() => far.outage()).toBe(null)
     for (let round = 0; round < 4; round++) {
