@@ -439,19 +439,22 @@ describe('the examples of the gateway', () => {
     ['of seconds', '{ 3s: 1, 1h: 5 }', '{ 3s: 3s, 1h: 1h }'],
     ['of a limit of 0', '{ 1h: 0 }', '{ 1h: 1h }'],
     ['of a calendar', '{ month: 100 }', '{ month: { calendar: month, zone: Asia/Shanghai } }'],
-  ])('are what it responds under its own limits, in windows %s', (_what, limits, windows) => {
-    const quota = `quota: { windows: ${windows}, baselines: { personal: { read: ${limits} } } }`
-    const document = documentOf(`${quota}\nroutes: [{ match: GET /a, category: read, cost: 4 }]`)
-    const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } }).addSchema(document, 'document')
-    const { content } = document.components.responses.TollgateTooManyRequests
-    for (const type of ['application/json', 'application/problem+json']) {
-      const validate = ajv.getSchema(
-        `document#/components/responses/TollgateTooManyRequests/content/${type.replace('/', '~1').replace('+', '%2B')}/schema`,
-      )
-      expect([validate?.(content[type].example), validate?.errors]).toEqual([true, null])
-      expect(content[type].example.quota).toMatchObject({ category: 'read', requested: 4 })
-    }
-  })
+  ])(
+    'the examples of the gateway are what it responds under its own limits, in windows %s',
+    (_what, limits, windows) => {
+      const quota = `quota: { windows: ${windows}, baselines: { personal: { read: ${limits} } } }`
+      const document = documentOf(`${quota}\nroutes: [{ match: GET /a, category: read, cost: 4 }]`)
+      const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } }).addSchema(document, 'document')
+      const { content } = document.components.responses.TollgateTooManyRequests
+      for (const type of ['application/json', 'application/problem+json']) {
+        const validate = ajv.getSchema(
+          `document#/components/responses/TollgateTooManyRequests/content/${type.replace('/', '~1').replace('+', '%2B')}/schema`,
+        )
+        expect([validate?.(content[type].example), validate?.errors]).toEqual([true, null])
+        expect(content[type].example.quota).toMatchObject({ category: 'read', requested: 4 })
+      }
+    },
+  )
 })
 
 describe('a document of an odd shape', () => {

@@ -38,7 +38,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 describe.each(['gateway', 'admin'])('a client of the document of the %s', (name) => {
   const file = join(folder, `${name}.json`)
 
-  test('has every operation in Python, without a warning of the generator, and each of its modules loads', () => {
+  test('a client of a document has every operation in Python, without a warning of the generator, and each of its modules loads', () => {
     const generator = guideTool('python-client')
     const client = join(folder, `${name}_client`)
     const args = ['generate', '--path', file, '--output-path', client, '--meta', 'none', '--fail-on-warning']
@@ -51,7 +51,7 @@ describe.each(['gateway', 'admin'])('a client of the document of the %s', (name)
     execFileSync(python, ['-c', LOAD, `${name}_client`], { cwd: folder, stdio: 'pipe' })
   })
 
-  test('has every operation in TypeScript, and compiles by the strictest rules', () => {
+  test('a client of a document has every operation in TypeScript, and compiles by the strictest rules', () => {
     const types = join(folder, `${name}.d.ts`)
     execFileSync(guideTool('typescript-client'), [file, '-o', types], { stdio: 'pipe' })
     const uses = (operations.get(name) ?? []).map(
