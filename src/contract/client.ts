@@ -4,6 +4,7 @@ import type { FailureRate } from '../failures/failure-rate.ts'
 import type { QuotaProblem } from '../quota/problem-body.ts'
 import type { QuotaViolation, RefusalBody } from '../quota/refusal.ts'
 import type { QuotaStatus, WindowStatus } from '../quota/status.ts'
+import type { ShownPage } from '../usage/usage-text.ts'
 import { usage } from './admin/usage.ts'
 import { byName, count, planLimits, scope, share, table, time } from './admin/values.ts'
 import { type Components, componentsOf, type Named } from './components.ts'
@@ -126,7 +127,7 @@ const SCHEMAS = {
   TollgateError: [error, 'A refusal of the gateway.'],
   TollgateTooManyInFlight: [inFlight, 'Too many requests of the caller are under way.'],
   TollgateInFlightProblem: [problem.extend(inFlight.shape), 'The same for who accepts problems of RFC 9457.'],
-  TollgateUsage: [usage, 'What the caller used in a range of time.'],
+  TollgateUsage: [tied<ShownPage>()(usage), 'What the caller used in a range of time.'],
   TollgateFailureRate: [failureRate, 'How many requests failed, by half hour.'],
   TollgatePriceList: [priceList, 'What each route costs, and the limits in force.'],
   TollgateTable: [table, 'Tokens by category, then by the name of the window.'],

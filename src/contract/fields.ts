@@ -120,6 +120,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'Audit.from': 'What was there before; null for nothing.',
   'Undone.from': 'What was there before; null for nothing.',
   'PersonExport.from': 'What was there before; null for nothing.',
+  full: 'By category, the window of all users together without room that ends last; empty in shadow.',
   gateway5xx: 'Requests that the gateway itself refused with a status of 500 or above.',
   global: 'What holds for all users together.',
   guard: 'Takes the change back if more than a share of the requests is refused.',
@@ -182,6 +183,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'PlanLimits.organisation': 'Limits of all users of an organisation together.',
   'TollgatePlanLimits.organisation': 'Limits of all users of an organisation together.',
   organisations: 'Organisations, each once.',
+  'Status.organisations': 'How many organisations had members refused in the last 5 minutes by its limit.',
   origin: 'Scheme, host and port of the service.',
   others: 'What paths that meet no rule cost; null if they get 404.',
   'Distribution.others': 'Those with tokens for whom a plan or an override sets another limit, who are left out.',
@@ -284,6 +286,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   token: 'The access key itself, which is shown this once.',
   tokens: 'Tokens that were used.',
   'Tokens.tokens': 'All access keys, the newest first.',
+  tooDear: 'A route whose requests cost more than is left; null if no request of the category has room.',
   total: 'How many there are in all.',
   trust: 'How much `settled` counts: 0 with too few requests, up to 1.',
   ts: 'Where the half hour begins.',
@@ -294,6 +297,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   unit: 'The length of its periods: day, week or month.',
   unknown: 'The plan that the credential names, if the gateway does not have it; null otherwise.',
   unmatched: 'What becomes of paths that meet no rule.',
+  upstream: 'Forwarded requests of the last minute and those that failed; null if nobody has asked in it before.',
   until: 'When it ends; null for never.',
   unwritten: 'The built-in limits that hold for charged categories whose limits nobody wrote.',
   upsets: 'Changes of the last 24 hours that are not in force although somebody wanted them.',
@@ -303,6 +307,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   user: 'Id of the user; null for all callers together of whom nobody knows who they are.',
   users: 'Users, each once.',
   'LookBack.users': 'How many users.',
+  'Status.users': 'How many users were refused in the last 5 minutes by a limit of their own.',
   value: 'What the layer sets, as a merge patch.',
   values: 'What the sentence names, by name.',
   'TollgatePriceList.values': 'Tokens by the value that the field has.',
@@ -325,6 +330,7 @@ export const FIELDS: Readonly<Record<string, string>> = {
   'TollgateQuotaStatus.windows':
     'By category: Personal first, then Organisation, then Global, the shortest window first.',
   'TollgatePriceList.windows': 'The windows of the gateway.',
+  yesterday: 'What users used in the last 24 hours, held against the personal limits of the change.',
   zone: 'IANA name of the time zone.',
 }
 

@@ -1,7 +1,5 @@
 import { z } from 'zod'
 import { USAGE_KINDS, USAGE_STEPS } from '../../usage/usage-query.ts'
-import type { ShownPage } from '../../usage/usage-text.ts'
-import { tied } from '../tied.ts'
 import { count, name, time } from './values.ts'
 
 /** What was used. */
@@ -31,18 +29,16 @@ const row = z.strictObject({
 })
 
 export const usage = name(
-  tied<ShownPage>()(
-    z.strictObject({
-      from: time,
-      to: time,
-      by: z.enum(USAGE_KINDS),
-      step: z.enum(USAGE_STEPS),
-      window: z.string().nullable(),
-      complete: z.boolean(),
-      rows: z.array(row),
-      next: z.string().nullable(),
-    }),
-  ),
+  z.strictObject({
+    from: time,
+    to: time,
+    by: z.enum(USAGE_KINDS),
+    step: z.enum(USAGE_STEPS),
+    window: z.string().nullable(),
+    complete: z.boolean(),
+    rows: z.array(row),
+    next: z.string().nullable(),
+  }),
   'Usage',
   'What was used in a range. Of users and organisations it is the runs of one `window` that start in the range, or of one for each category, which its rows name, where no window counts them all; of the others the half hours that begin in it, or its days if it has whole ones, with counts of requests and their latency. `complete` says whether all of that is still kept.',
 )
