@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { errorResponse, named } from '../contract/admin.ts'
+import { alertNotice, errorResponse, named } from '../contract/admin.ts'
 import { componentsOf, contentOf } from '../contract/components.ts'
 import { EXAMPLES, type Example } from '../contract/examples.ts'
 import { describedParameter } from '../contract/fields.ts'
@@ -36,7 +36,16 @@ export function openapi(routes: readonly Route[], version: string) {
     license: { name: 'MIT', identifier: 'MIT' },
   }
   const components = { schemas: componentsOf(named), securitySchemes: SECURITY_SCHEMES }
-  return openapiDocument(info, routes, operation, components)
+  return { ...openapiDocument(info, routes, operation, components), webhooks: { alert: { post: WEBHOOK } } }
+}
+
+const WEBHOOK = {
+  operationId: 'receiveAlert',
+  tags: ['What goes on'],
+  summary: 'A threshold of an alert was reached',
+  description: 'To the webhook of the alert, until it responds with a status below 300.',
+  requestBody: { required: true, content: { 'application/cloudevents+json': contentOf(alertNotice, named) } },
+  responses: { '2XX': { description: 'Delivered.' }, 410: { description: 'The receiver wants no more of it.' } },
 }
 
 const SECURITY_SCHEMES = {

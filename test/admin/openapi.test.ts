@@ -70,6 +70,7 @@ const OPENAPI_31 = {
         additionalProperties: { $ref: '#/$defs/operation' },
       },
     },
+    webhooks: { type: 'object' },
     components: {
       type: 'object',
       additionalProperties: false,
@@ -149,7 +150,7 @@ describe('the OpenAPI document', () => {
   test('the OpenAPI document has schemas that are JSON Schema of 2020-12, and all that they refer to', () => {
     const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true })
     ajv.addFormat('date-time', /./)
-    ajv.addVocabulary(['openapi', 'info', 'servers', 'paths', 'components'])
+    ajv.addVocabulary(['openapi', 'info', 'servers', 'paths', 'webhooks', 'components'])
     ajv.addSchema(document, 'doc')
     for (const id of Object.keys(document.components.schemas))
       expect(typeof ajv.getSchema(`doc#/components/schemas/${id}`), id).toBe('function')
