@@ -9,6 +9,7 @@ const ENV = {
   TOLLGATE_STORE: 'sqlite::memory:',
   SCORE_BACKEND_SECRET: 'x'.repeat(20),
   TOLLGATE_ADMIN_TOKEN: 'test-admin-token-0001',
+  TOLLGATE_JWT_SECRET: 'x'.repeat(40),
   SYNC_URL: SERVICE,
   CHART_URL: SERVICE,
 }
