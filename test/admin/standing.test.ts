@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLimitsInForce } from '../../src/app/limits-in-force.ts'
 import { booksOf } from '../../src/app/retention.ts'
+import type { Caller } from '../../src/auth/verdict.ts'
 import { createChangeFollower } from '../../src/control/change-follower.ts'
 import { type Order, settle } from '../../src/gateway/settlement.ts'
 import type { Rules } from '../../src/gateway/snapshot.ts'
@@ -164,7 +165,11 @@ function createGateway(store: Store, yaml: string, knownUsers: KnownUsers) {
       config.routes.map((route) => {
         if (route.public || route.cost.kind !== 'fixed' || route.match === 'GET /dear') return null
         const { category, cost } = route
-        const order = { ...{ rules, route, caller: payer, plan: null, category }, cost: cost.cost, once: null }
+        const order = {
+          ...{ rules, route, caller: { ...payer, kind: 'jwt' } as Caller, plan: null, category },
+          cost: cost.cost,
+          once: null,
+        }
         return settle({ ledger, knownUsers, observe: () => {} }, order as unknown as Order)
       }),
     )
