@@ -147,7 +147,7 @@ export class ClientConnection implements ClientPeer {
   readonly #open: Pick<OpenConnection, 'idleSince'>
   readonly #onAccepted: () => void
   /** Under way, in the order of their arrival. */
-  readonly #requests: IncomingRequest[] = []
+  #requests: IncomingRequest[] = []
   readonly #holds = new Set<Hold>()
   /** Runs while requests wait behind the same response. */
   #turnTimer: NodeJS.Timeout | undefined
@@ -226,7 +226,9 @@ export class ClientConnection implements ClientPeer {
     }
     const request = { req, res, client: this, requestId: requestIdOf(req, limits().isProxy), ambiguity }
     this.#open.idleSince = null
-    if (this.#requests.push(request) === 2) this.#holdForTurn()
+    // A list of one by itself: one that is pushed into has room for 17, and is made anew whenever the last one has left.
+    if (this.#requests.length === 0) this.#requests = [request]
+    else if (this.#requests.push(request) === 2) this.#holdForTurn()
     if (mayBeInPieces(req)) this.#watchBody(request)
     gateway.handle(request)
   }

@@ -213,17 +213,24 @@ class HolderOfShares implements Holder {
 
   takeWithin(thing: Queued, rules: ShareRules, ms: number): Exhausted | null | Promise<Exhausted | null> {
     // Somebody of its own waits already: nobody overtakes.
-    const inFront = this.#parties.find(({ waiting }) => waiting.size > 0)
-    if (inFront !== undefined) return this.#wait(thing, inFront, rules, ms)
+    const inFront = this.#partyInFront()
+    if (inFront !== null) return this.#wait(thing, inFront, rules, ms)
     const exhausted = this.take(thing, rules)
     const full = this.#partyOf(exhausted)
     return full === null ? exhausted : this.#wait(thing, full, rules, ms)
   }
 
+  /** A loop, as below: a closure would take memory of each request. */
+  #partyInFront(): Party | null {
+    for (const party of this.#parties) if (party.waiting.size > 0) return party
+    return null
+  }
+
   /** Whose bound is reached; `null` for nobody's, and for that of all together, for whom nobody waits here. */
   #partyOf(exhausted: Exhausted | null): Party | null {
     if (exhausted === null || exhausted.bound === 'total') return null
-    return this.#parties.find(({ bound }) => bound === exhausted.bound) ?? null
+    for (const party of this.#parties) if (party.bound === exhausted.bound) return party
+    return null
   }
 
   /** Who gives a place back hands it over at once, so that nobody comes between. */

@@ -82,3 +82,12 @@ export function plus(a: Tally, b: Tally): Tally {
     asideFailed: a.asideFailed + b.asideFailed,
   }
 }
+
+/** The same in place. */
+export function addTo(sum: { -readonly [K in keyof Tally]: Tally[K] }, more: Tally): void {
+  sum.total += more.total
+  sum.status0 += more.status0
+  sum.status5xx += more.status5xx
+  sum.aside += more.aside
+  sum.asideFailed += more.asideFailed
+}

@@ -1,7 +1,7 @@
 import { repeat } from '../lib/repeat.ts'
 import type { Observation, Observer, RequestDone } from '../observe/observation.ts'
 import { StoreError } from '../quota/quota-store.ts'
-import { BUCKET_MS, BUCKETS, type FailureStore, NOTHING, plus, type Tally } from './histogram.ts'
+import { addTo, BUCKET_MS, BUCKETS, type FailureStore, NOTHING, plus, type Tally } from './histogram.ts'
 import { createVoices } from './voices.ts'
 
 export interface FailureRecorderOptions {
@@ -33,7 +33,8 @@ const PART_MS = 60_000
 export function createFailureRecorder(options: FailureRecorderOptions): FailureRecorder {
   const { store, flushMs = 1000, observe, now = () => performance.now() } = options
   const voices = createVoices(now)
-  let sum = NOTHING
+  /** Added to in place: one is made for each second, and not for each request. */
+  let sum = { ...NOTHING }
   /** Oldest first. Failures of an outage that is over must not look like those of the last minutes to the adaptive mode. */
   const unsent: Part[] = []
   let sending: Promise<void> | null = null
@@ -63,7 +64,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
     if (last !== undefined && at - last.at < PART_MS)
       unsent[unsent.length - 1] = { ...last, tally: plus(last.tally, sum) }
     else unsent.push({ at, tally: sum })
-    sum = NOTHING
+    sum = { ...NOTHING }
     // Older than all that the store keeps.
     while (at - (unsent[0]?.at ?? at) > BUCKETS * BUCKET_MS) unsent.shift()
   }
@@ -82,7 +83,7 @@ export function createFailureRecorder(options: FailureRecorderOptions): FailureR
       const { voice } = observation
       const kind = kindOf(observation)
       const isHeard = voice !== null && voices.hear(voice, kind !== 'fine')
-      sum = plus(sum, KINDS[kind][isHeard ? 'heard' : 'aside'])
+      addTo(sum, KINDS[kind][isHeard ? 'heard' : 'aside'])
     },
     async close() {
       stopSending()

@@ -296,23 +296,27 @@ export function headersToClient(
   for (let i = 0; i < names.length; i++) {
     if (names[i]?.lower === 'connection') nominated = nominate(nominated, values[i] as string)
   }
-  const headers: string[] = []
-  let hasLists = false
+  // As long as it can become, from the start: one that is pushed into has room for 17.
+  const headers = new Array<string>(2 * names.length + ours.length)
+  let [length, hasLists] = [0, false]
   for (let i = 0; i < names.length; i++) {
     const { text, lower } = names[i] as FieldName
     if (status === 426 && lower === 'upgrade') {
-      headers.push(text, values[i] as string)
+      headers[length++] = text
+      headers[length++] = values[i] as string
       continue
     }
     const fate = fateToClient(lower)
     if (fate === 'withheld') continue
     // A length frames the response, whatever Connection says of it. RFC 9110 section 8.6: 1xx and 204 have none.
     if (lower === 'content-length' ? status === 204 || status < 200 : nominated?.has(lower)) continue
-    headers.push(text, values[i] as string)
+    headers[length++] = text
+    headers[length++] = values[i] as string
     hasLists ||= fate === 'list'
   }
+  if (!hasLists) for (const text of ours) headers[length++] = text
+  headers.length = length
   if (hasLists) pushJoined(headers, ours)
-  else for (const text of ours) headers.push(text)
   if (exposed !== null) expose(headers, exposed)
   return headers
 }

@@ -331,10 +331,8 @@ function targetOf({ target, rules, letIn }: Passage): string {
 function responseFields({ requestId, settlement, rules, tap }: Passage): string[] {
   if (settlement === null) return ['X-Request-Id', requestId]
   const { kind, charge, decision } = settlement
-  const fields =
-    tap === null && decision !== null && rules.rateLimitFields
-      ? ['X-Request-Id', requestId, ...rateLimitFields(charge, decision)]
-      : ['X-Request-Id', requestId]
+  const saysRest = tap === null && decision !== null && rules.rateLimitFields
+  const fields = saysRest ? rateLimitFields(charge, decision, 0, requestId) : ['X-Request-Id', requestId]
   if (kind === 'shadowed') fields.splice(2, 0, ...SHADOW_FIELD)
   if (kind === 'repeated') fields.splice(2, 0, ...REPLAY_FIELD)
   return fields

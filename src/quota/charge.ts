@@ -297,10 +297,11 @@ const NO_COUNTER: Counter = []
 
 /** A loop, as above, because closures would take a twelfth of the time of a charge. */
 function usagesOf(counter: Counter, limits: readonly Limit[], now: number, onAhead: AheadListener): MutableUsage[] {
-  const usages: MutableUsage[] = []
+  // Of its length from the start: one that is pushed into has room for 17.
+  const usages = new Array<MutableUsage>(limits.length)
   for (let i = 0; i < limits.length; i++) {
     const { startedAt, used } = usageToCharge(counter, (limits[i] as Limit).window, now, onAhead)
-    usages.push({ startedAt, used })
+    usages[i] = { startedAt, used }
   }
   return usages
 }

@@ -100,9 +100,24 @@ function left(
     text += names[i] as string
     const used = usage.used + beyond
     text += used < limit ? limit - used : 0
-    if (usage.startedAt !== 0) text += `;t=${Math.ceil((resetAt(usage, window) - at) / 1000)}`
-    else if (cost > limit || window.calendar !== undefined) text += `;t=${Math.ceil((endOf(window, at) - at) / 1000)}`
+    if (usage.startedAt !== 0) text += untilText(resetAt(usage, window) - at)
+    else if (cost > limit || window.calendar !== undefined) text += untilText(endOf(window, at) - at)
   }
+  return text
+}
+
+/** By the seconds. Those of one second are few, and are written for each request within it. */
+const until = new Map<number, string>()
+const MOST_UNTIL = 1000
+
+/** @param ms that are left of a window */
+function untilText(ms: number): string {
+  const seconds = Math.ceil(ms / 1000)
+  const known = until.get(seconds)
+  if (known !== undefined) return known
+  if (until.size >= MOST_UNTIL) until.clear()
+  const text = `;t=${seconds}`
+  until.set(seconds, text)
   return text
 }
 

@@ -44,15 +44,22 @@ export function statusResponse(status: QuotaStatus, fields: readonly string[]): 
   return { status: 200, headers: [...JSON_TYPE, ...fields], body: JSON.stringify(status) }
 }
 
-/** `RateLimit-Policy` and `RateLimit` for a charge. @param beyond tokens that it is known to cost beyond its cost, or less */
-export function rateLimitFields({ category, cost, limits: own }: Charge, decision: Decision, beyond = 0): string[] {
+/**
+ * `RateLimit-Policy` and `RateLimit` for a charge.
+ * @param beyond tokens that it is known to cost beyond its cost, or less
+ * @param requestId for a list that begins with it, since each accepted request has one. Default none
+ */
+export function rateLimitFields(
+  { category, cost, limits: own }: Charge,
+  decision: Decision,
+  beyond = 0,
+  requestId: string | null = null,
+): string[] {
   const limits = decision.limits ?? own
-  return [
-    'RateLimit-Policy',
-    rateLimitPolicy(category, limits, decision.at),
-    'RateLimit',
-    rateLimit(category, limits, decision, cost, beyond),
-  ]
+  const policy = rateLimitPolicy(category, limits, decision.at)
+  const rest = rateLimit(category, limits, decision, cost, beyond)
+  if (requestId === null) return ['RateLimit-Policy', policy, 'RateLimit', rest]
+  return ['X-Request-Id', requestId, 'RateLimit-Policy', policy, 'RateLimit', rest]
 }
 
 /** For a response of the upstream to a request that the quota refused and that was let through. */

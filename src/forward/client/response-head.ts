@@ -44,21 +44,23 @@ export function parseResponseHead(text: string, end: number): ParsedHead {
   const lineEnd = endOfLine(head, 0)
   const version = head.charCodeAt(7)
   const status = statusOf(head, lineEnd)
-  const names: FieldName[] = []
-  const values: string[] = []
+  const fields = fieldsIn(head, lineEnd)
+  if (fields > MAX_FIELDS) throw new BadResponseError('too many header fields')
+  const names = new Array<FieldName>(fields)
+  const values = new Array<string>(fields)
   const seen: Seen = { length: null, chunked: false, close: version === DIGIT_0, keptFor: null }
-  for (let at = lineEnd + 2; at < end; ) {
+  let at = lineEnd + 2
+  for (let i = 0; i < fields; i++) {
     const next = endOfLine(head, at)
     const colon = head.indexOf(':', at)
     if (colon <= at || colon > next) throw new BadResponseError('a field line without a name')
     const name = fieldName(head.slice(at, endOfName(head, at, colon)))
     const value = trimmed(head, colon + 1, next)
     if (name.framing) note(seen, name, value)
-    names.push(name)
-    values.push(value)
+    names[i] = name
+    values[i] = value
     at = next + 2
   }
-  if (names.length > MAX_FIELDS) throw new BadResponseError('too many header fields')
   return {
     status,
     phrase: phraseOf(head, status, lineEnd),
@@ -153,6 +155,13 @@ function framingOf({ length, chunked }: Seen): Framing {
   if (chunked && length !== null) throw new BadResponseError('a length and chunks')
   if (chunked) return CHUNKED
   return length === null ? UNTIL_CLOSE : { kind: 'length', length }
+}
+
+/** How many lines there are behind the first: a list that is pushed into has room for 17. */
+function fieldsIn(head: string, lineEnd: number): number {
+  let lines = 0
+  for (let at = lineEnd + 2; at < head.length; at = endOfLine(head, at) + 2) lines++
+  return lines
 }
 
 function endOfLine(head: string, at: number): number {

@@ -135,12 +135,14 @@ export class ResponseReader {
     const text = input.toString('latin1', at, Math.min(input.length, at + Math.max(this.#maxHead + 4, MAX_TEXT)))
     // What no head can begin with need not be waited for.
     if (!BEGINNING.startsWith(text.slice(0, BEGINNING.length))) throw new StrayBytesError('this is not HTTP/1')
-    const [end, bodyAt] = this.#endOfHead(text)
+    const isLenient = this.#lenient.has('bare_lf')
+    const found = isLenient ? LENIENT_END.exec(text) : null
+    const end = isLenient ? (found?.index ?? -1) : text.indexOf('\r\n\r\n')
+    const bodyAt = end + (found?.[0].length ?? 4)
     if (end > this.#maxHead || (end === -1 && text.length > this.#maxHead))
       throw new BadResponseError('too long a head')
     if (end === -1) {
-      if (!this.#lenient.has('bare_lf') && BARE_LF.test(text))
-        throw new BadResponseError('a line that ends in LF alone')
+      if (!isLenient && BARE_LF.test(text)) throw new BadResponseError('a line that ends in LF alone')
       return this.#keep(input, at)
     }
     const head = this.#lenient.size === 0 ? parseResponseHead(text, end) : this.#parseLeniently(text, end, bodyAt)
@@ -152,16 +154,6 @@ export class ResponseReader {
       return at + bodyAt
     }
     return at + bodyAt + this.#openBody(head, text, bodyAt, input.length - at)
-  }
-
-  /** @returns where the last line of the head ends, -1 if the head is not whole; and where the body begins */
-  #endOfHead(text: string): readonly [end: number, bodyAt: number] {
-    if (this.#lenient.has('bare_lf')) {
-      const found = LENIENT_END.exec(text)
-      return found === null ? [-1, -1] : [found.index, found.index + found[0].length]
-    }
-    const end = text.indexOf('\r\n\r\n')
-    return [end, end + 4]
   }
 
   /** Strictly first: most heads need nothing. */

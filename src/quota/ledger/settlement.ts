@@ -139,7 +139,7 @@ export class Settlement {
     this.#refunds.settled()
     this.#end()
     // Last: whoever hears of it may do all that he likes.
-    for (const [i, waiting] of sent.entries()) tell(waiting, decisions[debts + i])
+    for (let i = 0; i < sent.length; i++) tell(sent[i] as WaitingCharge, decisions[i + debts])
   }
 
   /** Which charges these were, for the day on which the store has forgotten them. */
