@@ -115,6 +115,24 @@ describe('a batch', () => {
     close()
   })
 
+  it('a batch is over when its callers hear of it, so that they may charge and give back at once', async () => {
+    const sentThen: number[] = []
+    const undecided = (): void => {}
+    queue.add(charge(1), {
+      decided(decision) {
+        sentThen.push(queue.sent.length)
+        settlement.refund({ charge: charge(1), decision })
+        queue.add(charge(5), { decided: () => {}, undecided })
+      },
+      undecided,
+    })
+    const second = queued(queue, charge(2))
+    settleNext()
+    expect([sentThen, queue.length, (await second).personal[0]?.used]).toEqual([[0], 1, 3])
+    expect(settlement.next(false)).toMatchObject({ refunds: [{ charge: { cost: 1 } }], charges: [{ cost: 5 }] })
+    close()
+  })
+
   it('a batch that leaves out a decision is an error to the caller concerned', async () => {
     const decision = queued(queue, charge(2))
     settlement.next(false)
