@@ -188,9 +188,10 @@ function escaped(part: string | number): string {
   return encodeURIComponent(String(part).replace(/~/g, '~0').replace(/\//g, '~1'))
 }
 
-/** A path without parameters before one with them. */
+/** A path without parameters before one with them, and of those the one that says more before its first parameter. */
 function templateOf(document: Json, path: string): string | undefined {
-  const templates = Object.keys(document.paths).sort((a, b) => Number(a.includes('{')) - Number(b.includes('{')))
+  const said = (template: string) => (template.includes('{') ? template.indexOf('{') : Number.POSITIVE_INFINITY)
+  const templates = Object.keys(document.paths).sort((a, b) => (said(a) === said(b) ? 0 : said(b) - said(a)))
   return templates.find((template) => {
     const pattern = template
       .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
