@@ -113,8 +113,12 @@ let ofAdmin: Promise<object> | undefined
 
 /** The page and its files are described by nothing. */
 function isOfPage({ reference }: Config, url: string): boolean {
-  const path = decodeURIComponent(url.replace(/^https?:\/\/[^/]*/i, ''))
-  return reference !== null && path.startsWith(reference.path)
+  const path = url.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] ?? ''
+  try {
+    return reference !== null && decodeURIComponent(path).startsWith(reference.path)
+  } catch {
+    return false
+  }
 }
 
 /** @param workers as one worker of so many. Default the whole gateway */
