@@ -47,6 +47,12 @@ export interface KeptSince {
 /** By `longest`, `shorter` and `anonymous`; and `unswept` while runs are to be taken away that need not be kept any more. */
 export type KeptStates = ReadonlyMap<string, KeptSince>
 
+/** What gateways have noted of the windows that they count in. */
+export interface Counted {
+  readonly since: CountedSince
+  readonly keeping: KeptStates
+}
+
 /**
  * Reads what was used. Nothing that must be kept is missing, and nothing is shown that is older than the store is to keep. Every implementation passes
  * test/quota/history.suite.ts.
@@ -62,15 +68,19 @@ export interface HistoryStore {
   noteCounted(names: readonly string[], isAnew?: boolean): Promise<boolean>
   /** Takes away what need not be kept any more, in steps that hold the store for a moment each. @throws StoreError */
   forgetRuns(): Promise<void>
-  /** @returns also the store's time, and how long runs are kept @throws StoreError */
-  readCounted(): Promise<{ readonly at: number; readonly since: CountedSince; readonly keeping: KeptStates }>
-  /** @returns a history without runs for one who has used nothing @throws StoreError */
+  /** @returns also the store's time @throws StoreError */
+  readCounted(): Promise<Counted & { readonly at: number }>
+  /**
+   * Both are read together: a question of one user or organisation is answered by them.
+   * @returns a history without runs for one who has used nothing @throws StoreError
+   */
   readHistory(
     scope: HistoryScope,
     id: string,
   ): Promise<{
     /** The store's time, in milliseconds since the epoch. */
     readonly at: number
+    readonly counted: Counted
     readonly history: OwnerHistory
   }>
   /**

@@ -21,13 +21,22 @@ export function pack(counter: Counter): Buffer {
 /** A value that is not a whole number of entries was not written by us: it counts as nothing and is overwritten. */
 export function unpack(bytes: Uint8Array | null | undefined): Counter {
   const counter: Counter = []
-  if (bytes === null || bytes === undefined || bytes.length % ENTRY !== 0) return counter
+  if (bytes === null || bytes === undefined) return counter
+  eachPackedWindow(bytes, (seconds, startedAt, used) => counter.push({ seconds, startedAt, used }))
+  return counter
+}
+
+/** Calls `visit` for each window of such a value. */
+export function eachPackedWindow(
+  bytes: Uint8Array,
+  visit: (seconds: number, startedAt: number, used: number) => void,
+): void {
+  if (bytes.length % ENTRY !== 0) return
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   for (let at = 0; at < bytes.length; at += ENTRY) {
     const seconds = view.getUint32(at)
     const startedAt = view.getUint16(at + 4) * 2 ** 32 + view.getUint32(at + 6)
     const used = view.getUint16(at + 10) * 2 ** 32 + view.getUint32(at + 12)
-    counter.push({ seconds, startedAt, used })
+    visit(seconds, startedAt, used)
   }
-  return counter
 }

@@ -124,12 +124,35 @@ export async function* allOfRuns(
   } while (step !== null)
 }
 
+/** One page of the rows of one user or organisation. @param at the store's time of the reading */
+export function pageOfOwner(
+  owner: OwnerHistory,
+  query: UsageQuery,
+  at: number,
+  from: UsagePlace,
+  limit: number,
+): UsagePage {
+  const found: Found = { reachesOver: false }
+  const rows = rowsOfRuns(owner, query, at, found)
+  return pageOf(rows, query, from, limit, found.reachesOver)
+}
+
 /** One page of the rows of series, or the most tokens of all of them. */
 export function pageOfSeries(rows: readonly UsageRow[], query: UsageQuery, from: UsagePlace, limit: number): UsagePage {
   if (query.isRanked) return { rows: rows.toSorted(byTokens).slice(0, limit), next: null, reachesOver: false }
-  const { after } = from
+  return pageOf(rows, query, from, limit, false)
+}
+
+/** @param rows all of them, in order */
+function pageOf(
+  rows: readonly UsageRow[],
+  query: UsageQuery,
+  { after }: UsagePlace,
+  limit: number,
+  reachesOver: boolean,
+): UsagePage {
   const rest = after === null ? rows : rows.filter((row) => isBehindRow(row, after, query))
+  if (rest.length <= limit) return { rows: rest, next: null, reachesOver }
   const shown = rest.slice(0, limit)
-  const next = shown.length < rest.length ? behind(null, shown.at(-1)) : null
-  return { rows: shown, next, reachesOver: false }
+  return { rows: shown, next: behind(null, shown.at(-1)), reachesOver }
 }

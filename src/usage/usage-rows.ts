@@ -40,36 +40,62 @@ export interface Found {
 export function rowsOfRuns(owner: OwnerHistory, query: UsageQuery, at: number, found: Found): UsageRow[] {
   const { window, windows, from, to, endsNow, category: wanted, step } = query
   if (window === null) return []
-  const length = stepMs(step)
+  const stepAt = stepsOf(query)
   const own: Own = { category: null, window, timesOf: runTimes(window, query) }
   const rows: Mutable[] = []
-  // Runs come by category and mostly in order: that of the run before is nearly always the row.
-  let last: Mutable | null = null
+  // Runs come by category and mostly in order: that of the run before is nearly always the row. Those of counters come behind all others.
+  let last: Mutable | undefined
   /** Categories with a run that reaches over an end of the range, of which there may be no row. */
   const over = new Set<string>()
   const visit: RunVisitor = (category, seconds, startedAt, tokens, isCounted) => {
     if (windows !== null && category !== own.category) takeUp(own, category, windows.get(category) ?? window, query)
     if (seconds !== own.window.seconds || (wanted !== null && category !== wanted)) return
-    const run = own.timesOf(startedAt)
-    if (startedAt < from ? run.end > from : run.end > to && !endsNow) over.add(category)
-    if (startedAt < from) return
-    const place = step === 'run' ? startedAt : stepStart(startedAt, query, length)
-    if (last === null || last.place !== place || last.category !== category) {
-      const times = step === 'run' ? run : stepTimes(place, query, length)
-      const whose = { name: owner.id, category, window: own.window }
-      last = { ...whose, ...times, place, tokens: 0, running: false, isWhole: true, counts: null }
+    if (startedAt < from || !endsNow) {
+      const { end } = own.timesOf(startedAt)
+      if (end > (startedAt < from ? from : to)) over.add(category)
+      if (startedAt < from) return
+    }
+    const times = step === 'run' ? own.timesOf(startedAt) : stepAt(startedAt)
+    const place = step === 'run' ? startedAt : times.start
+    if (last?.category !== category) last = lastOf(rows, category)
+    if (last?.place !== place) {
+      last = emptyRow(owner.id, category, own.window, step === 'run' ? times : cut(times, query), place)
       rows.push(last)
     }
     last.tokens += tokens
-    last.running ||= isCounted && run.end > at
+    if (isCounted && !last.running) last.running = own.timesOf(startedAt).end > at
   }
-  const longest = windows === null ? window.seconds : Math.max(...windows.values().map((one) => one.seconds))
-  owner.eachRun(from - longest * 1000, to, visit, windows === null ? window.seconds : undefined)
+  if (windows === null) owner.eachRun(firstStart(window, query), to, visit, window.seconds)
+  else owner.eachRun(Math.min(...windows.values().map((one) => firstStart(one, query))), to, visit)
   if (over.size > 0) {
     found.reachesOver = true
     for (const row of rows) row.isWhole = !over.has(row.category ?? '')
   }
-  return rows.length < 2 ? rows : joined(rows)
+  return isInOrder(rows) ? rows : joined(rows)
+}
+
+/** A run that started before does not reach into the range. */
+function firstStart({ seconds, calendar }: Window, query: UsageQuery): number {
+  return calendar === undefined ? query.from - seconds * 1000 : periodIn(query, calendar, query.from).start
+}
+
+function emptyRow(name: string, category: string, window: Window, { start, end }: Times, place: number): Mutable {
+  return { name, category, window, start, end, place, tokens: 0, running: false, isWhole: true, counts: null }
+}
+
+function lastOf(rows: readonly Mutable[], category: string): Mutable | undefined {
+  for (let i = rows.length - 1; i >= 0; i--) if (rows[i]?.category === category) return rows[i]
+  return undefined
+}
+
+/** Each behind the one before. */
+function isInOrder(rows: readonly UsageRow[]): boolean {
+  for (let i = 1; i < rows.length; i++) if (byPlace(rows[i - 1] as UsageRow, rows[i] as UsageRow) >= 0) return false
+  return true
+}
+
+function byPlace(a: UsageRow, b: UsageRow): number {
+  return compare(a.category ?? '', b.category ?? '') || a.place - b.place
 }
 
 /** The window by which the category is read whose runs come. */
@@ -96,17 +122,15 @@ interface Times {
   readonly end: number
 }
 
-const periods = new WeakMap<UsageQuery, Map<Calendar, readonly number[]>>()
+/** The starts of the periods that were asked for last: those of a question are mostly among those of the question before. */
+const known = new WeakMap<Calendar, readonly number[]>()
 
 /**
- * The period of a calendar around a moment of the range, or of the period before it. Their starts are worked out once for each question: to
- * find a period that no calendar remembers takes a tenth of a millisecond, and a scan asks for each day of each user.
+ * The period of a calendar around a moment of the range, or of the period before it. Their starts are remembered: to find a period that no
+ * calendar remembers takes a tenth of a millisecond, and a scan asks for each day of each user.
  */
 function periodIn(query: UsageQuery, calendar: Calendar, moment: number): Times {
-  const known = periods.get(query) ?? new Map<Calendar, readonly number[]>()
-  periods.set(query, known)
-  const starts = known.get(calendar) ?? startsOf(calendar, periodOf(calendar, query.from).from - 1, query.to)
-  known.set(calendar, starts)
+  const starts = startsAround(calendar, query)
   let [low, high] = [0, starts.length - 1]
   while (high - low > 1) {
     const middle = (low + high) >> 1
@@ -117,6 +141,16 @@ function periodIn(query: UsageQuery, calendar: Calendar, moment: number): Times 
   if (start <= moment && moment < end) return { start, end }
   const { from, to } = periodOf(calendar, moment)
   return { start: from, end: to }
+}
+
+/** The starts of the periods of the range, of the one before it and of the one behind it; there may be more of either. */
+function startsAround(calendar: Calendar, { from, to }: UsageQuery): readonly number[] {
+  const starts = known.get(calendar)
+  const isKnown = starts !== undefined && (starts[1] ?? from + 1) <= from && (starts.at(-1) ?? to) > to
+  if (isKnown) return starts
+  const made = startsOf(calendar, periodOf(calendar, from).from - 1, to)
+  known.set(calendar, made)
+  return made
 }
 
 /** The starts of the periods from that of a moment on, and of the first behind another. */
@@ -133,7 +167,7 @@ function startsOf(calendar: Calendar, first: number, last: number): number[] {
 /** In order, and those of one category and place as one. */
 function joined(rows: readonly Mutable[]): Mutable[] {
   const all: Mutable[] = []
-  for (const row of rows.toSorted((a, b) => compare(a.category ?? '', b.category ?? '') || a.place - b.place)) {
+  for (const row of rows.toSorted(byPlace)) {
     const before = all.at(-1)
     if (before === undefined || before.place !== row.place || before.category !== row.category) all.push(row)
     else {
@@ -148,13 +182,14 @@ type Mutable = { -readonly [K in keyof UsageRow]: UsageRow[K] }
 
 /** The rows of series, by start and name. @param series half hours that begin in the range */
 export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at: number): UsageRow[] {
-  const length = stepMs(query.step)
+  const stepAt = stepsOf(query)
   const rows = new Map<string, Mutable & { readonly counts: ReturnType<typeof noCounts> }>()
   for (const { start: begin, name, counts } of series) {
     if (query.name !== null && name !== query.name) continue
-    const start = stepStart(begin, query, length)
+    const step = stepAt(begin)
+    const { start } = step
     const key = `${start} ${name}`
-    const times = stepTimes(start, query, length)
+    const times = cut(step, query)
     const row = rows.get(key) ?? {
       name,
       category: null,
@@ -173,16 +208,21 @@ export function rowsOfSeries(series: readonly SeriesRow[], query: UsageQuery, at
   return [...rows.values()].sort((a, b) => a.place - b.place || compare(a.name, b.name))
 }
 
-function stepStart(time: number, query: UsageQuery, length: number | null): number {
-  const { from, step, days } = query
-  if (step === '1d') return periodIn(query, days, time).start
-  return length === null ? from : Math.floor(time / length) * length
+/** The step that a moment of the range lies in, which may reach over the ends of the range. */
+function stepsOf(query: UsageQuery): (moment: number) => Times {
+  const { from, to, step, days } = query
+  if (step === '1d') return (moment) => periodIn(query, days, moment)
+  const length = stepMs(step)
+  const range = { start: from, end: to }
+  if (length === null) return () => range
+  return (moment) => {
+    const start = Math.floor(moment / length) * length
+    return { start, end: start + length }
+  }
 }
 
-function stepTimes(start: number, query: UsageQuery, length: number | null): Times {
-  const { from, to, step, days } = query
-  if (step === '1d') return { start: Math.max(start, from), end: Math.min(periodIn(query, days, start).end, to) }
-  return { start: Math.max(start, from), end: length === null ? to : Math.min(start + length, to) }
+function cut({ start, end }: Times, { from, to }: UsageQuery): Times {
+  return { start: Math.max(start, from), end: Math.min(end, to) }
 }
 
 export function compare(a: string, b: string): number {

@@ -26,21 +26,24 @@ export interface ShownRow extends Partial<ShownCounts> {
   readonly running: boolean
 }
 
-export function shownRow(query: UsageQuery, row: UsageRow): ShownRow {
-  const { by } = query
+/** @param range the ends of the range as texts, which most rows share. Default each row has its own */
+export function shownRow(query: UsageQuery, row: UsageRow, range?: Pick<ShownPage, 'from' | 'to'>): ShownRow {
+  const { by, from, to } = query
+  const { name, category, tokens, running, counts } = row
+  const start = range !== undefined && row.start === from ? range.from : textOf(row.start)
+  const end = range !== undefined && row.end === to ? range.to : textOf(row.end)
   const window = nameOf(row.window)
-  const { name, category, start, end, tokens, running, counts } = row
-  const { tokens: _also, ...others } = counts ?? { tokens: 0 }
-  return {
-    ...(by !== 'all' && { [by]: name }),
-    ...(category !== null && { category }),
-    ...(window !== null && { window }),
-    start: new Date(start).toISOString(),
-    end: new Date(end).toISOString(),
-    tokens,
-    running,
-    ...others,
+  if (counts === null && category !== null && window !== null) {
+    return by === 'user'
+      ? { user: name, category, window, start, end, tokens, running }
+      : { organisation: name, category, window, start, end, tokens, running }
   }
+  const { tokens: _also, ...others } = counts ?? { tokens: 0 }
+  return { ...(by !== 'all' && { [by]: name }), start, end, tokens, running, ...others }
+}
+
+function textOf(time: number): string {
+  return new Date(time).toISOString()
 }
 
 /** A page as JSON has it. */
@@ -72,15 +75,15 @@ function nameOf(window: Window | null): string | null {
 }
 
 export function shownPage(query: UsageQuery, { rows, next, reachesOver }: UsagePage): ShownPage {
-  const { by, from, to, step, gaps } = query
+  const { by, step, gaps } = query
+  const range = { from: textOf(query.from), to: textOf(query.to) }
   return {
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
+    ...range,
     by,
     step,
     window: shownWindow(query),
     complete: gaps.length === 0 && !reachesOver,
-    rows: rows.map((row) => shownRow(query, row)),
+    rows: rows.map((row) => shownRow(query, row, range)),
     next: next === null ? null : writeUsageCursor(query, next),
   }
 }

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { BOOK_SECONDS } from '../../src/quota/books.ts'
+import { addRuns } from '../../src/store/packed-history.ts'
 import { jwtOf } from '../e2e/jwt.ts'
 import { type RedisServer, startRedis } from '../setup/redis.ts'
 import { openLoad } from './load.ts'
@@ -17,6 +20,8 @@ const BOUNDS = {
   charge: 14_400,
   embedded: 16_000,
   quota: 25_900,
+  usage: 18_700,
+  usageOfFive: 21_500,
 }
 
 /** Until V8 has optimised what such a request runs. */
@@ -30,6 +35,7 @@ let upstream: http.Server
 let redis: RedisServer
 let ofRedis: MeasuredGateway
 let embedded: MeasuredGateway
+let ofFive: MeasuredGateway
 
 beforeAll(async () => {
   upstream = http.createServer((_req, res) => res.end('hello world'))
@@ -39,10 +45,12 @@ beforeAll(async () => {
   redis = await startRedis()
   ofRedis = await startMeasuredGateway(url, redis.url)
   embedded = await startMeasuredGateway(url)
+  ofFive = await startMeasuredGateway(url, undefined, ['search', 'upload', 'export'])
 })
 afterAll(async () => {
   await ofRedis.stop()
   await embedded.stop()
+  await ofFive.stop()
   await redis.stop()
   upstream.closeAllConnections()
   upstream.close()
@@ -87,3 +95,38 @@ it('a refusal allocates no more than its budget', async () => {
 it('a look at the own quota allocates no more than its budget', async () => {
   expect(await measure(embedded, headsOf('/me/quota'))).toBeLessThan(BOUNDS.quota)
 })
+
+it('a look at the own usage allocates no more than its budget', async () => {
+  // Each user has used something.
+  await measure(ofRedis, headsOf('/read'))
+  expect(await measure(ofRedis, headsOf('/me/usage'))).toBeLessThan(BOUNDS.usage)
+  await measure(embedded, headsOf('/read'))
+  expect(await measure(embedded, headsOf('/me/usage'))).toBeLessThan(BOUNDS.usage)
+})
+
+it('a look at the own usage allocates no more than its budget where five categories have 35 days', async () => {
+  keepDays(ofFive.database, ['read', 'write', 'search', 'upload', 'export'])
+  expect(await measure(ofFive, headsOf('/me/usage'))).toBeLessThan(BOUNDS.usageOfFive)
+})
+
+const DAY_MS = 86_400_000
+
+/** As if each user had used all of these categories on each of the last 35 days. */
+function keepDays(file: string, categories: readonly string[]): void {
+  const now = Date.now()
+  let runs = Buffer.alloc(0)
+  for (let day = 35; day > 0; day--) {
+    const run = {
+      seconds: BOOK_SECONDS,
+      startedAt: now - day * DAY_MS,
+      used: 1000 + day,
+      keptSeconds: (35 * DAY_MS) / 1000,
+    }
+    for (const category of categories) runs = Buffer.from(addRuns(runs, category, [run], now))
+  }
+  const database = new DatabaseSync(file)
+  const add = database.prepare('INSERT INTO history (scope, user, runs, ends) VALUES (0, ?, ?, ?)')
+  for (let i = 0; i < USERS; i++) add.run(`user-${i}`, runs, now + 40 * DAY_MS)
+  database.prepare('UPDATE counted SET since = ?').run(now - 40 * DAY_MS)
+  database.close()
+}

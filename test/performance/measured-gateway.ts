@@ -10,6 +10,8 @@ import { freePort } from '../setup/redis.ts'
 /** A gateway as a process of its own, whose allocations can be asked for. */
 export interface MeasuredGateway {
   readonly port: number
+  /** Of the embedded store. */
+  readonly database: string
   /** Bytes that V8 has allocated since it began. */
   allocated(): Promise<number>
   stop(): Promise<void>
@@ -28,7 +30,8 @@ const SOON = [
 const REPORTER = fileURLToPath(new URL('report-bytes.ts', import.meta.url))
 
 /** No limit is reached but that of `write`. Numbers above 10^9 are no small integers to V8, and cost 900 bytes a charge. */
-function configuration(port: number, admin: number, upstream: string, store: string): string {
+function configuration(port: number, admin: number, upstream: string, store: string, more: readonly string[]): string {
+  const others = more.map((name) => `      ${name}: { 1h: 1000000000, 5h: 1000000000, 1d: 1000000000 }\n`).join('')
   return `
 listen: 127.0.0.1:${port}
 upstream: { url: "${upstream}" }
@@ -42,28 +45,34 @@ quota:
     personal:
       read: { 1h: 1000000000, 5h: 1000000000, 1d: 1000000000 }
       write: { 1h: 1, 5h: 1, 1d: 1 }
-    global:
+${others}    global:
       read: { 1h: 1000000000, 5h: 1000000000, 1d: 1000000000 }
       write: { 1h: 1000000000, 5h: 1000000000, 1d: 1000000000 }
-routes:
+${others}routes:
   - { match: GET /free, public: true }
   - { match: GET /read, category: read, cost: 1 }
   - { match: GET /write, category: write, cost: 2 }
 `
 }
 
-/** @param store a Redis; default an embedded one in a file of its own */
-export async function startMeasuredGateway(upstream: string, store?: string): Promise<MeasuredGateway> {
+/** @param store a Redis; default an embedded one in a file of its own @param more categories beside `read` and `write` */
+export async function startMeasuredGateway(
+  upstream: string,
+  store?: string,
+  more: readonly string[] = [],
+): Promise<MeasuredGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bytes-'))
   const [port, admin] = [await freePort(), await freePort()]
   const file = join(folder, 'tollgate.yaml')
-  await writeFile(file, configuration(port, admin, upstream, store ?? `sqlite:${join(folder, 'quota.db')}`))
+  const database = join(folder, 'quota.db')
+  await writeFile(file, configuration(port, admin, upstream, store ?? `sqlite:${database}`, more))
   const args = [...SOON, '--import', REPORTER, 'src/main.ts', 'serve', '-c', file]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   child.stdout?.setEncoding('utf8')
   for await (const text of child.stdout ?? []) if (text.includes(`:${port}`)) break
   return {
     port,
+    database,
     allocated: async () => {
       const said = once(child, 'message')
       child.send('bytes')

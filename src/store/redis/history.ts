@@ -1,13 +1,20 @@
 import { mostKept, type Retention } from '../../quota/history.ts'
-import type { HistoryScope, HistoryStore, KeptSince, KeptStates, OwnerHistory } from '../../quota/history-store.ts'
+import type {
+  Counted,
+  HistoryScope,
+  HistoryStore,
+  KeptSince,
+  KeptStates,
+  OwnerHistory,
+} from '../../quota/history-store.ts'
 import { keptChanges, UNSWEPT } from '../../quota/kept.ts'
-import { eachPackedRun, oldestShown, type Shown } from '../packed-history.ts'
+import { ownerHistory } from '../owner-history.ts'
+import { shareReads } from '../shared-reads.ts'
 import { call, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
-import { readCounters } from './form/section.ts'
+import { eachWindow } from './form/section.ts'
 import type { Keys } from './keys.ts'
 import { stepOfKeys } from './scanned-keys.ts'
-import { shareReads } from './shared-reads.ts'
 import { forgetDays } from './usage-log.ts'
 
 /** Keys of the database that one step looks at: SCAN holds Redis for less than a millisecond. */
@@ -15,51 +22,43 @@ const STEP = 250
 /** Owners that one command reads: it holds Redis for less than a millisecond. */
 const MOST_READS = 128
 
-interface Reading {
-  readonly at: number
-  readonly owners: readonly OwnerHistory[]
+type Bytes = Buffer | null
+/** What TIME replies. */
+type Time = readonly [string, string]
+
+interface Owner {
+  readonly scope: HistoryScope
+  readonly id: string
 }
 
 /** @param retention how long runs are kept. Default: nobody says, and all that is there is shown */
 export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => Retention): HistoryStore {
-  /**
-   * Counters and history of each in one command: a run that moves from one into the other is in one of them. The commands go to Redis together: to
-   * send each costs more than to write it.
-   */
-  async function read(scope: HistoryScope, ids: readonly string[]): Promise<Reading> {
-    const parts = partsOf(ids)
-    const [time, ...values] = await reading<[[string, string], ...(Buffer | null)[][]]>(redis, (commands) => {
-      commands.time()
-      for (const part of parts) commands.mgetBuffer(...namesOf(keys, scope, part))
-    })
-    const at = milliseconds(time)
-    const owners = parts.flatMap((part, i) =>
-      part.map((id, k) => {
-        const shown = retention === undefined ? null : { now: at, mostSeconds: mostKept(retention(), scope, id) }
-        return historyOf(id, values[i]?.[k] ?? null, values[i]?.[part.length + k] ?? null, shown)
-      }),
-    )
-    return { at, owners }
+  const historyOf = (at: number, { scope, id }: Owner, counters: Bytes, history: Bytes): OwnerHistory => {
+    const shown = retention === undefined ? null : { now: at, mostSeconds: mostKept(retention(), scope, id) }
+    return ownerHistory(id, history, (visit) => eachWindow(counters, visit), shown)
   }
 
-  /** Those who are asked for in one turn of the event loop are read together: at 64 connections Redis spends a fifth on each. */
-  const readTogether = (scope: HistoryScope) =>
-    shareReads(async (ids: readonly string[]) => {
-      const { at, owners } = await read(scope, ids)
-      return owners.map((history) => ({ at, history }))
-    }, MOST_READS)
-  const readShared = { personal: readTogether('personal'), organisation: readTogether('organisation') }
+  /**
+   * Those who are asked for in one turn of the event loop are read together, with what is counted: at 64 connections Redis spends a fifth
+   * on each, and of what one question allocates two thirds go to what all of them share.
+   */
+  const readShared = shareReads(async (asked: readonly Owner[]) => {
+    const [time, found, values] = await reading<[Time, Record<string, string>, Bytes[]]>(redis, (commands) => {
+      commands.time().hgetall(keys.counted)
+      commands.mgetBuffer(...namesOf(keys, asked))
+    })
+    const [at, counted] = [milliseconds(time), countedIn(found)]
+    return asked.map((owner, i) => {
+      const history = historyOf(at, owner, values[i] ?? null, values[asked.length + i] ?? null)
+      return { at, counted, history }
+    })
+  }, MOST_READS)
 
   async function readCounted() {
-    const [time, found] = await reading<[[string, string], Record<string, string>]>(redis, (commands) => {
+    const [time, found] = await reading<[Time, Record<string, string>]>(redis, (commands) => {
       commands.time().hgetall(keys.counted)
     })
-    const since = Object.entries(found).filter(([name]) => !name.startsWith(KEEP))
-    return {
-      at: milliseconds(time),
-      since: new Map(since.map(([name, at]) => [name, Number(at)] as const)),
-      keeping: statesIn(found),
-    }
+    return { at: milliseconds(time), ...countedIn(found) }
   }
 
   async function noteCounted(names: readonly string[], isAnew = true): Promise<boolean> {
@@ -103,11 +102,21 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
     noteCounted,
     forgetRuns,
     readCounted,
-    readHistory: (scope, id) => readShared[scope](id),
+    readHistory: (scope, id) => readShared({ scope, id }),
 
+    /** The commands go to Redis together: to send each costs more than to write it. */
     async scanHistory(scope, cursor) {
       const { ids, next } = await scan(scope, cursor)
-      return { ...(await read(scope, ids)), next }
+      const parts = partsOf(ids.map((id) => ({ scope, id })))
+      const [time, ...values] = await reading<[Time, ...Bytes[][]]>(redis, (commands) => {
+        commands.time()
+        for (const part of parts) commands.mgetBuffer(...namesOf(keys, part))
+      })
+      const at = milliseconds(time)
+      const owners = parts.flatMap((part, i) =>
+        part.map((owner, k) => historyOf(at, owner, values[i]?.[k] ?? null, values[i]?.[part.length + k] ?? null)),
+      )
+      return { at, owners, next }
     },
   }
 }
@@ -115,15 +124,25 @@ export function redisHistory(redis: RedisClient, keys: Keys, retention?: () => R
 /** In the hash of the windows that are counted, before the name of what is noted of how long runs are kept. */
 const KEEP = 'keep '
 
-function statesIn(hash: Record<string, string>): KeptStates {
-  const states = new Map<string, KeptSince>()
+const KEPT = /^(\d{1,16}) (\d{1,16}) (\d{1,16})$/
+
+function countedIn(hash: Record<string, string>): Counted {
+  const since = new Map<string, number>()
+  const keeping = new Map<string, KeptSince>()
   for (const [name, text] of Object.entries(hash)) {
-    const [, keptSeconds, leastSeconds, changedAt] = /^(\d{1,16}) (\d{1,16}) (\d{1,16})$/.exec(text) ?? []
-    if (!name.startsWith(KEEP) || changedAt === undefined) continue
-    const state = { keptSeconds: Number(keptSeconds), leastSeconds: Number(leastSeconds), changedAt: Number(changedAt) }
-    states.set(name.slice(KEEP.length), state)
+    if (!name.startsWith(KEEP)) since.set(name, Number(text))
+    else {
+      const [, keptSeconds, leastSeconds, changedAt] = KEPT.exec(text) ?? []
+      if (changedAt === undefined) continue
+      const state = {
+        keptSeconds: Number(keptSeconds),
+        leastSeconds: Number(leastSeconds),
+        changedAt: Number(changedAt),
+      }
+      keeping.set(name.slice(KEEP.length), state)
+    }
   }
-  return states
+  return { since, keeping }
 }
 
 /** As fields of that hash. */
@@ -133,14 +152,17 @@ export function textsOf(states: KeptStates): Record<string, string> {
   )
 }
 
-function partsOf(ids: readonly string[]): (readonly string[])[] {
-  const parts: (readonly string[])[] = []
-  for (let i = 0; i < ids.length; i += MOST_READS) parts.push(ids.slice(i, i + MOST_READS))
+function partsOf<T>(all: readonly T[]): (readonly T[])[] {
+  const parts: (readonly T[])[] = []
+  for (let i = 0; i < all.length; i += MOST_READS) parts.push(all.slice(i, i + MOST_READS))
   return parts
 }
 
-function namesOf(keys: Keys, scope: HistoryScope, ids: readonly string[]): string[] {
-  return [...ids.map((id) => countersKey(keys, scope, id)), ...ids.map((id) => historyKey(keys, scope, id))]
+/** Counters and history of each in one command: a run that moves from one into the other is in one of them. */
+function namesOf(keys: Keys, owners: readonly Owner[]): string[] {
+  const names = owners.map(({ scope, id }) => countersKey(keys, scope, id))
+  for (const { scope, id } of owners) names.push(historyKey(keys, scope, id))
+  return names
 }
 
 function countersKey(keys: Keys, scope: HistoryScope, id: string): string {
@@ -149,20 +171,4 @@ function countersKey(keys: Keys, scope: HistoryScope, id: string): string {
 
 export function historyKey(keys: Keys, scope: HistoryScope, id: string): string {
   return scope === 'personal' ? keys.history(id) : keys.organisationHistory(id)
-}
-
-function historyOf(id: string, counters: Buffer | null, history: Buffer | null, shown: Shown | null): OwnerHistory {
-  return {
-    id,
-    eachRun(from, to, visit, only) {
-      if (history !== null) eachPackedRun(history, from, to, visit, only ?? null, shown)
-      for (const [category, counter] of readCounters(counters)) {
-        for (const { seconds, startedAt, used } of counter) {
-          if (only !== undefined && seconds !== only) continue
-          const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, shown.mostSeconds, shown))
-          if (used > 0 && startedAt >= oldest && startedAt < to) visit(category, seconds, startedAt, used, true)
-        }
-      }
-    },
-  }
 }

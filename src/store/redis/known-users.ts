@@ -1,9 +1,9 @@
 import type { KnownUserStore } from '../../quota/known-users.ts'
 import type { RecordList, Records } from '../records.ts'
+import { shareReads } from '../shared-reads.ts'
 import { call, lookedUp, milliseconds, reading } from './calls.ts'
 import type { RedisClient } from './client.ts'
 import type { Keys } from './keys.ts'
-import { shareReads } from './shared-reads.ts'
 
 /** Users who are looked up by one command. */
 const MOST_READS = 256

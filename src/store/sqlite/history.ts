@@ -1,20 +1,36 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { countedFrom } from '../../quota/books.ts'
-import type { Counter } from '../../quota/counter.ts'
 import { endsAt } from '../../quota/counter.ts'
 import { mostKept, type Retention } from '../../quota/history.ts'
-import type { HistoryScope, HistoryStore, KeptSince, KeptStates, OwnerHistory } from '../../quota/history-store.ts'
+import type {
+  Counted,
+  HistoryScope,
+  HistoryStore,
+  KeptSince,
+  KeptStates,
+  OwnerHistory,
+} from '../../quota/history-store.ts'
 import { keptChanges, UNSWEPT } from '../../quota/kept.ts'
 import { oldestDay } from '../../usage/series.ts'
-import { addRuns, eachPackedRun, oldestShown, packedHistoryEnds, type Shown } from '../packed-history.ts'
-import { unpack } from '../packed-value.ts'
+import { ownerHistory, type WindowVisitor } from '../owner-history.ts'
+import { addRuns, packedHistoryEnds, type Shown } from '../packed-history.ts'
+import { eachPackedWindow, unpack } from '../packed-value.ts'
+import { shareReads } from '../shared-reads.ts'
 import { SCOPE_NUMBERS } from './counter-rows.ts'
 import { attempt, transactions } from './database.ts'
 import { forgettingDays } from './usage-log.ts'
 
 /** Users that one step reads. A step holds our event loop for a millisecond or two. */
 const STEP = 500
+
+/** Users and organisations of one reading, which holds our event loop as long. */
+const MOST_READS = 128
+
+interface Owner {
+  readonly scope: HistoryScope
+  readonly id: string
+}
 
 interface CounterRow {
   readonly user: string
@@ -29,7 +45,7 @@ interface HistoryRow {
 
 /** What is read of one owner. */
 interface Read {
-  readonly counters: { readonly category: string; readonly counter: Counter }[]
+  readonly counters: Pick<CounterRow, 'category' | 'windows'>[]
   runs: Uint8Array | null
 }
 
@@ -46,7 +62,14 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
     const { counters, history } = statements[scope].one
     const rows = counters.all(id) as unknown as CounterRow[]
     const { runs = null } = (history.get(id) ?? {}) as { runs?: Uint8Array }
-    return historyOf(id, { counters: rows.map(counterOf), runs }, shownOf(scope, id))
+    return historyOf(id, { counters: rows, runs }, shownOf(scope, id))
+  }
+
+  const readShared = shareReads((asked: readonly Owner[]) => attempt(() => reading(() => readAll(asked))), MOST_READS)
+
+  function readAll(asked: readonly Owner[]) {
+    const [at, counted] = [clock(), whatIsCounted()]
+    return asked.map(({ scope, id }) => ({ at, counted, history: readNow(scope, id) }))
   }
 
   function scanNow(scope: HistoryScope, cursor: string) {
@@ -65,24 +88,21 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
       endOf(ofHistory, ofHistory.length),
     ]
     const isHere = (user: string): boolean => ends.every((end) => end === null || compare(user, end) <= 0)
-    for (const row of ofCounters) if (isHere(row.user)) of(row.user).counters.push(counterOf(row))
+    for (const row of ofCounters) if (isHere(row.user)) of(row.user).counters.push(row)
     for (const { user, runs } of ofHistory) if (isHere(user)) of(user).runs = runs
     const next = ends.reduce((a, b) => (a === null || (b !== null && compare(b, a) < 0) ? b : a))
     return { at: clock(), owners: [...found].map(([id, read]) => historyOf(id, read, shownOf(scope, id))), next }
   }
 
   const counted = {
-    all: database.prepare('SELECT name, since FROM counted'),
     add: database.prepare('INSERT INTO counted (name, since) VALUES (?, ?)'),
     forget: database.prepare('DELETE FROM counted WHERE name = ?'),
   }
-  const countedNow = (): Map<string, number> =>
-    new Map((counted.all.all() as unknown as { name: string; since: number }[]).map(({ name, since }) => [name, since]))
-
   const kept = keptStates(database)
+  const whatIsCounted = countedReader(database)
 
   function noteNow(names: readonly string[], isAnew: boolean): boolean {
-    const known = countedNow()
+    const known = whatIsCounted().since
     const gone = [...known.keys()].filter((name) => !names.includes(name))
     for (const name of gone) counted.forget.run(name)
     for (const name of names) if (!known.has(name)) counted.add.run(name, countedFrom(name, gone, clock()))
@@ -108,8 +128,8 @@ export function sqliteHistory(database: DatabaseSync, clock: () => number, reten
   return {
     noteCounted: (names, isAnew = true) => attempt(() => writing(() => noteNow(names, isAnew))),
     forgetRuns,
-    readCounted: () => attempt(() => ({ at: clock(), since: countedNow(), keeping: kept.read() })),
-    readHistory: (scope, id) => attempt(() => reading(() => ({ at: clock(), history: readNow(scope, id) }))),
+    readCounted: () => attempt(() => ({ at: clock(), ...whatIsCounted() })),
+    readHistory: (scope, id) => readShared({ scope, id }),
     scanHistory: (scope, cursor) => attempt(() => reading(() => scanNow(scope, cursor ?? ''))),
   }
 }
@@ -138,26 +158,41 @@ function prepare(database: DatabaseSync, scope: (typeof SCOPE_NUMBERS)[HistorySc
   }
 }
 
-function counterOf({ category, windows }: CounterRow): Read['counters'][number] {
-  return { category, counter: unpack(windows) }
+function historyOf(id: string, { counters, runs }: Read, shown: Shown | null): OwnerHistory {
+  const bytes = runs === null ? null : Buffer.from(runs.buffer, runs.byteOffset, runs.length)
+  const eachWindow = (visit: WindowVisitor): void => {
+    for (const { category, windows } of counters) {
+      eachPackedWindow(windows, (seconds, startedAt, used) => visit(category, seconds, startedAt, used))
+    }
+  }
+  return ownerHistory(id, bytes, eachWindow, shown)
 }
 
-function historyOf(id: string, { counters, runs }: Read, shown: Shown | null): OwnerHistory {
-  return {
-    id,
-    eachRun(from, to, visit, only) {
-      if (runs !== null) {
-        eachPackedRun(Buffer.from(runs.buffer, runs.byteOffset, runs.length), from, to, visit, only ?? null, shown)
-      }
-      for (const { category, counter } of counters) {
-        for (const { seconds, startedAt, used } of counter) {
-          if (only !== undefined && seconds !== only) continue
-          const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, shown.mostSeconds, shown))
-          if (used > 0 && startedAt >= oldest && startedAt < to) visit(category, seconds, startedAt, used, true)
-        }
-      }
-    },
+/** It hardly ever changes, so it is read as two texts, of which each is parsed once. */
+function countedReader(database: DatabaseSync): () => Counted {
+  const read = database.prepare(
+    `SELECT (SELECT json_group_object(name, since) FROM counted) AS since,
+       (SELECT json_group_object(name, json_array(seconds, least, changed)) FROM kept) AS keeping`,
+  )
+  let [sinceText, keepingText] = ['{}', '{}']
+  let counted: Counted = { since: new Map(), keeping: new Map() }
+  return () => {
+    const { since, keeping } = read.get() as { since: string; keeping: string }
+    if (since === sinceText && keeping === keepingText) return counted
+    sinceText = since
+    keepingText = keeping
+    counted = { since: new Map(Object.entries(JSON.parse(since))), keeping: statesIn(JSON.parse(keeping)) }
+    return counted
   }
+}
+
+function statesIn(states: Record<string, readonly [seconds: number, least: number, changed: number]>): KeptStates {
+  return new Map(
+    Object.entries(states).map(([name, [keptSeconds, leastSeconds, changedAt]]) => [
+      name,
+      { keptSeconds, leastSeconds, changedAt },
+    ]),
+  )
 }
 
 /** What is noted of how long runs are kept. */

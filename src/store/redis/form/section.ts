@@ -2,6 +2,7 @@ import { BOOK_SECONDS } from '../../../quota/books.ts'
 import type { Counter } from '../../../quota/counter.ts'
 import { StoreError } from '../../../quota/quota-store.ts'
 import { MOST_WINDOWS } from '../../../quota/window.ts'
+import type { WindowVisitor } from '../../owner-history.ts'
 import { type Format, READ, sizeOf, writeNumber } from './numbers.ts'
 
 /**
@@ -89,6 +90,19 @@ export function readCounters(bytes: Uint8Array | null | undefined): Map<string, 
     if (counter.length > 0) counters.set(section.category, counter)
   })
   return counters
+}
+
+/** Each window that is there, also one that is over. */
+export function eachWindow(bytes: Uint8Array | null | undefined, visit: WindowVisitor): void {
+  eachSection(bytes, (buffer, { category, windows, isWide, lengths, numbers }) => {
+    const { length, unit } = widthOf(isWide)
+    for (let i = 0; i < windows; i++) {
+      const startedAt = startAt(buffer, numbers, i, isWide)
+      if (startedAt === 0) continue
+      const seconds = unit * READ[length](buffer, lengths + sizeOf(length) * i)
+      visit(category, seconds, startedAt, usedAt(buffer, numbers, windows, i, isWide))
+    }
+  })
 }
 
 function eachSection(bytes: Uint8Array | null | undefined, visit: (buffer: Buffer, section: Section) => void): void {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { shareReads } from '../../../src/store/redis/shared-reads.ts'
+import { shareReads } from '../../src/store/shared-reads.ts'
 
 interface Call {
   readonly questions: readonly string[]

@@ -1,0 +1,30 @@
+import type { OwnerHistory } from '../quota/history-store.ts'
+import { eachPackedRun, oldestShown, type Shown } from './packed-history.ts'
+
+/** Calls `visit` for each window of the counters of one user or organisation, also for one that is over. */
+export type EachWindow = (visit: WindowVisitor) => void
+export type WindowVisitor = (category: string, seconds: number, startedAt: number, used: number) => void
+
+/**
+ * Of both stores.
+ * @param runs that are over; `null` for none
+ * @param shown what is to be left out; `null` for nothing
+ */
+export function ownerHistory(
+  id: string,
+  runs: Buffer | null,
+  eachWindow: EachWindow,
+  shown: Shown | null,
+): OwnerHistory {
+  return {
+    id,
+    eachRun(from, to, visit, only) {
+      if (runs !== null) eachPackedRun(runs, from, to, visit, only ?? null, shown)
+      eachWindow((category, seconds, startedAt, used) => {
+        if (used === 0 || startedAt >= to || (only !== undefined && seconds !== only)) return
+        const oldest = shown === null ? from : Math.max(from, oldestShown(seconds, shown.mostSeconds, shown))
+        if (startedAt >= oldest) visit(category, seconds, startedAt, used, true)
+      })
+    },
+  }
+}
