@@ -5,7 +5,7 @@ import { isKnown, tagOf, takesGzip } from '../lib/representation.ts'
 import { type AdminResponse, JSON_TYPE } from './http.ts'
 
 /** In bytes: below it the head of a response weighs more than what could be saved of its body. */
-const LEAST = 512
+export const LEAST_TAGGED = 512
 
 /**
  * The form of a response in which the client takes it: compressed, or 304 without a body where the client says by If-None-Match that
@@ -15,7 +15,7 @@ const LEAST = 512
 export async function inForm(response: AdminResponse, headers: IncomingHttpHeaders): Promise<AdminResponse> {
   const { status, contentType = JSON_TYPE, headers: own = {} } = response
   const text = textOf(response)
-  if (status !== 200 || text === null || text.length < LEAST) return response
+  if (status !== 200 || text === null || text.length < LEAST_TAGGED) return response
   const etag = own.etag ?? tagOf(text)
   const common = { ...own, etag, vary: 'accept-encoding' }
   if (own.etag === undefined && isKnown(etag, headers['if-none-match'])) return { status: 304, headers: common }

@@ -73,6 +73,8 @@ export interface Doc {
   readonly body?: z.ZodType | 'lines'
   /** Whether If-Match is looked at. */
   readonly ifMatch?: true
+  /** Whether the ETag of a 200 is a version, for If-Match. Default: that of a GET is of its bytes (form.ts), and others have none. */
+  readonly hasVersion?: true
   /** By status; `null` for a response without a body, `text` or `lines` for one that is not JSON. */
   readonly responses: Readonly<Record<number, z.ZodType | null | 'text' | 'lines'>>
   /** Types in which a response of 200 may come as text instead of JSON. */

@@ -32,6 +32,7 @@ export function inForceRoutes(desk: Desk): Route[] {
       guard: 'read',
       doc: {
         summary: 'The settings that this gateway enforces, also while the store is out',
+        hasVersion: true,
         responses: { 200: schemas.inForce },
       },
       handle: () => show(desk),
@@ -53,6 +54,7 @@ export function inForceRoutes(desk: Desk): Route[] {
       guard: 'read',
       doc: {
         summary: 'The limits of one user that this gateway enforces, also while the store is out',
+        hasVersion: true,
         responses: { 200: schemas.userInForce },
       },
       handle: (call) => withUser(call, (user) => showUser(desk, user)),

@@ -6,6 +6,7 @@ import { describedParameter } from '../contract/fields.ts'
 import { ADMIN_SESSION } from '../control/admin-session.ts'
 import { namesIn, openapiDocument, operationId, type Parameter, pathParameter } from '../lib/openapi.ts'
 import { parametersOf, requestBody } from '../lib/openapi-schemas.ts'
+import { LEAST_TAGGED } from './form.ts'
 import { type AdminError, type Doc, type Guard, type Method, ok, type Route, STATUS_OF } from './http.ts'
 import { LINE_TYPES } from './line-body.ts'
 
@@ -83,6 +84,7 @@ function operation({ method, path, guard, doc }: Route): object {
     ...namesIn(path).map((name) => pathParameter(name, 'Percent-encoded.')),
     ...queryParameters(doc),
     ...(doc.ifMatch === true ? [IF_MATCH] : []),
+    ...(hasTag(method, doc) ? [IF_NONE_MATCH] : []),
   ].map((parameter) => withValue(parameter, example))
   return {
     operationId: operationId(method, path.replace(/^\/api/, '')),
@@ -96,7 +98,7 @@ function operation({ method, path, guard, doc }: Route): object {
           ? { required: true, content: lines(example.body, { type: 'string', format: 'binary' }) }
           : requestBody(doc.body, { ...contentOf(doc.body, named), ...shown(example.body) }),
     }),
-    responses: { ...errors(method, doc, guard), ...withTexts(responsesOf(doc, example), doc) },
+    responses: { ...errors(method, doc, guard), ...tagged(method, doc, withTexts(responsesOf(doc, example), doc)) },
     security: SECURITY[guard] ?? [],
   }
 }
@@ -120,6 +122,42 @@ const IF_MATCH: Parameter = {
   schema: { type: 'string' },
   description:
     'The ETag of what was read, `"version"`; `"0"` for what is not there yet, `*` for any that is. Without it the change applies to whatever is there.',
+}
+
+const IF_NONE_MATCH: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description: 'The ETag of the response that the client has already.',
+}
+
+const OF_VERSION = {
+  ETag: { description: 'The version, for If-Match.', schema: { type: 'string', pattern: '^"\\d+"$' } },
+}
+const OF_BYTES = {
+  ETag: {
+    description: `Of these bytes, for If-None-Match. Less than ${LEAST_TAGGED} characters have none.`,
+    schema: { type: 'string', pattern: '^W/"sha-[\\w-]{22}"$' },
+  },
+}
+
+/** Whether the ETag of its 200 is of its bytes. Lines are a stream, which has none. */
+function hasTag(method: Method, { hasVersion, responses }: Doc): boolean {
+  const ok = responses[200] ?? null
+  return method === 'GET' && hasVersion !== true && ok !== null && ok !== 'lines'
+}
+
+/** The same with the tags of the 200, and the 304 of a client that has it already. */
+function tagged(method: Method, doc: Doc, responses: Record<string, unknown>): Record<string, unknown> {
+  const { 200: ok, ...others } = responses
+  if (doc.hasVersion === true) return { 200: { ...(ok as object), headers: OF_VERSION }, ...others }
+  if (!hasTag(method, doc)) return responses
+  const unchanged = {
+    description: 'The client has these bytes already, so they are not sent again.',
+    headers: OF_BYTES,
+  }
+  return { 200: { ...(ok as object), headers: OF_BYTES }, 304: unchanged, ...others }
 }
 
 function withValue(parameter: Parameter, { parameters = {} }: Example): object {
@@ -225,6 +263,7 @@ function errors(method: Method, { errors = [] }: Doc, guard: Guard): Record<stri
       status,
       {
         description: codes.map((code) => `\`${code}\``).join(', '),
+        ...(codes.includes('version_conflict') && { headers: OF_VERSION }),
         content: { 'application/json': contentOf(errorResponse, named) },
       },
     ]),

@@ -3,6 +3,8 @@ import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { inForm } from '../../src/admin/form.ts'
+import { refusal } from '../../src/admin/http.ts'
 import { type Running, startAdmin, TOKEN } from './running.ts'
 
 let running: Running
@@ -75,4 +77,9 @@ test('a HEAD has the fields of the GET, and no body', async () => {
   const head = await get('/api/routes', { 'accept-encoding': 'gzip' }, 'HEAD')
   expect(head.bytes.length).toBe(0)
   expect(head.headers).toMatchObject({ etag: headers.etag, 'content-encoding': 'gzip' })
+})
+
+test('an error has no tag and is not compressed, however long it is', async () => {
+  const error = refusal('not_found', 'x'.repeat(2000))
+  expect(await inForm(error, { 'accept-encoding': 'gzip' })).toEqual(error)
 })

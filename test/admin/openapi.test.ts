@@ -130,7 +130,11 @@ const OPENAPI_31 = {
             type: 'object',
             required: ['description'],
             additionalProperties: false,
-            properties: { description: { type: 'string', minLength: 1 }, content: CONTENT },
+            properties: {
+              description: { type: 'string', minLength: 1 },
+              content: CONTENT,
+              headers: { type: 'object', additionalProperties: { type: 'object', required: ['schema'] } },
+            },
           },
         },
         security: { type: 'array', items: OBJECT },
@@ -203,6 +207,29 @@ describe('the OpenAPI document', () => {
       'PUT /api/organisations/{id}/override',
       'DELETE /api/organisations/{id}/override',
     ])
+  })
+
+  test('the OpenAPI document says which responses a client need not get again, and which have a version as their tag', async () => {
+    const seen = { bytes: [] as string[], version: [] as string[] }
+    for (const [name, { responses }] of operations()) {
+      const path = name.slice('GET '.length)
+      if (!name.startsWith('GET /api/') || path.includes('{')) continue
+      const { status, headers } = await running.call('GET', path)
+      const { etag = null } = headers
+      if (status !== 200 || etag === null) continue
+      const again = await running.call('GET', path, { headers: { 'if-none-match': etag } })
+      seen[etag.startsWith('W/') ? 'bytes' : 'version'].push(path)
+      // What was made in between may have another time in it.
+      if (again.headers.etag === etag) expect([path, again.status]).toEqual([path, responses[304] ? 304 : 200])
+    }
+    expect(seen.bytes).toEqual(expect.arrayContaining(['/api/routes', '/api/failures']))
+    expect(seen.version).toEqual(['/api/quota', '/api/overrides', '/api/in-force'])
+    const withTag = operations().filter(([, { responses }]) => responses[304] !== undefined)
+    expect(withTag.every(([name]) => name.startsWith('GET '))).toBe(true)
+    for (const [name, { parameters = [] }] of operations()) {
+      const has = parameters.some((each: { name: string }) => each.name === 'If-None-Match')
+      expect(has, name).toBe(withTag.some(([each]) => each === name))
+    }
   })
 
   test('the OpenAPI document has every route of the listener and no other', () => {

@@ -144,7 +144,11 @@ export function responseValidator(document: Json): Validate {
     const place = placeOf(document, method, path, status)
     if (place === null) return null
     if (place.response === undefined) return `status ${status} is not in the document`
-    const { content, description } = place.response
+    const { content, description, headers: { ETag: tag = null } = {} } = place.response
+    const { etag = null } = headers
+    if (tag !== null && etag !== null && !new RegExp(tag.schema.pattern).test(String(etag))) {
+      return `the ETag ${etag} is not in the document`
+    }
     if (content === undefined) return text === '' ? null : 'a body that is not in the document'
     const type = String(headers['content-type'] ?? '').replace(/ *;.*/, '')
     if (content[type] === undefined) return `type ${type} is not in the document`

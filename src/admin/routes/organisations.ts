@@ -41,6 +41,7 @@ export function organisationRoutes(desk: Desk): Route[] {
       guard: 'read',
       doc: {
         summary: 'The windows of one organisation, with the layers of each limit',
+        hasVersion: true,
         responses: { 200: schemas.organisation },
       },
       handle: (call) => withOrganisation(call, (id) => show(desk, id, { inTurn, signal: call.signal })),

@@ -69,6 +69,7 @@ export function overridesRoutes(desk: Desk): Route[] {
       doc: {
         summary: 'All overrides of users and of organisations, as a file',
         query: Format,
+        hasVersion: true,
         responses: { 200: 'lines' },
       },
       handle: (call) => show(desk, call),
@@ -84,6 +85,7 @@ export function overridesRoutes(desk: Desk): Route[] {
         query: Way,
         body: 'lines',
         ifMatch: true,
+        hasVersion: true,
         responses: { 200: schemas.overridesSet },
         errors: ['version_conflict', 'conflict'],
       },

@@ -98,7 +98,12 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
       method: 'GET',
       path,
       guard: 'read',
-      doc: { summary: `What was set for ${one}`, responses: { 200: of.schemas.shown }, errors: ['not_found'] },
+      doc: {
+        summary: `What was set for ${one}`,
+        hasVersion: true,
+        responses: { 200: of.schemas.shown },
+        errors: ['not_found'],
+      },
       handle: (call) => withId(call, (id) => show(desk, of, id)),
     },
     {
@@ -109,6 +114,7 @@ function routesOf<S extends Pick<UserOverride, 'reason' | 'expiresAt'>, R extend
         summary: `Sets limits for ${one} in the place of those that were set before`,
         body: of.schemas.body,
         ifMatch: true,
+        hasVersion: true,
         responses: { 200: of.schemas.set },
         errors: ['version_conflict', 'conflict'],
       },

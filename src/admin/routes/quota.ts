@@ -44,6 +44,7 @@ export function quotaRoutes(desk: Desk): Route[] {
       guard: 'read',
       doc: {
         summary: 'The settings in force, where they come from, and the global windows',
+        hasVersion: true,
         responses: { 200: schemas.quota },
       },
       handle: () => show(desk),
@@ -56,6 +57,7 @@ export function quotaRoutes(desk: Desk): Route[] {
         summary: 'Changes settings on every replica, within 2 seconds',
         body: schemas.quotaPatch,
         ifMatch: true,
+        hasVersion: true,
         responses: { 200: schemas.quotaChanged },
         errors: ['version_conflict', 'conflict'],
       },

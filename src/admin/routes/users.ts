@@ -33,7 +33,7 @@ export function userRoutes(desk: Desk): Route[] {
       method: 'GET',
       path: '/api/users/:id',
       guard: 'read',
-      doc: { summary: 'One user, with the layers of each limit', responses: { 200: schemas.user } },
+      doc: { summary: 'One user, with the layers of each limit', hasVersion: true, responses: { 200: schemas.user } },
       handle: (call) => withUser(call, (user) => show(desk, user)),
     },
     ...personRoutes(desk),
