@@ -28,13 +28,13 @@ export async function countCatalogue(file: string, library: Library): Promise<st
   } catch (error) {
     throw new Error(`cannot read the catalogue ${file}: ${(error as Error).message}`, { cause: error })
   }
-  const songs = parse(text, (_key, value, { source }) =>
+  const catalogue = parse(text, (_key, value, { source }) =>
     typeof value === 'number' && source !== undefined ? rawJSON(source) : value,
-  ) as Entry[]
-  for (const { musicId, charts } of songs) {
+  ) as { songs: Entry[] }
+  for (const { musicId, charts } of catalogue.songs) {
     for (const chart of charts) Object.assign(chart, countsOf(library, numberOf(musicId), numberOf(chart.level)))
   }
-  return `${JSON.stringify(songs, null, 2)}\n`
+  return `${JSON.stringify(catalogue, null, 2)}\n`
 }
 
 function numberOf(raw: unknown): number {

@@ -34,16 +34,36 @@ const song = z
     bpm: z.number().positive(),
     version: z.string(),
     type: z.enum(['standard', 'dx', 'utage']),
-    isNew: z.boolean(),
+    /** Whether it counts among the new charts, where `rating` names no versions. */
+    isNew: z.boolean().optional(),
     charts: z.array(chart).min(1),
   })
   .refine((s) => s.type === kindOf(s.musicId), { error: 'type does not go with musicId' })
   .refine((s) => s.charts.every((c) => (c.level === 10) === (s.type === 'utage')), { error: 'level 10 is for utage' })
   .refine((s) => s.charts.every((c) => !c.buddy || s.type === 'utage'), { error: 'only utage charts are buddy charts' })
 
-export const catalogueFile = z
+/** What differs between editions of the game: see "The rating" in docs/scores.md. */
+const rating = z.strictObject({
+  /** What an AP or AP+ adds to its chart's rating: 1 since CiRCLE, 0 before. */
+  allPerfect: z.int().min(0).max(1),
+  /** The versions whose songs count as new; without them each song says so by its own `isNew`. */
+  newVersions: z.array(z.string()).min(1).optional(),
+})
+
+const songs = z
   .array(song)
   .min(1)
-  .refine((songs) => new Set(songs.map((s) => s.musicId)).size === songs.length, { error: 'a musicId is there twice' })
+  .refine((all) => new Set(all.map((s) => s.musicId)).size === all.length, { error: 'a musicId is there twice' })
 
-export type Song = z.output<typeof song>
+export const catalogueFile = z
+  .strictObject({ rating, songs })
+  .refine((c) => (c.rating.newVersions ?? []).every((name) => c.songs.some((s) => s.version === name)), {
+    error: 'newVersions names a version that no song has',
+  })
+  .refine((c) => c.rating.newVersions !== undefined || c.songs.every((s) => s.isNew !== undefined), {
+    error: 'a song has no isNew, and rating has no newVersions',
+  })
+
+export type CatalogueFile = z.output<typeof catalogueFile>
+export type Song = CatalogueFile['songs'][number]
+export type RatingRules = CatalogueFile['rating']

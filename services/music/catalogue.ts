@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT } from './achievement.ts'
-import { catalogueFile, type Song } from './catalogue-file.ts'
+import { type CatalogueFile, catalogueFile, type RatingRules, type Song } from './catalogue-file.ts'
 import { toFish } from './ids.ts'
 
 /** The fictional catalogue that ships with the product. */
@@ -23,8 +23,9 @@ export interface Chart {
   readonly sharesTitle: boolean
 }
 
-/** The songs that scores may name. */
+/** The songs that scores may name, and how they are rated. */
 export interface Catalogue {
+  readonly rating: Pick<RatingRules, 'allPerfect'>
   chart(musicId: number, level: number): Chart | undefined
 }
 
@@ -37,14 +38,16 @@ export async function loadCatalogue(file: string): Promise<Catalogue> {
   }
 }
 
-export function catalogueOf(songs: readonly Song[]): Catalogue {
+export function catalogueOf({ rating, songs }: CatalogueFile): Catalogue {
   const charts = new Map<string, Chart>()
   const namesakes = Map.groupBy(songs, nameOf)
   for (const song of songs) {
     const sharesTitle = (namesakes.get(nameOf(song))?.length ?? 0) > 1
-    for (const chart of song.charts) charts.set(`${song.musicId}/${chart.level}`, chartOf(song, chart, sharesTitle))
+    const isNew = rating.newVersions?.includes(song.version) ?? song.isNew === true
+    const facts = { title: song.title, isNew, utage: song.type === 'utage', sharesTitle }
+    for (const chart of song.charts) charts.set(`${song.musicId}/${chart.level}`, { ...facts, ...measuresOf(chart) })
   }
-  return { chart: (musicId, level) => charts.get(`${musicId}/${level}`) }
+  return { rating, chart: (musicId, level) => charts.get(`${musicId}/${level}`) }
 }
 
 /** By which Diving-Fish finds a song. */
@@ -52,15 +55,11 @@ function nameOf({ musicId, title }: Song): string {
   return `${toFish({ musicId, level: 0 }).type}/${title}`
 }
 
-function chartOf(song: Song, chart: Song['charts'][number], sharesTitle: boolean): Chart {
+function measuresOf(chart: Song['charts'][number]) {
   return {
-    title: song.title,
     levelLabel: chart.levelLabel,
     constant: Math.round(chart.ds * 10),
     maxDxScore: chart.maxDxScore,
     maxAchievement: chart.buddy ? MAX_BUDDY_ACHIEVEMENT : MAX_ACHIEVEMENT,
-    isNew: song.isNew,
-    utage: song.type === 'utage',
-    sharesTitle,
   }
 }

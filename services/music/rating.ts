@@ -1,5 +1,8 @@
 import type { Catalogue, Chart } from './catalogue.ts'
 
+/** From here a combo lamp says that every note was perfect: AP and AP+. */
+const COMBO_AP = 3
+
 /** How many charts count: the best old ones and the best new ones. */
 const BEST_OLD = 35
 const BEST_NEW = 15
@@ -53,11 +56,17 @@ export interface Rating {
   readonly new: number
 }
 
+/** What a play earned, as far as the rating cares. */
+export interface Earned {
+  readonly achievement: number
+  /** 0 to 4. */
+  readonly comboStatus: number
+}
+
 /** A score as far as the rating cares. */
-export interface Rated {
+export interface Rated extends Earned {
   readonly musicId: number
   readonly level: number
-  readonly achievement: number
   /** What the chart counts if the catalogue does not know it, as an old one. Default 0. */
   readonly ra?: number
 }
@@ -67,15 +76,21 @@ export function playerRating(scores: readonly Rated[], catalogue: Catalogue): Ra
   const ratings: { old: number[]; new: number[] } = { old: [], new: [] }
   for (const score of scores) {
     const chart = catalogue.chart(score.musicId, score.level)
-    if (chart !== undefined) ratings[chart.isNew ? 'new' : 'old'].push(ratingOn(chart, score.achievement))
+    if (chart !== undefined) ratings[chart.isNew ? 'new' : 'old'].push(scoreRating(score, chart, catalogue))
     else ratings.old.push(score.ra ?? 0)
   }
   const sums = { old: sumOfBest(ratings.old, BEST_OLD), new: sumOfBest(ratings.new, BEST_NEW) }
   return { total: sums.old + sums.new, ...sums }
 }
 
-function ratingOn(chart: Chart, achievement: number): number {
-  return chart.utage ? 0 : chartRating(achievement, chart.constant)
+/** What a score adds to the rating by the rules of its catalogue: an AP adds to what its achievement earned. */
+export function scoreRating(
+  { achievement, comboStatus }: Earned,
+  { constant, utage }: Pick<Chart, 'constant' | 'utage'>,
+  { rating }: Pick<Catalogue, 'rating'>,
+): number {
+  const earned = utage ? 0 : chartRating(achievement, constant)
+  return earned > 0 && comboStatus >= COMBO_AP ? earned + rating.allPerfect : earned
 }
 
 /** Charts of equal rating are ranked by constant and achievement elsewhere; for the sum their order is the same. */

@@ -2,7 +2,7 @@ import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT, parseAchievement } from '../mus
 import type { Catalogue, Chart } from '../music/catalogue.ts'
 import { fromFish, kindOf } from '../music/ids.ts'
 import { levelLabel, rateOf } from '../music/labels.ts'
-import { chartRating } from '../music/rating.ts'
+import { scoreRating } from '../music/rating.ts'
 import { type Named, namedCharts } from './named.ts'
 import { keyOf, larger, type ScoreRecord } from './record.ts'
 import type { SentRecord } from './schemas/requests.ts'
@@ -74,7 +74,7 @@ function judge(sent: SentRecord, catalogue: Catalogue): ScoreRecord | Unusable {
   const achievement = achievementOf(sent.achievements, facts)
   const problem = problemWithValues(sent, facts)
   if (problem !== null) return { problem, key: facts }
-  if (achievement !== null) return complete(sent, facts, achievement)
+  if (achievement !== null) return complete(sent, facts, achievement, catalogue)
   return { problem: `achievements is not within 0 to ${maxAchievement(facts) / 10_000}`, key: facts }
 }
 
@@ -123,8 +123,17 @@ function achievementOf(percent: number, facts: Facts): number | null {
 }
 
 /** Says what the client did not: from the catalogue, and from what follows from the rest. */
-function complete(sent: SentRecord, { songId, levelIndex, isUtage, chart }: Facts, achievement: number): ScoreRecord {
+function complete(
+  sent: SentRecord,
+  { songId, levelIndex, isUtage, chart }: Facts,
+  achievement: number,
+  catalogue: Catalogue,
+): ScoreRecord {
   const constant = sent.ds == null ? (chart?.constant ?? 0) : Math.round(sent.ds * 10)
+  const combo = comboOf(sent.fc) ?? 0
+  const rated = chart ?? { constant, utage: isUtage }
+  // Of a chart that the catalogue does not know, a constant says more than a rating.
+  const isAsSent = chart === undefined && sent.ds == null && !isUtage
   return {
     songId,
     levelIndex,
@@ -133,18 +142,12 @@ function complete(sent: SentRecord, { songId, levelIndex, isUtage, chart }: Fact
     levelLabel: textOf(sent.level_label) || levelLabel(isUtage ? 10 : levelIndex),
     constant,
     achievement,
-    ra: isUtage ? 0 : ratingOf(sent, chart, chartRating(achievement, constant)),
+    ra: isAsSent ? (sent.ra ?? 0) : scoreRating({ achievement, comboStatus: combo }, rated, catalogue),
     rate: rateIn(sent.rate) ?? rateOf(achievement),
     dxScore: sent.dxScore ?? 0,
-    combo: comboOf(sent.fc) ?? 0,
+    combo,
     sync: syncOf(sent.fs) ?? 0,
   }
-}
-
-/** Of a chart that the catalogue does not know, a constant says more than a rating. */
-function ratingOf({ ra, ds }: SentRecord, chart: Chart | undefined, computed: number): number {
-  const isComputed = chart === undefined ? ds != null : ra == null
-  return isComputed ? computed : (ra ?? 0)
 }
 
 /** A lone half of a pair is no character, and would come back from the database as another one. */

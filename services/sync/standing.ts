@@ -1,8 +1,9 @@
 import type { Catalogue } from '../music/catalogue.ts'
 import { fromFish } from '../music/ids.ts'
-import { playerRating, type Rating } from '../music/rating.ts'
+import { playerRating, type Rating, scoreRating } from '../music/rating.ts'
 import { dayOf } from './day.ts'
 import type { ScoreRecord } from './record.ts'
+import type { Records } from './records.ts'
 import type { Store } from './store.ts'
 
 /** What a request says of a player beside the scores; `null` if it does not. */
@@ -32,6 +33,7 @@ export function updateStanding(
   reported: Reported,
   now: number,
 ): number {
+  rateRecords(records, catalogue, qq)
   const stored = records.list(qq)
   const computed = playerRating(stored.map(ratedOf), catalogue)
   const rating: Rating = {
@@ -45,7 +47,20 @@ export function updateStanding(
   return stored.length
 }
 
-function ratedOf({ songId, levelIndex, achievement, ra }: ScoreRecord) {
+/**
+ * A stored score shows the rating that it counts. Two scores that were merged may be worth more than either,
+ * and the catalogue may be another one than when the score was sent.
+ */
+function rateRecords(records: Records, catalogue: Catalogue, qq: number): void {
+  for (const record of records.list(qq)) {
+    const rated = ratedOf(record)
+    const chart = catalogue.chart(rated.musicId, rated.level)
+    const ra = chart === undefined ? record.ra : scoreRating(rated, chart, catalogue)
+    if (ra !== record.ra) records.put(qq, { ...record, ra }, record.mark)
+  }
+}
+
+function ratedOf({ songId, levelIndex, achievement, ra, combo }: ScoreRecord) {
   const { musicId, level } = fromFish({ songId, type: 'SD', levelIndex })
-  return { musicId, level, achievement, ra }
+  return { musicId, level, achievement, comboStatus: combo, ra }
 }

@@ -29,7 +29,10 @@ const record = z.object({
   level_label: z.string().nullish(),
   ds: z.number().nullish().describe('The constant of the chart, 0 to 20'),
   achievements: z.number().describe('Percent, 0 to 101; up to 202 for utage'),
-  ra: z.int().nullish().describe('Rating of the chart, 0 to 999'),
+  ra: z
+    .int()
+    .nullish()
+    .describe('Rating of the chart, 0 to 999; read where the catalogue does not know the chart and ds is not sent'),
   rate: z.string().nullish().describe('d to sssp; default, and for another word: as achievements says'),
   dxScore: z.int().nullish().describe('0 to the maximum of the chart; default 0'),
   fc: z

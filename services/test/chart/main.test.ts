@@ -67,40 +67,45 @@ describe('the command line of chart', () => {
   it('the command line of chart corrects a catalogue that says otherwise, and names a chart that is missing', async () => {
     const charts = chartsFolder({ 11466: SAMPLE })
     const file = join(tempFolder(), 'catalogue.json')
-    const entry = (level: number) => `[
-  {
-    "musicId": 11466,
-    "title": "T",
-    "artist": "",
-    "genre": "",
-    "bpm": 120.50,
-    "version": "1",
-    "type": "dx",
-    "isNew": true,
-    "charts": [
-      {
-        "level": ${level},
-        "levelLabel": "12+",
-        "ds": 12.0,
-        "designer": "",
-        "notes": {
-          "tap": 1,
-          "hold": 0,
-          "slide": 0,
-          "touch": 0,
-          "break": 0,
-          "total": 1
-        },
-        "maxDxScore": 3
-      }
-    ]
-  }
-]
+    const entry = (level: number) => `{
+  "rating": {
+    "allPerfect": 0
+  },
+  "songs": [
+    {
+      "musicId": 11466,
+      "title": "T",
+      "artist": "",
+      "genre": "",
+      "bpm": 120.50,
+      "version": "1",
+      "type": "dx",
+      "isNew": true,
+      "charts": [
+        {
+          "level": ${level},
+          "levelLabel": "12+",
+          "ds": 12.0,
+          "designer": "",
+          "notes": {
+            "tap": 1,
+            "hold": 0,
+            "slide": 0,
+            "touch": 0,
+            "break": 0,
+            "total": 1
+          },
+          "maxDxScore": 3
+        }
+      ]
+    }
+  ]
+}
 `
     writeFileSync(file, entry(3))
     const { out } = await run(['catalogue', '--charts', charts, file])
     const counted = { tap: 6, hold: 2, slide: 1, touch: 1, break: 1, total: 11 }
-    expect(JSON.parse(out)[0].charts[0]).toMatchObject({ notes: counted, maxDxScore: 33 })
+    expect(JSON.parse(out).songs[0].charts[0]).toMatchObject({ notes: counted, maxDxScore: 33 })
     expect(out).toContain('"bpm": 120.50,')
     expect(out).toContain('"ds": 12.0,')
     writeFileSync(file, entry(2))

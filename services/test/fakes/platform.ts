@@ -123,7 +123,7 @@ export interface Song {
 /** The songs of the bundled catalogue. */
 export function bundledSongs(): Song[] {
   const file = fileURLToPath(new URL('../../../config/score/catalogue.json', import.meta.url))
-  const songs: { musicId: number; title: string; charts: { level: number }[] }[] = JSON.parse(
+  const { songs }: { songs: { musicId: number; title: string; charts: { level: number }[] }[] } = JSON.parse(
     readFileSync(file, 'utf8'),
   )
   return songs.map(({ musicId, title, charts }) => ({ musicId, title, levels: charts.map(({ level }) => level) }))

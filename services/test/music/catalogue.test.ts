@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BUNDLED_CATALOGUE, loadCatalogue } from '../../music/catalogue.ts'
 import { catalogueFile, type Song } from '../../music/catalogue-file.ts'
-import { tempFolder } from '../score/harness.ts'
+import { song, tempFolder } from '../score/harness.ts'
 
 const text = readFileSync(BUNDLED_CATALOGUE, 'utf8')
-const songs: Song[] = catalogueFile.parse(JSON.parse(text))
+const { rating, songs } = catalogueFile.parse(JSON.parse(text))
 
 describe('the bundled catalogue', () => {
   it('the bundled catalogue has every kind of song that the rules keep apart', () => {
@@ -61,13 +61,41 @@ describe('loadCatalogue', () => {
     ['a constant with two decimals', (s: Song) => ({ ...s, charts: s.charts.map((c) => ({ ...c, ds: 3.05 })) })],
   ])('loadCatalogue refuses a song with %s and names the file', async (_what, change) => {
     const file = join(tempFolder(), 'songs.json')
-    writeFileSync(file, JSON.stringify([change(songs[0] as Song)]))
+    writeFileSync(file, JSON.stringify({ rating, songs: [change(songs[0] as Song)] }))
     await expect(loadCatalogue(file)).rejects.toThrow(file)
   })
 
   it('loadCatalogue refuses a musicId that stands twice', async () => {
     const file = join(tempFolder(), 'songs.json')
-    writeFileSync(file, JSON.stringify([songs[0], songs[0]]))
+    writeFileSync(file, JSON.stringify({ rating, songs: [songs[0], songs[0]] }))
     await expect(loadCatalogue(file)).rejects.toThrow('twice')
+  })
+
+  const load = async (rating: object, songs: object[]) => {
+    const file = join(tempFolder(), 'songs.json')
+    writeFileSync(file, JSON.stringify({ rating, songs }))
+    return loadCatalogue(file)
+  }
+  const ofVersions = ['PRiSM PLUS', 'CiRCLE', 'CiRCLE PLUS'].map((version, i) =>
+    song(101 + i, { version, isNew: i === 0 }),
+  )
+
+  it('takes the songs of the versions that the rating names as new, whatever a song says of itself', async () => {
+    const newVersions = ['CiRCLE', 'CiRCLE PLUS']
+    const since = await load({ allPerfect: 1, newVersions }, ofVersions)
+    expect([101, 102, 103].map((id) => since.chart(id, 3)?.isNew)).toEqual([false, true, true])
+    expect(since.rating.allPerfect).toBe(1)
+    const bySong = await load({ allPerfect: 0 }, ofVersions)
+    expect([101, 102, 103].map((id) => bySong.chart(id, 3)?.isNew)).toEqual([true, false, false])
+  })
+
+  it.each([
+    ['no rating', undefined, 'rating'],
+    ['an AP worth two', { allPerfect: 2 }, 'allPerfect'],
+    ['a version that no song has', { allPerfect: 1, newVersions: ['CiRCLE', 'CIRCLE PLUS'] }, 'newVersions'],
+    ['no rule for a song that does not say whether it is new', { allPerfect: 1 }, 'isNew'],
+  ])('refuses %s', async (_what, rating, name) => {
+    const songs = [...ofVersions, song(104, { version: 'CiRCLE', isNew: undefined })]
+    await expect(load(rating as object, songs)).rejects.toThrow(name)
   })
 })

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Chart, catalogueOf } from '../../music/catalogue.ts'
-import { chartRating, playerRating } from '../../music/rating.ts'
+import { type Catalogue, type Chart, catalogueOf } from '../../music/catalogue.ts'
+import { catalogueFile } from '../../music/catalogue-file.ts'
+import { chartRating, playerRating, scoreRating } from '../../music/rating.ts'
+import { song } from '../score/harness.ts'
 
 describe('chartRating', () => {
   it.each([
@@ -39,7 +41,8 @@ describe('chartRating', () => {
 
 describe('playerRating', () => {
   /** Charts by id: below 1000 old, below 2000 new, above utage; the constant grows with the id. */
-  const catalogue = {
+  const catalogue: Catalogue = {
+    rating: { allPerfect: 0 },
     chart: (musicId: number): Chart | undefined =>
       musicId > 3000
         ? undefined
@@ -55,7 +58,7 @@ describe('playerRating', () => {
           },
   }
   const scores = (from: number, count: number) =>
-    Array.from({ length: count }, (_, i) => ({ musicId: from + i, level: 3, achievement: 1_000_000 }))
+    Array.from({ length: count }, (_, i) => ({ musicId: from + i, level: 3, achievement: 1_000_000, comboStatus: 4 }))
   const sum = (offsets: number[]) => offsets.reduce((total, i) => total + chartRating(1_000_000, 50 + i), 0)
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 
@@ -74,16 +77,45 @@ describe('playerRating', () => {
     expect(playerRating([...scores(2000, 5), ...scores(4000, 5)], catalogue).total).toBe(0)
   })
 
+  it('adds 1 for each AP and AP+ among the charts that count, where the catalogue says so', () => {
+    const since = { ...catalogue, rating: { allPerfect: 1 } }
+    const all = [...scores(0, 40), ...scores(1000, 20), ...scores(2000, 5)]
+    const before = playerRating(all, catalogue)
+    expect(playerRating(all, since)).toEqual({ total: before.total + 50, old: before.old + 35, new: before.new + 15 })
+    expect(playerRating(scores(4000, 1), since).total).toBe(0)
+  })
+
   it('playerRating reads constants with a decimal without loss', () => {
-    const song = (ds: number) => ({
-      musicId: 1,
-      isNew: false,
-      type: 'standard',
-      charts: [{ level: 3, ds, maxDxScore: 3 }],
-    })
     for (const tenths of range(10, 151)) {
-      // biome-ignore lint/suspicious/noExplicitAny: only these members are read
-      expect(catalogueOf([song(tenths / 10)] as any).chart(1, 3)?.constant).toBe(tenths)
+      expect(catalogueOf(fileWith(tenths / 10)).chart(1, 3)?.constant).toBe(tenths)
     }
   })
 })
+
+describe('scoreRating', () => {
+  const chart = { constant: 139, utage: false }
+  const since = { rating: { allPerfect: 1 } }
+
+  it.each([
+    ['no lamp', 0, 312],
+    ['FC', 1, 312],
+    ['FC+', 2, 312],
+    ['AP', 3, 313],
+    ['AP+', 4, 313],
+  ])('a score of 101 %% on 13.9 with %s has its rating since CiRCLE', (_lamp, comboStatus, rating) => {
+    const earned = { achievement: 1_010_000, comboStatus }
+    expect(scoreRating(earned, chart, since)).toBe(rating)
+    expect(scoreRating(earned, chart, { rating: { allPerfect: 0 } })).toBe(312)
+  })
+
+  it('adds nothing to utage, nor to what earned nothing', () => {
+    expect(scoreRating({ achievement: 1_010_000, comboStatus: 4 }, { ...chart, utage: true }, since)).toBe(0)
+    expect(scoreRating({ achievement: 99_999, comboStatus: 4 }, chart, since)).toBe(0)
+    expect(scoreRating({ achievement: 1_010_000, comboStatus: 4 }, { ...chart, constant: 0 }, since)).toBe(0)
+  })
+})
+
+function fileWith(ds: number) {
+  const charts = song(1).charts.map((each) => ({ ...each, ds }))
+  return catalogueFile.parse({ rating: { allPerfect: 0 }, songs: [song(1, { charts })] })
+}

@@ -6,6 +6,7 @@ import { startLxns } from '../fakes/lxns.ts'
 import { type Fake, troubles } from '../fakes/platform.ts'
 import {
   afterTest,
+  catalogueOf,
   DAY,
   fileOf,
   golden,
@@ -207,7 +208,7 @@ async function withPlatforms() {
 it('POST /v1/update-lx responds with its example: 1702 records, of which 12 are new, 31 better and 2 unknown', async () => {
   const { lxns, external } = await withPlatforms()
   const songs = Array.from({ length: 340 }, (_, i) => song(20 + i))
-  const catalogue = fileOf(songs)
+  const catalogue = fileOf(catalogueOf(songs))
   const { service, post, clock } = await startScore({ external, catalogue })
   const charts = songs.flatMap(({ musicId }) => [0, 1, 2, 3, 4].map((level) => ({ musicId, level }))).slice(0, 1700)
   const stored = charts.slice(12).map((chart, i) => ({ ...chart, achievement: i < 31 ? 900_000 : 1_000_000 }))
@@ -259,7 +260,7 @@ it('POST /v1/update-lx sends the documented body to the platform', async () => {
 
 it('POST /v1/update-lx understands the documented rejection of a whole batch', async () => {
   const { lxns, external } = await withPlatforms()
-  const { post, service } = await startScore({ external, catalogue: fileOf([song(11484), song(11466)]) })
+  const { post, service } = await startScore({ external, catalogue: fileOf(catalogueOf([song(11484), song(11466)])) })
   const scores = [11466, 11484].map((musicId) => ({ musicId, level: 2, achievement: 1_000_000 }))
   await service.importFixture({ users: { alice: { scores } } })
   used.add('lxns-invalid-score.json')

@@ -117,6 +117,11 @@ export function song(musicId: number, more: object = {}) {
   }
 }
 
+/** A catalogue of such songs by the rules from before CiRCLE. */
+export function catalogueOf(songs: readonly object[], rating: object = { allPerfect: 0 }) {
+  return { rating, songs }
+}
+
 /** A file with that content, gone after the test. */
 export function fileOf(content: unknown): string {
   const file = join(tempFolder(), 'content.json')

@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { incremental, QQ, record, startSync } from './harness.ts'
+import { BUNDLED_CATALOGUE } from '../../music/catalogue.ts'
+import { incremental, QQ, record, startSync, tempFolder } from './harness.ts'
 
 describe('what a record does not say', () => {
   it('what a record does not say is filled from the catalogue', async () => {
@@ -55,7 +58,7 @@ describe('what a record does not say', () => {
 
   it('what a record does not say is as sent if it is sent, although the catalogue knows better', async () => {
     const { sync, stored } = await startSync()
-    const said = { title: 'Altale!', level: '8+', level_label: 'ADV', ds: 8.7, ra: 1, rate: 'sss' }
+    const said = { title: 'Altale!', level: '8+', level_label: 'ADV', ds: 8.7, rate: 'sss' }
     await sync(incremental([record(837, { level_index: 1, dxScore: 1, ...said })]))
     expect(await stored()).toMatchObject({ '837/1': said })
   })
@@ -78,6 +81,55 @@ describe('what a record does not say', () => {
       await sync(incremental([record(2001, { ra })]))
       expect(await stored(), String(ra)).toMatchObject({ '2001/3': { ra: kept } })
     }
+  })
+})
+
+describe('the rating of a score whose chart is in the catalogue', () => {
+  /** The bundled catalogue by the rules since CiRCLE. */
+  function circle(): string {
+    const file = join(tempFolder(), 'catalogue.json')
+    const bundled = JSON.parse(readFileSync(BUNDLED_CATALOGUE, 'utf8'))
+    writeFileSync(file, JSON.stringify({ ...bundled, rating: { allPerfect: 1 } }))
+    return file
+  }
+  const MASTER = { song_id: 11466, level_index: 3, achievements: 101 }
+  const shown = async ({ player }: Awaited<ReturnType<typeof startSync>>) => {
+    const { rating, records } = (await player(QQ)).json
+    return { rating, ra: records.map((each: { ra: number }) => each.ra) }
+  }
+
+  it("the rating of a score in the catalogue is what the player's rating counts, whatever a client sends", async () => {
+    const running = await startSync()
+    const sent = incremental([{ ...MASTER, ra: 313, ds: 14.5, fc: 'ap' }])
+    await running.sync(sent)
+    expect(await shown(running)).toEqual({ rating: 312, ra: [312] })
+    expect((await running.sync(sent)).json).toMatchObject({ updated: 0, skipped: 1 })
+  })
+
+  it('the rating of a score in the catalogue has 1 more for an AP where the catalogue says so', async () => {
+    const running = await startSync({ catalogue: circle() })
+    await running.sync(incremental([{ ...MASTER, ra: 312, fc: 'ap' }]))
+    expect(await shown(running)).toEqual({ rating: 313, ra: [313] })
+  })
+
+  it('the rating of a score in the catalogue follows from what two scores together have earned', async () => {
+    const running = await startSync({ catalogue: circle() })
+    await running.sync(incremental([{ ...MASTER, fc: 'fc' }]))
+    const worse = incremental([{ ...MASTER, achievements: 100, fc: 'app' }])
+    await running.sync(worse)
+    expect(await shown(running)).toEqual({ rating: 313, ra: [313] })
+    expect((await running.sync(worse)).json).toMatchObject({ updated: 0, skipped: 1 })
+  })
+
+  it('the rating of a score in the catalogue follows another catalogue from the next sync on', async () => {
+    const database = join(tempFolder(), 'sync.db')
+    const before = await startSync({ database })
+    await before.sync(incremental([{ ...MASTER, fc: 'ap' }]))
+    await before.close()
+    const running = await startSync({ database, catalogue: circle() })
+    expect(await shown(running)).toEqual({ rating: 312, ra: [312] })
+    await running.sync(incremental([]))
+    expect(await shown(running)).toEqual({ rating: 313, ra: [313] })
   })
 })
 

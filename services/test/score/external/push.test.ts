@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bundledSongs, troubles } from '../../fakes/platform.ts'
-import { fileOf, record, song } from '../harness.ts'
+import { catalogueOf, fileOf, record, song } from '../harness.ts'
 import { startUpdates } from './running.ts'
 
 type Stored = { musicId: number; level: number; achievement?: number } & Record<string, number>
@@ -96,11 +96,11 @@ describe('a push', () => {
   })
 
   it('a push leaves out charts that have left the catalogue', async () => {
-    const before = await startUpdates({ catalogue: fileOf([song(300), song(301)]) })
+    const before = await startUpdates({ catalogue: fileOf(catalogueOf([song(300), song(301)])) })
     await before.service.importFixture(fixture(score(300, 0), score(301, 0)))
     const { database } = before
     await before.close()
-    const { lxns, updateLxns } = await startUpdates({ database, catalogue: fileOf([song(300)]) })
+    const { lxns, updateLxns } = await startUpdates({ database, catalogue: fileOf(catalogueOf([song(300)])) })
     lxns.trouble = troubles.response(200, { success: true, code: 200 })
     expect((await updateLxns({ mode: 'push' })).json.businessData.push).toEqual({
       sent: 1,
@@ -189,7 +189,7 @@ describe('LXNS, of which one bad record rejects the whole batch,', () => {
   it('LXNS, of which one bad record rejects the whole batch, is given up after many rejections, and the response says how far it came', async () => {
     const songs = Array.from({ length: 30 }, (_, i) => song(20 + i))
     const { service, lxns, updateLxns } = await startUpdates({
-      catalogue: fileOf(songs),
+      catalogue: fileOf(catalogueOf(songs)),
       batch: { lxns: 145 },
       lxnsOptions: { songs: [{ musicId: 49, title: '', levels: [0, 1, 2, 3, 4] }] },
     })
