@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { kindOf } from './ids.ts'
+import { isSongId, kindOf } from './ids.ts'
 
 const count = z.int().min(0)
 
@@ -25,9 +25,10 @@ const chart = z
   })
   .refine((c) => c.maxDxScore === 3 * c.notes.total, { error: 'maxDxScore is not 3 x total' })
 
-const song = z
+/** A song with its charts. */
+export const song = z
   .strictObject({
-    musicId: z.int().min(1).max(999_999),
+    musicId: z.int().refine(isSongId, { error: 'names no song' }),
     title: z.string().min(1),
     artist: z.string(),
     genre: z.string(),
@@ -39,6 +40,7 @@ const song = z
     charts: z.array(chart).min(1),
   })
   .refine((s) => s.type === kindOf(s.musicId), { error: 'type does not go with musicId' })
+  .refine((s) => new Set(s.charts.map((c) => c.level)).size === s.charts.length, { error: 'a level is there twice' })
   .refine((s) => s.charts.every((c) => (c.level === 10) === (s.type === 'utage')), { error: 'level 10 is for utage' })
   .refine((s) => s.charts.every((c) => !c.buddy || s.type === 'utage'), { error: 'only utage charts are buddy charts' })
 
@@ -65,5 +67,7 @@ export const catalogueFile = z
   })
 
 export type CatalogueFile = z.output<typeof catalogueFile>
+/** A song as the file has it. */
+export type SongInput = z.input<typeof song>
 export type Song = CatalogueFile['songs'][number]
 export type RatingRules = CatalogueFile['rating']

@@ -32,6 +32,11 @@ export function kindOf(musicId: number): Kind {
   return musicId > FIRST_DX ? 'dx' : 'standard'
 }
 
+/** Whether a number can be that of a song: 1 to 9999, 10001 to 19999, or six digits for utage. */
+export function isSongId(id: number): boolean {
+  return (id >= 1 && id < FIRST_DX) || (id > FIRST_DX && id < 2 * FIRST_DX) || (id > FIRST_UTAGE && id <= 999_999)
+}
+
 export function toLxns({ musicId, level }: ChartId): LxnsChart {
   const type = kindOf(musicId)
   if (type === 'utage') return { id: musicId, type, levelIndex: 0 }

@@ -1,6 +1,6 @@
 import { MAX_ACHIEVEMENT, MAX_BUDDY_ACHIEVEMENT, parseAchievement } from '../music/achievement.ts'
 import type { Catalogue, Chart } from '../music/catalogue.ts'
-import { fromFish, kindOf } from '../music/ids.ts'
+import { fromFish, isSongId, kindOf } from '../music/ids.ts'
 import { levelLabel, rateOf } from '../music/labels.ts'
 import { scoreRating } from '../music/rating.ts'
 import { type Named, namedCharts } from './named.ts'
@@ -93,10 +93,6 @@ function problemWithKey({ song_id, type: word, level_index }: SentRecord, { song
   if (type === 'utage' && !isUtage) return 'song_id is that of no utage chart, and type is utage'
   const last = isUtage ? 1 : 4
   return level_index >= 0 && level_index <= last ? null : `level_index is not within 0 to ${last}`
-}
-
-function isSongId(id: number): boolean {
-  return (id >= 1 && id <= 9999) || (id >= 10_001 && id <= 19_999) || (id >= 100_001 && id <= 999_999)
 }
 
 function problemWithValues(sent: SentRecord, { chart }: Facts): string | null {

@@ -55,6 +55,39 @@ describe('the command line of score', () => {
     })
   })
 
+  it('imports a list of songs, serves it, and leaves the catalogue alone where the list cannot be read', async () => {
+    const catalogue = join(tempFolder(), 'catalogue.json')
+    const song = {
+      id: '11466',
+      title: 'A',
+      type: 'DX',
+      ds: [13.9],
+      level: ['13+'],
+      charts: [{ notes: [5, 4, 3, 2, 1], charter: '' }],
+      basic_info: { artist: '', genre: '', bpm: 212, from: 'CiRCLE', is_new: false },
+    }
+    const rules = ['--all-perfect', '--new-version', 'CiRCLE']
+    expect(await run(['import-catalogue', ...rules, fileOf([song]), catalogue])).toEqual({
+      code: 0,
+      out: `wrote 1 songs with 1 charts to ${catalogue}\n`,
+      err: '',
+    })
+    const written = readFileSync(catalogue, 'utf8')
+    expect(JSON.parse(written).rating).toEqual({ allPerfect: 1, newVersions: ['CiRCLE'] })
+    const bad = fileOf([{ ...song, title: '' }])
+    expect(await run(['import-catalogue', bad, catalogue])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining(`${bad}: [0].title: `),
+    })
+    expect(readFileSync(catalogue, 'utf8')).toBe(written)
+    const fixture = fileOf({ users: { alice: { scores: [{ musicId: 11466, level: 0, achievement: 1_005_000 }] } } })
+    const database = join(tempFolder(), 'score.db')
+    expect(await run(['import-fixture', '--database', database, '--catalogue', catalogue, fixture])).toMatchObject({
+      out: 'imported 1 users\n',
+    })
+  })
+
   it('the command line of score prints the OpenAPI document', async () => {
     const { code, out } = await run(['openapi'], '')
     expect([code, out]).toEqual([0, readFileSync(OPENAPI, 'utf8')])
@@ -69,7 +102,8 @@ describe('the command line of score', () => {
     [['serve', '--database', 'x.db', '--listen', '127.0.0.1:70000']],
     [['serve', '--database', 'x.db', '--wrong']],
     [['import-fixture', '--database', 'x.db']],
-  ])('the command line of score explains itself after %j', async (args) => {
+    [['import-catalogue', 'music_data.json']],
+  ])('explains itself after %j', async (args) => {
     const { code, err } = await run(args)
     expect([code, err]).toEqual([2, expect.stringContaining('serve --listen HOST:PORT')])
   })
