@@ -91,7 +91,7 @@ async function loadSong(folder: string, name: string): Promise<Omit<Library, 'fi
   const errors = misplaced.map(({ difficulty }) => ({
     line: 1,
     column: 1,
-    problem: `inote_${difficulty} is not for this song: utage songs (musicId above 100000) have inote_7, all others inote_1 to inote_6`,
+    problem: `inote_${difficulty} is not for this song: utage songs (musicId above 100000) have inote_7 alone`,
   }))
   return {
     charts: chartsOf(Number(name), maidata, bytes),
@@ -106,9 +106,10 @@ function chartsOf(musicId: number, { title, artist, charts }: Maidata, bytes: Bu
     .filter(({ difficulty }) => hasDifficulty(musicId, difficulty))
     .map(({ difficulty, level, designer, bpm, first, duration, notes, warnings }) => {
       const counts = countNotes(notes.map(({ note }) => note))
-      const levelLabel = labelOf(difficulty, level)
+      const name = nameOf(musicId, difficulty)
+      const levelLabel = labelOf(name, level)
       const facts = { title, artist, designer, bpm, first, duration, notes, warnings }
-      return { ...nameOf(musicId, difficulty), ...facts, levelLabel, counts, maxDxScore: 3 * counts.total, file }
+      return { ...name, ...facts, levelLabel, counts, maxDxScore: 3 * counts.total, file }
     })
 }
 

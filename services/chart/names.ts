@@ -5,10 +5,12 @@ export type Kind = ReturnType<typeof kindOf>
 
 export const KINDS = ['standard', 'dx', 'utage'] as const
 
-const FIRST_DIFFICULTY = 1
-const UTAGE_DIFFICULTY = 7
+const EASY = 1
+/** In the simai notation ORIGINAL, which any song may have; of the game's songs only utage has it. */
+const ORIGINAL = 7
+const NOT_OF_GAME = new Set([EASY, ORIGINAL])
 
-const DIFFICULTY_NAMES = ['EASY', 'BASIC', 'ADVANCED', 'EXPERT', 'MASTER', 'Re:MASTER', 'UTAGE']
+const DIFFICULTY_NAMES = ['EASY', 'BASIC', 'ADVANCED', 'EXPERT', 'MASTER', 'Re:MASTER', 'ORIGINAL']
 
 export interface ChartName {
   readonly chartKey: string
@@ -16,14 +18,14 @@ export interface ChartName {
   readonly kind: Kind
   readonly difficulty: number
   readonly musicId: number
-  /** The game's difficulty; `null` for EASY, which the game has no longer. */
+  /** The game's difficulty; `null` for EASY and ORIGINAL, which the game does not have. */
   readonly level: number | null
 }
 
 export function nameOf(musicId: number, difficulty: number): ChartName {
   const kind = kindOf(musicId)
   const songId = toLxns({ musicId, level: UTAGE }).id
-  const level = kind === 'utage' ? UTAGE : difficulty === FIRST_DIFFICULTY ? null : difficulty - 2
+  const level = kind === 'utage' ? UTAGE : NOT_OF_GAME.has(difficulty) ? null : difficulty - 2
   return { chartKey: `${songId}:${kind}:${difficulty}`, songId, kind, difficulty, musicId, level }
 }
 
@@ -32,12 +34,12 @@ export function isMusicId(id: number): boolean {
   return Number.isInteger(id) && ((id > 0 && id < 20_000 && id !== 10_000) || (id > 100_000 && id < 1_000_000))
 }
 
-/** Utage songs have difficulty 7 and no other song has. */
+/** Utage songs have difficulty 7 and no other. */
 export function hasDifficulty(musicId: number, difficulty: number): boolean {
-  return (kindOf(musicId) === 'utage') === (difficulty === UTAGE_DIFFICULTY)
+  return kindOf(musicId) !== 'utage' || difficulty === ORIGINAL
 }
 
 /** Such as `MASTER 12+`; the difficulty alone where the displayed level is not known. */
-export function labelOf(difficulty: number, level: string): string {
-  return `${DIFFICULTY_NAMES[difficulty - 1] ?? ''} ${level}`.trim()
+export function labelOf({ kind, difficulty }: Pick<ChartName, 'kind' | 'difficulty'>, level: string): string {
+  return `${kind === 'utage' ? 'UTAGE' : (DIFFICULTY_NAMES[difficulty - 1] ?? '')} ${level}`.trim()
 }

@@ -219,8 +219,8 @@ function read<T>(
   return data === undefined ? invalid(error) : show(data)
 }
 
-/** As JSON spells it: so each time that the API shows can be asked for. */
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
+/** As JSON spells it, so that each time that the API shows can be asked for, and as people shorten it: `.5` and `5.` */
+const NUMBER = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/
 /** Everything else of a query is text, even where it looks like a number. */
 const NUMBERS = new Set(['page', 'limit', 'difficulty', 'from', 'to', 't', 'w'])
 

@@ -15,8 +15,7 @@ const MAX_TIME_S = 36_000
 const RANGE = `seconds from 0 to ${MAX_TIME_S}`
 const time = z
   .number({
-    error: ({ input }) =>
-      typeof input === 'number' ? `expected ${RANGE}` : 'expected a number as JSON writes it, such as 12.5',
+    error: ({ input }) => (typeof input === 'number' ? `expected ${RANGE}` : 'expected a number such as 12.5'),
   })
   .min(0, { error: `expected ${RANGE}` })
   .max(MAX_TIME_S, { error: `expected ${RANGE}` })
@@ -29,7 +28,9 @@ export const listQuery = z.strictObject({
   page: whole(1, 1_000_000).default(1).describe('Counts from 1.'),
   limit: whole(1, 50).default(20).describe('Charts on a page.'),
   kind: z.enum(KINDS, { error: `expected ${KINDS.join(', ')}` }).optional(),
-  difficulty: whole(1, 7).optional().describe('1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 utage.'),
+  difficulty: whole(1, 7)
+    .optional()
+    .describe('1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 ORIGINAL or utage.'),
   q: z
     .string({ error: 'expected one text' })
     .max(100, { error: 'expected at most 100 characters' })
@@ -83,7 +84,7 @@ const item = {
   levelLabel: z.string(),
   designer: z.string(),
   musicId: z.int(),
-  /** Of the game; EASY has none. */
+  /** Of the game; EASY and ORIGINAL have none. */
   level: z.int().nullable(),
 }
 

@@ -14,7 +14,7 @@ export interface Maidata {
 }
 
 export interface SimaiChart extends ChartBody {
-  /** 1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 utage. */
+  /** 1 EASY, 2 BASIC, 3 ADVANCED, 4 EXPERT, 5 MASTER, 6 Re:MASTER, 7 ORIGINAL or utage. */
   readonly difficulty: number
   /** As displayed, such as `13+`; empty if the file does not say it. */
   readonly level: string

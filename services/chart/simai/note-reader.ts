@@ -151,7 +151,7 @@ function readPath(scanner: Scanner, moment: Moment, start: string): Path {
     }
     const from = stretches.at(-1)?.segment.end ?? start
     const { offset } = scanner
-    const segment = readSegment(scanner, from)
+    const segment = readSegment(scanner, moment, from)
     const early = readMarks(scanner, BREAK_MARKS, moment).has('b')
     const duration = readDuration(scanner, moment, 'slide')
     const late = readMarks(scanner, BREAK_MARKS, moment).has('b')
@@ -162,7 +162,7 @@ function readPath(scanner: Scanner, moment: Moment, start: string): Path {
   return pathOf(stretches, isBreak, scanner.offset)
 }
 
-function readSegment(scanner: Scanner, start: string): Segment {
+function readSegment(scanner: Scanner, { warn }: Moment, start: string): Segment {
   const { offset } = scanner
   const shape = readShape(scanner, 'take')
   if (shape === undefined) throw new NoteProblem(offset, `expected the shape of a slide but found ${found(scanner)}`)
@@ -170,6 +170,8 @@ function readSegment(scanner: Scanner, start: string): Segment {
   const end = readEnd(scanner)
   const problem = shapeProblem(shape, start, end, via)
   if (problem !== null) throw new NoteProblem(offset, problem)
+  if (shape === 'v' && start === end)
+    warn(offset, `not every player knows a slide v to its start, such as ${start}v${end}`)
   return via === undefined ? { shape, end } : { shape, via, end }
 }
 

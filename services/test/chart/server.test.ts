@@ -89,7 +89,7 @@ describe('a time', () => {
     }
   })
 
-  it.each(['0', '1e1', '1E-2', '1e%2B1', '0.1000000000000000055511151231257827', '36000'])(
+  it.each(['0', '.5', '5.', '.5e1', '1e1', '1E-2', '1e%2B1', '0.1000000000000000055511151231257827', '36000'])(
     'a time may be %s',
     async (text) => {
       const { ask } = await startCharts()
@@ -140,17 +140,16 @@ describe('a request that is not understood', () => {
     ['/api/v1/charts?__proto__=1', '__proto__'],
     ['/api/v1/charts?wrong=1&page=0', 'wrong: unknown; leave it out'],
     [`${CHART}?t=1`, 't'],
-    [`${CHART}/notes?from=NaN`, 'from: expected a number as JSON writes it, such as 12.5'],
+    [`${CHART}/notes?from=NaN`, 'from: expected a number such as 12.5'],
     [`${CHART}/notes?from=2&to=1`, 'from is after to'],
     [`${CHART}/notes?to=-1`, 'to'],
     [`${CHART}/maidata?x=1`, 'x'],
-    [`${CHART}/preview.svg?t=NaN`, 't: expected a number as JSON writes it, such as 12.5'],
-    [`${CHART}/preview.svg?t=Infinity`, 't: expected a number as JSON writes it'],
+    [`${CHART}/preview.svg?t=NaN`, 't: expected a number such as 12.5'],
+    [`${CHART}/preview.svg?t=Infinity`, 't: expected a number such as 12.5'],
     [`${CHART}/preview.svg?t=1e308`, 't: expected seconds from 0 to 36000'],
     [`${CHART}/preview.svg?t=1e999`, 't: expected seconds from 0 to 36000'],
-    [`${CHART}/preview.svg?t=.5`, 't: expected a number as JSON writes it'],
-    [`${CHART}/preview.svg?t=5.`, 't: expected a number as JSON writes it'],
-    [`${CHART}/preview.svg?t=1&t=2`, 't: expected a number as JSON writes it'],
+    [`${CHART}/preview.svg?t=.`, 't: expected a number such as 12.5'],
+    [`${CHART}/preview.svg?t=1&t=2`, 't: expected a number such as 12.5'],
     [`${CHART}/preview.svg?t=99999999999999`, 't'],
     [`${CHART}/preview.svg?t=-0.1`, 't: expected seconds from 0 to 36000'],
     [`${CHART}/preview.svg?w=119`, 'w: '],
@@ -289,8 +288,17 @@ describe('charts that are not sound', () => {
   it('charts that are not sound are those of another kind than their folder', async () => {
     const charts = chartsFolder({ 417: song('A', [5, 7]), 100101: song('B', [5, 7]) })
     const { ask, service } = await startCharts({ charts })
-    expect(keysOf((await ask('/api/v1/charts')).json)).toEqual(['100101:utage:7', '417:standard:5'])
-    expect(service.errors).toHaveLength(2)
+    expect(keysOf((await ask('/api/v1/charts')).json)).toEqual(['100101:utage:7', '417:standard:5', '417:standard:7'])
+    expect(service.errors.map(({ problem }) => problem)).toEqual([
+      'inote_5 is not for this song: utage songs (musicId above 100000) have inote_7 alone',
+    ])
+  })
+
+  it('an ORIGINAL chart has no level of the game, and that of an utage song has its own', async () => {
+    const { ask } = await startCharts({ songs: { 417: song('A', [7]), 100101: song('B', [7]) } })
+    const shown = async (key: string) => (await ask(`/api/v1/charts/${key}`)).json
+    expect(await shown('417:standard:7')).toMatchObject({ level: null, levelLabel: 'ORIGINAL 7' })
+    expect(await shown('100101:utage:7')).toMatchObject({ level: 10, levelLabel: 'UTAGE 7' })
   })
 
   it('an EASY chart has no level of the game', async () => {

@@ -23,8 +23,11 @@ function scopeError(input: unknown): string {
 export const quotaResetBody = name(
   z.strictObject({
     scope: z
-      .enum(['global', 'organisation'], { error: ({ input }) => scopeError(input) })
-      .meta({ description: 'Whose windows: those of all users, or of one organisation' }),
+      .enum(['global', 'organisation', 'Global', 'Organisation'], { error: ({ input }) => scopeError(input) })
+      .transform((scope) => (scope === 'global' || scope === 'Global' ? 'global' : 'organisation'))
+      .meta({
+        description: 'Whose windows: those of all users, or of one organisation. As here, or as a refusal names it',
+      }),
     organisation: z
       .string({ error: 'must be the id of an organisation' })
       .optional()

@@ -456,6 +456,13 @@ describe('a reset of shared windows', () => {
     running.call('POST', '/api/quota/reset', { body, headers })
   const body = { scope: 'global', category: 'read', reason: 'a load test by mistake' }
 
+  test('a reset of shared windows takes the scope as a refusal names it', async () => {
+    await running.spend('alice', 'read', 100)
+    expect(await reset({ ...body, scope: 'Global' })).toMatchObject({ status: 200, json: { from: { '1h': 100 } } })
+    expect((await audit())[0]).toMatchObject({ subject: 'global:read' })
+    expect(await reset({ ...body, scope: 'Organisation' })).toMatchObject({ status: 400 })
+  })
+
   test('a reset of shared windows empties the global windows of a category, says what was used, and leaves users and other categories alone', async () => {
     await running.spend('alice', 'read', 100)
     await running.spend('alice', 'write', 20)
@@ -491,7 +498,7 @@ describe('a reset of shared windows', () => {
 
   test.each([
     [{ scope: undefined }, 'scope', 'must be "global" or "organisation"'],
-    [{ scope: 'Global' }, 'scope', 'must be "global" or "organisation"'],
+    [{ scope: 'GLOBAL' }, 'scope', 'must be "global" or "organisation"'],
     [
       { scope: 'personal' },
       'scope',

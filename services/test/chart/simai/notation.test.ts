@@ -97,7 +97,7 @@ describe('a slide', () => {
     ])
   })
 
-  it.each(['-3', '^3', '<1', '>1', 'v1', 'v4', 'V37', 'p1', 'q8', 'pp3', 'qq3', 's5', 'z5', 'w5'])(
+  it.each(['-3', '^3', '<1', '>1', 'v3', 'v4', 'V37', 'p1', 'q8', 'pp3', 'qq3', 's5', 'z5', 'w5'])(
     'a slide has its shape, via and end from 1%s[4:1]',
     (path) => {
       const [note] = read(`1${path}[4:1],E`)
@@ -304,6 +304,7 @@ describe('an oddity', () => {
     ['Cff,E', 'touch C 0', '3:2 f is there twice'],
     ['Cx,E', 'touch C 0', `3:2 ${NO_COMMA} "x"`],
     ['1?@-5[4:1],E', 'slide 1 0', '3:2 @ and ? contradict each other'],
+    ['8v8[8:1],E', 'slide 8 0', '3:2 not every player knows a slide v to its start, such as 8v8'],
     ['1h-5[4:1],E', 'slide 1 0', '3:2 h makes a hold, which no slide is; it is read as a slide'],
     ['1-4b-7[4:1],E', 'slide 1 0', '3:5 the b of a chain of slides stands at its end'],
     ['1-4b[4:1]b,E', 'slide 1 0', '3:11 b is there twice'],
